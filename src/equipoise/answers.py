@@ -1,0 +1,199 @@
+"""Answers from anywhere: read from a file or given in Python, and dealt to the prompts of a plan.
+
+Prompts are found by id or by text, never by the order of the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from equipoise.errors import BadFile, InputError, StorageError
+from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status, text
+
+LINE = "line"
+BATCH = 50_000
+SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
+FINISH = {"length": Status.TRUNCATED, "content_filter": Status.FILTERED}
+CUSTOM_ID = re.compile(r"(.+?)(?:#(\d+))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matching:
+    """How many answers were read, and what became of them; and how many planned attempts have none."""
+
+    read: int
+    matched: int
+    surplus: int
+    unknown: int
+    missing: int
+
+
+def frames(rows: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame]:
+    """Rows of answers as tables, in batches, so that a large file needs little memory."""
+    rows = iter(rows)
+    while batch := list(itertools.islice(rows, BATCH)):
+        yield pl.DataFrame(
+            [
+                text(name, (row.get(name) for row in batch))
+                if kind == pl.String
+                else pl.Series(name, [row.get(name) for row in batch], dtype=kind)
+                for name, kind in SCHEMA.items()
+            ]
+        )
+
+
+def from_python(answers: Any) -> Iterator[Mapping[str, Any]]:
+    """Rows from a table (polars, pandas), an iterable of mappings, or a mapping of id or prompt to answer(s)."""
+    if isinstance(answers, Mapping):
+        for key, value in answers.items():
+            for answer in [value] if isinstance(value, str) or value is None else value:
+                yield checked({ID: key, PROMPT: key, ANSWER: answer}, f"the answers, at {key!r}")
+        return
+    if hasattr(answers, "iter_rows"):
+        answers = answers.iter_rows(named=True)
+    elif hasattr(answers, "to_dict"):
+        answers = answers.astype(object).where(answers.notna(), None).to_dict("records")
+    for number, row in enumerate(answers, 1):
+        if not isinstance(row, Mapping):
+            raise InputError(
+                f"Answers must be rows with 'id' or 'prompt' and 'answer', or a mapping of them. Got {row!r} instead: "
+                "an answer without its prompt cannot be placed."
+            )
+        yield checked(row, f"the answers, row {number}")
+
+
+def from_file(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Rows from JSONL, OpenAI batch output or CSV (by its ending); the first wrong line is named."""
+    try:
+        with path.open("rb") as file:
+            yield from _csv_rows(path, file) if path.suffix.lower() == ".csv" else _json_rows(path, file)
+    except FileNotFoundError:
+        raise BadFile(f"There is no file {path}.") from None
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _json_rows(path: Path, file: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
+    start = 0
+    for number, line in enumerate(file, 1):
+        if line.strip():
+            yield _json_row(path, number, start, line)
+        start += len(line)
+
+
+def _json_row(path: Path, number: int, start: int, line: bytes) -> Mapping[str, Any]:
+    where = f"{path}, line {number}"
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        try:
+            # orjson refuses lone surrogates, which JSON allows and models write.
+            row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+        except UnicodeDecodeError as error:
+            raise BadFile(f"{where}: not UTF-8 at byte {start + error.start} of the file.") from None
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise BadFile(f"{where}: not JSON: {error}.") from None
+    if not isinstance(row, dict):
+        raise BadFile(f"{where}: a JSON object is needed. Got {str(row)[:60]!r} instead.")
+    return checked(_batch_row(row, where) if "custom_id" in row else row, where)
+
+
+def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
+    raw = b"".join(file)
+    try:
+        lines = raw.decode("utf-8-sig").splitlines(keepends=True)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise BadFile(f"{path}, line {line}: not UTF-8 at byte {error.start} of the file.") from None
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.DictReader(lines, strict=True)
+    try:
+        for row in reader:
+            where = f"{path}, line {reader.line_num}"
+            if None in row or None in row.values():
+                raise BadFile(f"{where}: as many fields as the header are needed.")
+            yield checked({name: value for name, value in row.items() if value != "" or name == ANSWER}, where)
+    except csv.Error as error:
+        raise BadFile(f"{path}, line {reader.line_num}: not CSV: {error}.") from None
+
+
+def _batch_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A line of OpenAI batch output: `custom_id` is an id of ours, with `#repetition` where there are several."""
+    match = CUSTOM_ID.fullmatch(str(row["custom_id"]))
+    assert match is not None
+    found: dict[str, Any] = {ID: match[1], REPETITION: int(match[2]) if match[2] else None}
+    response = row.get("response") or {}
+    if row.get("error") or response.get("status_code") != 200:
+        return found | {STATUS: Status.HTTP_ERROR, ANSWER: None}
+    try:
+        choice = response["body"]["choices"][0]
+        content, finish = choice["message"].get("content"), choice.get("finish_reason")
+    except (KeyError, IndexError, TypeError):
+        raise BadFile(f"{where}: batch output without an answer (response.body.choices).") from None
+    status = FINISH.get(finish, Status.OK)
+    if not content and status != Status.FILTERED:
+        status = Status.EMPTY
+    return found | {STATUS: status, ANSWER: content}
+
+
+def checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A row with the fields it needs, of the types they need."""
+    if ANSWER not in row or (row.get(ID) is None and row.get(PROMPT) is None):
+        missing = ANSWER if ANSWER not in row else f"{ID} or {PROMPT}"
+        raise BadFile(f"{where}: no field {missing}. There are: {', '.join(map(str, row)) or 'none'}.")
+    answer, status, repetition = row[ANSWER], row.get(STATUS), row.get(REPETITION)
+    for name in (ID, PROMPT, ANSWER):
+        if not isinstance(row.get(name), str | None):
+            raise BadFile(f"{where}: {name} must be text. Got {str(row[name])[:60]!r} instead.")
+    if status is not None and status not in set(Status):
+        raise BadFile(f"{where}: status must be one of {', '.join(Status)}. Got {status!r} instead.")
+    try:
+        repetition = None if repetition is None else int(repetition)
+    except (TypeError, ValueError):
+        raise BadFile(f"{where}: repetition must be a whole number. Got {repetition!r} instead.") from None
+    status = status or (Status.OK if answer and not answer.isspace() else Status.EMPTY)
+    return {ID: row.get(ID), PROMPT: row.get(PROMPT), REPETITION: repetition, STATUS: status, ANSWER: answer}
+
+
+def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
+    """Give each answer the key of its attempt: `id` and a `repetition` from 1.
+
+    An answer belongs to the prompt of its id, else to those of its text: these are dealt in the order of the plan,
+    repetition by repetition. Of more answers than were planned, the first stay; the others are surplus.
+    """
+    answers = answers.with_row_index(LINE)
+    known = pl.col(ID).is_in(prompts[ID].implode()).fill_null(value=False)
+    by_id = answers.filter(known).select(ID, REPETITION, LINE)
+    twins = by_id.filter(pl.col(REPETITION).is_not_null() & ~pl.struct(ID, REPETITION).is_first_distinct())
+    by_id = by_id.join(twins, on=LINE, how="anti").sort(REPETITION, LINE, nulls_last=True)
+    by_id = by_id.with_columns(pl.int_range(1, pl.len() + 1).over(ID).alias(REPETITION))
+
+    places = prompts.select(ID, PROMPT, pl.int_range(pl.len()).over(PROMPT).alias("place"), pl.len().over(PROMPT).alias("of"))
+    by_text = answers.filter(~known).join(places.select(PROMPT, "of").unique(), on=PROMPT)
+    turn = pl.int_range(pl.len()).over(PROMPT)
+    by_text = by_text.sort(REPETITION, LINE, nulls_last=True).select(
+        PROMPT, LINE, (turn % pl.col("of")).alias("place"), (turn // pl.col("of") + 1).alias(REPETITION)
+    )
+    by_text = by_text.join(places, on=[PROMPT, "place"]).select(ID, REPETITION, LINE)
+
+    dealt = pl.concat([by_id, by_text.cast({REPETITION: pl.Int64})])
+    kept = dealt.filter(pl.col(REPETITION) <= repetitions).unique([ID, REPETITION], keep="first", maintain_order=True)
+    matched = answers.drop(ID, PROMPT, REPETITION).join(kept, on=LINE).drop(LINE)
+    placed = dealt.height + twins.height
+    return matched, Matching(
+        read=answers.height,
+        matched=matched.height,
+        surplus=placed - matched.height,
+        unknown=answers.height - placed,
+        missing=prompts.height * repetitions - matched.height,
+    )

