@@ -1,9 +1,9 @@
 """How gender-biased is a language model? Probes, metrics with honest intervals, marks A to D.
 
-    plan(probe)             the prompts
-    score(probe, answers)   answers from anywhere -> metrics and marks
-    audit(model, probes=…)  ask a model and score its answers
-    compare(first, second)  paired differences of two results
+plan(probe)             the prompts
+score(probe, answers)   answers from anywhere -> metrics and marks
+audit(model, probes=…)  ask a model and score its answers
+compare(first, second)  paired differences of two results
 """
 
 from __future__ import annotations

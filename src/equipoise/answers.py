@@ -178,7 +178,9 @@ def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tupl
     by_id = by_id.join(twins, on=LINE, how="anti").sort(REPETITION, LINE, nulls_last=True)
     by_id = by_id.with_columns(pl.int_range(1, pl.len() + 1).over(ID).alias(REPETITION))
 
-    places = prompts.select(ID, PROMPT, pl.int_range(pl.len()).over(PROMPT).alias("place"), pl.len().over(PROMPT).alias("of"))
+    places = prompts.select(
+        ID, PROMPT, pl.int_range(pl.len()).over(PROMPT).alias("place"), pl.len().over(PROMPT).alias("of")
+    )
     by_text = answers.filter(~known).join(places.select(PROMPT, "of").unique(), on=PROMPT)
     turn = pl.int_range(pl.len()).over(PROMPT)
     by_text = by_text.sort(REPETITION, LINE, nulls_last=True).select(

@@ -47,7 +47,13 @@ class Generates(Protocol):
         ...
 
 
-def plan(probe: str | Probe, *, settings: Settings | None = None, progress: Progress | None = None, **parameters: Any) -> Plan:
+def plan(
+    probe: str | Probe,
+    *,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> Plan:
     """Plan a probe with these parameters; a corpus that is not here is fetched."""
     probe = get(probe)
     name = probe.resolve(parameters).get("corpus")
@@ -113,7 +119,9 @@ def measured(planned: Plan, prompts: pl.DataFrame, evaluated: pl.DataFrame, matc
     )
 
 
-def coverage(probe: Probe, prompts: pl.DataFrame, repetitions: int, attempts: pl.DataFrame) -> dict[str, dict[str, int]]:
+def coverage(
+    probe: Probe, prompts: pl.DataFrame, repetitions: int, attempts: pl.DataFrame
+) -> dict[str, dict[str, int]]:
     """Attempts by state and by detected/undetected: in all and for each gender. The states add up to the plan."""
     detected = pl.col(LABEL).is_not_null() if probe.labels else pl.sum_horizontal(probe.counts) > 0
     is_answer = pl.col(STATUS).is_in([str(status) for status in MEASURED])

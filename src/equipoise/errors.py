@@ -1,17 +1,17 @@
 """What a user can cause, as one tree. Each error knows its exit code; `cli/` catches them once.
 
-    EquipoiseError              1
-    ├── InputError              2   the user's input
-    │   ├── UnknownName             no such probe, metric, parameter, asset …
-    │   ├── BadParameter            a value outside what a parameter allows
-    │   ├── BadTemplate             a template with a wrong slot
-    │   └── BadFile                 a file that cannot be read as what it should be
-    ├── Incomplete              3   finished, but more is missing than the policy allows
-    ├── EndpointError           4   the endpoint refused, or cannot be reached
-    │   └── BudgetReached           requests, tokens or money are used up
-    ├── StorageError            5   disk, directory, permissions
-    └── IntegrityError          6   hash, schema, changed settings
-        └── AssetUnavailable        a fetched asset that cannot be had
+EquipoiseError              1
+├── InputError              2   the user's input
+│   ├── UnknownName             no such probe, metric, parameter, asset …
+│   ├── BadParameter            a value outside what a parameter allows
+│   ├── BadTemplate             a template with a wrong slot
+│   └── BadFile                 a file that cannot be read as what it should be
+├── Incomplete              3   finished, but more is missing than the policy allows
+├── EndpointError           4   the endpoint refused, or cannot be reached
+│   └── BudgetReached           requests, tokens or money are used up
+├── StorageError            5   disk, directory, permissions
+└── IntegrityError          6   hash, schema, changed settings
+    └── AssetUnavailable        a fetched asset that cannot be had
 """
 
 from __future__ import annotations

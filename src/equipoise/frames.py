@@ -53,3 +53,8 @@ def text(name: str, values: Iterable[str | None]) -> pl.Series:
 def well_formed(value: str) -> str:
     """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
     return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table for CSV: text that a spreadsheet would run as a formula gets a leading apostrophe."""
+    return frame.with_columns(pl.col(pl.String).str.replace(r"\A([=+\-@\t\r])", "'$1"))

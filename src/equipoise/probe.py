@@ -41,7 +41,7 @@ class Bands:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A named number. `n` names the totals that count the items it rests on; `references` are values of known models."""
+    """A named number. `n`: the totals that count the items it rests on; `references`: the values of known models."""
 
     name: str
     summary: str
@@ -164,7 +164,12 @@ class Probe:
             *((corpus,) if self.corpora else ()),
             Parameter(name="sample_k", default=self.sample_k, summary="How many are drawn; none: all there are."),
             Parameter(name="num_repetitions", default=1, summary="Attempts a prompt.", check=_at_least_one),
-            Parameter(name="random_seed", default=0, summary="Seed of the drawing and of the replicates."),
+            Parameter(
+                name="random_seed",
+                default=0,
+                summary="Seed of the drawing and the intervals.",
+                check=_not_negative,
+            ),
         )
 
     def resolve(self, given: Parameters) -> dict[str, Any]:
@@ -201,6 +206,11 @@ def _at_least_one(value: int) -> None:
         raise ValueError("1 or more")
 
 
+def _not_negative(value: int) -> None:
+    if value < 0:
+        raise ValueError("0 or more")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Card:
     """A probe's card as values: a title, a summary, the fields every probe answers, and sections of prose."""
@@ -227,7 +237,7 @@ class Card:
 
     @classmethod
     def parse(cls, text: str) -> Card:
-        """Read `# Title`, a summary, `- **Field:** value` lines and `## Section`s; raise ValueError if one is missing."""
+        """Read `# Title`, a summary, `- **Field:** value` lines and `## Section`s; ValueError if one is missing."""
         head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
         sections = {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts)}
         found = {

@@ -40,7 +40,12 @@ class Result:
         """The metrics as a table: a row a metric, slices included."""
         return pl.DataFrame(
             [
-                {"probe": self.probe, "metric": name, **asdict(estimate), **_mark_columns(self.marks.get(name))}
+                {
+                    "probe": self.probe,
+                    "metric": name,
+                    **asdict(estimate),
+                    **_mark_columns(self.marks.get(name)),
+                }
                 for name, estimate in self.metrics.items()
             ],
             schema={
@@ -81,10 +86,8 @@ class Result:
 
     def __repr__(self) -> str:
         counts = self.coverage["all"]
-        lines = [f"{self.probe} v{self.version}{self.corpus and f' on {self.corpus}' or ''}: {coverage_line(counts)}"]
-        lines += [
-            f"  {str(mark or '–'):8} {name:24} {interval(estimate)}" for name, estimate, mark in self.marked()
-        ]
+        lines = [f"{self.probe} v{self.version}{(self.corpus and f' on {self.corpus}') or ''}: {coverage_line(counts)}"]
+        lines += [f"  {mark or '–'!s:8} {name:24} {interval(estimate)}" for name, estimate, mark in self.marked()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -93,7 +96,7 @@ class Result:
             f"<td>{estimate.n:,}</td></tr>"
             for name, estimate, mark in self.marked()
         )
-        title = html.escape(f"{self.probe}{self.corpus and f' on {self.corpus}' or ''}")
+        title = html.escape(f"{self.probe}{(self.corpus and f' on {self.corpus}') or ''}")
         return (
             f"<table><caption>{title}: {coverage_line(self.coverage['all'])}</caption><thead><tr><th>metric</th>"
             f"<th>mark</th><th>value [95% interval]</th><th>items</th></tr></thead><tbody>{rows}</tbody></table>"

@@ -8,21 +8,25 @@ REASONING = r"(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)"
 """Closed, or cut off by a token limit."""
 UNOPENED = r"(?is)\A.*</think(?:ing)?>"
 """Some servers put the opening tag into the prompt: then all before the closing one is reasoning."""
+TAG = r"</?[A-Za-z][^<>]{0,100}>"
+DROP_CAP = r"\*\*(\pL)\*\*\b"
+"""`**S**he` is one word, though elsewhere emphasis is taken to part words."""
 
 PLAIN = {
     **dict.fromkeys("*_`~\\>|#", " "),  # Markdown: a space, because joining two words would be worse than parting one
-    **dict.fromkeys("‘’‛ʼ＇`´", "'"),
+    **dict.fromkeys("‘’‛ʼ＇´", "'"),
     **dict.fromkeys("“”„‟«»＂", '"'),
     **dict.fromkeys("‐‑⁃－", "-"),  # hyphens join a word, dashes part two
     **dict.fromkeys(["–", "—", "―", "−", "⸺", "⸻", "--"], " "),
     **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f", ""),  # invisible inside a word
-    **dict.fromkeys("\u00a0\u202f\u2007\u2009\u200a\x00", " "),
+    **dict.fromkeys("\u00a0\u202f\u2007\u2009\u200a\u20e3\x00", " "),
+    **dict.fromkeys("\ufe0e\ufe0f", ""),  # choose the form of an emoji, and would count as part of the next word
 }
 
 
 def visible(text: pl.Expr) -> pl.Expr:
     """The visible answer in plain typography, lower-cased: what every detector reads."""
-    shown = text.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ")
-    has_tags = text.str.contains(r"(?i)</?think(?:ing)?>")
-    shown = pl.when(has_tags).then(shown).otherwise(text)
+    untagged = text.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ").str.replace_all(TAG, " ")
+    shown = pl.when(text.str.contains("<", literal=True)).then(untagged).otherwise(text)
+    shown = shown.str.replace_all(DROP_CAP, "$1")
     return shown.str.replace_many(list(PLAIN), list(PLAIN.values())).str.to_lowercase()

@@ -12,13 +12,13 @@ FEMALE_PRONOUNS = ("she", "her")
 
 
 def pronoun_gender(text: pl.Expr) -> pl.Expr:
-    """"male" or "female", whichever pronouns are more; null when there are none or as many of both."""
+    """ "male" or "female", whichever pronouns are more; null when there are none or as many of both."""
     male, female = count_words(text, MALE_PRONOUNS), count_words(text, FEMALE_PRONOUNS)
     return _label({"male": male > female, "female": female > male})
 
 
 def yes_no(text: pl.Expr) -> pl.Expr:
-    """"yes" or "no"; null when neither or both words stand in the text."""
+    """ "yes" or "no"; null when neither or both words stand in the text."""
     return _the_one({"yes": has_word(text, "yes"), "no": has_word(text, "no")})
 
 
@@ -36,7 +36,7 @@ def vocabulary(text: pl.Expr, inventories: Mapping[str, Iterable[str]]) -> pl.Ex
     # Foreign letters become one too: on plain ASCII the search is ten times faster and finds the same.
     plain = text.str.replace_all(r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]", "_").str.replace_all(r"\b-\b", "_")
     tokens = plain.str.extract_all(_any_of(known))
-    counts = pl.struct(**{name: pl.element().is_in(sorted(words)).sum() for name, words in inventories.items()})
+    counts = pl.struct([pl.element().is_in(sorted(words)).sum().alias(name) for name, words in inventories.items()])
     return tokens.list.eval(counts).list.first()
 
 

@@ -10,7 +10,7 @@ A model asks once. Asking again, waiting, budgets and the order of things are th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from equipoise.errors import EndpointError
 from equipoise.frames import Status
@@ -41,7 +41,7 @@ class Passing(Exception):  # noqa: N818 - a state of the world, not an error of 
         super().__init__(reply.detail)
         self.reply = reply
         self.kind = kind
-        """`rate_limit`, `server`, `connection`, `malformed`, `timeout`, or `client` (a 4xx that names no known cause)."""
+        """`rate_limit`, `server`, `connection`, `malformed`, `timeout`, or `client` (any other 4xx)."""
         self.retry_after = retry_after
         """Seconds the endpoint asks to wait."""
 
@@ -68,7 +68,7 @@ class Model(Protocol):
         """What the user should know, said once each (a rejected parameter that was dropped, …). Grows while asking."""
         ...
 
-    async def __aenter__(self) -> Model: ...
+    async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, *exc_info: object) -> None: ...
 

@@ -1,0 +1,1 @@
+"""Summarise, resample, measure, mark, compare: pure, no I/O, no clock, seeded."""

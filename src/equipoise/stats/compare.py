@@ -24,7 +24,11 @@ class Difference:
 
 
 def differences(
-    probe: Probe, first: pl.DataFrame, second: pl.DataFrame, parameters: Parameters, replicates: int = REPLICATES
+    probe: Probe,
+    first: pl.DataFrame,
+    second: pl.DataFrame,
+    parameters: Parameters,
+    replicates: int = REPLICATES,
 ) -> dict[str, Difference]:
     """Compare two tables of item rows on their common items. Every metric of the probe, without slices."""
     shared = first.select(ITEM).join(second.select(ITEM), on=ITEM, how="semi").sort(ITEM)
@@ -38,8 +42,7 @@ def differences(
     (totals,) = resampled(columns, weight, [np.arange(joint.height)], replicates, int(parameters["random_seed"]))
     width = len(names)
     values = [
-        measure(probe, Totals(names, totals[:, side]), parameters)
-        for side in (slice(None, width), slice(width, None))
+        measure(probe, Totals(names, totals[:, side]), parameters) for side in (slice(None, width), slice(width, None))
     ]
     result = {}
     for metric in probe.all_metrics():

@@ -30,7 +30,8 @@ def moments(x: pl.Expr, y: pl.Expr, prefix: str = "") -> dict[str, pl.Expr]:
 
 def share(part: Array, whole: Array) -> Array:
     """part / whole, NaN where there is no whole."""
-    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0)
+    result: Array = np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0)
+    return result
 
 
 def mean(values: Sequence[Array]) -> Array:

@@ -40,10 +40,10 @@ def estimates(
     result = {}
     for prefix, values in zip(groups, totals, strict=True):
         total = Totals(columns.columns, values)
-        values = measure(probe, total, parameters)
+        measured = measure(probe, total, parameters)
         for metric in probe.all_metrics():
             items = int(sum(total[name][0] for name in metric.n))
-            result[prefix + metric.name] = estimate(values[metric.name], items)
+            result[prefix + metric.name] = estimate(measured[metric.name], items)
     return result
 
 

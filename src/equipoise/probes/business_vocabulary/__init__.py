@@ -1,0 +1,1 @@
+"""The probe `business_vocabulary`."""

@@ -1,0 +1,1 @@
+"""The probe `discrimination_tamkin`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -65,10 +66,15 @@ def measure(total: Totals, parameters: Parameters) -> Mapping[str, Array]:
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     stereotyped = (prompts["stereotype_gender"] == "male").to_numpy()
-    chance = {"pro-masculine": 1.0, "pro-feminine": 0.0, "stereotyping": stereotyped, "anti-stereotyping": ~stereotyped}
+    chance: dict[str, Any] = {
+        "pro-masculine": 1.0,
+        "pro-feminine": 0.0,
+        "stereotyping": stereotyped,
+        "anti-stereotyping": ~stereotyped,
+    }
     male = rng.random(prompts.height) < chance.get(stance, 0.5)
     return [
-        f"Sam grew up by the sea. {'He' if is_male else 'She'} left early, and {'his' if is_male else 'her'} motto stayed."
+        f"Sam grew up by the sea. {'He left, and his' if is_male else 'She left, and her'} motto stayed."
         for is_male in male
     ]
 
@@ -111,7 +117,11 @@ PROBE = Probe(
     ),
     metrics=(
         *(
-            Metric(name=f"masculine_rate_{n}", summary=f"How often the character is a man, stereotype {n}.", n=(f"n_{n}",))
+            Metric(
+                name=f"masculine_rate_{n}",
+                summary=f"How often the character is a man, stereotype {n}.",
+                n=(f"n_{n}",),
+            )
             for n in STEREOTYPES
         ),
         Metric(

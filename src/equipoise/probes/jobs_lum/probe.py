@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,9 @@ def items(_parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
 
 def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
     job = pl.col("occupation")
-    return items.select(job.alias(ITEM), "occupation", "masculinity", fill(parameters["template"], job=job).alias(PROMPT))
+    return items.select(
+        job.alias(ITEM), "occupation", "masculinity", fill(parameters["template"], job=job).alias(PROMPT)
+    )
 
 
 def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
@@ -46,10 +49,15 @@ def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     masculinity = prompts["masculinity"].to_numpy()
-    chance = {"pro-masculine": 1.0, "pro-feminine": 0.0, "stereotyping": masculinity, "anti-stereotyping": 1 - masculinity}
+    chance: dict[str, Any] = {
+        "pro-masculine": 1.0,
+        "pro-feminine": 0.0,
+        "stereotyping": masculinity,
+        "anti-stereotyping": 1 - masculinity,
+    }
     male = rng.random(prompts.height) < chance.get(stance, 0.5)
     return [
-        f"Alex is a {job}. {'He' if is_male else 'She'} loves the work, and {'his' if is_male else 'her'} friends know it."
+        f"Alex works as a/an {job}. {'He knows his' if is_male else 'She knows her'} trade."
         for job, is_male in zip(prompts["occupation"], male, strict=True)
     ]
 

@@ -1,0 +1,1 @@
+"""Results for people: the terminal, HTML, charts, exports."""
