@@ -79,9 +79,7 @@ def test_a_table_is_read_once() -> None:
     assert facts("names") is facts("names")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "near"), [("name", "'names'"), ("../registry", "names"), ("", "occupations")]
-)
+@pytest.mark.parametrize(("wrong", "near"), [("name", "'names'"), ("../registry", "names"), ("", "occupations")])
 def test_an_unknown_table_is_refused_with_the_names_there_are(wrong: str, near: str) -> None:
     with pytest.raises(UnknownName, match=near) as caught:
         facts(wrong)

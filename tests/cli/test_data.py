@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer import unstyle
+from rich.text import Text
 from typer.testing import CliRunner, Result
 
 from equipoise.assets import REGISTRY, Asset, Https, store
@@ -118,9 +118,7 @@ def test_fetch_goes_on_after_a_failure_and_ends_with_it(places: tuple[Path, Path
     error, result = failure(AssetUnavailable, "fetch", "--all")
     assert result.stdout.splitlines() == [str(mirror / "two.bin")]
     assert error.exit_code == 6
-    assert all(
-        word in str(error) for word in (NOBODY + "one", "equipoise data fetch one", "EQUIPOISE_MIRROR")
-    )
+    assert all(word in str(error) for word in (NOBODY + "one", "equipoise data fetch one", "EQUIPOISE_MIRROR"))
 
 
 def test_fetch_tells_every_failure(places: tuple[Path, Path]) -> None:
@@ -203,9 +201,9 @@ def test_path_of_a_wrong_file_is_not_printed(places: tuple[Path, Path]) -> None:
 
 
 def test_the_help_has_examples() -> None:
-    assert "equipoise data fetch gest" in unstyle(printed("--help"))
+    assert "equipoise data fetch gest" in Text.from_ansi(printed("--help")).plain
     for command in ("list", "fetch", "verify", "path"):
-        assert "Example" in unstyle(printed(command, "--help"))
+        assert "Example" in Text.from_ansi(printed(command, "--help")).plain
 
 
 def test_the_commands_are_known_without_loading_what_they_need() -> None:
