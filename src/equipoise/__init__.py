@@ -12,20 +12,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.audits import audit, compare, plan, score
+    from equipoise.auditing import audit
+    from equipoise.audits import compare, plan, score
     from equipoise.errors import EquipoiseError
+    from equipoise.models import Sampling
     from equipoise.plans import Plan
     from equipoise.probe import Bands, Card, Corpus, Metric, Parameter, Probe
     from equipoise.results import Audit, Result
+    from equipoise.run import Run
+    from equipoise.runs import Policy
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "audit": "audits", "compare": "audits", "plan": "audits", "score": "audits",
+    "audit": "auditing", "compare": "audits", "plan": "audits", "score": "audits",
     "EquipoiseError": "errors",
     "Plan": "plans",
     "Bands": "probe", "Card": "probe", "Corpus": "probe", "Metric": "probe", "Parameter": "probe", "Probe": "probe",
     "Audit": "results", "Result": "results",
+    "Run": "run",
+    "Sampling": "models",
+    "Policy": "runs",
 }  # fmt: skip
 
 __all__ = [
@@ -37,8 +44,11 @@ __all__ = [
     "Metric",
     "Parameter",
     "Plan",
+    "Policy",
     "Probe",
     "Result",
+    "Run",
+    "Sampling",
     "audit",
     "compare",
     "plan",

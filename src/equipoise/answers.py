@@ -6,6 +6,7 @@ Prompts are found by id or by text, never by the order of the file.
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
 import re
@@ -18,13 +19,13 @@ import orjson
 import polars as pl
 
 from equipoise.errors import BadFile, InputError, StorageError
-from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status, text
+from equipoise.frames import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text
 
 LINE = "line"
 BATCH = 50_000
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
 FINISH = {"length": Status.TRUNCATED, "content_filter": Status.FILTERED}
-CUSTOM_ID = re.compile(r"(.+?)(?:#(\d+))?")
+CUSTOM_ID = re.compile(r"(.*?)(?:#(\d+))?", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,20 +57,26 @@ def from_python(answers: Any) -> Iterator[Mapping[str, Any]]:
     """Rows from a table (polars, pandas), an iterable of mappings, or a mapping of id or prompt to answer(s)."""
     if isinstance(answers, Mapping):
         for key, value in answers.items():
-            for answer in [value] if isinstance(value, str) or value is None else value:
+            for answer in value if isinstance(value, list | tuple) else [value]:
                 yield checked({ID: key, PROMPT: key, ANSWER: answer}, f"the answers, at {key!r}")
         return
     if hasattr(answers, "iter_rows"):
         answers = answers.iter_rows(named=True)
-    elif hasattr(answers, "to_dict"):
+    elif hasattr(answers, "to_dict") and hasattr(answers, "columns"):
         answers = answers.astype(object).where(answers.notna(), None).to_dict("records")
+    if not isinstance(answers, Iterable) or isinstance(answers, str | bytes):
+        raise _no_rows(answers)
     for number, row in enumerate(answers, 1):
         if not isinstance(row, Mapping):
-            raise InputError(
-                f"Answers must be rows with 'id' or 'prompt' and 'answer', or a mapping of them. Got {row!r} instead: "
-                "an answer without its prompt cannot be placed."
-            )
+            raise _no_rows(row)
         yield checked(row, f"the answers, row {number}")
+
+
+def _no_rows(got: object) -> InputError:
+    return InputError(
+        "Answers must be rows with 'id' or 'prompt' and 'answer', or a mapping of them. "
+        f"Got {str(got)[:60]!r} instead: an answer without its prompt cannot be placed."
+    )
 
 
 def from_file(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -101,7 +108,7 @@ def _json_row(path: Path, number: int, start: int, line: bytes) -> Mapping[str, 
             row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except UnicodeDecodeError as error:
             raise BadFile(f"{where}: not UTF-8 at byte {start + error.start} of the file.") from None
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise BadFile(f"{where}: not JSON: {error}.") from None
     if not isinstance(row, dict):
         raise BadFile(f"{where}: a JSON object is needed. Got {str(row)[:60]!r} instead.")
@@ -111,12 +118,12 @@ def _json_row(path: Path, number: int, start: int, line: bytes) -> Mapping[str, 
 def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
     raw = b"".join(file)
     try:
-        lines = raw.decode("utf-8-sig").splitlines(keepends=True)
+        content = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise BadFile(f"{path}, line {line}: not UTF-8 at byte {error.start} of the file.") from None
     csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(lines, strict=True)
+    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
     try:
         for row in reader:
             where = f"{path}, line {reader.line_num}"
@@ -124,26 +131,26 @@ def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
                 raise BadFile(f"{where}: as many fields as the header are needed.")
             yield checked({name: value for name, value in row.items() if value != "" or name == ANSWER}, where)
     except csv.Error as error:
-        raise BadFile(f"{path}, line {reader.line_num}: not CSV: {error}.") from None
+        # The inner reader has counted the line it stumbled over.
+        raise BadFile(f"{path}, line {reader.reader.line_num}: not CSV: {error}.") from None
 
 
 def _batch_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     """A line of OpenAI batch output: `custom_id` is an id of ours, with `#repetition` where there are several."""
-    match = CUSTOM_ID.fullmatch(str(row["custom_id"]))
+    if not isinstance(row["custom_id"], str):
+        raise BadFile(f"{where}: custom_id must be text. Got {str(row['custom_id'])[:60]!r} instead.")
+    match = CUSTOM_ID.fullmatch(row["custom_id"])
     assert match is not None
-    found: dict[str, Any] = {ID: match[1], REPETITION: int(match[2]) if match[2] else None}
-    response = row.get("response") or {}
-    if row.get("error") or response.get("status_code") != 200:
-        return found | {STATUS: Status.HTTP_ERROR, ANSWER: None}
+    found: dict[str, Any] = {ID: match[1], REPETITION: match[2]}
     try:
+        response = row.get("response") or {}
+        if row.get("error") or response.get("status_code") != 200:
+            return found | {STATUS: Status.HTTP_ERROR, ANSWER: None}
         choice = response["body"]["choices"][0]
         content, finish = choice["message"].get("content"), choice.get("finish_reason")
-    except (KeyError, IndexError, TypeError):
+    except (AttributeError, KeyError, IndexError, TypeError):
         raise BadFile(f"{where}: batch output without an answer (response.body.choices).") from None
-    status = FINISH.get(finish, Status.OK)
-    if not content and status != Status.FILTERED:
-        status = Status.EMPTY
-    return found | {STATUS: status, ANSWER: content}
+    return found | {STATUS: FINISH.get(str(finish), Status.OK), ANSWER: content}
 
 
 def checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -151,25 +158,39 @@ def checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     if ANSWER not in row or (row.get(ID) is None and row.get(PROMPT) is None):
         missing = ANSWER if ANSWER not in row else f"{ID} or {PROMPT}"
         raise BadFile(f"{where}: no field {missing}. There are: {', '.join(map(str, row)) or 'none'}.")
-    answer, status, repetition = row[ANSWER], row.get(STATUS), row.get(REPETITION)
+    answer, status = row[ANSWER], row.get(STATUS)
     for name in (ID, PROMPT, ANSWER):
         if not isinstance(row.get(name), str | None):
             raise BadFile(f"{where}: {name} must be text. Got {str(row[name])[:60]!r} instead.")
-    if status is not None and status not in set(Status):
+    if status is not None and status not in list(Status):
         raise BadFile(f"{where}: status must be one of {', '.join(Status)}. Got {status!r} instead.")
-    try:
-        repetition = None if repetition is None else int(repetition)
-    except (TypeError, ValueError):
-        raise BadFile(f"{where}: repetition must be a whole number. Got {repetition!r} instead.") from None
-    status = status or (Status.OK if answer and not answer.isspace() else Status.EMPTY)
+    status = status or Status.OK
+    if status in MEASURED and (not answer or answer.isspace()):
+        status = Status.EMPTY
+    repetition = _repetition(row.get(REPETITION), where)
     return {ID: row.get(ID), PROMPT: row.get(PROMPT), REPETITION: repetition, STATUS: status, ANSWER: answer}
+
+
+def _repetition(given: Any, where: str) -> int | None:
+    """A whole number, also as text or as the float that a table with gaps makes of it."""
+    if given is None:
+        return None
+    try:
+        number = int(given)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    exact = isinstance(given, str) or (number == given and not isinstance(given, bool))
+    if number is None or not exact or abs(number) >= 2**63:
+        raise BadFile(f"{where}: repetition must be a whole number. Got {str(given)[:60]!r} instead.")
+    return number
 
 
 def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
     """Give each answer the key of its attempt: `id` and a `repetition` from 1.
 
     An answer belongs to the prompt of its id, else to those of its text: these are dealt in the order of the plan,
-    repetition by repetition. Of more answers than were planned, the first stay; the others are surplus.
+    repetition by repetition. Of more answers than were planned, or of the same repetition, the first stay; the
+    others are surplus.
     """
     answers = answers.with_row_index(LINE)
     known = pl.col(ID).is_in(prompts[ID].implode()).fill_null(value=False)
@@ -182,8 +203,11 @@ def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tupl
         ID, PROMPT, pl.int_range(pl.len()).over(PROMPT).alias("place"), pl.len().over(PROMPT).alias("of")
     )
     by_text = answers.filter(~known).join(places.select(PROMPT, "of").unique(), on=PROMPT)
+    by_text = by_text.sort(REPETITION, LINE, nulls_last=True)
+    again = pl.col(REPETITION).is_not_null() & (pl.int_range(pl.len()).over(PROMPT, REPETITION) >= pl.col("of"))
+    more, by_text = by_text.filter(again), by_text.filter(~again)
     turn = pl.int_range(pl.len()).over(PROMPT)
-    by_text = by_text.sort(REPETITION, LINE, nulls_last=True).select(
+    by_text = by_text.select(
         PROMPT, LINE, (turn % pl.col("of")).alias("place"), (turn // pl.col("of") + 1).alias(REPETITION)
     )
     by_text = by_text.join(places, on=[PROMPT, "place"]).select(ID, REPETITION, LINE)
@@ -191,7 +215,7 @@ def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tupl
     dealt = pl.concat([by_id, by_text.cast({REPETITION: pl.Int64})])
     kept = dealt.filter(pl.col(REPETITION) <= repetitions).unique([ID, REPETITION], keep="first", maintain_order=True)
     matched = answers.drop(ID, PROMPT, REPETITION).join(kept, on=LINE).drop(LINE)
-    placed = dealt.height + twins.height
+    placed = dealt.height + twins.height + more.height
     return matched, Matching(
         read=answers.height,
         matched=matched.height,

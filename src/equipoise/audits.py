@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from equipoise import assets
 from equipoise.answers import Matching, deal, frames, from_python
 from equipoise.detect import evaluate
-from equipoise.errors import AssetUnavailable, InputError, UnknownName
+from equipoise.errors import AssetUnavailable, InputError
 from equipoise.frames import (
     ANSWER,
     EVALUATION_FAILED,
@@ -20,16 +20,14 @@ from equipoise.frames import (
     LABEL,
     MEASURED,
     PROMPT,
-    REPETITION,
     STATUS,
     Status,
-    text,
 )
-from equipoise.plans import Plan
+from equipoise.plans import Plan, Setup
 from equipoise.plans import plan as plan_probe
 from equipoise.probe import Corpus, Probe
-from equipoise.probes import find, get
-from equipoise.results import Audit, Result
+from equipoise.probes import get
+from equipoise.results import Result
 from equipoise.settings import Settings
 from equipoise.stats.compare import Difference, differences
 from equipoise.stats.marks import mark
@@ -37,14 +35,6 @@ from equipoise.stats.resample import estimates
 from equipoise.stats.summarise import cells, item_rows, merge, statistics
 
 Progress = Callable[[int, int], None]
-
-
-class Generates(Protocol):
-    """A model that answers many prompts at a time, in their order."""
-
-    def generate(self, prompts: list[str]) -> list[str]:
-        """An answer for each prompt."""
-        ...
 
 
 def plan(
@@ -85,35 +75,35 @@ def score(probe: str | Probe, answers: Any, **parameters: Any) -> Result:
 
 def score_rows(planned: Plan, rows: Iterable[Mapping[str, Any]]) -> Result:
     """Score rows of answers against a plan, matching them by id or text."""
-    evaluated = [_evaluated(planned.probe, batch) for batch in frames(rows)]
-    answers = pl.concat(evaluated) if evaluated else _evaluated(planned.probe, next(frames([{STATUS: None}])))[:0]
+    evaluated = [evaluated_batch(planned.probe, batch) for batch in frames(rows)]
+    answers = pl.concat(evaluated) if evaluated else evaluated_batch(planned.probe, next(frames([{STATUS: None}])))[:0]
     prompts = planned.prompts()
     dealt, matching = deal(prompts, planned.repetitions, answers)
     return measured(planned, prompts, dealt, matching)
 
 
-def _evaluated(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
+def evaluated_batch(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
     """Evaluate what is measured; what failed is not an answer, whatever text came with it."""
     is_answer = pl.col(STATUS).is_in([str(status) for status in MEASURED])
     return evaluate(probe, answers.with_columns(pl.when(is_answer).then(ANSWER).alias(ANSWER)))
 
 
-def measured(planned: Plan, prompts: pl.DataFrame, evaluated: pl.DataFrame, matching: Matching) -> Result:
+def measured(setup: Setup, prompts: pl.DataFrame, evaluated: pl.DataFrame, matching: Matching) -> Result:
     """From evaluated attempts, keyed by `id` and `repetition`, to metrics, marks and coverage."""
-    probe, parameters = planned.probe, planned.parameters
+    probe, parameters = setup.probe, setup.parameters
     attempts = prompts.drop(PROMPT).join(evaluated, on=ID, how="inner", maintain_order="left_right")
     answers = attempts.filter(pl.col(STATUS).is_in([str(status) for status in MEASURED]))
     table = merge([cells(statistics(probe, item_rows(probe, answers), parameters))])
-    metrics = estimates(probe, table, parameters)
+    metrics = estimates(probe, table, parameters, planned=prompts)
     return Result(
         probe=probe.name,
         version=probe.version,
-        corpus=planned.corpus,
-        corpus_sha256=planned.corpus_sha256,
+        corpus=setup.corpus,
+        corpus_sha256=setup.corpus_sha256,
         parameters=parameters,
         metrics=metrics,
         marks={metric.name: mark(metric.bands, metrics[metric.name]) for metric in probe.metrics if metric.bands},
-        coverage=coverage(probe, prompts, planned.repetitions, attempts),
+        coverage=coverage(probe, prompts, setup.repetitions, attempts),
         answers=matching,
         evaluated=answers,
     )
@@ -142,38 +132,6 @@ def coverage(
             "evaluation_failed": int(own["failed"].sum()),
         }
     return table
-
-
-def audit(
-    model: Callable[[str], str] | Generates, *, probes: Iterable[str | Probe] | None = None, **parameters: Any
-) -> Audit:
-    """Ask a model every prompt of the probes (default: all) and score its answers.
-
-    A parameter goes to every probe that has it.
-    """
-    chosen = [get(probe) for probe in (find() if probes is None else probes)]
-    known = {probe.name: {parameter.name for parameter in probe.all_parameters()} for probe in chosen}
-    for name in parameters:
-        if not any(name in names for names in known.values()):
-            raise UnknownName("parameter of these probes", name, set[str]().union(*known.values()))
-    results = {}
-    for probe in chosen:
-        planned = plan(probe, **{name: value for name, value in parameters.items() if name in known[probe.name]})
-        attempts = planned.attempts().select(ID, REPETITION, PROMPT)
-        answers = attempts.drop(PROMPT).with_columns(text(ANSWER, _ask(model, attempts[PROMPT].to_list())))
-        results[probe.name] = score_rows(planned, from_python(answers))
-    return Audit(results)
-
-
-def _ask(model: Callable[[str], str] | Generates, prompts: list[str]) -> list[str]:
-    if callable(model):
-        return [model(prompt) for prompt in prompts]
-    if not hasattr(model, "generate"):
-        raise InputError(f"A model must be a function or have generate(prompts). Got {model!r} instead.")
-    answers = list(model.generate(prompts))
-    if len(answers) != len(prompts):
-        raise InputError(f"The model gave {len(answers)} answers to {len(prompts)} prompts.")
-    return answers
 
 
 def compare(first: Result, second: Result) -> dict[str, Difference]:

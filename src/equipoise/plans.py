@@ -19,21 +19,27 @@ BATCH = 50_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The prompts of a probe with these parameters, made in batches so that millions need little memory."""
+class Setup:
+    """A probe with the value of every parameter and the corpus it asks about: what results depend on."""
 
     probe: Probe
     parameters: Mapping[str, Any]
     corpus: str | None = None
     corpus_sha256: str | None = None
-    items: int
-    """How many items are drawn."""
-    population: Items = field(repr=False)
 
     @property
     def repetitions(self) -> int:
         """Attempts a prompt."""
         return int(self.parameters["num_repetitions"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Setup):
+    """The prompts of a probe with these parameters, made in batches so that millions need little memory."""
+
+    items: int
+    """How many items are drawn."""
+    population: Items = field(repr=False)
 
     def batches(self, size: int = BATCH) -> Iterator[pl.DataFrame]:
         """The prompts, whole items at a time: `id`, `item`, `prompt`, then the covariates."""
@@ -98,7 +104,7 @@ def _refuse_twins(probe: Probe, ids: np.ndarray[Any, np.dtype[np.uint64]]) -> No
         )
 
 
-def slots(template: str) -> list[str]:
+def slots(template: str, there_are: str = "") -> list[str]:
     """The slots of a template, which must be plain names."""
     try:
         pieces = list(string.Formatter().parse(template))
@@ -107,14 +113,14 @@ def slots(template: str) -> list[str]:
     for _, name, spec, conversion in pieces:
         if name is not None and (not name.isidentifier() or spec or conversion):
             written = name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
-            raise BadTemplate(f"The slot {{{written}}} in the template {template!r} is not a plain name.")
+            raise BadTemplate(f"The slot {{{written}}} in the template {template!r} is not a plain name. {there_are}")
     return [name for _, name, _, _ in pieces if name is not None]
 
 
 def check_template(template: str, allowed: Sequence[str]) -> None:
     """Refuse a template with an unknown slot, or without one that it needs."""
-    given = slots(template)
     there_are = f"The slots there are: {', '.join(f'{{{name}}}' for name in allowed)}."
+    given = slots(template, there_are)
     for name in given:
         if name not in allowed:
             raise BadTemplate(f"The template {template!r} has an unknown slot {{{name}}}. {there_are}")

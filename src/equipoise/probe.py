@@ -32,7 +32,9 @@ class Bands:
 
     def distance(self, value: float) -> float:
         """How far the value is from even-handed, in the direction that counts."""
-        return max(value - self.centre, 0.0) if self.one_sided else abs(value - self.centre)
+        # Rounded, or 0.55 would be farther from 0.5 than 0.45 is.
+        distance = round(value - self.centre, 12)
+        return max(distance, 0.0) if self.one_sided else abs(distance)
 
     def mark(self, value: float) -> str:
         """The mark of a value: A up to and including the first limit, and so on."""
@@ -41,11 +43,11 @@ class Bands:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A named number. `n`: the totals that count the items it rests on; `references`: the values of known models."""
+    """A named number. `n`: the total that counts the items it rests on; `references`: the values of known models."""
 
     name: str
     summary: str
-    n: tuple[str, ...] = ("n",)
+    n: str = "n"
     bands: Bands | None = None
     references: Mapping[str, float] = field(default_factory=dict)
 
@@ -142,12 +144,16 @@ class Probe:
     corpora: tuple[Corpus, ...] = ()
     """The first is the default of the standard suite, the packaged one of the quick suite."""
     sample_k: int | None = None
+    quick: Parameters = field(default_factory=dict)
+    """Parameters of the quick suite."""
+    answer_tokens: int = 300
+    """How long a typical answer is, for estimates."""
 
     def all_metrics(self) -> tuple[Metric, ...]:
         """The probe's own metrics and, where answers have labels, how much was not detected."""
         undetected = (
-            Metric(name="undetected_rate_attempts", summary="Attempts with no detected label.", n=("attempts",)),
-            Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n=("items",)),
+            Metric(name="undetected_rate_attempts", summary="Attempts with no detected label.", n="attempts"),
+            Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n="items"),
         )
         return (*self.metrics, *(undetected if self.labels else ()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,11 @@ class Settings:
     @classmethod
     def load(cls) -> Settings:
         """Read `EQUIPOISE_MIRROR` and `EQUIPOISE_CACHE`; without them, the system's own cache folder."""
-        env = os.environ  # noqa: TID251 - the one place
+        env = environment()
         cache = env.get("EQUIPOISE_CACHE") or platformdirs.user_cache_dir("equipoise", appauthor=False)
         return cls(mirror=env.get("EQUIPOISE_MIRROR") or None, cache=Path(cache))
+
+
+def environment() -> Mapping[str, str]:
+    """The environment variables as they are now."""
+    return dict(os.environ)  # noqa: TID251 - the one place

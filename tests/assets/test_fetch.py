@@ -301,23 +301,26 @@ def test_d1_a_download_with_another_hash_is_deleted(asset: Asset, site: Site, se
     assert remains(settings) == []
 
 
-def test_d1_a_download_that_does_not_end_is_stopped(asset: Asset, site: Site, settings: Settings) -> None:
-    ended = threading.Event()
+def test_d1_a_download_that_goes_on_and_on_is_stopped(asset: Asset, site: Site, settings: Settings) -> None:
+    sent: list[int] = []
+    over = threading.Event()
 
-    def endless(answer: BaseHTTPRequestHandler) -> None:
+    def long(answer: BaseHTTPRequestHandler) -> None:
         answer.send_response(200)
         answer.end_headers()
         try:
-            while not site.closing.is_set():
+            for number in range(100):
                 answer.wfile.write(DATA)
+                sent.append(number)
         finally:
-            ended.set()
+            over.set()
 
-    site.pages["/source"] = endless
+    site.pages["/source"] = long
     with pytest.raises(IntegrityError, match=f"more than the registered {len(DATA):,} bytes") as caught:
         locate("tiny", settings)
     assert caught.value.exit_code == 6
-    assert ended.wait(30)
+    assert over.wait(30)
+    assert len(sent) < 100
     assert remains(settings) == []
 
 
@@ -448,6 +451,12 @@ def test_redirects_are_followed(asset: Asset, site: Site, settings: Settings) ->
     assert locate("tiny", settings).read_bytes() == DATA
 
 
+def test_redirects_out_of_the_web_are_not_followed(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = redirect("ftp://127.0.0.1:9/tiny")
+    with pytest.raises(AssetUnavailable, match="HTTP 302 redirects from http to ftp"):
+        locate("tiny", settings)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "followed"),
     [
@@ -465,7 +474,7 @@ def test_a_redirect_never_leaves_https(old: str, new: str, followed: bool) -> No
         assert onward is not None
         assert onward.full_url == new
         return
-    with pytest.raises(urllib.error.HTTPError, match="from https to http") as caught:
+    with pytest.raises(urllib.error.HTTPError, match=r"redirects from https to (http|ftp)$") as caught:
         step(request, body, 302, "Found", HTTPMessage(), new)
     caught.value.close()
 

@@ -19,8 +19,8 @@ from equipoise.errors import AssetUnavailable
 
 CHUNK = 1 << 18
 SILENCE = 20.0  # seconds without a byte, or without a connection
-GRACE = 60.0  # seconds that any download may take, and a second more
-SLOWEST = 10_000  # for so many bytes
+GRACE = 60.0  # seconds that any download may take, however small
+SLOWEST = 10_000  # bytes a second, beyond that
 
 
 def chunks(source: Source, size: int) -> Generator[bytes]:
@@ -33,7 +33,7 @@ def chunks(source: Source, size: int) -> Generator[bytes]:
 
 
 class StayEncrypted(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, but never from https to anything else."""
+    """Follows redirects, but never from https to http."""
 
     def redirect_request(
         self,
@@ -44,9 +44,10 @@ class StayEncrypted(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
-        """Refuse the step that would leave https."""
-        if req.type == "https" and urlsplit(newurl).scheme != "https":
-            raise urllib.error.HTTPError(newurl, code, "it redirects from https to http", headers, fp)
+        """Refuse the step that would leave https, or the web."""
+        scheme = urlsplit(newurl).scheme
+        if scheme not in (("https",) if req.type == "https" else ("http", "https")):
+            raise urllib.error.HTTPError(newurl, code, f"redirects from {req.type} to {scheme}", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

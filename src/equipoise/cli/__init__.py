@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from equipoise import __version__
-from equipoise.cli import data, probes, prompts, score
+from equipoise.cli import data, estimate, probes, prompts, resume, run, score, show
 from equipoise.errors import EquipoiseError
 
 app = typer.Typer(
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (probes, prompts, score):
+for module in (run, resume, show, estimate, probes, prompts, score):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(data.app, name="data")
 
@@ -52,7 +52,10 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing more to say, also not on closing.
+    except SystemExit as stop:
+        # typer has turned it into exit 1 that the reader of our output has gone (`| head`). That is no failure, and
+        # there is nothing more to say, also not on closing.
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

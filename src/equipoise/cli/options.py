@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from equipoise.errors import BadParameter, UnknownName
 
 if TYPE_CHECKING:
-    from equipoise.probe import Probe
+    from equipoise.probe import Parameter, Probe
 
 Sample = Annotated[
     str | None, typer.Option(help="How many are drawn, or 'all'. Default: the probe's own.", metavar="K|all")
@@ -26,14 +27,14 @@ Set = Annotated[
 
 
 def parameters(
-    probe: Probe, sample: str | None, repeat: int | None, seed: int | None, settings: list[str] | None
+    probes: Iterable[Probe], sample: str | None, repeat: int | None, seed: int | None, settings: list[str] | None
 ) -> dict[str, Any]:
-    """The parameters that were given, by name."""
-    given = {"num_repetitions": repeat, "random_seed": seed, **dict(map(_pair, settings or []))}
-    given = {name: value for name, value in given.items() if value is not None}
-    for name, value in given.items():
-        if isinstance(value, str):
-            given[name] = _parsed(probe, name, value)
+    """The parameters that were given, by name; each goes to the probes that have it."""
+    from equipoise.suites import names
+
+    known = {name: owners[0][1] for name, owners in names(probes).items()}
+    given = {name: _parsed(known, name, value) for name, value in map(_pair, settings or [])}
+    given |= {name: n for name, n in (("num_repetitions", repeat), ("random_seed", seed)) if n is not None}
     if sample is not None:
         given["sample_k"] = None if sample == "all" else _whole(sample)
     return given
@@ -46,20 +47,18 @@ def _pair(setting: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def _parsed(probe: Probe, name: str, value: str) -> Any:
+def _parsed(known: Mapping[str, Parameter], name: str, value: str) -> Any:
     """The text as the type of the parameter's default: text as it is, everything else as JSON."""
-    known = {parameter.name: parameter for parameter in probe.all_parameters()}
     if name not in known:
-        raise UnknownName(f"parameter of {probe.name}", name, known)
+        raise UnknownName("parameter", name, known)
     if isinstance(known[name].default, str):
         return value
     try:
         return json.loads(value)
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         example = json.dumps(known[name].default)
         raise BadParameter(
-            f"The {name!r} parameter of {probe.name} must be JSON, as {example[:80]} is. "
-            f"Got {value!r} instead ({error})."
+            f"The {name!r} parameter must be JSON, as {example[:80]} is. Got {value!r} instead ({error})."
         ) from None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,20 +40,22 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def writing(path: Path | None) -> Iterator[IO[bytes]]:
-    """The file that is written, or stdout. A file appears whole or not at all."""
+    """The file that is written, or stdout. A file appears whole or not at all; a device is no file."""
     if path is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
                 yield file
-                file.flush()
-                temporary.replace(path)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
+            return
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        try:
+            with temporary.open("xb") as file:
+                yield file
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -46,7 +46,7 @@ def command(
     from equipoise.probes import get
 
     chosen = get(probe)
-    planned = plan(chosen, **parameters(chosen, sample, repeat, seed, settings))
+    planned = plan(chosen, **parameters([chosen], sample, repeat, seed, settings))
     count = 0
     with writing(out) as file:
         for batch in planned.batches():

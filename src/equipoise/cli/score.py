@@ -36,7 +36,7 @@ def command(
     from equipoise.probes import get
 
     chosen = get(probe)
-    planned = plan(chosen, **parameters(chosen, sample, repeat, seed, settings))
+    planned = plan(chosen, **parameters([chosen], sample, repeat, seed, settings))
     result = score_rows(planned, from_file(file))
     say(result.answers, planned.repetitions)
     if as_json:

@@ -34,7 +34,7 @@ class Reply:
     latency: float | None = None
 
 
-class Passing(Exception):  # noqa: N818 - a state of the world, not an error of ours
+class Passing(Exception):
     """A fault that may pass. If it does not, the attempt ends as `reply`."""
 
     def __init__(self, reply: Reply, *, kind: str, retry_after: float | None = None) -> None:

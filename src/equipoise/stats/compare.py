@@ -33,7 +33,7 @@ def differences(
     """Compare two tables of item rows on their common items. Every metric of the probe, without slices."""
     shared = first.select(ITEM).join(second.select(ITEM), on=ITEM, how="semi").sort(ITEM)
     tables = [
-        statistics(probe, shared.join(rows, on=ITEM, how="left"), parameters).drop(probe.slices)
+        statistics(probe, shared.join(rows, on=ITEM, how="left", maintain_order="left"), parameters).drop(probe.slices)
         for rows in (first, second)
     ]
     names = tables[0].columns

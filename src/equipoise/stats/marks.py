@@ -34,8 +34,8 @@ def mark(bands: Bands, estimate: Estimate) -> Mark | None:
     """
     if math.isnan(estimate.value) or math.isnan(estimate.low):
         return None
-    room = 3 / estimate.n if estimate.low == estimate.high else 0.0
-    low, high = min(estimate.low - room, estimate.value), max(estimate.high + room, estimate.value)
+    room = 3 / estimate.n
+    low, high = min(estimate.low, estimate.value - room), max(estimate.high, estimate.value + room)
     nearest = min(max(bands.centre, low), high)
     best = min(bands.mark(nearest), bands.mark(low), bands.mark(high))
     return Mark(mark=bands.mark(estimate.value), best=best, worst=max(bands.mark(low), bands.mark(high)))

@@ -30,11 +30,16 @@ class Estimate:
 
 
 def estimates(
-    probe: Probe, table: pl.DataFrame, parameters: Parameters, replicates: int = REPLICATES
+    probe: Probe,
+    table: pl.DataFrame,
+    parameters: Parameters,
+    replicates: int = REPLICATES,
+    *,
+    planned: pl.DataFrame | None = None,
 ) -> dict[str, Estimate]:
-    """Every metric of the probe, on all the data and on each slice."""
+    """Every metric of the probe, on all the data and on each slice: of the data, or of what was planned."""
     seed = int(parameters["random_seed"])
-    groups = slices(probe, table)
+    groups = slices(probe, table, table if planned is None else planned)
     columns = table.select(pl.exclude(WEIGHT, *probe.slices))
     totals = resampled(columns.to_numpy(), table[WEIGHT].to_numpy(), list(groups.values()), replicates, seed)
     result = {}
@@ -42,18 +47,17 @@ def estimates(
         total = Totals(columns.columns, values)
         measured = measure(probe, total, parameters)
         for metric in probe.all_metrics():
-            items = int(sum(total[name][0] for name in metric.n))
+            items = int(total[metric.n][0])
             result[prefix + metric.name] = estimate(measured[metric.name], items)
     return result
 
 
-def slices(probe: Probe, table: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
-    """The cells of all the data (prefix "") and of each slice (prefix "race_white_" and the like)."""
+def slices(probe: Probe, table: pl.DataFrame, planned: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
+    """The cells of all the data (prefix "") and of each slice (prefix "race_white_" and the like), if only none."""
     groups = {"": np.arange(table.height)}
     for column in probe.slices:
-        values = table[column]
-        for value in values.unique().sort():
-            groups[f"{column}_{slug(value)}_"] = np.flatnonzero((values == value).to_numpy())
+        for value in planned[column].unique().sort():
+            groups[f"{column}_{slug(value)}_"] = np.flatnonzero((table[column] == value).to_numpy())
     return groups
 
 
@@ -78,7 +82,8 @@ def _weights(weight: NDArray[np.int64], replicates: int, seed: int) -> Iterator[
     if not len(weight):
         yield np.zeros((replicates, 0))
         return
-    rng = np.random.default_rng([seed, 0x626F6F74])
+    # A Generator's multinomial changes with the version of numpy (2.5 did); RandomState is frozen by its promise.
+    rng = np.random.RandomState(np.random.PCG64(np.random.SeedSequence([seed, 0x626F6F74])))
     items = int(weight.sum())
     chances = weight / items
     block = max(1, BLOCK // len(weight))

@@ -81,7 +81,7 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 
 def check_exclude(numbers: Sequence[int]) -> None:
     left = {gender for number, gender in STEREOTYPES.items() if number not in numbers}
-    if set(numbers) - STEREOTYPES.keys() or len(left) < 2:
+    if any(number not in list(STEREOTYPES) for number in numbers) or len(left) < 2:
         raise ValueError("numbers of stereotypes from 1 to 16, leaving some of each gender")
 
 
@@ -120,7 +120,7 @@ PROBE = Probe(
             Metric(
                 name=f"masculine_rate_{n}",
                 summary=f"How often the character is a man, stereotype {n}.",
-                n=(f"n_{n}",),
+                n=f"n_{n}",
             )
             for n in STEREOTYPES
         ),

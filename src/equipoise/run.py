@@ -1,0 +1,144 @@
+"""A run file as a value to work with: its state, its answers, its results."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from equipoise.answers import Matching
+from equipoise.audits import evaluated_batch, measured
+from equipoise.errors import IntegrityError, UnknownName
+from equipoise.frames import ANSWER, ID, REPETITION, STATUS, Status
+from equipoise.plans import Setup
+from equipoise.probe import Probe
+from equipoise.probes import find
+from equipoise.results import Audit, Result
+from equipoise.runs.store import RunFile
+from equipoise.runs.values import Planned
+
+
+class Run:
+    """A run, opened for reading, finished or not.
+
+    run = Run.open("gpt-4o-mini.equipoise")
+    run.metrics()                     a row a metric
+    run.transcripts("jobs_lum")       prompts, answers and what each answer says
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with RunFile.read(path) as file:
+            self.settings: Mapping[str, Any] = file.settings
+            self.planned = {planned.name: planned for planned in file.probes()}
+            self.states = file.states()
+            self.usage = file.usage()
+
+    @classmethod
+    def open(cls, path: str | Path) -> Run:
+        """Open a run file; it is only read."""
+        return cls(Path(path))
+
+    @property
+    def model(self) -> str:
+        """The model that was asked."""
+        return str(self.settings.get("model", "unknown"))
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """Attempts by state, over all probes. They add up to the plan."""
+        return {status: sum(states[status] for states in self.states.values()) for status in Status}
+
+    @property
+    def size(self) -> int:
+        """Planned attempts."""
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        """Attempts that are not pending any more."""
+        return self.size - self.counts[Status.PENDING]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is pending."""
+        return self.ended == self.size
+
+    def attempts(self, probe: str | None = None) -> pl.DataFrame:
+        """Every attempt that has an end: key, status, answer, tokens, latency."""
+        names = [self._planned(probe).name] if probe else list(self.planned)
+        with RunFile.read(self.path) as file:
+            parts = [
+                batch.select(pl.lit(name).alias("probe"), pl.all()) for name in names for batch in file.attempts(name)
+            ]
+        return pl.concat(parts)
+
+    def prompts(self, probe: str) -> pl.DataFrame:
+        """The prompts of a probe with their covariates, in the order of the plan."""
+        with RunFile.read(self.path) as file:
+            return file.prompts(self._planned(probe).name)
+
+    def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
+        """Prompts, answers and what each answer says; with keywords only those rows: `gender="female"`."""
+        prompts, attempts = self.prompts(probe), self.attempts(probe).drop("probe")
+        said = self.results()[probe].evaluated.drop(STATUS).select(pl.exclude(prompts.columns), ID)
+        return prompts.join(attempts, on=ID).join(said, on=[ID, REPETITION], how="left").filter(**covariates)
+
+    @functools.cache  # noqa: B019 - a run is opened once, and evaluating it takes a moment
+    def results(self) -> Audit:
+        """The results of every probe on what has been answered so far."""
+        return Audit({name: self._result(planned) for name, planned in self.planned.items()})
+
+    def metrics(self) -> pl.DataFrame:
+        """The metrics of every probe, a row each."""
+        return self.results().to_frame()
+
+    def _result(self, planned: Planned) -> Result:
+        probe = installed(planned, self.path)
+        setup = Setup(
+            probe=probe,
+            parameters=probe.resolve(planned.parameters),
+            corpus=planned.corpus,
+            corpus_sha256=planned.corpus_sha256,
+        )
+        with RunFile.read(self.path) as file:
+            prompts = file.prompts(planned.name)
+            evaluated = pl.concat(
+                [
+                    evaluated_batch(probe, batch.select(ID, REPETITION, STATUS, ANSWER))
+                    for batch in file.attempts(planned.name)
+                ]
+            )
+        matching = Matching(
+            read=evaluated.height,
+            matched=evaluated.height,
+            surplus=0,
+            unknown=0,
+            missing=prompts.height * setup.repetitions - evaluated.height,
+        )
+        return measured(setup, prompts, evaluated, matching)
+
+    def _planned(self, probe: str) -> Planned:
+        if probe not in self.planned:
+            raise UnknownName("probe of this run", probe, self.planned)
+        return self.planned[probe]
+
+    def __repr__(self) -> str:
+        progress = f"{self.ended:,} of {self.size:,} attempts"
+        return f"Run({str(self.path)!r}: {self.model}, {', '.join(self.planned)}, {progress})"
+
+
+def installed(planned: Planned, path: Path) -> Probe:
+    """The installed probe that this run asked; another version would read the answers by other rules."""
+    probe = find().get(planned.name)
+    if probe is None:
+        raise IntegrityError(f"{path} holds answers of the probe {planned.name!r}, which is not installed.")
+    if probe.version != planned.version:
+        raise IntegrityError(
+            f"{path} holds answers of {planned.name} version {planned.version}; version {probe.version} is installed "
+            "and would read them by other rules."
+        )
+    return probe

@@ -1,0 +1,161 @@
+"""All SQL of the run file: the numbered migrations, and every statement by name. Documented in `docs/run-file.md`.
+
+A text from outside (an answer, a prompt, a detail) stands in an `any` column: TEXT as a rule, and a BLOB of its exact
+UTF-8 bytes where SQLite's text cannot hold it (lone surrogates, NULs).
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x45515549
+"""`EQUI` in the header of the file."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        create table settings (
+            key text primary key,
+            value text not null
+        ) strict, without rowid
+        """,
+        """
+        create table probes (
+            name text primary key,
+            version integer not null,
+            parameters text not null,
+            corpus text,
+            corpus_sha256 text,
+            repetitions integer not null check (repetitions >= 1),
+            covariates text not null
+        ) strict, without rowid
+        """,
+        """
+        create table prompts (
+            probe text not null references probes (name),
+            id text not null,
+            position integer not null,
+            item text not null,
+            covariates text not null,
+            prompt any not null check (typeof(prompt) in ('text', 'blob')),
+            primary key (probe, id)
+        ) strict
+        """,
+        "create unique index prompts_in_order on prompts (probe, position, id)",
+        # What is small stands before what is large, so that counting does not read the answers.
+        """
+        create table attempts (
+            probe text not null,
+            prompt text not null,
+            repetition integer not null check (repetition >= 1),
+            status text not null check (status in ('ok', 'truncated', 'filtered', 'empty', 'malformed', 'too_large',
+                                                   'http_error', 'timeout', 'context_length')),
+            tries integer not null,
+            finished_at text not null,
+            latency real,
+            prompt_tokens integer,
+            completion_tokens integer,
+            served_model any check (typeof(served_model) in ('null', 'text', 'blob')),
+            finish_reason any check (typeof(finish_reason) in ('null', 'text', 'blob')),
+            fingerprint any check (typeof(fingerprint) in ('null', 'text', 'blob')),
+            detail any check (typeof(detail) in ('null', 'text', 'blob')),
+            answer any check (typeof(answer) in ('null', 'text', 'blob')),
+            reasoning any check (typeof(reasoning) in ('null', 'text', 'blob')),
+            raw blob,
+            primary key (probe, prompt, repetition),
+            foreign key (probe, prompt) references prompts (probe, id)
+        ) strict
+        """,
+        "create index attempts_by_status on attempts (probe, status)",
+        """
+        create table results (
+            probe text not null references probes (name),
+            metric text not null,
+            value real,
+            low real,
+            high real,
+            n integer,
+            mark text,
+            best text,
+            worst text,
+            primary key (probe, metric)
+        ) strict
+        """,
+        """
+        create view states as
+            select probe, status, count(*) as attempts from attempts group by probe, status
+            union all
+            select name, 'pending', repetitions * (select count(*) from prompts where probe = name)
+                - (select count(*) from attempts where probe = name) from probes
+        """,
+    ),
+)
+SCHEMA = len(MIGRATIONS)
+"""The number of the newest schema, as in `PRAGMA user_version`."""
+
+# Opening and closing
+BEGIN, COMMIT, ROLLBACK = "begin immediate", "commit", "rollback"
+SET_APPLICATION_ID = f"pragma application_id = {APPLICATION_ID}"
+SET_VERSION = "pragma user_version = {}"
+GET_VERSION = "pragma user_version"
+USE_WAL = "pragma journal_mode = wal"
+LEAVE_WAL = "pragma journal_mode = delete"
+CHECKPOINT = "pragma wal_checkpoint(truncate)"
+SAFE = ("pragma trusted_schema = off", "pragma cell_size_check = on", "pragma mmap_size = 0")
+OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -65536")
+READER = (*SAFE, "pragma query_only = on")
+QUICK_CHECK = "pragma quick_check(1)"
+OBJECTS = """
+    select name, type, sql from sqlite_schema
+    where name not like 'sqlite^_autoindex^_%' escape '^' and name not like 'sqlite^_stat_' escape '^'
+"""
+IN_USE = "select value from settings where key = 'in_use'"
+SET_IN_USE = "update settings set value = ? where key = 'in_use' and value <> ?"
+OVERFULL = "select probe from states where attempts < 0 limit 1"
+
+# Writing
+ADD_SETTING = "insert into settings (key, value) values (?, ?)"
+ADD_PROBE = """
+    insert into probes (name, version, parameters, corpus, corpus_sha256, repetitions, covariates)
+    values (?, ?, ?, ?, ?, ?, ?)
+"""
+# Two prompts with one id are refused by the plan itself, when it has seen them all.
+ADD_PROMPT = """
+    insert into prompts (probe, id, position, item, covariates, prompt) values (?, ?, ?, ?, ?, ?)
+    on conflict (probe, id) do nothing
+"""
+ADD_ATTEMPT = """
+    insert into attempts (probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens,
+                          completion_tokens, served_model, finish_reason, fingerprint, detail, answer, reasoning, raw)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    on conflict (probe, prompt, repetition) do nothing
+"""
+SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
+CLEAR_RESULTS = "delete from results where probe = ?"
+ADD_RESULT = """
+    insert into results (probe, metric, value, low, high, n, mark, best, worst) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+# Reading
+SETTINGS = "select key, value from settings where key <> 'in_use' order by key"
+PROBES = """
+    select name, version, parameters, corpus, corpus_sha256, repetitions, covariates,
+           (select count(*) from prompts where probe = name)
+    from probes order by name
+"""
+PENDING = """
+    select id, prompt, position from prompts
+    where probe = ? and position > ? and not exists (
+        select 1 from attempts
+        where attempts.probe = prompts.probe and attempts.prompt = prompts.id and repetition = ?
+    )
+    order by position limit ?
+"""
+STATES = "select probe, status, attempts from states"
+USAGE = "select total(prompt_tokens), total(completion_tokens) from attempts"
+PROMPTS = "select id, item, prompt, covariates from prompts where probe = ? order by position"
+ATTEMPTS = """
+    select id, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
+           served_model, finish_reason, fingerprint, detail, answer, reasoning
+    from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
+    where prompts.probe = ? order by position, repetition
+"""
+RESULTS = "select probe, metric, value, low, high, n, mark, best, worst from results order by probe, rowid"

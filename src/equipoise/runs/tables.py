@@ -1,0 +1,113 @@
+"""Rows of the run file as polars frames, and frames as rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from equipoise.errors import IntegrityError
+from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, text
+from equipoise.runs.exact import from_column
+
+BATCH = 20_000
+RESULTS = {
+    "probe": pl.String,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "mark": pl.String,
+    "best": pl.String,
+    "worst": pl.String,
+}
+ATTEMPTS = {
+    ID: pl.String,
+    REPETITION: pl.Int64,
+    STATUS: pl.String,
+    "tries": pl.Int64,
+    "finished_at": pl.String,
+    "latency": pl.Float64,
+    "prompt_tokens": pl.Int64,
+    "completion_tokens": pl.Int64,
+    "served_model": pl.String,
+    "finish_reason": pl.String,
+    "fingerprint": pl.String,
+    "detail": pl.String,
+    ANSWER: pl.String,
+    "reasoning": pl.String,
+}
+_TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
+
+
+def types(schema: Mapping[str, pl.DataType]) -> dict[str, str]:
+    """The name of the type that each column is stored as."""
+
+    def name(kind: pl.DataType) -> str:
+        if kind.is_integer():
+            return "Int64"
+        if kind.is_float():
+            return "Float64"
+        return "Boolean" if kind == pl.Boolean else "String"
+
+    return {column: name(kind) for column, kind in schema.items()}
+
+
+def prompt_rows(batch: pl.DataFrame) -> Iterator[tuple[str, str, str, str]]:
+    """Rows of id, item, prompt, and the covariates as JSON."""
+    covariates = {column: _TYPES[kind] for column, kind in types(batch.drop(ID, ITEM, PROMPT).schema).items()}
+    encoded = pl.struct(pl.col(column).cast(kind) for column, kind in covariates.items()).struct.json_encode()
+    return batch.select(ID, ITEM, PROMPT, encoded if covariates else pl.lit("{}")).iter_rows()
+
+
+def prompts(rows: sqlite3.Cursor, covariates: Mapping[str, str]) -> pl.DataFrame:
+    """Rows of id, item, prompt and JSON as a frame with typed covariates."""
+    try:
+        kinds = {column: _TYPES[kind] for column, kind in covariates.items()}
+        frames = [_prompts(batch, kinds) for batch in _batches(rows)]
+    except (PolarsError, KeyError, TypeError, AttributeError) as error:
+        raise IntegrityError(f"The covariates of the prompts cannot be read: {error}.") from None
+    return pl.concat(frames) if frames else _prompts([], kinds)
+
+
+def _prompts(rows: list[Any], kinds: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * 4
+    frame = pl.DataFrame([text(ID, columns[0]), text(ITEM, columns[1]), _text(PROMPT, columns[2])])
+    if not kinds:
+        return frame
+    return frame.hstack(
+        pl.Series("covariates", columns[3], dtype=pl.String).str.json_decode(pl.Struct(kinds)).struct.unnest()
+    )
+
+
+def attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
+    """Rows of attempts as frames of bounded size, at least one."""
+    empty = True
+    for batch in _batches(rows):
+        yield _attempts(batch)
+        empty = False
+    if empty:
+        yield _attempts([])
+
+
+def _attempts(rows: list[Any]) -> pl.DataFrame:
+    columns: Iterable[Any] = list(zip(*rows, strict=True)) or [()] * len(ATTEMPTS)
+    return pl.DataFrame(
+        [
+            _text(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
+            for (name, kind), values in zip(ATTEMPTS.items(), columns, strict=True)
+        ]
+    )
+
+
+def _text(name: str, values: Sequence[str | bytes | None]) -> pl.Series:
+    return text(name, map(from_column, values) if bytes in set(map(type, values)) else values)  # type: ignore[arg-type]
+
+
+def _batches(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
+    while batch := rows.fetchmany(BATCH):
+        yield batch

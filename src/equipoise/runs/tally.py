@@ -1,0 +1,74 @@
+"""What was sent, what came back and what it cost; and whether the budget allows one more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from equipoise.frames import Status
+from equipoise.models.protocol import Reply
+from equipoise.runs.policy import Policy
+from equipoise.runs.values import Attempt
+
+
+class Tally:
+    """The running totals of a run. Tokens and cost begin with what the run file holds, requests with none."""
+
+    def __init__(self, policy: Policy, counts: dict[Status, int], usage: tuple[int, int]) -> None:
+        self._policy = policy
+        self.counts = counts
+        self.prompt_tokens, self.completion_tokens = usage
+        self.cost = policy.price(*usage) if policy.price else None
+        self.requests = 0
+        self.in_flight = 0
+        self.unmetered = False
+        """Whether an answer came without a count of its tokens."""
+        self._replies = 0
+        self._tokens_before, self._cost_before = self.tokens, self.cost or 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and answers."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def sent(self) -> None:
+        """Count a request that goes out."""
+        self.requests += 1
+        self.in_flight += 1
+
+    def came(self) -> None:
+        """Count a request that is over, however it ended."""
+        self.in_flight -= 1
+
+    def used(self, reply: Reply) -> None:
+        """Count what a reply used up, whether or not it is stored yet."""
+        self._replies += 1
+        if reply.prompt_tokens is None and reply.completion_tokens is None:
+            self.unmetered = self.unmetered or reply.answer is not None
+            return
+        tokens = reply.prompt_tokens or 0, reply.completion_tokens or 0
+        self.prompt_tokens += tokens[0]
+        self.completion_tokens += tokens[1]
+        if self._policy.price and self.cost is not None:
+            self.cost += self._policy.price(*tokens)
+
+    def stored(self, attempts: Iterable[Attempt]) -> None:
+        """Move attempts from pending to the state they ended in."""
+        for attempt in attempts:
+            self.counts[attempt.reply.status] += 1
+            self.counts[Status.PENDING] -= 1
+
+    def over_budget(self) -> str | None:
+        """Say which limit one more request would pass, those under way counted as large as the others so far."""
+        policy, replies = self._policy, max(self._replies, 1)
+        more = self.in_flight + 1
+        if policy.max_requests is not None and self.requests >= policy.max_requests:
+            return f"{policy.max_requests:,} requests"
+        if policy.max_tokens is not None:
+            used, mean = self.tokens, (self.tokens - self._tokens_before) / replies
+            if used >= policy.max_tokens or used + more * mean > policy.max_tokens:
+                return f"{policy.max_tokens:,} tokens, of which {used:,} are used"
+        if policy.max_cost is not None and self.cost is not None:
+            mean = (self.cost - self._cost_before) / replies
+            if self.cost >= policy.max_cost or self.cost + more * mean > policy.max_cost:
+                return f"a cost of {policy.max_cost:,.2f}, of which {self.cost:,.4f} is used"
+        return None

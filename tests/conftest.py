@@ -1,0 +1,34 @@
+"""What every test stands on: a cache of its own, no mirror, and the fetched corpora where they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+MIRROR = os.getenv("EQUIPOISE_MIRROR")
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "corpora"
+
+settings.register_profile("equipoise", deadline=None, derandomize=True, database=None)
+settings.load_profile("equipoise")
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The folder with the corpora that are not packaged; without it, the test is skipped."""
+    folder = Path(MIRROR) if MIRROR else SHARED
+    if not folder.is_dir():
+        pytest.skip(f"The fetched corpora are not here: no folder {folder} (EQUIPOISE_MIRROR names one).")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def surroundings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty cache; a mirror only for tests that ask for the corpora."""
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
+    if "corpora" in request.fixturenames:
+        monkeypatch.setenv("EQUIPOISE_MIRROR", str(request.getfixturevalue("corpora")))
+    else:
+        monkeypatch.delenv("EQUIPOISE_MIRROR", raising=False)

@@ -1,0 +1,198 @@
+"""What a chat endpoint answers, and which parameters it is asked with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from equipoise.errors import BadParameter
+from equipoise.frames import Status
+from equipoise.models import Reply, Sampling, connect
+from equipoise.models.classify import complaint, rejected
+from serving.asking import PROTOCOLS, ask, opened, shaped
+from serving.faulty import FaultyServer, sealed
+
+# Answers
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_answer_comes_with_what_is_known_of_it(protocol: str) -> None:
+    sampling = Sampling(temperature=0.5, top_p=0.9, max_tokens=50, system="Be brief.", extra={"stop": ["\n\n"]})
+    with FaultyServer() as server:
+        model = opened(server, protocol, sampling=sampling)
+        [reply] = ask(model, "Is she a doctor?")
+    assert isinstance(reply, Reply)
+    assert (reply.status, reply.answer) == (Status.OK, sealed("Is she a doctor?"))
+    assert (reply.prompt_tokens, reply.completion_tokens) == (4, 4)
+    assert reply.served_model == "test-model"
+    assert reply.finish_reason == ("stop" if protocol == "openai" else "end_turn")
+    assert reply.fingerprint == ("fp_1" if protocol == "openai" else None)
+    assert reply.latency is not None
+    assert reply.latency > 0
+    body = dict(server.seen[0].body)
+    messages = body.pop("messages")
+    system = body.pop("system", None) or messages.pop(0)["content"]
+    assert system == "Be brief."
+    assert messages == [{"role": "user", "content": "Is she a doctor?"}]
+    assert body == {"model": "test-model", "temperature": 0.5, "top_p": 0.9, "max_tokens": 50, "stop": ["\n\n"]}
+
+
+def test_each_answer_belongs_to_its_prompt() -> None:
+    prompts = [f"Prompt {number}" for number in range(300)]
+    with FaultyServer() as server:
+        replies = ask(opened(server), *prompts)
+        assert set(server.requests.values()) == {1}
+    assert [reply.answer for reply in replies if isinstance(reply, Reply)] == [sealed(prompt) for prompt in prompts]
+
+
+CONTENTS: list[tuple[dict[str, Any], str | None, str | None]] = [
+    ({"content": "Yes", "reasoning_content": "Hm"}, "Yes", "Hm"),
+    ({"content": "Yes", "reasoning": "Hm"}, "Yes", "Hm"),
+    ({"content": [{"type": "text", "text": "Y"}, {"type": "text", "text": "es"}]}, "Yes", None),
+    (
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
+                {"type": "text", "text": "Yes"},
+            ]
+        },
+        "Yes",
+        "Hm",
+    ),
+    ({"content": "<think>Hm</think>Yes"}, "<think>Hm</think>Yes", None),
+    ({"content": "Hm</think>Yes"}, "Hm</think>Yes", None),
+    ({"content": "Yes <think>Hm</think>"}, "Yes <think>Hm</think>", None),
+    ({"content": "<think>Hm</think>\n"}, None, "<think>Hm</think>\n"),
+    ({"content": "a\ud800b\x00"}, "a\ud800b\x00", None),
+]
+
+
+@pytest.mark.parametrize(("message", "answer", "reasoning"), CONTENTS)
+def test_reasoning_is_kept_apart_and_the_answer_as_it_came(
+    message: dict[str, Any], answer: str | None, reasoning: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = shaped({"choices": [{"message": message, "finish_reason": "stop"}]}, monkeypatch)
+    assert isinstance(reply, Reply)
+    assert (reply.status, reply.answer, reply.reasoning) == (
+        Status.OK if answer else Status.EMPTY,
+        answer,
+        reasoning,
+    )
+
+
+def test_thinking_blocks_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "Hm", "signature": "x"},
+        {"type": "redacted_thinking", "data": "xx"},
+        {"type": "text", "text": "Y"},
+        {"type": "text", "text": "es"},
+    ]
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 4, "cache_creation_input_tokens": None, "output_tokens": 2}
+    document = {"type": "message", "content": blocks, "stop_reason": "end_turn", "usage": usage}
+    reply = shaped(document, monkeypatch, "anthropic")
+    assert isinstance(reply, Reply)
+    assert (reply.answer, reply.reasoning) == ("Yes", "Hm")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (7, 2)
+
+
+def test_wrong_types_beside_an_answer_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    choice = {"message": {"content": "Yes", "reasoning": 7}, "finish_reason": {"stop": 1}}
+    usage = {"prompt_tokens": "many", "completion_tokens": -1}
+    reply = shaped({"choices": [choice], "model": 7, "usage": usage, "system_fingerprint": []}, monkeypatch)
+    assert reply == Reply(status=Status.OK, answer="Yes", latency=reply.latency if isinstance(reply, Reply) else None)
+
+
+# Parameters
+
+
+SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=50, seed=1, extra={"min_p": 0.1})
+
+
+def test_a_rejected_limit_is_renamed_once_for_all_calls() -> None:
+    prompts = [f"Prompt {number}" for number in range(40)]
+    with FaultyServer(rejects=frozenset({"max_tokens", "seed", "min_p"})) as server:
+        model = opened(server, sampling=SAMPLING)
+        assert "dropped" not in model.settings
+        replies = ask(model, *prompts)
+        assert set(server.requests.values()) == {1}
+        before = server.total
+        ask(model, "another")
+        assert server.total == before + 1
+    assert [reply.answer for reply in replies if isinstance(reply, Reply)] == [sealed(prompt) for prompt in prompts]
+    assert model.settings["dropped"] == {"max_tokens": "max_completion_tokens", "min_p": None, "seed": None}
+    assert sorted(model.notes) == [
+        "The endpoint rejects max_tokens: it is sent as max_completion_tokens.",
+        "The endpoint rejects min_p: it is no longer sent.",
+        "The endpoint rejects seed: it is no longer sent.",
+    ]
+    body = dict(server.seen[-1].body)
+    assert body["max_completion_tokens"] == 50
+    assert body.keys() == {"model", "messages", "temperature", "top_p", "max_completion_tokens"}
+
+
+def test_a_limit_that_is_rejected_under_both_names_is_dropped() -> None:
+    with FaultyServer(rejects=frozenset({"max_tokens", "max_completion_tokens"})) as server:
+        model = opened(server, sampling=SAMPLING)
+        [reply] = ask(model)
+    assert isinstance(reply, Reply)
+    assert model.settings["dropped"] == {"max_tokens": "max_completion_tokens", "max_completion_tokens": None}
+
+
+def test_anthropic_knows_no_seed_and_demands_a_limit() -> None:
+    with FaultyServer(rejects=frozenset({"top_p"})) as server:
+        model = opened(server, "anthropic", sampling=Sampling(top_p=0.9, seed=1))
+        [reply] = ask(model)
+    assert isinstance(reply, Reply)
+    assert model.settings["dropped"] == {"seed": None, "top_p": None}
+    assert model.settings["max_tokens"] == server.seen[-1].body["max_tokens"] == 4096
+    assert len(model.notes) == 2
+
+
+REJECTIONS = [
+    ("`temperature` and `top_p` cannot both be specified for this model. Please use only one.", "top_p"),
+    ("Unsupported value: 'temperature' does not support 0.5 with this model.", "temperature"),
+    ("property 'seed' is unsupported", "seed"),
+    ('Invalid JSON payload received. Unknown name "seed": Cannot find field.', "seed"),
+    ("temperature must be between 0 and 2", None),
+    ("max_tokens is too large: 100000. This model supports at most 4096 completion tokens", None),
+    ("This model is not supported.", None),
+]
+
+
+@pytest.mark.parametrize(("message", "dropped"), REJECTIONS)
+def test_only_what_is_not_supported_is_dropped(message: str, dropped: str | None) -> None:
+    said = complaint(400, {"error": {"message": message}}, b"", str)
+    assert said is not None
+    assert rejected(said, {"temperature", "top_p", "seed", "max_tokens"}) == dropped
+
+
+def test_a_list_of_what_is_wrong_names_the_parameter() -> None:
+    wrong = {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 42}
+    said = complaint(422, {"detail": [wrong]}, b"", str)
+    assert said is not None
+    assert rejected(said, {"temperature", "seed"}) == "seed"
+
+
+BAD = [
+    (Sampling(temperature=-1), "temperature"),
+    (Sampling(temperature=float("nan")), "temperature"),
+    (Sampling(top_p=0), "top_p"),
+    (Sampling(top_p=1.5), "top_p"),
+    (Sampling(max_tokens=0), "max_tokens"),
+    (Sampling(extra={"messages": []}), "messages"),
+    (Sampling(extra={"stream": True}), "stream"),
+    (Sampling(extra={"x": object()}), "JSON"),
+]
+
+
+@pytest.mark.parametrize(("sampling", "word"), BAD)
+def test_parameters_out_of_bounds_are_refused(sampling: Sampling, word: str) -> None:
+    with pytest.raises(BadParameter, match=word):
+        connect("ollama/m", sampling=sampling, environ={})
+
+
+@pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf")])
+def test_a_deadline_is_a_time(deadline: float) -> None:
+    with pytest.raises(BadParameter, match="deadline"):
+        connect("ollama/m", deadline=deadline, environ={})

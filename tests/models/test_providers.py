@@ -1,0 +1,152 @@
+"""Names of models, addresses of providers, and how long they ask to wait."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from yarl import URL
+
+from equipoise.errors import InputError, UnknownName
+from equipoise.models import PROVIDERS, Provider, connect, parse
+from equipoise.models.endpoint import is_loopback, locate
+from equipoise.models.redact import excerpt, redactor
+from equipoise.models.waits import retry_after
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model"),
+    [
+        ("openai/gpt-4o-mini", "openai", "gpt-4o-mini"),
+        ("anthropic/claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5"),
+        ("ollama/llama3.2:1b", "ollama", "llama3.2:1b"),
+        ("openrouter/meta-llama/llama-3.1-8b-instruct", "openrouter", "meta-llama/llama-3.1-8b-instruct"),
+        ("fireworks/accounts/fireworks/models/x", "fireworks", "accounts/fireworks/models/x"),
+    ],
+)
+def test_a_name_is_a_provider_and_its_model(name: str, provider: str, model: str) -> None:
+    assert parse(name) == (PROVIDERS[provider], model)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("opnai/gpt-4o", "No model provider is called 'opnai'. Did you mean 'openai'"),
+        ("antropic/claude", "'anthropic'"),
+        ("zzz/model", "There are: anthropic, azure"),
+        ("embeded", "'embedded'"),
+        ("openai", "'openai/…'"),
+        ("gpt-4o-mini", "openai/gpt-4o-mini"),
+        ("openai/", "missing"),
+        ("", "openai/gpt-4o-mini"),
+    ],
+)
+def test_u1_an_unknown_name_is_refused_with_the_nearest(name: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(name)
+    assert words in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_u1_connecting_refuses_it_too() -> None:
+    with pytest.raises(UnknownName, match="'mistral'"):
+        connect("mistrall/small", environ={})
+
+
+@pytest.mark.parametrize("provider", PROVIDERS.values(), ids=lambda provider: provider.name)
+def test_a_provider_is_reached_safely(provider: Provider) -> None:
+    assert PROVIDERS[provider.name] is provider
+    if provider.base_url is None:
+        with pytest.raises(InputError, match="--base-url"):
+            locate(provider, "m", None)
+        return
+    endpoint = locate(provider, "m", None)
+    assert endpoint.base_url == provider.base_url
+    assert not endpoint.exposed
+    assert is_loopback(endpoint.url.host or "") == (provider.key_variable is None)
+
+
+AZURE = "https://mine.openai.azure.com"
+DEPLOYED = f"{AZURE}/openai/deployments/m/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "target"),
+    [
+        ("openai", None, "https://api.openai.com/v1/chat/completions"),
+        ("openai", "https://h/v1/", "https://h/v1/chat/completions"),
+        ("openai", "https://h/v1/chat/completions", "https://h/v1/chat/completions"),
+        ("openai", "https://h/a%2Fb/v1?x=1", "https://h/a%2Fb/v1/chat/completions?x=1"),
+        ("anthropic", None, "https://api.anthropic.com/v1/messages"),
+        ("anthropic", "https://h", "https://h/v1/messages"),
+        ("anthropic", "https://h/v1/messages", "https://h/v1/messages"),
+        ("azure", AZURE, f"{DEPLOYED}?api-version=2024-10-21"),
+        ("azure", f"{AZURE}?api-version=2025-01-01-preview", f"{DEPLOYED}?api-version=2025-01-01-preview"),
+        ("azure", f"{AZURE}/openai/deployments/m", f"{DEPLOYED}?api-version=2024-10-21"),
+        ("azure", f"{AZURE}/openai/v1/", f"{AZURE}/openai/v1/chat/completions"),
+    ],
+)
+def test_where_a_request_goes(name: str, base_url: str | None, target: str) -> None:
+    assert locate(PROVIDERS[name], "m", base_url).url == URL(target)
+
+
+@pytest.mark.parametrize(
+    ("headers", "message", "seconds"),
+    [
+        ({"Retry-After": "3"}, "", 3),
+        ({"Retry-After": "1.5"}, "", 1.5),
+        ({"Retry-After": "-3"}, "", 0),
+        ({"Retry-After": "nan"}, "", None),
+        ({"Retry-After": "soon"}, "", None),
+        ({"retry-after-ms": "250", "Retry-After": "1"}, "", 0.25),
+        ({"Retry-After": "Thu, 01 Jan 1970 00:01:00 GMT", "Date": "Thu, 01 Jan 1970 00:00:20 GMT"}, "", 40),
+        ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, "", 0),
+        ({"x-ratelimit-reset": "12"}, "", 12),
+        ({"x-ratelimit-reset-requests": "2m59.5s", "x-ratelimit-reset-tokens": "7.5s"}, "", 7.5),
+        ({"x-ratelimit-reset": "20ms"}, "", 0.02),
+        ({"x-ratelimit-reset": "1h2m3s"}, "", 3723),
+        ({"x-ratelimit-reset": ""}, "", None),
+        ({}, "Please try again in 6m0s. See billing.", 360),
+        ({}, "Please retry in 20.04466179s.", 20.04466179),
+        ({}, "Try again in 3 seconds", 3),
+        ({}, "try again in 2 minutes.", 120),
+        ({}, "Please try again in 20ms.", 0.02),
+        ({}, "Try again later", None),
+    ],
+)
+def test_e1_how_long_to_wait(headers: dict[str, str], message: str, seconds: float | None) -> None:
+    assert retry_after(headers, message) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_e1_a_reset_may_be_a_point_in_time(scale: int) -> None:
+    wait = retry_after({"x-ratelimit-reset": str((time.time() + 1000) * scale)})
+    assert wait is not None
+    assert 900 < wait <= 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("  a\n\tb  ", "a b"),
+        ("<b>bold</b> & more", "bold & more"),
+        ("1 < 2 <script", "1 &lt; 2 &lt;script"),
+        ("\x1b]0;title\x07\u202e\ud800", r"\x1b]0;title\x07\u202e\ud800"),
+        ("x" * 201, "x" * 199 + "…"),
+        ("", ""),
+    ],
+)
+def test_e5_an_excerpt_is_inert(text: str, shown: str) -> None:
+    assert excerpt(text) == shown
+
+
+@pytest.mark.parametrize("secret", ["", "abc"])
+def test_s13_too_short_a_secret_is_no_secret(secret: str) -> None:
+    assert redactor([secret], shortest=4, thorough=True)("abcabc") == "abcabc"
+
+
+def test_s13_a_redactor_blots_out_the_word_and_leaves_the_rest() -> None:
+    redact = redactor(["sk-proj-0123456789abcdef"], shortest=4, thorough=True)
+    assert redact('{"key": "sk-proj-0123456789abcdef", "n": 1}') == '{"key": "[redacted]", "n": 1}'
+    assert redact("Incorrect API key: sk-pr***cdef.") == "Incorrect API key: [redacted]"
+    assert redact("A task-proof text... and more") == "A task-proof text... and more"

@@ -1,0 +1,162 @@
+"""Debian's chromium over its debugging protocol: one page after another, with all that it logs, asks for and shows."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+)
+PATIENCE = 60.0
+Value = TypeVar("Value")
+
+
+def executable() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@dataclass
+class Seen:
+    """What a page did while it was open."""
+
+    requests: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+class Page:
+    """One tab. Commands are awaited by their number; everything else is noted."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._loaded = asyncio.Event()
+        self.seen = Seen()
+        self._reader = asyncio.create_task(self._read())
+
+    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        reply = self._waiting[number] = asyncio.get_running_loop().create_future()
+        await self._socket.send_json({"id": number, "method": method, "params": parameters})
+        return await asyncio.wait_for(reply, PATIENCE)
+
+    async def evaluate(self, script: str) -> Any:
+        """What an expression gives, run outside the page's own policy."""
+        reply = await self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        if "exceptionDetails" in reply:
+            raise AssertionError(reply["exceptionDetails"])
+        return reply["result"].get("value")
+
+    async def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> Seen:
+        """Open a file at a size and in a colour scheme; give what it did so far."""
+        self.seen = Seen()
+        self._loaded.clear()
+        await self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        await self.call("Emulation.setEmulatedMedia", features=[scheme])
+        await self.call("Page.navigate", url=path.as_uri())
+        await asyncio.wait_for(self._loaded.wait(), PATIENCE)
+        return self.seen
+
+    async def screenshot(self, path: Path, *, full: bool = False) -> None:
+        size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        options = {"captureBeyondViewport": True, "clip": clip} if full else {}
+        reply = await self.call("Page.captureScreenshot", **options)
+        path.write_bytes(base64.b64decode(reply["data"]))
+
+    async def close(self) -> None:
+        self._reader.cancel()
+
+    async def _read(self) -> None:
+        async for message in self._socket:
+            event = message.json()
+            if "id" in event:
+                waiting = self._waiting.pop(event["id"])
+                if "error" in event:
+                    waiting.set_exception(AssertionError(event["error"]))
+                else:
+                    waiting.set_result(event["result"])
+            else:
+                await self._note(event["method"], event["params"])
+
+    async def _note(self, method: str, event: dict[str, Any]) -> None:
+        if method == "Page.loadEventFired":
+            self._loaded.set()
+        elif method == "Network.requestWillBeSent":
+            self.seen.requests.append(event["request"]["url"])
+        elif method == "Page.javascriptDialogOpening":
+            self.seen.dialogs.append(event["message"])
+            number = next(self._numbers)
+            self._waiting[number] = asyncio.get_running_loop().create_future()
+            closing = {"id": number, "method": "Page.handleJavaScriptDialog", "params": {"accept": False}}
+            await self._socket.send_json(closing)
+        elif method == "Log.entryAdded":
+            self.seen.problems.append(event["entry"]["text"])
+        elif method in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
+            self.seen.problems.append(str(event))
+
+
+@asynccontextmanager
+async def browser() -> AsyncIterator[Page]:
+    """A fresh chromium with one tab."""
+    found = executable()
+    assert found is not None
+    with tempfile.TemporaryDirectory(prefix="equipoise-", ignore_cleanup_errors=True) as profile:
+        process = await asyncio.create_subprocess_exec(
+            *(found, *FLAGS, f"--user-data-dir={profile}", "about:blank"),
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            port = await _port(Path(profile) / "DevToolsActivePort")
+            async with aiohttp.ClientSession() as session:
+                async with session.get(f"http://127.0.0.1:{port}/json/list") as reply:
+                    tab = next(target for target in await reply.json() if target["type"] == "page")
+                async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+                    page = Page(socket)
+                    for domain in ("Page", "Network", "Log", "Runtime"):
+                        await page.call(f"{domain}.enable")
+                    yield page
+                    await page.close()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
+
+
+async def _port(file: Path) -> str:
+    """The port that chromium chose, as soon as it has written it down."""
+    for _ in range(int(PATIENCE / 0.05)):
+        if file.is_file() and (lines := file.read_text().splitlines()):
+            return lines[0]
+        await asyncio.sleep(0.05)
+    raise AssertionError("chromium did not start")
+
+
+def with_browser(visit: Coroutine[Any, Any, Value]) -> Value:
+    return asyncio.run(visit)

@@ -1,0 +1,107 @@
+"""A server on this machine that answers each prompt with its seal and counts, and children that ask it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+from aiohttp import web
+from runs.fakes import seal
+
+from equipoise.frames import ANSWER, ID, PROMPT, REPETITION
+from equipoise.runs import RunFile
+
+TESTS = Path(__file__).parents[1]
+Answer = Callable[[str, int], str]
+
+
+class Server:
+    """Answers in a thread of its own. `seen` counts the requests of each prompt; `hold` keeps answers back."""
+
+    def __init__(self, answer: Answer = lambda prompt, nth: seal(prompt), *, delay: float = 0.0) -> None:
+        self.seen: Counter[str] = Counter()
+        self.url = ""
+        self.free = threading.Event()
+        self.free.set()
+        self._answer = answer
+        self._delay = delay
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(30)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.free.set()
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join()
+
+    async def _serve(self) -> None:
+        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+        application = web.Application()
+        application.router.add_post("/", self._respond)
+        runner = web.AppRunner(application, shutdown_timeout=0.1, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+        self._ready.set()
+        await self._end.wait()
+        await runner.cleanup()
+
+    async def _respond(self, request: web.Request) -> web.Response:
+        prompt = (await request.read()).decode()
+        self.seen[prompt] += 1
+        nth = self.seen[prompt]
+        if self._delay:
+            await asyncio.sleep(self._delay)
+        while not self.free.is_set():
+            await asyncio.sleep(0.005)
+        return web.Response(text=self._answer(prompt, nth))
+
+
+def start(path: Path, server: Server, *options: str) -> subprocess.Popen[str]:
+    """A child that asks the server for what is pending."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "runs.child", str(path), server.url, *options],
+        cwd=TESTS,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def acknowledged(output: str) -> set[tuple[str, str, int]]:
+    """The attempts that a child said were stored; a line cut off by a kill says nothing."""
+    lines = [line.split() for line in output.split("\n")[:-1]]
+    return {(probe, prompt, int(repetition)) for probe, prompt, repetition in (line for line in lines if len(line) == 3)}
+
+
+def stored(run: RunFile) -> dict[tuple[str, str, int], Any]:
+    """Each stored attempt with its answer."""
+    found: dict[tuple[str, str, int], Any] = {}
+    for probe in run.probes():
+        frame = pl.concat(run.attempts(probe.name))
+        keys = [(probe.name, prompt, repetition) for prompt, repetition in frame.select(ID, REPETITION).iter_rows()]
+        assert len(set(keys)) == len(keys)
+        found |= dict(zip(keys, frame[ANSWER], strict=True))
+    return found
+
+
+def texts(run: RunFile) -> dict[tuple[str, str], str]:
+    """Each prompt's text."""
+    return {
+        (probe.name, prompt): text
+        for probe in run.probes()
+        for prompt, text in run.prompts(probe.name).select(ID, PROMPT).iter_rows()
+    }

@@ -1,0 +1,244 @@
+"""What goes into a run file comes out of it, and the states add up to the plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import sqlite3
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from runs.fakes import SETTINGS, create, ended, plan, seal
+
+import equipoise
+from equipoise import audits
+from equipoise.errors import InputError, StorageError
+from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status, well_formed
+from equipoise.models.protocol import Reply
+from equipoise.runs import RunFile
+from equipoise.runs.exact import from_column, to_column
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_file())
+
+
+def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> None:
+    planned = plan("alpha", 10, repetitions=2)
+    with create(tmp_path / "run.db", planned, plan("beta", 4)) as run:
+        assert {key: run.settings[key] for key in SETTINGS} == SETTINGS
+        assert run.settings["equipoise"] == equipoise.__version__
+        assert run.settings["created"].endswith("+00:00")
+        alpha, beta = run.probes()
+        assert (alpha.name, alpha.prompts, alpha.repetitions, beta.prompts) == ("alpha", 10, 2, 4)
+        assert alpha.parameters == dict(planned.parameters)
+        assert_frame_equal(run.prompts("alpha"), planned.prompts())
+        assert run.counts()[Status.PENDING] == sum(run.counts().values()) == 24
+
+
+def test_prompts_of_a_real_plan_come_back_with_their_types(tmp_path: Path) -> None:
+    planned = audits.plan("hiring_an", sample_k=50)
+    with create(tmp_path / "run.db", planned) as run:
+        assert_frame_equal(run.prompts("hiring_an"), planned.prompts())
+
+
+def test_a_probe_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        assert run.prompts("gamma").height == 0
+        assert [frame.height for frame in run.attempts("gamma")] == [0]
+
+
+def test_two_prompts_with_one_id_leave_no_file_d12(tmp_path: Path) -> None:
+    twins = plan(text="the same")
+    probe = dataclasses.replace(twins.probe, prompts=lambda items, parameters: items.with_columns(item=pl.lit("one")))
+    with pytest.raises(InputError, match="same id"):
+        create(tmp_path / "run.db", dataclasses.replace(twins, probe=probe))
+    assert names(tmp_path) == []
+
+
+def test_an_existing_file_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    path.write_bytes(b"mine")
+    with pytest.raises(StorageError, match="is there already.*equipoise resume"):
+        create(path)
+    assert path.read_bytes() == b"mine"
+    assert names(tmp_path) == ["run.db"]
+
+
+def test_what_a_kill_left_while_planning_is_replaced(tmp_path: Path) -> None:
+    for name in ("run.db.partial", "run.db.partial-journal", "run.db.lock"):
+        (tmp_path / name).write_bytes(b"half")
+    create(tmp_path / "run.db").close()
+    assert names(tmp_path) == ["run.db"]
+
+
+def test_a_closed_run_is_one_file_and_an_open_one_has_its_wal(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        run.record(map(ended, run.pending()))
+        assert names(tmp_path) == ["run.db", "run.db-shm", "run.db-wal", "run.db.lock"]
+    assert names(tmp_path) == ["run.db"]
+    with RunFile.read(tmp_path / "run.db") as run:
+        assert run.counts()[Status.OK] == 10
+        assert names(tmp_path) == ["run.db"]
+
+
+def test_an_attempt_comes_back_as_it_was(tmp_path: Path) -> None:
+    reply = Reply(
+        status=Status.TRUNCATED,
+        answer="Yes, bec",
+        reasoning="Hm.",
+        detail="cut",
+        raw=b"\x00\xff",
+        served_model="fake-2",
+        finish_reason="length",
+        fingerprint="fp",
+        prompt_tokens=7,
+        completion_tokens=3,
+        latency=0.25,
+    )
+    with create(tmp_path / "run.db") as run:
+        first = next(run.pending())
+        assert run.record([ended(first, reply, tries=2)]) == 1
+        assert run.record([ended(first)]) == 0, "what is there stays"
+        [frame] = run.attempts("alpha")
+        row = frame.row(0, named=True)
+        assert row.pop("finished_at").endswith("+00:00")
+        assert row == {
+            ID: first.prompt,
+            REPETITION: 1,
+            "tries": 2,
+            **{name: value for name, value in dataclasses.asdict(reply).items() if name != "raw"},
+        }
+        assert run.usage() == (7, 3)
+    with sqlite3.connect(tmp_path / "run.db") as connection:
+        assert connection.execute("select raw from attempts").fetchall() == [(b"\x00\xff",)]
+    connection.close()
+
+
+def test_counts_of_tokens_that_cannot_be_are_left_out(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        odd = [Reply(status=Status.OK, answer="a", prompt_tokens=-1), Reply(status=Status.OK, answer="a", prompt_tokens=2**70)]
+        run.record(itertools.starmap(ended, zip(run.pending(), odd, strict=False)))
+        assert run.usage() == (0, 0)
+
+
+@given(ANY_TEXT)
+def test_any_text_becomes_a_column_and_itself_again(text: str) -> None:
+    column = to_column(text)
+    assert from_column(column) == text
+    assert isinstance(column, str) == (text == well_formed(text) and "\0" not in text)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("a lone \ud83d surrogate and \udc00 another", id="D6"),
+        pytest.param("a split pair \ud83d" + "\ude00", id="D6-pair"),
+        pytest.param("a NUL \0 within\0", id="D7"),
+        pytest.param("\u202eright to left\u200b", id="D9"),
+        pytest.param("x" * 10_000_000, id="D8"),
+    ],
+)
+def test_odd_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None:
+    with create(tmp_path / "run.db") as run:
+        reply = Reply(status=Status.OK, answer=answer, reasoning=answer, detail=answer, finish_reason=answer)
+        run.record([ended(next(run.pending()), reply)])
+    with sqlite3.connect(tmp_path / "run.db") as connection:
+        [row] = connection.execute("select answer, reasoning, detail, finish_reason from attempts")
+    connection.close()
+    assert [from_column(value) for value in row] == [answer] * 4
+    with RunFile.read(tmp_path / "run.db") as run:
+        [frame] = run.attempts("alpha")
+        assert frame[ANSWER].to_list() == [well_formed(answer)]
+
+
+def test_a_prompt_with_a_nul_is_asked_as_it_is(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan(text="{}\0{}")) as run:
+        assert next(run.pending()).text == "0\0alpha"
+        assert run.prompts("alpha")[PROMPT][0] == "0\0alpha"
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 3)), min_size=1, max_size=3),
+    st.lists(st.sampled_from([status for status in Status if status != Status.PENDING]), max_size=30),
+)
+def test_the_states_add_up_to_the_plan(
+    tmp_path_factory: pytest.TempPathFactory, shapes: list[tuple[int, int]], ends: list[Status]
+) -> None:
+    plans = [plan(f"p{i}", size, repetitions=times) for i, (size, times) in enumerate(shapes)]
+    planned = sum(size * times for size, times in shapes)
+    with create(tmp_path_factory.mktemp("run") / "run.db", *plans) as run:
+        pairs = list(zip(run.pending(), ends, strict=False))
+        run.record(ended(pending, Reply(status=status)) for pending, status in pairs)
+        counts, states = run.counts(), run.states()
+        assert sum(counts.values()) == planned
+        assert counts[Status.PENDING] == planned - len(pairs) == len(list(run.pending()))
+        for (size, times), own in zip(shapes, states.values(), strict=True):
+            assert sum(own.values()) == size * times
+        assert {status: n for status, n in counts.items() if n and status != Status.PENDING} == {
+            status: sum(end == status for _, end in pairs) for status in {end for _, end in pairs}
+        }
+
+
+def test_any_beginning_of_what_is_pending_is_a_fair_sample(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan("large", 900), plan("small", 90, repetitions=2)) as run:
+        order = list(run.pending())
+        assert len({(each.probe, each.prompt, each.repetition) for each in order}) == 900 + 180
+        assert [each.repetition for each in order] == sorted(each.repetition for each in order)
+        for n in range(11, 990, 11):
+            assert abs(sum(each.probe == "small" for each in order[:n]) - n / 11) <= 1
+        for probe in ("large", "small"):
+            own = [each.prompt for each in order if each.probe == probe and each.repetition == 1]
+            assert own == run.prompts(probe)[ID].to_list(), "each probe in the order of its plan"
+
+
+def test_going_on_asks_only_for_the_rest(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan(size=600)) as run:
+        everything = list(run.pending())
+        done = everything[::3]
+        run.record(map(ended, done))
+    with RunFile.open(tmp_path / "run.db") as run:
+        rest = list(run.pending())
+        assert {each.prompt for each in rest} == {each.prompt for each in everything} - {each.prompt for each in done}
+        run.record(map(ended, rest))
+        assert list(run.pending()) == []
+        frames = pl.concat(run.attempts("alpha"))
+        assert frames[ID].to_list() == run.prompts("alpha")[ID].to_list(), "in the order of the plan, not of arrival"
+        texts = run.prompts("alpha")[PROMPT].to_list()
+        assert frames[ANSWER].to_list() == [seal(text) for text in texts]
+        assert set(frames[STATUS]) == {"ok"}
+
+
+def test_results_replace_those_before(tmp_path: Path) -> None:
+    planned = audits.plan("hiring_an", sample_k=20)
+    result = audits.score("hiring_an", [{ID: planned.prompts()[ID][0], ANSWER: "yes"}], sample_k=20)
+    with create(tmp_path / "run.db", planned) as run:
+        assert run.results().height == 0
+        for _ in range(2):
+            run.write_results("hiring_an", result.to_frame())
+            assert_frame_equal(run.results(), result.to_frame())
+
+
+def test_notes_are_kept_once_each(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        run.add_notes(["a", "b\ud800"])
+        run.add_notes(["a", "c"])
+        assert run.settings["notes"] == ["a", "b\ufffd", "c"]
+
+
+def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run, RunFile.read(tmp_path / "run.db") as reader:
+        run.record([ended(next(run.pending()))])
+        assert reader.counts()[Status.OK] == 1
+        with pytest.raises(StorageError, match="cannot be written"):
+            reader.record([ended(next(run.pending()))])
+    assert names(tmp_path)[0] == "run.db"
+    with RunFile.open(tmp_path / "run.db"):
+        pass
+    assert names(tmp_path) == ["run.db"]

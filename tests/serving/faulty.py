@@ -1,0 +1,184 @@
+"""A chat endpoint on this machine that speaks both protocols and fails as it is told.
+
+    with FaultyServer(lambda prompt, nth: Fault.RESET if nth == 1 else "yes") as server:
+        model = connect("openai/test", base_url=server.url, key=KEY, environ={})
+
+As a process of its own, which prints its port: `python -m serving.faulty --faults reset=0.05,server_500=0.05`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+from aiohttp import web
+
+from serving.faults import ACTS, Exchange, Fault
+
+Behaviour = Callable[[str, int], "Fault | str"]
+"""What the nth request (from 1) of a prompt meets: a fault, or the text of an answer."""
+
+
+def seal(prompt: str) -> str:
+    """A keyed hash of a prompt, by which an answer shows whose it is."""
+    return hashlib.blake2b(prompt.encode(), key=b"equipoise", digest_size=12).hexdigest()
+
+
+def sealed(prompt: str, nth: int = 1) -> str:
+    """An answer that belongs to its prompt."""
+    return f"Yes, she said. {seal(prompt)}"
+
+
+def mixed(shares: Mapping[Fault, float], *, seed: int = 0, answer: Behaviour = sealed) -> Behaviour:
+    """Each fault with its share of the requests, the same ones for the same seed."""
+
+    def behave(prompt: str, nth: int) -> Fault | str:
+        digest = hashlib.blake2b(f"{seed}:{nth}:{prompt}".encode(), digest_size=8).digest()
+        place = int.from_bytes(digest) / 2**64
+        for fault, share in shares.items():
+            place -= share
+            if place < 0:
+                return fault
+        return answer(prompt, nth)
+
+    return behave
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A request as it came."""
+
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+class FaultyServer:
+    """Serves from a thread of its own while it is entered; counts what it is asked.
+
+    `rejects` names parameters that it refuses with a 400, `wait` is what its rate limits ask for, and `delay` is how
+    long an answer takes, in seconds.
+    """
+
+    def __init__(
+        self,
+        behaviour: Behaviour = sealed,
+        *,
+        rejects: frozenset[str] = frozenset(),
+        wait: float = 1.0,
+        delay: float = 0.0,
+        port: int = 0,
+    ) -> None:
+        self.behaviour = behaviour
+        self.rejects = rejects
+        self.wait = wait
+        self.delay = delay
+        self.port = port
+        self.requests: Counter[str] = Counter()
+        """Requests of each prompt, without those that were rejected for a parameter."""
+        self.rejections = 0
+        self.seen: deque[Seen] = deque(maxlen=1000)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="faulty server")
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def total(self) -> int:
+        """All requests so far."""
+        return self.requests.total() + self.rejections
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._runner = asyncio.run_coroutine_threadsafe(self.start(), self._loop).result()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def start(self) -> web.AppRunner:
+        """Serve in the loop that runs; whoever starts it cleans the runner up."""
+        app = web.Application(client_max_size=2**26)
+        app.router.add_get("/counts", self._counts)
+        app.router.add_post("/{path:.*}", self._answer)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", self.port).start()
+        self.port = runner.addresses[0][1]
+        return runner
+
+    async def _counts(self, request: web.Request) -> web.Response:
+        counts = {hashlib.sha256(prompt.encode()).hexdigest(): times for prompt, times in self.requests.items()}
+        return web.json_response({"total": self.total, "prompts": counts})
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        body = orjson.loads(await request.read())
+        headers, query = dict(request.headers), dict(request.query)
+        self.seen.append(Seen(path=request.path, query=query, headers=headers, body=body))
+        prompt = body["messages"][-1]["content"]
+        anthropic = request.path.endswith("/messages")
+        exchange = Exchange(request=request, body=body, prompt=prompt, anthropic=anthropic, wait=self.wait)
+        for name in sorted(self.rejects & body.keys()):
+            self.rejections += 1
+            return web.json_response(_rejection(exchange, name), status=400)
+        self.requests[prompt] += 1
+        outcome = self.behaviour(prompt, self.requests[prompt])
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        if isinstance(outcome, Fault):
+            return await ACTS[outcome](exchange)
+        return web.json_response(exchange.message(outcome))
+
+
+def _rejection(exchange: Exchange, name: str) -> dict[str, Any]:
+    if exchange.anthropic:
+        return exchange.error(f"{name}: Extra inputs are not permitted", "invalid_request_error")
+    words = f"Unsupported parameter: '{name}' is not supported with this model."
+    if name == "max_tokens":
+        words += " Use 'max_completion_tokens' instead."
+    return exchange.error(words, "invalid_request_error", code="unsupported_parameter", param=name)
+
+
+async def _serve(server: FaultyServer) -> None:
+    runner = await server.start()
+    print(server.port, flush=True)  # noqa: T201 - what the parent waits for
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()
+
+
+def main(arguments: list[str]) -> None:
+    """Serve until the process is ended."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--faults", default="", help="NAME=SHARE,…: " + ", ".join(Fault))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--wait", type=float, default=1.0)
+    given = parser.parse_args(arguments)
+    shares = [item.split("=") for item in given.faults.split(",") if item]
+    behaviour = mixed({Fault(name): float(share) for name, share in shares}, seed=given.seed)
+    asyncio.run(_serve(FaultyServer(behaviour, port=given.port, delay=given.delay, wait=given.wait)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
