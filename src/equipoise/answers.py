@@ -197,7 +197,9 @@ def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tupl
     by_id = answers.filter(known).select(ID, REPETITION, LINE)
     twins = by_id.filter(pl.col(REPETITION).is_not_null() & ~pl.struct(ID, REPETITION).is_first_distinct())
     by_id = by_id.join(twins, on=LINE, how="anti").sort(REPETITION, LINE, nulls_last=True)
-    by_id = by_id.with_columns(pl.int_range(1, pl.len() + 1).over(ID).alias(REPETITION))
+    if not by_id[REPETITION].is_between(1, repetitions).fill_null(value=False).all():
+        # No numbers, or numbers of another kind (from 0, say): then they only say what comes first.
+        by_id = by_id.with_columns(pl.int_range(1, pl.len() + 1).over(ID).alias(REPETITION))
 
     places = prompts.select(
         ID, PROMPT, pl.int_range(pl.len()).over(PROMPT).alias("place"), pl.len().over(PROMPT).alias("of")

@@ -103,6 +103,20 @@ def describe(connection: Connection, model: Model, suite_name: str) -> dict[str,
     }
 
 
+def imported_settings(model: str, suite_name: str) -> dict[str, object]:
+    """What a run file says whose answers come from elsewhere: how they were asked is not known."""
+    connection = with_limit(Connection(model=model), suite_name)
+    return {
+        "model": model,
+        "model_settings": {"imported": True},
+        "suite": suite_name,
+        "base_url": None,
+        "key_variable": None,
+        "allow_insecure": False,
+        "sampling": asdict(connection.sampling),
+    }
+
+
 def connection_of(settings: Mapping[str, Any], base_url: str | None, key_variable: str | None) -> Connection:
     """The connection that a run file was asked by. A base URL with a secret must be given again."""
     return Connection(

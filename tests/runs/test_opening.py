@@ -262,6 +262,7 @@ class read_only:  # noqa: N801 - used as a statement
         (self._folder / "probe").unlink()
         for options in (["--bind", str(self._folder)], ["-o", "remount,ro,bind"]):
             if not shutil.which("mount") or subprocess.run(["mount", *options, str(self._folder)]).returncode:
+                self.__exit__()
                 pytest.skip("This user writes everywhere and cannot mount.")
             self._mounted = True
 

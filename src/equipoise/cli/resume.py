@@ -47,7 +47,10 @@ def command(
         cost = price_for(reached.model, price, needed=max_cost is not None)
         how = asking.policy(concurrency, deadline, tries, max_requests, max_tokens_total, max_cost, cost)
         opened = open_model(reached, Settings.load(), how.deadline)
-        refuse_changes(run, {**describe(reached, opened, settings["suite"]), "key_variable": settings["key_variable"]})
+        # The variable of the key may change, and how imported answers were asked is not known.
+        free = ("key_variable", "model_settings") if settings["model_settings"].get("imported") else ("key_variable",)
+        now = describe(reached, opened, settings["suite"])
+        refuse_changes(run, now | {name: settings[name] for name in free})
     except BaseException:
         run.close()
         raise

@@ -57,7 +57,7 @@ def date(iso: str) -> str:
 
 def listed(words: list[str]) -> str:
     """Words as a list in a sentence."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]])) or "nothing"
 
 
 def is_seen(character: str) -> bool:

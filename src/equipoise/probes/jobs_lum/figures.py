@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from equipoise.detect.words import FEMALE_PRONOUNS, MALE_PRONOUNS
@@ -19,15 +21,15 @@ def figures(evidence: Evidence) -> list[Figure]:
     shares = by_occupation(evidence)
     slope = evidence.metrics["stereotype_rate"].value
     line = None
-    if shares.height and slope == slope:
-        x, y = (float(shares[name].mean() or 0.0) for name in ("masculinity", "men"))  # type: ignore[arg-type]
+    if not math.isnan(slope):
+        x, y = shares.select("masculinity", "men").mean().row(0)
         line = (min(max(y - slope * x, 0.0), 1.0), slope)
     return [
         Scatter(
             name="occupations",
             title="Occupations by stereotype, and how often the character is a man",
             caption="Each dot is an occupation. A model that ignores stereotypes has a flat line; one that follows "
-            "them has a line from the lower left to the upper right. Squares are the means of fifths of the occupations.",
+            "them has one from the lower left to the upper right. Squares are the means of fifths of the occupations.",
             x="thought of as women’s work → as men’s work",
             y="share of characters who are men",
             spots=[

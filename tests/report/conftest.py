@@ -1,0 +1,39 @@
+"""Runs that are made once for all tests, and a browser where there is one."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from report.browser import executable
+from report.fakes import run
+
+from equipoise.report.values import ReportedRun
+
+
+@pytest.fixture(scope="session")
+def one() -> ReportedRun:
+    """A finished run of all probes."""
+    return run("atlas-large-2", 0.5)
+
+
+@pytest.fixture(scope="session")
+def three(one: ReportedRun) -> list[ReportedRun]:
+    """Three runs: a finished one, one with gaps, and one that another model answered."""
+    note = "The endpoint served borealis-7b-chat, not borealis-7b-instruct, for 12 answers."
+    return [
+        one,
+        run("atlas-small-2", 0.9, seed=2, answered=0.6),
+        run("borealis-7b-instruct", 0.1, seed=3, notes=[note]),
+    ]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser. Only where it is not to be had may a test go without."""
+    found = executable()
+    if found is None:
+        if os.getenv("CI") == "true":
+            pytest.fail("chromium is not installed, and in CI the report is looked at in a browser")
+        pytest.skip("chromium is not installed")
+    return found
