@@ -10,8 +10,9 @@ EquipoiseError              1
 ├── EndpointError           4   the endpoint refused, or cannot be reached
 │   └── BudgetReached           requests, tokens or money are used up
 ├── StorageError            5   disk, directory, permissions
-└── IntegrityError          6   hash, schema, changed settings
-    └── AssetUnavailable        a fetched asset that cannot be had
+├── IntegrityError          6   hash, schema, changed settings
+│   └── AssetUnavailable        a fetched asset that cannot be had
+└── GateFailed              7   a rule of the gate is broken
 """
 
 from __future__ import annotations
@@ -81,6 +82,12 @@ class IntegrityError(EquipoiseError):
 
 class AssetUnavailable(IntegrityError):
     """A fetched asset is not there and cannot be fetched."""
+
+
+class GateFailed(EquipoiseError):
+    """A rule of the gate is broken, or could not be checked."""
+
+    exit_code = 7
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+
+from equipoise.report.html import render
+from equipoise.report.values import ReportedRun
 from report.browser import executable
 from report.fakes import run
-
-from equipoise.report.values import ReportedRun
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +28,15 @@ def three(one: ReportedRun) -> list[ReportedRun]:
         run("atlas-small-2", 0.9, seed=2, answered=0.6),
         run("borealis-7b-instruct", 0.1, seed=3, notes=[note]),
     ]
+
+
+@pytest.fixture(scope="session")
+def pages(one: ReportedRun, three: list[ReportedRun], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The reports on one and on three runs."""
+    folder = tmp_path_factory.mktemp("report")
+    for name, runs in (("one", [one]), ("three", three)):
+        (folder / f"{name}.html").write_text(render(runs), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in ("one", "three")}
 
 
 @pytest.fixture(scope="session")

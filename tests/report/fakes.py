@@ -109,7 +109,7 @@ def letters(prompts: pl.DataFrame, bias: float, rng: np.random.Generator) -> lis
         words = [str(rng.choice(male if rng.random() < share else female)) for _ in range(9)]
         he, his = ("he", "his") if gender == "male" else ("she", "her")
         warm = (
-            "a delight to work with" if rng.random() < 0.3 + 0.3 * bias * (gender == "female") else "a steady colleague"
+            "a delight to work with" if rng.random() < 0.2 + 0.8 * bias * (gender == "female") else "a steady colleague"
         )
         written.append(
             f"To whom it may concern,\n\nIt is a pleasure to write about {name}. In three years {he} has been "

@@ -91,7 +91,7 @@ _TEXTS = (
     "<ScRiPt>alert(1)</sCrIpT>",
     "<script src=//evil.example/x.js></script>",
     "<meta http-equiv=refresh content='0;url=http://evil.example/'>",
-    "class=\"x\" fill=\"#1c2430\" 0.123456789",
+    'class="x" fill="#1c2430" 0.123456789',
     "</text></svg><script>alert(1)</script>",
     "<think>hidden</think> seen",
     "<u\u200bnseen>",

@@ -10,11 +10,12 @@ from typing import Any
 
 from report.browser import Seen, browser
 
+# How many there are of these depends on the text: pieces of it, and the points of a chart that have room for a name.
 CENSUS = """(() => {
   const count = {};
   for (const element of document.querySelectorAll('*')) {
     const name = element.tagName.toLowerCase();
-    if (!['bdi', 'span', 'mark'].includes(name)) count[name] = (count[name] || 0) + 1;
+    if (!['bdi', 'span', 'mark', 'text'].includes(name)) count[name] = (count[name] || 0) + 1;
     for (const attribute of element.attributes)
       if (attribute.name.startsWith('on') || attribute.name === 'style') count['@' + attribute.name] = 1;
   }
@@ -39,11 +40,6 @@ class Look:
     census: dict[str, int]
     overflow: list[bool]
     found: dict[str, Any]
-
-
-def look(path: Path, scripts: dict[str, str], *, width: int = 1280, dark: bool = False) -> Look:
-    """Open a page once and run expressions on it."""
-    return look_at([(path, width, dark)], scripts)[0]
 
 
 def look_at(pages: Sequence[tuple[Path, int, bool]], scripts: dict[str, str]) -> list[Look]:

@@ -14,20 +14,21 @@ from typing import Any, Self
 
 import polars as pl
 from aiohttp import web
-from runs.fakes import seal
 
 from equipoise.frames import ANSWER, ID, PROMPT, REPETITION
 from equipoise.runs import RunFile
+from runs.fakes import seal
 
 TESTS = Path(__file__).parents[1]
 Answer = Callable[[str, int], str]
 
 
 class Server:
-    """Answers in a thread of its own. `seen` counts the requests of each prompt; `hold` keeps answers back."""
+    """Answers in a thread of its own. `seen` counts the requests of each prompt; answers are held back until `free`."""
 
     def __init__(self, answer: Answer = lambda prompt, nth: seal(prompt), *, delay: float = 0.0) -> None:
         self.seen: Counter[str] = Counter()
+        self.held = 0
         self.url = ""
         self.free = threading.Event()
         self.free.set()
@@ -41,7 +42,9 @@ class Server:
         assert self._ready.wait(30)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.free.set()
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join()
@@ -65,8 +68,10 @@ class Server:
         nth = self.seen[prompt]
         if self._delay:
             await asyncio.sleep(self._delay)
-        while not self.free.is_set():
-            await asyncio.sleep(0.005)
+        if not self.free.is_set():
+            self.held += 1
+            while not self.free.is_set():
+                await asyncio.sleep(0.005)
         return web.Response(text=self._answer(prompt, nth))
 
 
@@ -84,7 +89,9 @@ def start(path: Path, server: Server, *options: str) -> subprocess.Popen[str]:
 def acknowledged(output: str) -> set[tuple[str, str, int]]:
     """The attempts that a child said were stored; a line cut off by a kill says nothing."""
     lines = [line.split() for line in output.split("\n")[:-1]]
-    return {(probe, prompt, int(repetition)) for probe, prompt, repetition in (line for line in lines if len(line) == 3)}
+    return {
+        (probe, prompt, int(repetition)) for probe, prompt, repetition in (line for line in lines if len(line) == 3)
+    }
 
 
 def stored(run: RunFile) -> dict[tuple[str, str, int], Any]:

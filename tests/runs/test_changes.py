@@ -6,10 +6,10 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from runs.fakes import SETTINGS, create, plan
 
 from equipoise.errors import IntegrityError
 from equipoise.runs import RunFile, changes, refuse_changes
+from runs.fakes import SETTINGS, create, plan
 
 
 def test_u6_the_same_settings_go_on(tmp_path: Path) -> None:
@@ -20,7 +20,11 @@ def test_u6_the_same_settings_go_on(tmp_path: Path) -> None:
 
 def test_u6_other_settings_are_refused_field_by_field(tmp_path: Path) -> None:
     was: dict[str, object] = {**SETTINGS, "model_settings": {"temperature": 0.5, "seed": 1, "stop": ("a",)}}
-    now: dict[str, object] = {**SETTINGS, "suite": "standard", "model_settings": {"temperature": 1.0, "stop": ["a"], "top_p": None}}
+    now: dict[str, object] = {
+        **SETTINGS,
+        "suite": "standard",
+        "model_settings": {"temperature": 1.0, "stop": ["a"], "top_p": None},
+    }
     with RunFile.create(tmp_path / "run.db", settings=was, plans=[plan("alpha"), plan("beta")]) as run:
         refuse_changes(run, was)
         assert changes(run, now) == [
@@ -35,7 +39,9 @@ def test_u6_other_settings_are_refused_field_by_field(tmp_path: Path) -> None:
             "alpha.parameters.num_repetitions: was 1, is 2",
             "beta: was given, is not given",
         ]
-        with pytest.raises(IntegrityError, match=r"other settings(?s:.*)suite: was \"quick\", is \"standard\"") as caught:
+        with pytest.raises(
+            IntegrityError, match=r"other settings(?s:.*)suite: was \"quick\", is \"standard\""
+        ) as caught:
             refuse_changes(run, now)
         assert caught.value.exit_code == 6
         assert "equipoise resume" in str(caught.value)

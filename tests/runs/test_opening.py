@@ -11,12 +11,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from runs.fakes import create, ended, plan
-from runs.killable import TESTS
 
 from equipoise.errors import BadFile, EquipoiseError, IntegrityError, StorageError
 from equipoise.frames import Status
 from equipoise.runs import RunFile, sql
+from runs.fakes import create, ended, plan
+from runs.killable import TESTS
 
 Spoil = Callable[[Path], object]
 
@@ -62,9 +62,9 @@ SPOILT: list[tuple[str, Spoil, str]] = [
     ("a missing table", execute("drop table results"), "not laid out.*results"),
     ("a surplus column", execute("alter table results add column more text"), "not laid out.*results"),
     ("a changed view", execute("drop view states", "create view states as select 1"), "not laid out.*states"),
-    ("no settings", execute("delete from settings"), "copied while it was in use"),
+    ("no settings", execute("delete from settings"), "settings are missing"),
     ("wrong JSON", execute("update settings set value = '{' where key = 'model'"), "damaged"),
-    ("wrong covariates", execute("update probes set covariates = '{\"score\": \"Object\"}'"), "covariates"),
+    ("wrong covariates", execute('update probes set covariates = \'{"score": "Object"}\''), "covariates"),
     ("wrong values of covariates", execute("update prompts set covariates = '[1'"), "covariates"),
     (
         "more than was planned",
@@ -93,16 +93,21 @@ SPOILT: list[tuple[str, Spoil, str]] = [
 ]
 
 
+def read_all(path: Path) -> None:
+    with RunFile.read(path) as run:
+        assert run.settings
+        assert run.prompts("alpha").height
+        assert list(run.attempts("alpha"))
+
+
 @pytest.mark.parametrize(("spoil", "words"), [pytest.param(*rest, id=f"S7 {name}") for name, *rest in SPOILT])
 def test_s7_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, spoil: Spoil, words: str) -> None:
     path = tmp_path / "run.db"
     create(path).close()
     spoil(path)
     before = path.read_bytes()
-    with pytest.raises(IntegrityError, match=words) as caught, RunFile.read(path) as run:
-        assert run.settings
-        assert run.prompts("alpha").height
-        assert list(run.attempts("alpha"))
+    with pytest.raises(IntegrityError, match=words) as caught:
+        read_all(path)
     assert caught.value.exit_code == 6
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
@@ -152,7 +157,9 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "run.db"
     create(path).close()
     before = path.read_bytes()
-    monkeypatch.setattr(sql, "MIGRATIONS", (*sql.MIGRATIONS, ("create table more (a)", "insert into nowhere values (1)")))
+    monkeypatch.setattr(
+        sql, "MIGRATIONS", (*sql.MIGRATIONS, ("create table more (a)", "insert into nowhere values (1)"))
+    )
     monkeypatch.setattr(sql, "SCHEMA", 2)
     with pytest.raises(IntegrityError):
         RunFile.open(path)
@@ -237,9 +244,9 @@ def test_a_read_only_directory_is_refused_before_asking(tmp_path: Path, row: str
     path = folder / "run.db"
     create(path).close()
     with read_only(folder):
-        for attempt in (lambda: create(folder / "new.db"), lambda: RunFile.open(path)):
+        for opened in (create, RunFile.open):
             with pytest.raises(StorageError, match="cannot be written") as caught:
-                attempt()
+                opened(path if opened == RunFile.open else folder / "new.db")
             assert caught.value.exit_code == 5
         with RunFile.read(path) as run:
             assert run.counts()[Status.PENDING] == 10
@@ -273,10 +280,11 @@ class read_only:  # noqa: N801 - used as a statement
 
 
 def test_a_reserve_that_is_not_free_is_asked_for_before_asking(tmp_path: Path) -> None:
-    for attempt in (lambda: create(tmp_path / "run.db", reserve=2**62), lambda: RunFile.open(tmp_path / "run.db", reserve=2**62)):
-        with pytest.raises(StorageError, match="Make room first") as caught:
-            attempt()
-        assert caught.value.exit_code == 5
+    with pytest.raises(StorageError, match="Make room first") as caught:
+        create(tmp_path / "run.db", reserve=2**62)
+    assert caught.value.exit_code == 5
+    with pytest.raises(StorageError, match="Make room first"):
+        RunFile.open(tmp_path / "run.db", reserve=2**62)
     assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
     with RunFile.open(tmp_path / "run.db") as run:
         assert run.counts()[Status.PENDING] == 10

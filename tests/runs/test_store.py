@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from runs.fakes import SETTINGS, create, ended, plan, seal
 
 import equipoise
 from equipoise import audits
@@ -21,6 +20,7 @@ from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status, wel
 from equipoise.models.protocol import Reply
 from equipoise.runs import RunFile
 from equipoise.runs.exact import from_column, to_column
+from runs.fakes import SETTINGS, create, ended, plan, seal
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 
@@ -65,7 +65,7 @@ def test_two_prompts_with_one_id_leave_no_file_d12(tmp_path: Path) -> None:
 def test_an_existing_file_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     path.write_bytes(b"mine")
-    with pytest.raises(StorageError, match="is there already.*equipoise resume"):
+    with pytest.raises(StorageError, match=r"is there already.*equipoise resume"):
         create(path)
     assert path.read_bytes() == b"mine"
     assert names(tmp_path) == ["run.db"]
@@ -123,7 +123,10 @@ def test_an_attempt_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_counts_of_tokens_that_cannot_be_are_left_out(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
-        odd = [Reply(status=Status.OK, answer="a", prompt_tokens=-1), Reply(status=Status.OK, answer="a", prompt_tokens=2**70)]
+        odd = [
+            Reply(status=Status.OK, answer="a", prompt_tokens=-1),
+            Reply(status=Status.OK, answer="a", prompt_tokens=2**70),
+        ]
         run.record(itertools.starmap(ended, zip(run.pending(), odd, strict=False)))
         assert run.usage() == (0, 0)
 

@@ -218,18 +218,20 @@ def test_only_prompts_that_both_answered_count() -> None:
 
 def test_in_a_pair_only_what_both_answered_counts() -> None:
     prompts = equipoise.plan("hiring_an", sample_k=200).prompts()
-    answers = prompts.with_columns(text(ANSWER, ["You have been selected."] * prompts.height))
-    refused = answers.with_columns(
-        pl.when(pl.col("gender") == "male").then(pl.lit("We regret to inform you.")).otherwise(ANSWER).alias(ANSWER)
-    )
-    all_yes = equipoise.score("hiring_an", answers, sample_k=200)
-    men_no = equipoise.score("hiring_an", refused, sample_k=200)
-    women_only = equipoise.score("hiring_an", answers.filter(gender="female"), sample_k=200)
-    assert equipoise.compare(all_yes, men_no)["diff_acceptance_rate"].difference.value == -1.0
-    found = equipoise.compare(women_only, men_no)
-    assert math.isnan(found["diff_acceptance_rate"].difference.value)
-    assert math.isnan(found["diff_acceptance_rate"].p)
-    assert found["female_acceptance_rate"].difference.value == 0.0
+    yes, no = "You have been selected.", "We regret to inform you."
+    his, early = pl.col("gender") == "male", pl.int_range(pl.len()) < 100
+    hired = prompts.with_columns(pl.when(his & ~early).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
+    refused = prompts.with_columns(pl.when(his).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
+    first = equipoise.score("hiring_an", hired, sample_k=200)
+    assert first.metrics["male_acceptance_rate"].value == 0.5
+    some_men = equipoise.score("hiring_an", refused.filter(~his | early), sample_k=200)
+    found = equipoise.compare(first, some_men)
+    assert (found["male_acceptance_rate"].first, found["male_acceptance_rate"].second) == (1.0, 0.0)
+    assert found["diff_acceptance_rate"].difference.value == -1.0
+    no_men = equipoise.compare(first, equipoise.score("hiring_an", refused.filter(~his), sample_k=200))
+    assert math.isnan(no_men["diff_acceptance_rate"].difference.value)
+    assert math.isnan(no_men["diff_acceptance_rate"].p)
+    assert no_men["female_acceptance_rate"].difference.value == 0.0
 
 
 def test_nothing_in_common_is_not_computable() -> None:

@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from equipoise import __version__
-from equipoise.cli import data, estimate, import_, probes, prompts, resume, run, score, show
+from equipoise.cli import (
+    compare,
+    data,
+    estimate,
+    export,
+    gate,
+    import_,
+    probes,
+    prompts,
+    report,
+    resume,
+    run,
+    score,
+    show,
+)
 from equipoise.errors import EquipoiseError
 
 app = typer.Typer(
@@ -22,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (run, resume, show, estimate, import_, probes, prompts, score):
+for module in (run, resume, show, report, compare, gate, export, estimate, import_, probes, prompts, score):
     app.command(module.__name__.rpartition(".")[2].removesuffix("_"))(module.command)
 app.add_typer(data.app, name="data")
 

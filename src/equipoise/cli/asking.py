@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +26,9 @@ SuiteName = Annotated[
     typer.Option(
         "--suite", help="quick or standard. Default: quick for what runs here, else standard.", metavar="NAME"
     ),
+]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Also write the HTML report to this file.", metavar="FILE")
 ]
 BaseUrl = Annotated[
     str | None, typer.Option(help="Another address for the provider.", metavar="URL", rich_help_panel=MODEL)

@@ -15,6 +15,7 @@ from equipoise.cli.show import AsJson
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,
+    report: asking.Report = None,
     as_json: AsJson = False,
     base_url: asking.BaseUrl = None,
     key_variable: asking.KeyVariable = None,
@@ -38,7 +39,7 @@ def command(
     from equipoise.settings import Settings
 
     if Run.open(file).complete:
-        finish(file, allow_missing, as_json=as_json)
+        finish(file, allow_missing, report, as_json=as_json)
         return
     run = RunFile.open(file)
     try:
@@ -54,4 +55,4 @@ def command(
     except BaseException:
         run.close()
         raise
-    carry_on(run, opened, how, allow_missing, as_json=as_json)
+    carry_on(run, opened, how, allow_missing, report, as_json=as_json)

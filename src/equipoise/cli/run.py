@@ -11,6 +11,7 @@ from equipoise.cli import asking
 from equipoise.cli.options import Repeat, Sample, Seed, Set, parameters
 from equipoise.cli.output import note
 from equipoise.cli.progress import shown
+from equipoise.cli.report import write_report
 from equipoise.cli.show import AsJson, show
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
     ] = None,
+    report: asking.Report = None,
     as_json: AsJson = False,
     base_url: asking.BaseUrl = None,
     key_variable: asking.KeyVariable = None,
@@ -77,24 +79,28 @@ def command(
     probes = chosen(probe or None)
     plans = plans_for(probes, suite, parameters(probes, sample, repeat, seed, settings))
     path = out or default_path(model)
-    carry_on(begin(path, describe(reached, opened, suite), plans), opened, how, allow_missing, as_json=as_json)
+    carry_on(begin(path, describe(reached, opened, suite), plans), opened, how, allow_missing, report, as_json=as_json)
 
 
-def carry_on(file: RunFile, model: Model, policy: Policy, allow_missing: float, *, as_json: bool) -> None:
+def carry_on(
+    file: RunFile, model: Model, policy: Policy, allow_missing: float, report: Path | None, *, as_json: bool
+) -> None:
     """Ask for what is pending, and show what was found."""
     from equipoise.auditing import fill
 
     note(f"{model.name} -> {file.path}")
     with shown() as on_event:
         fill(file, model, policy, on_event)
-    finish(file.path, allow_missing, as_json=as_json)
+    finish(file.path, allow_missing, report, as_json=as_json)
 
 
-def finish(path: Path, allow_missing: float, *, as_json: bool) -> None:
-    """Show what a run found, and say whether enough of it is there."""
+def finish(path: Path, allow_missing: float, report: Path | None, *, as_json: bool) -> None:
+    """Show what a run found, write the report if one is wanted, and say whether enough of it is there."""
     from equipoise.run import Run
     from equipoise.runs import check_complete
 
     run = Run.open(path)
     show(run, as_json=as_json, slices=False)
+    if report is not None:
+        write_report([run], report)
     check_complete(run.counts, run.path, allow_missing)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import east_asian_width
 
 import vl_convert
 from markupsafe import Markup, escape
@@ -111,6 +112,40 @@ def text(rows: Sequence[Values], content: Any, **channels: Any) -> Layer:
     """Text, in the ink of the page and the middle of its line unless told otherwise."""
     defaults = {"fill": "ink", "font": FONT, "fontSize": NORMAL, "baseline": "middle"}
     return layer("text", rows, text=content, **defaults | channels)
+
+
+def fitted(content: str, width: float, size: float = NORMAL) -> str:
+    """Foreign text on one line, cut where it would be wider.
+
+    Vega's own limit cuts in the middle of characters beyond U+FFFF and then fails.
+    """
+    content = " ".join(plain(content).split())
+    room = width / size
+    for place, character in enumerate(content):
+        room -= _em(character)
+        if room < 0:
+            return f"{content[: max(place - 1, 0)]}…"
+    return content
+
+
+def _em(character: str) -> float:
+    """About how wide a character is in Arial, in ems."""
+    if character in " -.,:;'|!()[]fijlrtI":
+        return 0.31
+    return 1.0 if east_asian_width(character) in "WF" else 0.7 if character.isupper() or character in "mw" else 0.55
+
+
+def beside(rows: Sequence[Values], width: float, size: float = NORMAL, **channels: Any) -> Layer:
+    """The `name` of each row left of the plot, at its `y`, no wider than the margin."""
+    bold = 1.08 if channels.get("fontWeight") == "bold" else 1.0
+    rows = [{"y": row["y"], "name": fitted(row["name"], width - 12, size * bold)} for row in rows]
+    return text(rows, col("name"), x=-10, y=col("y"), align="right", fontSize=size, **channels)
+
+
+def spans(rows: Sequence[Values], stroke: Any, width: float) -> Layer:
+    """A line from `low` to `high` at the `y` of each row."""
+    ends = {"x": on("x", "low"), "x2": on("x", "high")}
+    return layer("rule", rows, y=col("y"), stroke=stroke, strokeWidth=width, strokeCap="round", **ends)
 
 
 def haloed(rows: Sequence[Values], content: Any, **channels: Any) -> list[Layer]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from equipoise.figure import Contrast, Figure, Intervals, Scatter, Spot
-from equipoise.report.canvas import SMALL, Drawing, Layer, axis, col, haloed, layer, on, text
+from equipoise.report.canvas import SMALL, Drawing, Layer, axis, beside, col, fitted, haloed, layer, on, spans, text
 from equipoise.report.palette import LIGHT
 from equipoise.report.words import number, plain
 from equipoise.stats.resample import Estimate
@@ -16,7 +16,8 @@ from equipoise.stats.resample import Estimate
 WIDE, NARROW = 720, 350
 SERIES = ("first", "second", "third", "ink")
 SHAPES = ("circle", "diamond", "square", "triangle-up")
-LABELLED = 8
+LABELLED, LONGEST, LINE = 8, 110, 16
+"""Points that are named in a chart and how wide a name may be; a line of the legend."""
 Metrics = Mapping[str, Estimate]
 
 
@@ -39,7 +40,9 @@ def intervals(figure: Intervals, metrics: Metrics, width: int) -> Drawing | None
     names = list(dict.fromkeys(series for row in figure.rows.values() for series in row))
     stacked = max(map(len, rows.values()))
     step = 24 if stacked == 1 else 12 * stacked + 12
-    margins = (112 if width < WIDE else 184, 20, 26 if names != [""] else 6, 46)
+    left, right = 112 if width < WIDE else 184, 20
+    legend, top = _legend(names, width - left - right)
+    margins = (left, right, top, 46)
     height = step * len(rows)
     points: list[dict[str, Any]] = []
     for place, row in enumerate(rows.values()):
@@ -49,15 +52,15 @@ def intervals(figure: Intervals, metrics: Metrics, width: int) -> Drawing | None
             points.append(
                 {"y": y, "value": estimate.value, "low": estimate.low, "high": estimate.high, **_series(kind)}
             )
-    ends = [point[end] for point in points for end in ("low", "value", "high") if not math.isnan(point[end])]
-    domain = figure.domain or reach(ends)
+    domain = together(figure, [metrics]).domain
+    assert domain is not None
     lines = [{"y": step * place} for place in range(1, len(rows))]
     centre = [] if figure.centre is None else [{"x": figure.centre}]
     words = "; ".join(
         f"{name}: " + ", ".join(f"{series} {number(estimate.value)}".strip() for series, estimate in row.items())
         for name, row in rows.items()
     )
-    labels = [{"name": plain(name), "y": step * (place + 0.5)} for place, name in enumerate(rows)]
+    labels = [{"name": name, "y": step * (place + 0.5)} for place, name in enumerate(rows)]
     return Drawing(
         label=f"{figure.title}. {figure.axis}: {words}.",
         width=width,
@@ -68,16 +71,7 @@ def intervals(figure: Intervals, metrics: Metrics, width: int) -> Drawing | None
         layers=[
             layer("rule", lines, x=-margins[0], x2={"signal": "width"}, y=col("y"), stroke="line", strokeWidth=0.5),
             layer("rule", centre, x=on("x", "x"), y=0, y2=height, stroke="soft", strokeDash=[3, 3]),
-            layer(
-                "rule",
-                [point for point in points if not math.isnan(point["low"])],
-                x=on("x", "low"),
-                x2=on("x", "high"),
-                y=col("y"),
-                stroke=col("colour"),
-                strokeWidth=2.5,
-                strokeCap="round",
-            ),
+            spans([point for point in points if not math.isnan(point["low"])], col("colour"), 2.5),
             layer(
                 "symbol",
                 points,
@@ -89,8 +83,8 @@ def intervals(figure: Intervals, metrics: Metrics, width: int) -> Drawing | None
                 stroke="page",
                 strokeWidth=1,
             ),
-            text(labels, col("name"), x=-10, y=col("y"), align="right", limit=margins[0] - 12),
-            *(_legend(names) if names != [""] else ()),
+            beside(labels, margins[0]),
+            *legend,
         ],
     )
 
@@ -102,16 +96,16 @@ def scatter(figure: Scatter, width: int) -> Drawing | None:
     margins = (58, 14, 8, 46)
     across, height = width - margins[0] - margins[1], 300
     spots = [
-        {"x": spot.x, "y": spot.y + _spread(place, spot.y), "label": spot.label}
+        {"x": spot.x, "y": spot.y + _spread(place, spot.y), "label": fitted(spot.label, LONGEST, SMALL)}
         for place, spot in enumerate(figure.spots)
     ]
     line, start, end = [], 0.0, 1.0
     if figure.line:
         start, end = figure.line[0], figure.line[0] + figure.line[1]
         line = [{"x": 0.0, "y": start, "x2": 1.0, "y2": end}]
-    fitted = f" The fitted line goes from {number(start)} to {number(end)}." if figure.line else ""
+    fit = f" The fitted line goes from {number(start)} to {number(end)}." if figure.line else ""
     return Drawing(
-        label=f"{figure.title}: {len(figure.spots)} points.{fitted}",
+        label=f"{figure.title}: {len(figure.spots)} points.{fit}",
         width=width,
         height=height + margins[2] + margins[3],
         margins=margins,
@@ -152,7 +146,7 @@ def contrast(figure: Contrast, width: int) -> Drawing | None:
     """A bar a row, to the left where the first group has more and to the right where the second has."""
     if not figure.rows:
         return None
-    step, margins = 22, (112 if width < WIDE else 184, 62 if width < WIDE else 112, 26, 46)
+    step, margins = 22, (112 if width < WIDE else 184, 66 if width < WIDE else 112, 26, 46)
     across, height = width - margins[0] - margins[1], step * len(figure.rows)
     rows: list[dict[str, Any]] = [
         {
@@ -166,9 +160,11 @@ def contrast(figure: Contrast, width: int) -> Drawing | None:
     ]
     most = max(abs(row["gap"]) for row in rows) * 1.05
     first, second = figure.sides
+    narrow = width < WIDE
+    more = "" if narrow else "more for "
     heads = [
-        {"x": -most, "name": f"← more for {first}", "align": "left", "colour": LIGHT[SERIES[0]]},
-        {"x": most, "name": f"more for {second} →", "align": "right", "colour": LIGHT[SERIES[1]]},
+        {"x": -most, "name": f"← {more}{first}", "align": "left", "colour": LIGHT[SERIES[0]]},
+        {"x": most, "name": f"{more}{second} →", "align": "right", "colour": LIGHT[SERIES[1]]},
     ]
     words = "; ".join(f"{row['name']} {row['said']}" for row in rows)
     return Drawing(
@@ -178,7 +174,7 @@ def contrast(figure: Contrast, width: int) -> Drawing | None:
         margins=margins,
         scales=[_linear("x", (-most, most), (0, across))],
         axes=[
-            axis("x", title=f"{figure.axis}: {second} less {first}", tickCount=5, format="+.0%", grid=True, ticks=False)
+            axis("x", title=f"{figure.axis}: {second} less {first}", tickCount=5, format=".0%", grid=True, ticks=False)
         ],
         layers=[
             layer(
@@ -191,10 +187,10 @@ def contrast(figure: Contrast, width: int) -> Drawing | None:
                 fill=col("colour"),
             ),
             layer("rule", [{}], x={"scale": "x", "value": 0}, y=0, y2=height, stroke="soft"),
-            text(rows, col("name"), x=-10, y=col("y"), align="right", limit=margins[0] - 12),
+            beside(rows, margins[0]),
             text(rows, col("said"), x=across + 8, y=col("y"), fill="soft", fontSize=SMALL),
             text(heads, col("name"), x=on("x", "x"), y=-12, align=col("align"), fill=col("colour"), fontWeight="bold"),
-            text([{}], f"{first} · {second}", x=across + 8, y=-12, fill="soft", fontSize=SMALL),
+            text([{}] * (not narrow), f"{first} · {second}", x=across + 8, y=-12, fill="soft", fontSize=SMALL),
         ],
     )
 
@@ -203,7 +199,7 @@ def reach(values: Sequence[float]) -> tuple[float, float]:
     """A range of round numbers that holds all the values."""
     low, high = min(values), max(values)
     step = 0.1 if high - low > 0.2 else 0.02
-    first, last = math.floor(low / step), math.ceil(high / step)
+    first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
     return round(first * step, 2), round(max(last, first + 1) * step, 2)
 
 
@@ -211,6 +207,7 @@ def together(figure: Intervals, metrics: Sequence[Metrics]) -> Intervals:
     """The figure with one scale for all the models that are drawn side by side."""
     known = [estimate for one in metrics for row in figure.rows.values() for estimate in _known(row, one).values()]
     ends = [end for estimate in known for end in (estimate.low, estimate.value, estimate.high) if not math.isnan(end)]
+    ends += [] if figure.centre is None else [figure.centre]
     return figure if figure.domain or not ends else replace(figure, domain=reach(ends))
 
 
@@ -232,16 +229,23 @@ def _series(kind: int) -> dict[str, str]:
     return {"colour": LIGHT[SERIES[kind]], "shape": SHAPES[kind]}
 
 
-def _legend(names: Sequence[str]) -> list[Layer]:
-    """The series by name in a line above the chart, from the left edge of the plot."""
-    entries, x = [], 0.0
+def _legend(names: Sequence[str], across: int) -> tuple[list[Layer], int]:
+    """The series by name above the plot, in as many lines as they need, and how much room that takes."""
+    if list(names) == [""]:
+        return [], 6
+    entries: list[dict[str, Any]] = []
+    x, line = 0.0, 0
     for kind, name in enumerate(names):
-        entries.append({"x": x + 5, "label": x + 14, "name": name, **_series(kind % len(SERIES))})
-        x += 32 + 6.2 * len(name)
+        width = 32 + 6.2 * len(name)
+        if x and x + width > across + 12:
+            x, line = 0.0, line + 1
+        entries.append({"x": x + 5, "label": x + 14, "line": line, "name": plain(name), **_series(kind % len(SERIES))})
+        x += width
+    rows = [{**entry, "y": -14 - LINE * (line - entry["line"])} for entry in entries]
     return [
-        layer("symbol", entries, x=col("x"), y=-14, shape=col("shape"), fill=col("colour"), size=62),
-        text(entries, col("name"), x=col("label"), y=-13.5, fontSize=SMALL + 0.5),
-    ]
+        layer("symbol", rows, x=col("x"), y=col("y"), shape=col("shape"), fill=col("colour"), size=62),
+        text(rows, col("name"), x=col("label"), y=col("y"), fontSize=SMALL + 0.5),
+    ], 26 + LINE * line
 
 
 def _linear(name: str, domain: tuple[float, float], extent: tuple[float, float]) -> Mapping[str, Any]:

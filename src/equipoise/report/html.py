@@ -14,6 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from equipoise.comparing import SURE, Comparison, compare_results
 from equipoise.probe import MARKS
 from equipoise.probes import get
 from equipoise.report import coverage, method, words
@@ -49,6 +50,8 @@ def render(runs: Sequence[ReportedRun]) -> str:
                 worst((finding for part in parts for finding in part.findings.get(place, ())), most)
                 for place in range(len(runs))
             ],
+            comparisons=comparisons(runs, names),
+            sure=SURE,
             tally=[_tally(parts, place) for place in range(len(runs))],
             style=style,
             policy=policy(style),
@@ -63,6 +66,16 @@ def sections(runs: Sequence[ReportedRun]) -> list[Section]:
     probes.sort(key=lambda probe: (order.get(probe.card.use_case, len(order)), probe.card.use_case, probe.name))
     names = labels(runs)
     return [section(probe, runs, names) for probe in probes]
+
+
+def comparisons(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[int, Comparison]:
+    """The other runs beside the first, by their places."""
+    found = {
+        place: compare_results(runs[0].results, run.results, (names[0], names[place]))
+        for place, run in enumerate(runs)
+        if place
+    }
+    return {place: comparison for place, comparison in found.items() if comparison.probes or comparison.refused}
 
 
 def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.probe import Bands, Metric
-from equipoise.report.canvas import NORMAL, SMALL, Drawing, Layer, axis, col, layer, on, text
+from equipoise.report.canvas import NORMAL, SMALL, Drawing, Layer, axis, beside, col, layer, on, spans, text
 from equipoise.report.palette import LIGHT
 from equipoise.report.words import number, plain, told
 from equipoise.stats.marks import Mark
@@ -71,8 +71,8 @@ def scale_chart(metric: Metric, readings: Sequence[Reading], published: Ranges, 
         layers=[
             *_bands(parts, bands.centre, height),
             *_references(metric, (low, high), height, narrow=narrow),
-            *(_context(published, bands.centre, below, narrow=narrow) if published else ()),
-            *_readings(readings, bands.centre, across, narrow=narrow),
+            *(_context(published, bands.centre, below, margins[0]) if published else ()),
+            *_readings(readings, bands.centre, across, margins[0], narrow=narrow),
         ],
     )
 
@@ -178,74 +178,34 @@ def _references(metric: Metric, ends: tuple[float, float], height: int, *, narro
     ]
 
 
-def _readings(readings: Sequence[Reading], centre: float, across: int, *, narrow: bool) -> list[Layer]:
+def _readings(readings: Sequence[Reading], centre: float, across: int, left: int, *, narrow: bool) -> list[Layer]:
     """A model a row: its name, interval and value, and at the end both in figures, on two lines where it is narrow."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for place, reading in enumerate(readings):
-        y, estimate = HEAD + ROW * (place + 0.5), reading.estimate
-        known = {name: getattr(estimate, name) - centre for name in ("value", "low", "high")} if reading.mark else {}
-        said = number(estimate.value) if reading.mark else "none"
-        mark = str(reading.mark or "")
-        rows.append({"y": y, "model": plain(reading.model), "said": said, "mark": mark, "known": bool(known), **known})
-    known_rows = [row for row in rows if row["known"]]
-    size, ends = SMALL if narrow else NORMAL, across + 8
-    places = (
-        (ends, {"signal": "datum.y - 7"}, ends, {"signal": "datum.y + 7"})
-        if narrow
-        else (ends, col("y"), ends + 46, col("y"))
-    )
+        row = {"y": HEAD + ROW * (place + 0.5), "name": plain(reading.model), "said": "none", "mark": ""}
+        if reading.mark:
+            ends = {name: getattr(reading.estimate, name) - centre for name in ("value", "low", "high")}
+            row |= {"said": number(reading.estimate.value), "mark": str(reading.mark), **ends}
+        rows.append(row)
+    known = [row for row in rows if row["mark"]]
+    size, end = SMALL if narrow else NORMAL, across + 8
+    up, down = ({"signal": f"datum.y + {step}"} for step in ((-7, 7) if narrow else (0, 0)))
     return [
-        layer(
-            "rule",
-            known_rows,
-            x=on("x", "low"),
-            x2=on("x", "high"),
-            y=col("y"),
-            stroke="accent",
-            strokeWidth=4,
-            strokeCap="round",
-        ),
-        layer(
-            "symbol",
-            known_rows,
-            x=on("x", "value"),
-            y=col("y"),
-            size=90,
-            fill="accent",
-            stroke="page",
-            strokeWidth=1.5,
-        ),
-        text(
-            rows, col("model"), x=-10, y=col("y"), align="right", limit=_room(narrow), fontWeight="bold", fontSize=size
-        ),
-        text(rows, col("said"), x=places[0], y=places[1], fontSize=size),
-        text(rows, col("mark"), x=places[2], y=places[3], fontSize=size, fontWeight="bold"),
+        spans(known, "accent", 4),
+        layer("symbol", known, x=on("x", "value"), y=col("y"), size=90, fill="accent", stroke="page", strokeWidth=1.5),
+        beside(rows, left, size, fontWeight="bold"),
+        text(rows, col("said"), x=end, y=up, fontSize=size),
+        text(rows, col("mark"), x=end if narrow else end + 46, y=down, fontSize=size, fontWeight="bold"),
     ]
 
 
-def _context(published: Ranges, centre: float, top: int, *, narrow: bool) -> list[Layer]:
+def _context(published: Ranges, centre: float, top: int, left: int) -> list[Layer]:
     rows = [
-        {"y": top + GAP + THIN * (place + 0.5), "model": model, "low": low - centre, "high": high - centre}
+        {"y": top + GAP + THIN * (place + 0.5), "name": model, "low": low - centre, "high": high - centre}
         for place, (model, (low, high)) in enumerate(published.items())
     ]
-    head = [{"y": top + GAP / 2 + 2, "model": "published:"}]
-    beside = {"x": -10, "y": col("y"), "align": "right", "fontSize": SMALL, "fill": "soft"}
     return [
-        text(head, col("model"), fontStyle="italic", **beside),
-        layer(
-            "rule",
-            rows,
-            x=on("x", "low"),
-            x2=on("x", "high"),
-            y=col("y"),
-            stroke="context",
-            strokeWidth=3,
-            strokeCap="round",
-        ),
-        text(rows, col("model"), limit=_room(narrow), **beside),
+        beside([{"y": top + GAP / 2 + 2, "name": "published:"}], left, SMALL, fontStyle="italic", fill="soft"),
+        spans(rows, "context", 3),
+        beside(rows, left, SMALL, fill="soft"),
     ]
-
-
-def _room(narrow: bool) -> int:
-    """The widest that a model's name may be."""
-    return 100 if narrow else 172

@@ -79,7 +79,7 @@ class Asking:
     async def _request(self, text: str, left: float) -> Reply | Passing:
         try:
             if limit := self._tally.over_budget():
-                raise BudgetReached(f"The budget is reached: {limit}.")
+                raise BudgetReached(f"The budget of {limit} leaves no room for another request.")
             self._tally.sent()
             try:
                 async with asyncio.timeout(left):

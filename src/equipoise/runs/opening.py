@@ -190,6 +190,8 @@ def _check_content(connection: sqlite3.Connection, path: Path) -> None:
 
 def _check_whole(connection: sqlite3.Connection, path: Path, *, has_wal: bool) -> None:
     in_use = connection.execute(sql.IN_USE).fetchone()
+    if in_use is None:
+        raise IntegrityError(f"{path} is damaged: its settings are missing.")
     if in_use != ("false",) and not has_wal and not left_by_owner(path):
         wal = _wal(path).name
         raise IntegrityError(
@@ -209,6 +211,12 @@ def _expected(version: int, migrations: tuple[tuple[str, ...], ...]) -> dict[str
             for statement in statements:
                 connection.execute(statement)
         return _objects(connection)
+
+
+def sizes(path: Path) -> tuple[int, int]:
+    """Bytes of the file and of its -wal."""
+    wal = _wal(path)
+    return path.stat().st_size, wal.stat().st_size if wal.exists() else 0
 
 
 def _wal(path: Path) -> Path:

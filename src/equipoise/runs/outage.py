@@ -9,7 +9,6 @@ from equipoise.runs.policy import Policy
 
 _SUSPICIOUS = 3
 """Attempts that lose their connection with no sign of life between them."""
-_LONGEST = 60.0
 
 
 class Outage:
@@ -65,7 +64,7 @@ class Outage:
             raise EndpointError(
                 f"{self._name} could not be reached for {duration(now - self._since)}: {detail or 'no connection'}."
             )
-        self._interval = min(_LONGEST, self._interval * 2)
+        self._interval = min(self._policy.longest_backoff, self._interval * 2)
         self._tried = now
         return self._interval
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 import orjson
 
-import equipoise
 from equipoise.errors import StorageError
 from equipoise.frames import ID, ITEM, PROMPT
 from equipoise.plans import Plan
@@ -48,7 +48,7 @@ def write(path: Path, settings: Mapping[str, object], plans: Iterable[Plan]) -> 
 def _fill(connection: sqlite3.Connection, settings: Mapping[str, object], plans: Iterable[Plan]) -> None:
     assert not OURS & settings.keys()
     written = now().isoformat(timespec="seconds")
-    ours = {"created": written, "equipoise": equipoise.__version__, "in_use": False, "notes": []}
+    ours = {"created": written, "equipoise": version("equipoise"), "in_use": False, "notes": []}
     connection.executemany(sql.ADD_SETTING, [(key, as_json(value)) for key, value in {**settings, **ours}.items()])
     for plan in plans:
         _add_probe(connection, plan)

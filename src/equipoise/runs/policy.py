@@ -12,6 +12,8 @@ from equipoise.frames import MEASURED, Status
 Price = Callable[[int, int], float]
 """Tokens of prompts and of answers -> money."""
 
+ALLOW_MISSING = 0.05
+
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
@@ -47,6 +49,8 @@ class Policy:
     max_cost: float | None = None
     """Money of the whole run, by `price`."""
     price: Price | None = None
+    allow_missing: float = ALLOW_MISSING
+    """The share of the attempts that may end without an answer to measure (`check_complete`)."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -58,9 +62,6 @@ class Policy:
                 raise BadParameter(f"The {name!r} parameter of Policy must be 0 or more. Got {limit} instead.")
         if self.max_cost is not None and self.price is None:
             raise BadParameter("A limit on the cost needs a price: what a token of this model costs is not known.")
-
-
-ALLOW_MISSING = 0.05
 
 
 def missing_share(counts: Mapping[Status, int]) -> float:

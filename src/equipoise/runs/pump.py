@@ -58,6 +58,7 @@ class Pump:
     """One sitting. While `run` is awaited, `stop` ends it: called once, in order; called again, at once."""
 
     def __init__(self, run: RunFile, model: Model, policy: Policy, on_event: OnEvent) -> None:
+        assert run.owned, "what comes back could not be stored"
         self._run = run
         self._model = model
         self._policy = policy

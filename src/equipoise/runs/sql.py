@@ -35,30 +35,32 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             position integer not null,
             item text not null,
             covariates text not null,
-            prompt any not null check (typeof(prompt) in ('text', 'blob')),
+            prompt any not null check (typeof(prompt) <> 'integer' and typeof(prompt) <> 'real'),
             primary key (probe, id)
         ) strict
         """,
         "create unique index prompts_in_order on prompts (probe, position, id)",
-        # What is small stands before what is large, so that counting does not read the answers.
+        # What is small stands before what is large, so that counting does not read the answers. The checks are
+        # without IN, for which SQLite would build a table at each row, four times the cost of the row itself.
         """
         create table attempts (
             probe text not null,
             prompt text not null,
             repetition integer not null check (repetition >= 1),
-            status text not null check (status in ('ok', 'truncated', 'filtered', 'empty', 'malformed', 'too_large',
-                                                   'http_error', 'timeout', 'context_length')),
+            status text not null check (status = 'ok' or status = 'truncated' or status = 'filtered' or status = 'empty'
+                or status = 'malformed' or status = 'too_large' or status = 'http_error' or status = 'timeout'
+                or status = 'context_length'),
             tries integer not null,
             finished_at text not null,
             latency real,
             prompt_tokens integer,
             completion_tokens integer,
-            served_model any check (typeof(served_model) in ('null', 'text', 'blob')),
-            finish_reason any check (typeof(finish_reason) in ('null', 'text', 'blob')),
-            fingerprint any check (typeof(fingerprint) in ('null', 'text', 'blob')),
-            detail any check (typeof(detail) in ('null', 'text', 'blob')),
-            answer any check (typeof(answer) in ('null', 'text', 'blob')),
-            reasoning any check (typeof(reasoning) in ('null', 'text', 'blob')),
+            served_model any check (typeof(served_model) <> 'integer' and typeof(served_model) <> 'real'),
+            finish_reason any check (typeof(finish_reason) <> 'integer' and typeof(finish_reason) <> 'real'),
+            fingerprint any check (typeof(fingerprint) <> 'integer' and typeof(fingerprint) <> 'real'),
+            detail any check (typeof(detail) <> 'integer' and typeof(detail) <> 'real'),
+            answer any check (typeof(answer) <> 'integer' and typeof(answer) <> 'real'),
+            reasoning any check (typeof(reasoning) <> 'integer' and typeof(reasoning) <> 'real'),
             raw blob,
             primary key (probe, prompt, repetition),
             foreign key (probe, prompt) references prompts (probe, id)

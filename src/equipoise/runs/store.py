@@ -84,6 +84,11 @@ class RunFile:
         """The run for reading, also while its owner writes. Nothing in the file is believed unchecked."""
         return cls(path, opening.reader(path), None)
 
+    @property
+    def owned(self) -> bool:
+        """Whether this process may write to it."""
+        return self._lock is not None
+
     def close(self) -> None:
         """End the use. The owner leaves one file that can be copied; if the disk fails, one that can be resumed."""
         lock, self._lock, clean = self._lock, None, False
@@ -206,8 +211,11 @@ class RunFile:
 
     def short_of_space(self) -> str | None:
         """Say so when the disk, or a limit on the size of files, leaves less than the reserve."""
+        if not self._reserve:
+            return None
         with told(self.path):
-            free = min(shutil.disk_usage(self.path.parent).free, _size_limit() - self.path.stat().st_size)
+            main, wal = opening.sizes(self.path)  # what is in the -wal needs its room in the main file too
+            free = min(shutil.disk_usage(self.path.parent).free, _size_limit() - main) - wal
         if free >= self._reserve:
             return None
         return (

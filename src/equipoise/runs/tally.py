@@ -58,17 +58,21 @@ class Tally:
             self.counts[Status.PENDING] -= 1
 
     def over_budget(self) -> str | None:
-        """Say which limit one more request would pass, those under way counted as large as the others so far."""
-        policy, replies = self._policy, max(self._replies, 1)
-        more = self.in_flight + 1
+        """The limit that one more request would pass, those under way counted as large as the others so far."""
+        policy, more, replies = self._policy, self.in_flight + 1, max(self._replies, 1)
         if policy.max_requests is not None and self.requests >= policy.max_requests:
             return f"{policy.max_requests:,} requests"
         if policy.max_tokens is not None:
-            used, mean = self.tokens, (self.tokens - self._tokens_before) / replies
-            if used >= policy.max_tokens or used + more * mean > policy.max_tokens:
-                return f"{policy.max_tokens:,} tokens, of which {used:,} are used"
+            mean = (self.tokens - self._tokens_before) / replies
+            if _passes(self.tokens, more * mean, policy.max_tokens):
+                return f"{policy.max_tokens:,} tokens"
         if policy.max_cost is not None and self.cost is not None:
             mean = (self.cost - self._cost_before) / replies
-            if self.cost >= policy.max_cost or self.cost + more * mean > policy.max_cost:
-                return f"a cost of {policy.max_cost:,.2f}, of which {self.cost:,.4f} is used"
+            if _passes(self.cost, more * mean, policy.max_cost):
+                return f"{policy.max_cost:,.2f} dollars"
         return None
+
+
+def _passes(used: float, more: float, limit: float) -> bool:
+    rounding = 1e-9 * limit
+    return used >= limit - rounding or used + more > limit + rounding

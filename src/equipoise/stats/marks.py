@@ -34,7 +34,7 @@ def mark(bands: Bands, estimate: Estimate) -> Mark | None:
     """
     if math.isnan(estimate.value) or math.isnan(estimate.low):
         return None
-    room = 3 / estimate.n
+    room = 3 / max(estimate.n, 1)
     low, high = min(estimate.low, estimate.value - room), max(estimate.high, estimate.value + room)
     nearest = min(max(bands.centre, low), high)
     best = min(bands.mark(nearest), bands.mark(low), bands.mark(high))

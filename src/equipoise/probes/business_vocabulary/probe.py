@@ -144,6 +144,8 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    quick={"sample_k": 24},
+    answer_tokens=400,
     parameters=(
         Parameter(
             name="templates",

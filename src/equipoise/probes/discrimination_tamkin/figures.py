@@ -26,6 +26,15 @@ def figures(_evidence: Evidence) -> list[Figure]:
     return [
         _success("race", RACES, "Who gets a yes, by race"),
         _success("age", AGES, "Who gets a yes, by age"),
+        Intervals(
+            name="fair",
+            title="The largest difference, and what a fair model would show",
+            caption="The largest of three differences is never 0, and with few answers it is well above: only what "
+            "exceeds the lower row speaks of bias.",
+            axis="largest difference in success rate",
+            rows={"this model": {"": "max_diff"}, "a fair model": {"": "max_diff_fair"}},
+            centre=0.0,
+        ),
     ]
 
 
@@ -39,7 +48,9 @@ def findings(evidence: Evidence) -> list[Finding]:
     shares = {gender: k / n for gender, (k, n) in counts.items()}
     ranked = sorted(shares, key=lambda gender: -shares[gender])
     told = ", ".join(f"{NAMES[gender]} {_share(*counts[gender])}" for gender in ranked)
-    found = [Finding(metric="max_diff", text=f"In the same situations, these got a yes: {told}.")]
+    fair = evidence.metrics["max_diff_fair"].value
+    text = f"In the same situations, these got a yes: {told}. By chance alone, a fair model would differ by {fair:.1%}."
+    found = [Finding(metric="max_diff", text=text)]
     if ranked[1] == "non-binary":
         return found  # The largest difference is that of men and women, and it is told.
     first, second = (gender for gender in ranked if gender != "non-binary")

@@ -155,6 +155,8 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    quick={"sample_k": 12},
+    answer_tokens=40,
     corpora=(
         Corpus(name="discrim-eval", read=read_discrim_eval, asset="discrim-eval"),
         Corpus(name="scenarios", read=read_scenarios, file=files(__package__) / "scenarios.csv"),

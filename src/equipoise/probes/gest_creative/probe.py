@@ -97,6 +97,8 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    quick={"sample_k": 48},
+    answer_tokens=450,
     corpora=(
         Corpus(name="gest", read=read, asset="gest"),
         Corpus(name="mottos", read=read, file=files(__package__) / "mottos.csv"),

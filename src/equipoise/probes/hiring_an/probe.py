@@ -177,6 +177,8 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    quick={"sample_k": 24},
+    answer_tokens=150,
     sample_k=10_000,
     parameters=(
         Parameter(

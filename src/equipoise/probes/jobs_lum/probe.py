@@ -74,6 +74,8 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    quick={"sample_k": 32},
+    answer_tokens=400,
     parameters=(
         Parameter(
             name="template",

@@ -1,0 +1,146 @@
+"""A long run against a server that fails one request in ten: is each answer its prompt's own, is memory flat, what is
+the cost of a request?
+
+    python benchmarks/soak.py             100,000 requests
+    python benchmarks/soak.py 20000
+
+The server is a process of its own (`tests/serving/faulty.py`); its answers carry a keyed hash of their prompt. Memory
+is this process's resident set, sampled every second. The cost of a request is this process's CPU time, for the whole
+path (chat model, pump, commits) and for a bare aiohttp loop that posts the same bodies, side by side in one run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import aiohttp
+import orjson
+import polars as pl
+
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+
+from equipoise.frames import ANSWER, ID, PROMPT, STATUS, Status  # noqa: E402
+from equipoise.models import connect  # noqa: E402
+from equipoise.runs import Policy, Progress, RunFile, pump  # noqa: E402
+from runs.fakes import SETTINGS, plan  # noqa: E402
+from serving.faulty import seal  # noqa: E402
+
+FAULTS = (
+    "reset=0.02,short_body=0.01,server_500=0.02,html_502=0.01,unavailable_503=0.01,invalid_json=0.02,"
+    "rate_limit_milliseconds=0.01"
+)
+CONCURRENCY = 16
+
+
+@contextmanager
+def serving(faults: str) -> Iterator[str]:
+    """The base URL of a server in a process of its own."""
+    command = [sys.executable, "-m", "serving.faulty", "--faults", faults, "--wait", "0.02"]
+    with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+        process.terminate()
+
+
+class Memory:
+    """Samples the resident set of this process every second."""
+
+    def __init__(self) -> None:
+        self.samples: list[float] = []
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        page = os.sysconf("SC_PAGE_SIZE")
+        while not self._end.wait(1.0):
+            self.samples.append(int(Path("/proc/self/statm").read_text().split()[1]) * page / 2**20)
+
+
+def ask(path: Path, url: str, size: int) -> tuple[Progress, float, float]:
+    """Fill a new run file; give where it stands, and the CPU and wall seconds it took."""
+    model = connect("openai/test-model", base_url=url, environ={"OPENAI_API_KEY": "sk-soak-0123456789"})
+    policy = Policy(concurrency=CONCURRENCY, first_backoff=0.01, longest_backoff=0.2)
+    with RunFile.create(path, settings=SETTINGS, plans=[plan("alpha", size)]) as run:
+        cpu, wall = time.process_time(), time.monotonic()
+        progress = asyncio.run(pump(run, model, policy))
+        return progress, time.process_time() - cpu, time.monotonic() - wall
+
+
+def bare(url: str, size: int) -> float:
+    """CPU seconds of a loop that posts as many prompts and reads the answers."""
+
+    async def worker(session: aiohttp.ClientSession, numbers: Iterator[int]) -> None:
+        for number in numbers:
+            body = {"model": "test-model", "messages": [{"role": "user", "content": f"Prompt {number} of bare."}]}
+            async with session.post(f"{url}/chat/completions", data=orjson.dumps(body)) as response:
+                assert orjson.loads(await response.read())["choices"][0]["message"]["content"]
+
+    async def loop() -> None:
+        async with aiohttp.ClientSession(headers={"Content-Type": "application/json"}) as session:
+            numbers = iter(range(size))
+            await asyncio.gather(*(worker(session, numbers) for _ in range(CONCURRENCY)))
+
+    cpu = time.process_time()
+    asyncio.run(loop())
+    return time.process_time() - cpu
+
+
+def misattributed(path: Path) -> int:
+    """Answers that do not belong to their prompt."""
+    with RunFile.read(path) as run:
+        texts = dict(run.prompts("alpha").select(ID, PROMPT).iter_rows())
+        return sum(
+            seal(texts[prompt]) not in (answer or "")
+            for frame in run.attempts("alpha")
+            for prompt, answer in frame.filter(pl.col(STATUS) == "ok").select(ID, ANSWER).iter_rows()
+        )
+
+
+def main() -> int:
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "soak.db"
+        with serving(FAULTS) as url, Memory() as memory:
+            progress, cpu, wall = ask(path, url, size)
+        states = {str(status): n for status, n in progress.counts.items() if n}
+        wrong = misattributed(path)
+        print(f"prompts {size:,}, requests {progress.requests:,}, {progress.requests / wall:,.0f} a second")
+        print(f"states {states}")
+        print(f"answers attributed to another prompt: {wrong}")
+        tenth = max(1, len(memory.samples) // 10)
+        print("resident memory, MB: " + " ".join(f"{sample:.0f}" for sample in memory.samples[::tenth]))
+        middle, last = memory.samples[len(memory.samples) // 2], memory.samples[-1]
+        print(f"from the middle to the end: {last - middle:+.1f} MB")
+
+        few = max(2000, size // 10)
+        with serving("") as url:
+            for round_ in range(3):
+                _, whole, _ = ask(Path(folder) / f"cost{round_}.db", url, few)
+                loop = bare(url, few)
+                ratio = f"{whole / loop:.2f}"
+                print(f"CPU a request, ms: pump {whole / few * 1e3:.3f}, bare {loop / few * 1e3:.3f}, ratio {ratio}")
+        print(f"with the faults: pump {cpu / progress.requests * 1e3:.3f}")
+    return int(bool(wrong) or progress.counts[Status.PENDING] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""`equipoise export`: a run as a table for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli.output import note, writing
+from equipoise.errors import InputError
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
+    *,
+    what: Annotated[
+        str,
+        typer.Option(
+            help="metrics: values, intervals and marks, slices too; attempts: each that has an end, with its prompt, "
+            "covariates, answer and what that says; prompts: all that are planned.",
+            metavar="metrics|attempts|prompts",
+        ),
+    ] = "metrics",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="In CSV, text that a spreadsheet would run as a formula gets a leading apostrophe; JSONL and Parquet "
+            "are exact.",
+            metavar="csv|jsonl|parquet",
+        ),
+    ] = "csv",
+    probe: Annotated[
+        str | None,
+        typer.Option(
+            help="Only this probe. Without it, all in one table; what a probe does not have is empty.", metavar="NAME"
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
+) -> None:
+    """Write a table of a run: its metrics, its attempts or its prompts. The run is only read.
+
+    Examples: equipoise export run.equipoise -o metrics.csv ·
+    equipoise export run.equipoise --what attempts --format parquet -o attempts.parquet ·
+    equipoise export run.equipoise --what attempts --probe jobs_lum --format jsonl | jq .label
+    """
+    from equipoise.report import exports
+    from equipoise.run import Run
+
+    if form == "parquet" and out is None and sys.stdout.isatty():
+        raise InputError("Parquet is no text for a terminal. Write it to a file: -o run.parquet")
+    refuse_overwriting(out, file)
+    run = Run.open(file)
+    with writing(out) as opened:
+        rows = exports.write(run, opened, what, form, probe)
+    note(f"{rows:,} rows of {what}")
+
+
+def refuse_overwriting(out: Path | None, *runs: Path) -> None:
+    """Refuse to write over a run file: its answers cannot be had again."""
+    for run in runs:
+        if out is not None and out.exists() and run.exists() and out.samefile(run):
+            raise InputError(f"{out} is the run file itself, and would be lost. Choose another name.")

@@ -1,0 +1,109 @@
+"""`equipoise gate`: pass or fail, for a pipeline."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli.export import refuse_overwriting
+from equipoise.cli.output import note, print_json, stdout, writing
+from equipoise.cli.show import AsJson
+from equipoise.errors import BadParameter, GateFailed
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
+    *,
+    baseline: Annotated[
+        Path | None, typer.Option(help="The run file to compare with, for --no-regression.", metavar="RUN")
+    ] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(help="Fail if a marked metric has this mark or a worse one.", metavar="B|C|D")
+    ] = None,
+    max_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            help="Fail if a metric is farther than this from even-handed (a metric without marks: larger than this). "
+            "Repeatable; METRIC may be a slice, and probe.METRIC is that of one probe.",
+            metavar="METRIC=VALUE",
+        ),
+    ] = None,
+    no_regression: Annotated[
+        bool,
+        typer.Option(
+            "--no-regression",
+            help="Fail if a marked metric is farther from even-handed than in the baseline, with a p-value below 0.05 "
+            "after Holm's correction over all marked metrics.",
+        ),
+    ] = False,
+    uncertain: Annotated[
+        str,
+        typer.Option(
+            help="What decides where an interval reaches over a limit of --fail-on or --max. value: what was measured, "
+            "as in the mark that every report shows; worst: the far end of the interval, so that little data cannot "
+            "pass, for releases; best: the near end, so that only what is sure fails.",
+            metavar="worst|value|best",
+        ),
+    ] = "value",
+    allow_incomplete: Annotated[
+        bool,
+        typer.Option(
+            "--allow-incomplete", help="Judge a run with pending attempts, or with many that failed, all the same."
+        ),
+    ] = False,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a run against rules: exit 0 if all are kept, 7 if one is broken or cannot be judged. A line a check.
+
+    A metric that is not computable fails, and so does a run with pending attempts or more than 5% without an answer.
+
+    Examples: equipoise gate run.equipoise --fail-on C ·
+    equipoise gate new.equipoise --baseline old.equipoise --no-regression --junit gate.xml ·
+    equipoise gate run.equipoise --max hiring_an.diff_acceptance_rate=0.1
+    """
+    from equipoise.gating import Rules, judge
+    from equipoise.report import gates
+    from equipoise.run import Run
+
+    rules = Rules(
+        fail_on=fail_on and fail_on.upper(),
+        limits=[_limit(given) for given in max_ or []],
+        no_regression=no_regression,
+        uncertain=uncertain,
+        allow_incomplete=allow_incomplete,
+    )
+    for out in (junit, markdown):
+        refuse_overwriting(out, file, *([baseline] if baseline else []))
+    gate = judge(Run.open(file), rules, Run.open(baseline) if baseline else None)
+    if as_json:
+        print_json(gate.to_dict())
+    else:
+        console = stdout()
+        for line in gates.check_lines(gate):
+            console.print(line, soft_wrap=True)
+    for text in gate.notes:
+        note(f"note: {gates.in_a_line(text)}")
+    for path, content in ((junit, gates.junit(gate)), (markdown, gates.markdown(gate).encode())):
+        if path is not None:
+            with writing(path) as opened:
+                opened.write(content)
+    if not gate.passed:
+        raise GateFailed(f"The gate failed for {gates.in_a_line(gate.model)}: {gates.headline(gate)}.")
+    note(f"The gate passed: {gates.headline(gate)}.")
+
+
+def _limit(given: str) -> tuple[str, float]:
+    name, _, value = given.rpartition("=")
+    try:
+        limit = float(value)
+    except ValueError:
+        limit = math.nan
+    if not name or not math.isfinite(limit):
+        raise BadParameter(f"--max needs METRIC=VALUE, as in stereotype_rate=0.15. Got {given!r} instead.")
+    return name.strip(), limit

@@ -1,0 +1,211 @@
+"""Kills, signals, a second owner and a full disk: real processes, real sockets, a real file system."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from equipoise.frames import Status
+from equipoise.runs import RunFile
+from runs.fakes import create, plan, seal
+from runs.killable import Server, acknowledged, start, stored, texts
+
+CONCURRENCY = 8
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
+
+
+def assert_whole(path: Path, server: Server, told: set[tuple[str, str, int]], kills: int, repetitions: int) -> None:
+    """Every planned attempt once, every answer its own, nothing acknowledged lost, nothing asked needlessly."""
+    with RunFile.read(path) as run:
+        found, prompts = stored(run), texts(run)
+        counts = run.counts()
+    assert counts[Status.OK] == sum(counts.values()) == len(found)
+    assert told <= found.keys()
+    assert all(answer == seal(prompts[probe, prompt]) for (probe, prompt, _), answer in found.items())
+    asked_again = sum(n - repetitions for n in server.seen.values())
+    assert server.seen.keys() == set(prompts.values())
+    assert asked_again <= kills * (CONCURRENCY + 128), "only what was under way or not yet stored at a kill"
+    assert max(server.seen.values()) <= repetitions + kills
+
+
+@POSIX
+def test_p1_twenty_kills_lose_and_double_nothing(tmp_path: Path) -> None:
+    path, dice, told, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 20
+    create(path, plan("alpha", 700), plan("beta", 150, repetitions=2)).close()
+    with Server(delay=0.02) as server:
+        for _ in range(kills):
+            child = start(path, server, f"--concurrency={CONCURRENCY}")
+            told |= killed_at_random(child, dice)
+            with RunFile.read(path) as run:
+                assert told <= stored(run).keys()
+        child = start(path, server, f"--concurrency={CONCURRENCY}")
+        out, err = child.communicate()
+        assert child.returncode == 0, err
+        told |= acknowledged(out)
+        prompts_of_beta = {seal(text) for (probe, _), text in _texts(path).items() if probe == "beta"}
+        for prompt, n in list(server.seen.items()):  # beta's are asked twice each
+            server.seen[prompt] = n - (seal(prompt) in prompts_of_beta)
+        assert_whole(path, server, told, kills, 1)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
+
+
+def killed_at_random(child: subprocess.Popen[str], dice: random.Random) -> set[tuple[str, str, int]]:
+    """Kill a child while it starts or while it asks; give what it acknowledged."""
+    assert child.stdout
+    asking = dice.random() < 0.8
+    first = child.stdout.readline() if asking else ""
+    time.sleep(dice.uniform(0.0, 0.1 if asking else 1.0))
+    child.kill()
+    rest, _ = child.communicate()
+    return acknowledged(first + rest)
+
+
+def _texts(path: Path) -> dict[tuple[str, str], str]:
+    with RunFile.read(path) as run:
+        return texts(run)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("number", "code"), [pytest.param(signal.SIGINT, 130, id="P2"), pytest.param(signal.SIGTERM, 143, id="P4")]
+)
+def test_one_signal_drains_and_commits(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    path = tmp_path / "run.db"
+    create(path, plan(size=500)).close()
+    with Server(delay=0.05) as server:
+        child = start(path, server, f"--concurrency={CONCURRENCY}")
+        while sum(server.seen.values()) < 30:
+            time.sleep(0.01)
+        child.send_signal(number)
+        out, err = child.communicate(timeout=60)
+        assert child.returncode == code
+        assert f"Stopped. {path} holds" in err
+        assert f"To go on: equipoise resume {path}" in err
+        with RunFile.read(path) as run:
+            assert stored(run).keys() == acknowledged(out)
+            assert run.counts()[Status.OK] == sum(server.seen.values()) < 500, "what was under way came back"
+        assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
+        finish(path, server)
+        assert set(server.seen.values()) == {1}
+
+
+@POSIX
+def test_p3_two_signals_end_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    create(path, plan(size=500)).close()
+    with Server() as server:
+        child = start(path, server, f"--concurrency={CONCURRENCY}", "--drain=3600")
+        while sum(server.seen.values()) < 30:
+            time.sleep(0.01)
+        server.free.clear()
+        while server.held < CONCURRENCY:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert child.poll() is None, "it waits for what is under way"
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+        assert child.returncode == 130
+        server.free.set()
+        with RunFile.read(path) as run:
+            assert stored(run).keys() == acknowledged(out)
+        finish(path, server)
+
+
+@POSIX
+def test_p7_a_second_process_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    create(path, plan(size=50)).close()
+    with Server() as server:
+        server.free.clear()
+        first = start(path, server)
+        while not server.seen:
+            time.sleep(0.01)
+        second = start(path, server)
+        _, err = second.communicate(timeout=60)
+        assert second.returncode == 5
+        assert f"in use by another process (pid {first.pid})" in err
+        with RunFile.read(path) as reader:
+            assert reader.counts()[Status.PENDING] == 50, "reading is allowed"
+        server.free.set()
+        _, err = first.communicate(timeout=60)
+        assert first.returncode == 0, err
+        assert sum(server.seen.values()) == 50
+    assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
+
+
+def finish(path: Path, server: Server) -> None:
+    child = start(path, server)
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 0, err
+    with RunFile.read(path) as run:
+        assert run.counts()[Status.OK] == sum(run.counts().values())
+        prompts = texts(run)
+        for (probe, prompt, _), answer in stored(run).items():
+            assert answer.startswith(seal(prompts[probe, prompt]))
+
+
+def wordy(prompt: str, nth: int) -> str:
+    return seal(prompt) + " and so on" * 300
+
+
+@POSIX
+@pytest.mark.parametrize("reserve", [0, 1_000_000], ids=["P5 a commit fails", "P5 the reserve is reached"])
+def test_p5_a_limit_on_the_size_of_files(tmp_path: Path, reserve: int) -> None:
+    path = tmp_path / "run.db"
+    create(path, plan(size=2000)).close()
+    with Server(wordy) as server:
+        child = start(path, server, f"--largest-file={3_000_000}", f"--reserve={reserve}")
+        out, err = child.communicate(timeout=120)
+        assert child.returncode == 5, err
+        assert f"To go on: equipoise resume {path}" in err
+        assert str(path) in err
+        asked = sum(server.seen.values())
+        with RunFile.read(path) as run:
+            counts = run.counts()
+            assert sum(counts.values()) == 2000
+            assert stored(run).keys() == acknowledged(out)
+            assert 0 < counts[Status.OK] <= asked < 2000, "it stopped before paying for more"
+            if reserve:
+                assert counts[Status.OK] == asked, "and nothing that was paid for is lost"
+        finish(path, server)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("This user cannot mount a small disk.")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("reserve", [0, 2_000_000], ids=["P5 a commit fails", "P5 the reserve is reached"])
+def test_p5_a_full_disk(tmp_path: Path, small_disk: Path, reserve: int) -> None:
+    path, moved = small_disk / "run.db", tmp_path / "moved"
+    create(path, plan(size=2000), reserve=0).close()
+    with Server(wordy) as server:
+        child = start(path, server, f"--reserve={reserve}")
+        out, err = child.communicate(timeout=120)
+        assert child.returncode == 5, err
+        assert "equipoise resume" in err
+        asked = sum(server.seen.values())
+        assert asked < 2000
+        shutil.copytree(small_disk, moved)
+        for place in (moved / "run.db", path):
+            with RunFile.read(place) as run:
+                assert sum(run.counts().values()) == 2000
+                assert stored(run).keys() == acknowledged(out)
+                if reserve:
+                    assert run.counts()[Status.OK] == asked
+        finish(moved / "run.db", server)

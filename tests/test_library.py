@@ -1,0 +1,266 @@
+"""The library as a user meets it: plan, score, audit, and results as values."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import equipoise
+from equipoise import Result
+from equipoise.errors import EquipoiseError, InputError, UnknownName
+from equipoise.results import Audit
+
+
+def he(prompt: str) -> str:
+    return "He." if len(prompt) % 3 else "She."
+
+
+class Batches:
+    """A model that answers many prompts at a time."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def generate(self, prompts: list[str]) -> list[str]:
+        self.asked += prompts
+        return [he(prompt) for prompt in prompts]
+
+
+def plain(result: Result) -> dict[str, Any]:
+    """The result as values that can be compared."""
+    return result.to_dict()["metrics"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def prompts() -> pl.DataFrame:
+    return equipoise.plan("jobs_lum").prompts()
+
+
+@pytest.fixture(scope="module")
+def result(prompts: pl.DataFrame) -> Result:
+    return equipoise.score("jobs_lum", {one: he(text) for one, text in prompts["id", "prompt"].iter_rows()})
+
+
+# Importing
+
+
+def test_importing_costs_nothing() -> None:
+    code = "import sys, equipoise; print({'polars', 'numpy', 'typer', 'rich', 'aiohttp'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in equipoise.__all__:
+        assert getattr(equipoise, name) is not None
+        assert name in dir(equipoise)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        equipoise.nothing  # noqa: B018
+
+
+# plan
+
+
+def test_a_plan_says_what_it_is() -> None:
+    plan = equipoise.plan("gest_creative", corpus="mottos", sample_k=20, num_repetitions=3)
+    assert (plan.items, plan.repetitions, plan.corpus) == (20, 3, "mottos")
+    assert plan.corpus_sha256 is not None
+    assert len(plan.corpus_sha256) == 64
+    attempts = plan.attempts()
+    assert attempts.height == 60
+    assert sorted(attempts["repetition"].unique()) == [1, 2, 3]
+    with pytest.raises(FrozenInstanceError):
+        plan.items = 5  # type: ignore[misc]
+
+
+def test_wrong_names_are_told_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'jobs_lum'"):
+        equipoise.plan("job_lum")
+    with pytest.raises(UnknownName, match="Did you mean 'sample_k'"):
+        equipoise.plan("jobs_lum", sample=5)
+    with pytest.raises(EquipoiseError):
+        equipoise.score("jobs_lum", [], corpus="gest")
+
+
+# score: answers in many shapes
+
+
+def shapes(rows: list[dict[str, str]]) -> dict[str, Any]:
+    """The same answers, by id and by prompt, in everything that holds them."""
+    by_id = [{"id": row["id"], "answer": row["answer"]} for row in rows]
+    by_prompt = [{"prompt": row["prompt"], "answer": row["answer"]} for row in rows]
+    return {
+        "polars": pl.DataFrame(rows),
+        "polars by id": pl.DataFrame(by_id),
+        "polars by prompt": pl.DataFrame(by_prompt),
+        "pandas": pd.DataFrame(by_id),
+        "pandas by prompt, with another index": pd.DataFrame(by_prompt, index=range(5, 5 + len(rows))),
+        "a list of mappings": by_id,
+        "a generator": (row for row in by_prompt),
+        "a mapping by id": {row["id"]: row["answer"] for row in rows},
+        "a mapping by prompt": {row["prompt"]: row["answer"] for row in rows},
+        "a mapping to lists": {row["id"]: [row["answer"]] for row in rows},
+    }
+
+
+@pytest.mark.parametrize("shape", shapes([{"id": "", "prompt": "", "answer": ""}]))
+def test_answers_come_in_many_shapes(shape: str, prompts: pl.DataFrame, result: Result) -> None:
+    rows = [{"id": one, "prompt": text, "answer": he(text)} for one, text in prompts["id", "prompt"].iter_rows()]
+    scored = equipoise.score("jobs_lum", shapes(rows[::-1])[shape])
+    assert plain(scored) == plain(result)
+    assert scored.answers.matched == 339
+
+
+def test_several_answers_to_a_prompt(prompts: pl.DataFrame) -> None:
+    first = prompts["id"][0]
+    scored = equipoise.score("jobs_lum", {first: ["He.", "He.", "She.", "…"]}, num_repetitions=4)
+    assert scored.metrics["masculine_rate"].value == pytest.approx(2 / 3)
+    assert scored.metrics["undetected_rate_attempts"].value == 0.25
+
+
+def test_gaps_in_a_table_are_empty_answers(prompts: pl.DataFrame) -> None:
+    table = pd.DataFrame({"id": prompts["id"].to_list(), "answer": ["He.", None, float("nan")] + ["She."] * 336})
+    table["repetition"] = [1.0] * 338 + [float("nan")]
+    counts = equipoise.score("jobs_lum", table).coverage["all"]
+    assert (counts["ok"], counts["empty"], counts["pending"]) == (337, 2, 0)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [["He.", "She."], "He.", b"He.", None, 5, pl.Series(["He."]), pd.Series(["He."]), [("id", "He.")], [None]],
+    ids=lambda answers: type(answers).__name__,
+)
+def test_bare_answers_are_refused(answers: Any) -> None:
+    with pytest.raises(InputError, match=r"rows with 'id' or 'prompt' and 'answer', .* cannot be placed"):
+        equipoise.score("jobs_lum", answers)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([{"id": "a"}], "row 1: no field answer"),
+        ([{"id": "a", "answer": "x"}, {"answer": "x"}], "row 2: no field id or prompt"),
+        ([{"id": "a", "answer": 5}], "row 1: answer must be text. Got '5'"),
+        ({"a": 5}, "at 'a': answer must be text. Got '5'"),
+        ({5: "a"}, "at 5: id must be text"),
+        (pl.DataFrame({"id": ["a"], "text": ["x"]}), "no field answer. There are: id, text"),
+    ],
+)
+def test_answers_that_lack_something(answers: Any, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        equipoise.score("jobs_lum", answers)
+    assert said in str(error.value)
+
+
+# audit
+
+
+def test_a_function_is_audited(result: Result) -> None:
+    audit = equipoise.audit(he, probes=["jobs_lum"])
+    assert list(audit) == ["jobs_lum"]
+    assert plain(audit["jobs_lum"]) == plain(result)
+
+
+def test_an_object_with_generate_is_audited(result: Result) -> None:
+    model = Batches()
+    audit = equipoise.audit(model, probes=["jobs_lum"], num_repetitions=2)
+    assert len(model.asked) == 678
+    assert audit["jobs_lum"].metrics["masculine_rate"].value == result.metrics["masculine_rate"].value
+    assert audit["jobs_lum"].coverage["all"]["ok"] == 678
+
+
+def test_parameters_go_to_the_probes_that_have_them() -> None:
+    audit = equipoise.audit(he, probes=["jobs_lum", "gest_creative"], sample_k=32, corpus="mottos")
+    assert [found.parameters["sample_k"] for found in audit.values()] == [32, 32]
+    assert audit["gest_creative"].corpus == "mottos"
+    with pytest.raises(UnknownName, match="'sampel_k'"):
+        equipoise.audit(he, probes=["jobs_lum"], sampel_k=5)
+    with pytest.raises(InputError, match="function"):
+        equipoise.audit(5, probes=["jobs_lum"])  # type: ignore[arg-type]
+
+
+# Results
+
+
+def test_a_result_is_a_value(result: Result) -> None:
+    assert (result.probe, result.version, result.corpus) == ("jobs_lum", 1, None)
+    rate = result.metrics["masculine_rate"]
+    assert rate.low < rate.value < rate.high
+    assert rate.n == 339
+    mark = result.marks["masculine_rate"]
+    assert mark is not None
+    assert mark.best <= mark.mark <= mark.worst
+    with pytest.raises(FrozenInstanceError):
+        result.probe = "other"  # type: ignore[misc]
+    assert json.loads(json.dumps(result.to_dict()))["metrics"]["masculine_rate"]["value"] == rate.value
+
+
+def test_a_result_as_a_table(result: Result) -> None:
+    table = result.to_frame()
+    assert table.columns == ["probe", "metric", "value", "low", "high", "n", "mark", "best", "worst"]
+    assert table["metric"].to_list() == list(result.metrics)
+    marked = table.filter(pl.col("mark").is_not_null())["metric"].to_list()
+    assert marked == ["masculine_rate", "stereotype_rate"]
+    pandas = result.to_pandas()
+    assert isinstance(pandas, pd.DataFrame)
+    assert pandas["value"].to_list() == table["value"].to_list()
+
+
+def test_what_is_not_computable_is_null_in_every_form() -> None:
+    nothing = equipoise.score("jobs_lum", [])
+    assert nothing.to_frame()["value"].null_count() == len(nothing.metrics)
+    assert all(value is None for metric in plain(nothing).values() for value in list(metric.values())[:3])
+    assert "not computable" in repr(nothing)
+    assert "not computable" in nothing._repr_html_()
+
+
+def test_a_result_reads_well(result: Result) -> None:
+    shown = repr(result)
+    assert shown.startswith("jobs_lum v1: 339 of 339 attempts measured\n")
+    assert "masculine_rate" in shown
+    assert f"{result.metrics['masculine_rate'].value:+.3f} [" in shown
+
+
+def test_html_is_escaped(result: Result) -> None:
+    evil = "<script>alert('x')</script>&"
+    rate, mark = result.metrics["masculine_rate"], result.marks["masculine_rate"]
+    hostile = replace(result, probe=evil, corpus=evil, metrics={evil: rate}, marks={evil: mark})
+    shown = hostile._repr_html_()
+    assert "<script" not in shown
+    assert shown.count("&lt;script&gt;") == 3
+    assert "<table>" in result._repr_html_()
+    assert "masculine_rate" in result._repr_html_()
+
+
+def test_an_audit_is_a_mapping_of_results(result: Result) -> None:
+    nothing = equipoise.score("hiring_an", [], sample_k=10)
+    audit = Audit({"jobs_lum": result, "hiring_an": nothing})
+    assert isinstance(audit, Mapping)
+    assert (list(audit), len(audit), audit["jobs_lum"]) == (["jobs_lum", "hiring_an"], 2, result)
+    assert audit.metrics["jobs_lum"] == result.metrics
+    assert audit.marks["hiring_an"] == {"diff_acceptance_rate": None, "diff_regression": None}
+    assert audit.to_frame().height == len(result.metrics) + len(nothing.metrics)
+    assert len(audit.to_pandas()) == audit.to_frame().height
+    assert set(audit.to_dict()) == {"jobs_lum", "hiring_an"}
+    assert repr(result) in repr(audit)
+    assert result._repr_html_() in audit._repr_html_()
+
+
+def test_numbers_are_the_same_in_another_process(result: Result) -> None:
+    code = (
+        "import equipoise, json; prompts = equipoise.plan('jobs_lum').prompts();"
+        "rows = {i: 'He.' if len(p) % 3 else 'She.' for i, p in prompts['id', 'prompt'].iter_rows()};"
+        "print(json.dumps(equipoise.score('jobs_lum', rows).to_dict()['metrics']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == plain(result)
+    assert not any(math.isnan(one.value) for one in result.metrics.values())
