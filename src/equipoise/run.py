@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from equipoise.answers import Matching
 from equipoise.audits import evaluated_batch, measured
@@ -84,20 +85,29 @@ class Run:
     def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
         """Prompts, answers and what each answer says; with keywords only those rows: `gender="female"`."""
         prompts, attempts = self.prompts(probe), self.attempts(probe).drop("probe")
-        said = self.results()[probe].evaluated.drop(STATUS).select(pl.exclude(prompts.columns), ID)
+        said = self.result(probe).evaluated.drop(STATUS).select(pl.exclude(prompts.columns), ID)
         return prompts.join(attempts, on=ID).join(said, on=[ID, REPETITION], how="left").filter(**covariates)
 
-    @functools.cache  # noqa: B019 - a run is opened once, and evaluating it takes a moment
     def results(self) -> Audit:
         """The results of every probe on what has been answered so far."""
-        return Audit({name: self._result(planned) for name, planned in self.planned.items()})
+        return Audit({name: self.result(name) for name in self.planned})
 
     def metrics(self) -> pl.DataFrame:
         """The metrics of every probe, a row each."""
         return self.results().to_frame()
 
-    def _result(self, planned: Planned) -> Result:
-        probe = installed(planned, self.path)
+    @functools.cache  # noqa: B019 - a run is opened once, and evaluating it takes a moment
+    def result(self, probe: str) -> Result:
+        """The result of one probe on what has been answered so far."""
+        planned = self._planned(probe)
+        asked = installed(planned, self.path)
+        try:
+            return self._measured(asked, planned)
+        except (PolarsError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # A file from elsewhere may have our schema and anything in it.
+            raise IntegrityError(f"{self.path} holds what no run of {probe} writes: {error}.") from None
+
+    def _measured(self, probe: Probe, planned: Planned) -> Result:
         setup = Setup(
             probe=probe,
             parameters=probe.resolve(planned.parameters),

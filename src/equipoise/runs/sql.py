@@ -102,7 +102,7 @@ USE_WAL = "pragma journal_mode = wal"
 LEAVE_WAL = "pragma journal_mode = delete"
 CHECKPOINT = "pragma wal_checkpoint(truncate)"
 SAFE = ("pragma trusted_schema = off", "pragma cell_size_check = on", "pragma mmap_size = 0")
-OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -65536")
+OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -16384")
 READER = (*SAFE, "pragma query_only = on")
 QUICK_CHECK = "pragma quick_check(1)"
 OBJECTS = """
