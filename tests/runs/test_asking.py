@@ -212,6 +212,14 @@ def test_e22_nothing_reached_at_the_start(path: Path) -> None:
     assert sitting.states == {Status.PENDING: 10}
 
 
+def test_e22_a_server_that_is_still_starting_is_waited_for(path: Path) -> None:
+    model = Fake(lambda prompt, nth: BROKEN if model.requests < 4 else ok(prompt))
+    sitting = sit(path, model, policy=replace(QUICK, first_backoff=0.02, longest_backoff=1.0))
+    assert sitting.states == {Status.OK: 10}
+    assert model.times[3] - model.times[0] >= 0.02 + 0.04 + 0.08
+    assert max(model.at_once[:4]) == 1
+
+
 def test_e22_slow_to_fail_at_the_start(path: Path) -> None:
     model = Fake(by_turns(BROKEN), delay=0.05)
     sitting = sit(path, model, policy=replace(QUICK, start_patience=0.04))

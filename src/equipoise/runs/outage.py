@@ -50,8 +50,7 @@ class Outage:
         """
         now = self._clock()
         if not self._reached:
-            self._give_up_at_start(sent, now, detail)
-            return None
+            return self._lost_at_start(sent, now, detail)
         self._lost.add(attempt)
         if self._since is None:
             if len(self._lost) < _SUSPICIOUS:
@@ -68,7 +67,7 @@ class Outage:
         self._tried = now
         return self._interval
 
-    def _give_up_at_start(self, sent: float, now: float, detail: str | None) -> None:
+    def _lost_at_start(self, sent: float, now: float, detail: str | None) -> float:
         self._began = sent if self._began is None else self._began
         self._faults += 1
         if self._faults >= self._policy.tries or now - self._began >= self._policy.start_patience:
@@ -76,6 +75,7 @@ class Outage:
                 f"{self._name} cannot be reached: {detail or 'no connection'} "
                 f"({self._faults} tries). Check the address, the network and that the server runs."
             )
+        return min(self._policy.longest_backoff, self._policy.first_backoff * 2.0 ** (self._faults - 1))
 
 
 def duration(seconds: float) -> str:
