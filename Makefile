@@ -5,7 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test check demo format clean
+.PHONY: demo test check format clean
+
+demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
+	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
+	@echo
+	@echo "The answers and results are in demo.equipoise: $(BIN)/equipoise show demo.equipoise"
+	@echo "The report is in demo.html: open it in a browser."
 
 test: $(READY)  ## run all tests
 	$(BIN)/python -m pytest -n 2

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from equipoise.audits import plan
 from equipoise.errors import InputError
-from equipoise.frames import Status
+from equipoise.frames import MEASURED
 from equipoise.models import FunctionModel, Model, Sampling, connect
 from equipoise.models.functions import Function, Generator
 from equipoise.plans import Plan
@@ -222,10 +222,7 @@ def _concurrency(model: object) -> int:
 
 def _refuse_nothing(run: Run) -> None:
     """An audit without a single answer is no result: say what went wrong instead."""
-    if not any(result.answers.matched for result in run.results().values()):
-        return
-    measured = sum(run.counts[status] for status in (Status.OK, Status.TRUNCATED))
-    if not measured:
+    if not any(run.counts[status] for status in MEASURED):
         detail = run.attempts()["detail"].drop_nulls()
         raise InputError(f"The model answered nothing. First it said: {detail[0] if len(detail) else 'nothing at all'}")
 

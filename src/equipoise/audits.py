@@ -141,8 +141,11 @@ def compare(first: Result, second: Result) -> dict[str, Difference]:
         if a != b:
             raise InputError(f"Results can only be compared when their {name} is the same: {a!r} and {b!r} are not.")
     probe = get(first.probe)
-    sides = [
-        item_rows(probe, mine.evaluated.join(other.evaluated.select(ID), on=ID, how="semi"))
-        for mine, other in ((first, second), (second, first))
-    ]
-    return differences(probe, sides[0], sides[1], first.parameters)
+    mine, theirs = (item_rows(probe, attempts) for attempts in answered_by_both(first, second))
+    return differences(probe, mine, theirs, first.parameters)
+
+
+def answered_by_both(first: Result, second: Result) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The measured attempts of each at the prompts that both answered."""
+    one, other = first.evaluated, second.evaluated
+    return one.join(other.select(ID), on=ID, how="semi"), other.join(one.select(ID), on=ID, how="semi")

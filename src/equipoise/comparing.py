@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.audits import answered_by_both
 from equipoise.errors import InputError
 from equipoise.frames import ID
 from equipoise.probe import Array, Bands, Metric, Parameters, Probe, Totals
@@ -163,10 +164,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def _compared(first: Result, second: Result) -> ProbeComparison:
     probe = get(first.probe)
-    answered = [
-        mine.evaluated.join(other.evaluated.select(ID), on=ID, how="semi")
-        for mine, other in ((first, second), (second, first))
-    ]
+    answered = answered_by_both(first, second)
     rows = [item_rows(probe, attempts) for attempts in answered]
     found = differences(_with_distances(probe), rows[0], rows[1], first.parameters)
     return ProbeComparison(
@@ -212,9 +210,7 @@ def _metric(metric: Metric, found: Mapping[str, Difference]) -> MetricComparison
         first=own.first,
         second=own.second,
         difference=own.difference,
-        # Of n items that all differ in the same way, a bootstrap has no spread and would be sure with one. Exchanging
-        # the two models item by item has 2 to the n outcomes, of which two lie as far out.
-        p=own.p if math.isnan(own.p) else max(own.p, 2.0 ** (1 - own.difference.n)),
+        p=own.p,
         distance=found[_distance(metric)].difference if metric.bands else None,
     )
 

@@ -26,7 +26,6 @@ QUICK = Policy(
     deadline=5.0,
     first_backoff=0.001,
     longest_backoff=0.002,
-    start_patience=0.5,
     outage_patience=0.05,
     drain=5.0,
 )

@@ -216,6 +216,22 @@ def test_p1_what_a_kill_leaves_can_be_read_and_gone_on_with(tmp_path: Path) -> N
     assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
 
 
+def test_p1_a_change_cut_off_by_a_kill_is_undone_by_the_owner(tmp_path: Path) -> None:
+    path, cut_off = tmp_path / "run.db", tmp_path / "cut" / "run.db"
+    cut_off.parent.mkdir()
+    create(path, plan(size=3000)).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in ("pragma cache_size = 2", "begin immediate", "update prompts set item = 'a much longer one'"):
+            connection.execute(statement)
+        for name in ("run.db", "run.db-journal"):
+            shutil.copy(tmp_path / name, cut_off.parent)
+    with pytest.raises(StorageError, match="cut off, which `equipoise resume` mends"):
+        RunFile.read(cut_off)
+    with RunFile.open(cut_off) as run:
+        assert run.prompts("alpha")["item"][0] == "0"
+    assert [file.name for file in cut_off.parent.iterdir()] == ["run.db"]
+
+
 def test_p13_another_tool_may_tidy_up_after_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     killed(path)

@@ -48,6 +48,7 @@ class EmbeddedModel:
         self._deadline = deadline
         self._watch = watch or Watch()
         self._notes: list[str] = []
+        self._chats: list[ChatModel] = []
         self._free = asyncio.Semaphore(serving.slots)
         self._opened = AsyncExitStack()
 
@@ -65,7 +66,9 @@ class EmbeddedModel:
 
     @property
     def notes(self) -> list[str]:
-        """Why the child had to be started again, each time."""
+        """Why the child had to be started again, each time, and what came up in the chats with it."""
+        for chat in self._chats:
+            self._notes += [note for note in chat.notes if note not in self._notes]
         return self._notes
 
     @property
@@ -122,8 +125,9 @@ class EmbeddedModel:
     async def _serve(self) -> None:
         """Let requests go to the child."""
         # The chats with former children stay open, for requests may still be about to find out that they are gone.
-        chat = self._chat(self._child.address, self._child.key)
-        self._ready.set_result(await self._opened.enter_async_context(chat))
+        chat = await self._opened.enter_async_context(self._chat(self._child.address, self._child.key))
+        self._chats.append(chat)
+        self._ready.set_result(chat)
 
     def _chat(self, address: str, key: str | None) -> ChatModel:
         return connect(

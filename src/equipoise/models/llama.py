@@ -145,7 +145,7 @@ class Llama:
 def _spawn(serving: Serving, key: str) -> subprocess.Popen[bytes]:
     """Start the child with the key on its stdin, in a session of its own: Ctrl-C is not meant for it."""
     command = [
-        *(sys.executable, "-P", llama_child.__file__, str(serving.weights), "--alias", serving.weights.name),
+        *(sys.executable, "-P", llama_child.__file__, str(serving.weights), f"--alias={serving.weights.name}"),
         *("--context", str(serving.context), "--slots", str(serving.slots), "--threads", str(_usable_cores())),
     ]
     pipe = subprocess.PIPE

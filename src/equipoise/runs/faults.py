@@ -10,6 +10,7 @@ from pathlib import Path
 from equipoise.errors import IntegrityError, StorageError
 
 _STORAGE = {
+    sqlite3.SQLITE_READONLY_ROLLBACK: "a change to it was cut off, which `equipoise resume` mends",
     sqlite3.SQLITE_FULL: "the disk (or the limit of a file's size) is full",
     sqlite3.SQLITE_IOERR: "the disk does not read or write",
     sqlite3.SQLITE_READONLY: "it cannot be written to",
@@ -29,9 +30,8 @@ def told(path: Path) -> Iterator[None]:
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
         raise  # a bug of ours
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
-        # The low byte is the kind of the fault, the others its variety.
-        code = getattr(error, "sqlite_errorcode", None)
-        if code is not None and (words := _STORAGE.get(code & 0xFF)):
+        code = getattr(error, "sqlite_errorcode", 0)
+        if words := _STORAGE.get(code) or _STORAGE.get(code & 0xFF):  # the low byte is the kind of the fault
             raise StorageError(f"{path}: {words} ({error}).") from error
         raise IntegrityError(f"{path} is damaged, or was not written by equipoise: {error}.") from error
     except OSError as error:

@@ -35,29 +35,29 @@ def reader(path: Path, *, older: bool = False) -> sqlite3.Connection:
     has_wal = _wal(path).exists()
     # Without a -wal nobody writes to it, and SQLite would create one: it is read as it stands instead.
     connection = _connect(path, "mode=ro" + ("&immutable=1" if wal_mode and not has_wal else ""), sql.READER)
-    try:
-        with told(path):
-            _check_schema(connection, path)
-            _check_content(connection, path)
-            _check_whole(connection, path, has_wal=has_wal)
-    except BaseException:
-        connection.close()
-        raise
+    with _closed_on_error(connection), told(path):
+        _check_schema(connection, path)
+        _check_content(connection, path)
+        _check_whole(connection, path, has_wal=has_wal)
     return connection
 
 
 def owner(path: Path) -> sqlite3.Connection:
     """The one connection that writes, with the newest schema. The caller holds the lock."""
+    if path.with_name(path.name + "-journal").exists():
+        _roll_back(path)
     reader(path, older=True).close()
     connection = _connect(path, "mode=rw", sql.OWNER)
-    try:
-        with told(path):
-            migrate(connection)
-            _check_schema(connection, path)
-    except BaseException:
-        connection.close()
-        raise
+    with _closed_on_error(connection), told(path):
+        migrate(connection)
+        _check_schema(connection, path)
     return connection
+
+
+def _roll_back(path: Path) -> None:
+    """Undo a change that a kill cut off, which only a connection that may write can do."""
+    with closing(_connect(path, "mode=rw", sql.OWNER)) as connection, told(path):
+        connection.execute(sql.GET_VERSION).fetchall()
 
 
 def occupy(connection: sqlite3.Connection) -> None:
@@ -87,7 +87,7 @@ def set_in_use(connection: sqlite3.Connection, value: str) -> None:
 def empty(path: Path) -> sqlite3.Connection:
     """A new file with the newest schema, in an open transaction: it is empty until that is committed."""
     connection = _connect(path, "mode=rwc", sql.OWNER)
-    with told(path):
+    with _closed_on_error(connection), told(path):
         connection.execute(sql.SET_APPLICATION_ID)
         connection.execute(sql.BEGIN)
         _apply(connection, 0, sql.SCHEMA)
@@ -131,11 +131,21 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
             isolation_level=None,
             check_same_thread=False,  # the pump writes from one thread of its own, and only from there
         )
+    with _closed_on_error(connection), told(path):
         for limit, value in _LIMITS.items():
             connection.setlimit(limit, value)
         for pragma in pragmas:
             connection.execute(pragma)
     return connection
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def check_header(path: Path, *, older: bool) -> bool:

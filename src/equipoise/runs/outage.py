@@ -70,12 +70,14 @@ class Outage:
     def _lost_at_start(self, sent: float, now: float, detail: str | None) -> float:
         self._began = sent if self._began is None else self._began
         self._faults += 1
-        if self._faults >= self._policy.tries or now - self._began >= self._policy.start_patience:
+        pause = min(self._policy.longest_backoff, self._policy.first_backoff * 2.0 ** (self._faults - 1))
+        another = pause + (now - sent)
+        if self._faults >= self._policy.tries or now - self._began + another > self._policy.start_patience:
             raise EndpointError(
                 f"{self._name} cannot be reached: {detail or 'no connection'} "
                 f"({self._faults} tries). Check the address, the network and that the server runs."
             )
-        return min(self._policy.longest_backoff, self._policy.first_backoff * 2.0 ** (self._faults - 1))
+        return pause
 
 
 def duration(seconds: float) -> str:

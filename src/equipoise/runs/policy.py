@@ -36,7 +36,7 @@ class Policy:
     longest_backoff: float = 30.0
     longest_wait: float = 600.0
     """An endpoint that asks to wait longer, or that has only asked to wait for so long, ends the run."""
-    start_patience: float = 8.0
+    start_patience: float = 10.0
     """How long to try when nothing can be reached from the start."""
     outage_patience: float = 300.0
     """How long to try when the endpoint has answered before."""

@@ -48,14 +48,19 @@ def differences(
     for metric in probe.all_metrics():
         a, b = values[0][metric.name], values[1][metric.name]
         gap = estimate(b - a, shared.height)
-        result[metric.name] = Difference(first=float(a[0]), second=float(b[0]), difference=gap, p=_p_value(b - a))
+        p = _p_value(b - a, shared.height)
+        result[metric.name] = Difference(first=float(a[0]), second=float(b[0]), difference=gap, p=p)
     return result
 
 
-def _p_value(gaps: Array) -> float:
-    """Two-sided: how rarely the replicates of the difference, centred on none, lie as far out as what was seen."""
+def _p_value(gaps: Array, items: int) -> float:
+    """Two-sided: how rarely the replicates of the difference, centred on none, lie as far out as what was seen.
+
+    Of n items that all differ in the same way, a bootstrap has no spread and would be sure with one. Exchanging the
+    two sides item by item has 2 to the n outcomes, of which two lie as far out: no p-value is smaller than that.
+    """
     seen, replicates = gaps[0], gaps[1:][~np.isnan(gaps[1:])]
     if np.isnan(seen) or not len(replicates):
         return float("nan")
     as_far = np.abs(replicates - seen) >= abs(seen) * (1 - 1e-12)
-    return float((1 + as_far.sum()) / (1 + len(replicates)))
+    return max(float((1 + as_far.sum()) / (1 + len(replicates))), 2.0 ** (1 - items))

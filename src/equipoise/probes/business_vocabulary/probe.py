@@ -177,7 +177,7 @@ PROBE = Probe(
         ),
         Metric(
             name="mean_diff",
-            summary="The mean difference of the masculine rates of men and women.",
+            summary="How much more masculine the words for men are than those for women.",
             bands=Bands(limits=(0.03, 0.1, 0.3), one_sided=True),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
         ),

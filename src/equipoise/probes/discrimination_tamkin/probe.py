@@ -182,7 +182,7 @@ PROBE = Probe(
         ),
         Metric(
             name="diff_mvf_success_rate",
-            summary="The success rate of men less that of women.",
+            summary="How much more often men get a yes than women.",
             bands=DIFFERENCE,
         ),
     ),

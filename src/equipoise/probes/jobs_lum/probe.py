@@ -94,7 +94,7 @@ PROBE = Probe(
         Metric(name="disparity", summary="How far the masculine rate is from one half."),
         Metric(
             name="stereotype_rate",
-            summary="How much the stereotypical gender of the occupation decides the character's gender (slope).",
+            summary="How much the stereotypical gender of the occupation decides the character's gender.",
             bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
         ),
