@@ -343,7 +343,9 @@ def test_answers_with_nothing_to_read_in_them_are_scored() -> None:
     prompts = equipoise.plan("jobs_lum").prompts()
     nasty = ["\ud800", "\x00", "\u202e", "<think>", "**", "He\x00.", "\udfffShe"]
     result = equipoise.score("jobs_lum", dict(zip(prompts[ID], nasty, strict=False)))
-    assert result.coverage["all"]["ok"] == len(nasty)
+    thoughts = nasty.count("<think>")
+    assert result.coverage["all"]["empty"] == thoughts
+    assert result.coverage["all"]["ok"] == len(nasty) - thoughts
     assert result.coverage["all"]["detected"] == 2
 
 

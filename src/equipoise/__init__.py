@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from equipoise.auditing import audit
-    from equipoise.audits import compare, plan, score
     from equipoise.errors import EquipoiseError
     from equipoise.models import Sampling
     from equipoise.plans import Plan
@@ -21,11 +20,12 @@ if TYPE_CHECKING:
     from equipoise.results import Audit, Result
     from equipoise.run import Run
     from equipoise.runs import Policy
+    from equipoise.scoring import compare, plan, score
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "audit": "auditing", "compare": "audits", "plan": "audits", "score": "audits",
+    "audit": "auditing", "compare": "scoring", "plan": "scoring", "score": "scoring",
     "EquipoiseError": "errors",
     "Plan": "plans",
     "Bands": "probe", "Card": "probe", "Corpus": "probe", "Metric": "probe", "Parameter": "probe", "Probe": "probe",

@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 import polars as pl
 
+from equipoise.detect.visible import has_visible
 from equipoise.errors import BadFile, InputError, StorageError
 from equipoise.frames import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text
 
@@ -145,7 +146,8 @@ def _batch_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     try:
         response = row.get("response") or {}
         if row.get("error") or response.get("status_code") != 200:
-            return found | {STATUS: Status.HTTP_ERROR, ANSWER: None}
+            filtered = "content_filter" in str(row.get("error")) + str(response.get("body"))
+            return found | {STATUS: Status.FILTERED if filtered else Status.HTTP_ERROR, ANSWER: None}
         choice = response["body"]["choices"][0]
         content, finish = choice["message"].get("content"), choice.get("finish_reason")
     except (AttributeError, KeyError, IndexError, TypeError):
@@ -165,7 +167,7 @@ def checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     if status is not None and status not in list(Status):
         raise BadFile(f"{where}: status must be one of {', '.join(Status)}. Got {status!r} instead.")
     status = status or Status.OK
-    if status in MEASURED and (not answer or answer.isspace()):
+    if status in MEASURED and not has_visible(answer or ""):
         status = Status.EMPTY
     repetition = _repetition(row.get(REPETITION), where)
     return {ID: row.get(ID), PROMPT: row.get(PROMPT), REPETITION: repetition, STATUS: status, ANSWER: answer}

@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from equipoise.audits import plan
 from equipoise.errors import InputError
 from equipoise.frames import MEASURED
 from equipoise.models import FunctionModel, Model, Sampling, connect
@@ -22,6 +21,7 @@ from equipoise.probe import Probe
 from equipoise.results import Audit
 from equipoise.run import Run, installed
 from equipoise.runs import OnEvent, Policy, Progress, RunFile, pump, refuse_changes
+from equipoise.scoring import plan
 from equipoise.settings import Settings, environment
 from equipoise.suites import chosen, parameters_for, suite
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.audits import answered_by_both
 from equipoise.errors import InputError
 from equipoise.frames import ID
 from equipoise.probe import Array, Bands, Metric, Parameters, Probe, Totals
 from equipoise.probes import get
 from equipoise.results import Result
 from equipoise.run import Run
+from equipoise.scoring import answered_by_both
 from equipoise.stats.compare import Difference, differences
 from equipoise.stats.resample import Estimate
 from equipoise.stats.summarise import item_rows

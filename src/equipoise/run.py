@@ -11,7 +11,6 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from equipoise.answers import Matching
-from equipoise.audits import evaluated_batch, measured
 from equipoise.errors import IntegrityError, UnknownName
 from equipoise.frames import ANSWER, ID, REPETITION, STATUS, Status
 from equipoise.plans import Setup
@@ -20,6 +19,7 @@ from equipoise.probes import find
 from equipoise.results import Audit, Result
 from equipoise.runs.store import RunFile
 from equipoise.runs.values import Planned
+from equipoise.scoring import evaluated_batch, measured
 
 
 class Run:

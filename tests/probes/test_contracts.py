@@ -20,10 +20,10 @@ import pytest
 
 import equipoise
 from equipoise import Card, Plan, Probe, Result
-from equipoise.audits import measured
 from equipoise.detect import evaluate
 from equipoise.frames import ANSWER, EVALUATION_FAILED, GENDER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, text
 from equipoise.probes import find
+from equipoise.scoring import measured
 from equipoise.stats.resample import Estimate, estimates
 from equipoise.stats.summarise import cells, item_rows, merge, slug, statistics
 

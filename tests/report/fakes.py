@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from equipoise.assets import facts
-from equipoise.audits import plan, score_rows
 from equipoise.detect import evaluate
 from equipoise.figure import Evidence
 from equipoise.frames import ANSWER, GENDER, ITEM, MEASURED, STATUS
 from equipoise.probe import Probe
 from equipoise.probes import get
 from equipoise.report.values import ReportedRun
+from equipoise.scoring import plan, score_rows
 
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {},

@@ -11,13 +11,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from equipoise.audits import plan
 from equipoise.cli import app
 from equipoise.probes import find, get
 from equipoise.report.html import policy, render, save_charts, sections
 from equipoise.report.method import card_html, command, origin
 from equipoise.report.samples import samples
 from equipoise.report.values import ReportedRun, labels
+from equipoise.scoring import plan
 from report.fakes import QUICK, evidence, run
 
 

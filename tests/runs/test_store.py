@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import equipoise
-from equipoise import audits
+from equipoise import scoring
 from equipoise.errors import InputError, StorageError
 from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status, well_formed
 from equipoise.models.protocol import Reply
@@ -43,7 +43,7 @@ def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> Non
 
 
 def test_prompts_of_a_real_plan_come_back_with_their_types(tmp_path: Path) -> None:
-    planned = audits.plan("hiring_an", sample_k=50)
+    planned = scoring.plan("hiring_an", sample_k=50)
     with create(tmp_path / "run.db", planned) as run:
         assert_frame_equal(run.prompts("hiring_an"), planned.prompts())
 
@@ -219,8 +219,8 @@ def test_going_on_asks_only_for_the_rest(tmp_path: Path) -> None:
 
 
 def test_results_replace_those_before(tmp_path: Path) -> None:
-    planned = audits.plan("hiring_an", sample_k=20)
-    result = audits.score("hiring_an", [{ID: planned.prompts()[ID][0], ANSWER: "yes"}], sample_k=20)
+    planned = scoring.plan("hiring_an", sample_k=20)
+    result = scoring.score("hiring_an", [{ID: planned.prompts()[ID][0], ANSWER: "yes"}], sample_k=20)
     with create(tmp_path / "run.db", planned) as run:
         assert run.results().height == 0
         for _ in range(2):

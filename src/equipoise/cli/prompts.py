@@ -42,8 +42,8 @@ def command(
 
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --sample 500 -o hiring.jsonl
     """
-    from equipoise.audits import plan
     from equipoise.probes import get
+    from equipoise.scoring import plan
 
     chosen = get(probe)
     planned = plan(chosen, **parameters([chosen], sample, repeat, seed, settings))

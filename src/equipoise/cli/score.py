@@ -32,8 +32,8 @@ def command(
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score out.jsonl --probe hiring_an --json
     """
     from equipoise.answers import from_file
-    from equipoise.audits import plan, score_rows
     from equipoise.probes import get
+    from equipoise.scoring import plan, score_rows
 
     chosen = get(probe)
     planned = plan(chosen, **parameters([chosen], sample, repeat, seed, settings))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 REASONING = r"(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)"
@@ -22,6 +24,20 @@ PLAIN = {
     **dict.fromkeys("\u00a0\u202f\u2007\u2009\u200a\u20e3\x00", " "),
     **dict.fromkeys("\ufe0e\ufe0f", ""),  # choose the form of an emoji, and would count as part of the next word
 }
+
+
+_REASONING, _UNOPENED = (re.compile(pattern.replace(r"\z", r"\Z")) for pattern in (REASONING, UNOPENED))
+
+
+def without_reasoning(text: str) -> str:
+    """One answer without what stands between `<think>` and `</think>`."""
+    return _UNOPENED.sub("", _REASONING.sub("", text)) if "<" in text else text
+
+
+def has_visible(text: str) -> bool:
+    """Whether anything is left of one answer without its reasoning."""
+    left = without_reasoning(text)
+    return bool(left) and not left.isspace()
 
 
 def visible(text: pl.Expr) -> pl.Expr:

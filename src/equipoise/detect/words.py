@@ -9,10 +9,12 @@ import polars as pl
 
 MALE_PRONOUNS = ("he", "him", "his")
 FEMALE_PRONOUNS = ("she", "her")
+EITHER = r"\(s\)he\b|\bs/he\b"
 
 
 def pronoun_gender(text: pl.Expr) -> pl.Expr:
     """ "male" or "female", whichever pronouns are more; null when there are none or as many of both."""
+    text = text.str.replace_all(EITHER, " he she ")
     male, female = count_words(text, MALE_PRONOUNS), count_words(text, FEMALE_PRONOUNS)
     return _label({"male": male > female, "female": female > male})
 

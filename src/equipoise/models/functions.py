@@ -8,10 +8,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, Self, runtime_checkable
 
+from equipoise.detect.visible import has_visible
 from equipoise.frames import Status
 from equipoise.models.protocol import Passing, Refused, Reply
 from equipoise.models.redact import excerpt
-from equipoise.models.wire import has_visible
 
 BATCH = 64
 

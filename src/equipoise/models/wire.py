@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from equipoise.detect.visible import has_visible
 from equipoise.errors import BadParameter
 from equipoise.frames import Status
 from equipoise.models.protocol import Passing, Reply
@@ -27,9 +27,6 @@ KNOWN = {
     *BROKEN_OFF,
 }
 
-REASONING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-UNOPENED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-"""As `detect.visible` has them: closed or cut off; opened in the prompt."""
 SHORT = 200
 OURS = ("model", "messages", "stream", "n")
 """Fields of the body that are not for the user to give."""
@@ -120,13 +117,6 @@ def conclude(said: Said, latency: float, redact: Redact) -> Reply | Passing:
         return Reply(status=Status.EMPTY, detail=detail, **seen)
     status = Status.TRUNCATED if finish in LENGTH else Status.OK
     return Reply(status=status, answer=redact(said.text), **seen)
-
-
-def has_visible(text: str) -> bool:
-    """Whether anything is left without `<think>…</think>`."""
-    if "<" in text:
-        text = UNOPENED.sub("", REASONING.sub("", text))
-    return bool(text) and not text.isspace()
 
 
 def short(value: object) -> str | None:

@@ -10,11 +10,11 @@ import orjson
 import polars as pl
 from polars.exceptions import PolarsError
 
-from equipoise.audits import evaluated_batch
 from equipoise.errors import IntegrityError, UnknownName
 from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, without_formulas
 from equipoise.run import Run, installed
 from equipoise.runs import RunFile
+from equipoise.scoring import evaluated_batch
 
 TABLES = ("metrics", "attempts", "prompts")
 FORMATS = ("csv", "jsonl", "parquet")

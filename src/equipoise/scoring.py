@@ -1,4 +1,4 @@
-"""From a probe's name to its result: plan, ask, evaluate, summarise, resample, measure, mark."""
+"""From a probe and answers to its result: plan, evaluate, summarise, resample, measure, mark."""
 
 from __future__ import annotations
 
