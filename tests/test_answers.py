@@ -262,7 +262,7 @@ def test_lines_that_cannot_be_read_are_named(tmp_path: Path, line: str, said: st
 
 
 @pytest.mark.parametrize("name", ["answers.jsonl", "answers.csv"])
-def test_what_is_not_utf_8_is_found_to_the_byte(tmp_path: Path, name: str) -> None:
+def test_d5_what_is_not_utf_8_is_found_to_the_byte(tmp_path: Path, name: str) -> None:
     before = b'id,answer\n"a","She"\n"b","' if name.endswith("csv") else GOOD.encode() * 2 + b'{"id": "b", "answer": "'
     path = written(tmp_path, before + b'caf\xe9"\n', name)
     with pytest.raises(BadFile) as error:
@@ -303,7 +303,7 @@ def test_csv(tmp_path: Path, content: str, expected: list[tuple[str, int | None,
         ("id,answer,status\na,x,good\n", 2, "status must be one of"),
     ],
 )
-def test_csv_that_cannot_be_read(tmp_path: Path, content: str, line: int, said: str) -> None:
+def test_d4_csv_that_cannot_be_read(tmp_path: Path, content: str, line: int, said: str) -> None:
     path = written(tmp_path, content, "answers.csv")
     with pytest.raises(BadFile) as error:
         list(from_file(path))

@@ -57,12 +57,13 @@ def always(fault: Fault) -> Behaviour:
 
 
 def at_first(fault: Fault) -> Behaviour:
-    return lambda prompt, nth: fault if nth == 1 else sealed(prompt)
+    """One prompt of the sample meets the fault when it is asked first."""
+    return lambda prompt, nth: fault if nth == 1 and "babysitter" in prompt else sealed(prompt)
 
 
-def for_chefs(fault: Fault) -> Behaviour:
+def for_babysitters(fault: Fault) -> Behaviour:
     """One prompt of the sample meets the fault every time, the others never."""
-    return lambda prompt, nth: fault if "astronomer" in prompt else sealed(prompt)
+    return lambda prompt, nth: fault if "babysitter" in prompt else sealed(prompt)
 
 
 # What ends with one attempt in a state of its own, and with too much missing: exit 3.
@@ -93,7 +94,7 @@ ASKED_ONCE = {Status.FILTERED, Status.CONTEXT_LENGTH, Status.TOO_LARGE, Status.E
 @pytest.mark.parametrize(("row", "fault", "state"), LOST, ids=[f"{row}-{fault}" for row, fault, _ in LOST])
 def test_a_lost_attempt_has_a_reason(equipoise: Command, row: str, fault: Fault, state: Status) -> None:
     patience = ["--deadline", "1.5"] if state == Status.TIMEOUT else []
-    with FaultyServer(for_chefs(fault)) as server:
+    with FaultyServer(for_babysitters(fault)) as server:
         done = equipoise(*ask(server, "--tries", "2", *patience))
     run = Run.open("run.equipoise")
     assert run.counts[state] == 1
@@ -104,7 +105,7 @@ def test_a_lost_attempt_has_a_reason(equipoise: Command, row: str, fault: Fault,
     lost = run.attempts().filter(status=state)
     assert lost["answer"].to_list() == [None]
     assert lost["detail"].to_list() != [None]
-    [asked] = [count for prompt, count in server.requests.items() if "astronomer" in prompt]
+    [asked] = [count for prompt, count in server.requests.items() if "babysitter" in prompt]
     assert asked == 1 if state in ASKED_ONCE else asked >= (1 if state == Status.TIMEOUT else 2)
 
 

@@ -106,8 +106,9 @@ class Asking:
         if reply.served_model != self._served_model and reply.served_model:
             self._served_model = reply.served_model
             if isinstance(self._asked_model, str) and not same_model(self._asked_model, reply.served_model):
+                served = reply.served_model[:100]
                 self._note(
-                    f"Another model was served than {self._asked_model!r}; each attempt keeps the name it came with."
+                    f"Another model was served than {self._asked_model!r}: {served!r}. Each attempt keeps its name."
                 )
 
     def _judge(self, fault: Passing, pending: Pending, tries: int, sent: float, left: float) -> _Again | None:
