@@ -52,7 +52,7 @@ def open_model(connection: Connection, settings: Settings, deadline: float = Pol
     if connection.local:
         from equipoise.models.embedded import embedded
 
-        return embedded(connection.model, settings=settings, sampling=connection.sampling)
+        return embedded(connection.model, settings=settings, sampling=connection.sampling, deadline=deadline)
     return connect(
         connection.model,
         environ=environment(),

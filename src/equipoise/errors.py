@@ -12,7 +12,8 @@ EquipoiseError              1
 ├── StorageError            5   disk, directory, permissions
 ├── IntegrityError          6   hash, schema, changed settings
 │   └── AssetUnavailable        a fetched asset that cannot be had
-└── GateFailed              7   a rule of the gate is broken
+├── GateFailed              7   a rule of the gate is broken
+└── Interrupted       130, 143   stopped by a signal, in order
 """
 
 from __future__ import annotations
@@ -88,6 +89,14 @@ class GateFailed(EquipoiseError):
     """A rule of the gate is broken, or could not be checked."""
 
     exit_code = 7
+
+
+class Interrupted(EquipoiseError):
+    """Stopped from outside, in order. The run can be resumed."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

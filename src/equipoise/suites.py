@@ -33,7 +33,7 @@ SUITES = {
         Suite(
             name="quick",
             summary="A stratified subset on the packaged corpora: minutes, wide intervals.",
-            max_tokens=64,
+            max_tokens=96,
         ),
         Suite(
             name="standard",

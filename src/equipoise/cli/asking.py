@@ -45,7 +45,7 @@ Temperature = Annotated[float | None, typer.Option(metavar="T", rich_help_panel=
 TopP = Annotated[float | None, typer.Option(metavar="P", rich_help_panel=MODEL)]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(help="Longest answer. Default: the suite's (64, 1,024).", metavar="N", rich_help_panel=MODEL),
+    typer.Option(help="Longest answer. Default: the suite's (96, 1,024).", metavar="N", rich_help_panel=MODEL),
 ]
 ModelSeed = Annotated[
     int | None, typer.Option(help="Seed that the model is given.", metavar="S", rich_help_panel=MODEL)

@@ -29,7 +29,7 @@ LIMIT = 16 * 2**20
 ERROR_LIMIT = 2**18
 """Decoded bytes of an error."""
 RAW_LIMIT = 2**16
-CONNECT = 10.0
+CONNECT = 4.0
 DEADLINE = 120.0
 SHORTEST_IN_ANSWERS = 12
 """A shorter key is a placeholder such as `none`, and to blot that out would change answers."""

@@ -6,10 +6,11 @@ RunFile.read(path)                          for reading, also while its owner wr
 pump(run, model, policy, on_event)          ask for what is pending
 """
 
+from equipoise.errors import Interrupted
 from equipoise.runs.changes import changes, refuse_changes
 from equipoise.runs.events import Event, Note, OnEvent, Progress
 from equipoise.runs.policy import ALLOW_MISSING, Policy, Price, check_complete, missing_share
-from equipoise.runs.pump import Interrupted, Pump, pump
+from equipoise.runs.pump import Pump, pump
 from equipoise.runs.signals import interruptible
 from equipoise.runs.store import RESERVE, RunFile
 from equipoise.runs.values import Attempt, Pending, Planned

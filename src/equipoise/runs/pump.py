@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from equipoise.errors import EquipoiseError, StorageError
+from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.frames import Status
 from equipoise.models.protocol import Model
 from equipoise.runs.asking import Asking
@@ -29,14 +29,6 @@ from equipoise.runs.writer import Writer
 
 T = TypeVar("T")
 _PAGE = 256
-
-
-class Interrupted(EquipoiseError):
-    """Stopped from outside, in order. The run can be resumed."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
 
 
 async def pump(run: RunFile, model: Model, policy: Policy | None = None, on_event: OnEvent | None = None) -> Progress:

@@ -144,7 +144,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
-    quick={"sample_k": 24},
+    quick={"sample_k": 12},
     answer_tokens=400,
     parameters=(
         Parameter(

@@ -155,7 +155,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
-    quick={"sample_k": 12},
+    quick={"sample_k": 6},
     answer_tokens=40,
     corpora=(
         Corpus(name="discrim-eval", read=read_discrim_eval, asset="discrim-eval"),

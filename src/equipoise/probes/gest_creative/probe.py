@@ -97,7 +97,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
-    quick={"sample_k": 48},
+    quick={"sample_k": 32},
     answer_tokens=450,
     corpora=(
         Corpus(name="gest", read=read, asset="gest"),

@@ -74,7 +74,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
-    quick={"sample_k": 32},
+    quick={"sample_k": 24},
     answer_tokens=400,
     parameters=(
         Parameter(
