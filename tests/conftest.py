@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from equipoise.assets import locate
+from equipoise.errors import AssetUnavailable
+from equipoise.settings import Settings
+
 MIRROR = os.getenv("EQUIPOISE_MIRROR")
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "corpora"
 
@@ -32,3 +36,20 @@ def surroundings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("EQUIPOISE_MIRROR", str(request.getfixturevalue("corpora")))
     else:
         monkeypatch.delenv("EQUIPOISE_MIRROR", raising=False)
+
+
+@pytest.fixture(scope="session")
+def cached() -> Settings:
+    """The user's own cache, with the weights in it."""
+    own = Settings.load()
+    try:
+        locate("smollm2", own)
+    except AssetUnavailable as problem:
+        pytest.skip(f"The weights cannot be had: {problem}")
+    return own
+
+
+@pytest.fixture
+def weights(cached: Settings) -> Path:
+    """The weights of the embedded model."""
+    return locate("smollm2", cached, fetch=False)

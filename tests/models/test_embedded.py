@@ -16,8 +16,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from equipoise.assets import locate
-from equipoise.errors import AssetUnavailable, BadFile, BadParameter, EndpointError, InputError
+from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.frames import MEASURED
 from equipoise.models import Passing, Refused, Reply, Sampling
 from equipoise.models.embedded import EmbeddedModel, embedded
@@ -32,22 +31,6 @@ GREEDY = Sampling(temperature=0, seed=1, max_tokens=12)
 LONG = Sampling(temperature=0, max_tokens=60, extra={"ignore_eos": True})
 SOON = Watch(interval=0.1, patience=4.0, restarts=1)
 PROMPTS = [f"Write one sentence about a {job}." for job in ("nurse", "pilot", "farmer", "judge", "singer", "clerk")]
-
-
-@pytest.fixture(scope="session")
-def cached() -> Settings:
-    """The user's own cache, with the weights in it."""
-    settings = Settings.load()
-    try:
-        locate("smollm2", settings)
-    except AssetUnavailable as problem:
-        pytest.skip(f"The weights cannot be had: {problem}")
-    return settings
-
-
-@pytest.fixture
-def weights(cached: Settings) -> Path:
-    return locate("smollm2", cached, fetch=False)
 
 
 def running(pid: int) -> bool:
