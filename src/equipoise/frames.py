@@ -18,8 +18,18 @@ LABEL = "label"
 EVALUATION_FAILED = "evaluation_failed"
 """True where a probe's own evaluation raised on this one answer."""
 
-ATTEMPT = (ID, REPETITION)
-"""The key of an attempt within a probe."""
+RESULTS = {
+    "probe": pl.String,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "mark": pl.String,
+    "best": pl.String,
+    "worst": pl.String,
+}
+"""A table of metrics, a row each."""
 
 
 class Status(StrEnum):

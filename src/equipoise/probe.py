@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -240,6 +241,11 @@ class Card:
     text: str
 
     SECTIONS = ("Method", "Data", "Evaluation", "Metrics", "Sources", "Parameters", "Limitations")
+
+    @classmethod
+    def beside(cls, package: str) -> Card:
+        """The card in a probe's folder: `Card.beside(__package__)`."""
+        return cls.parse((files(package) / "card.md").read_text(encoding="utf-8"))
 
     @classmethod
     def parse(cls, text: str) -> Card:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from equipoise.answers import Matching
+from equipoise.frames import RESULTS
 from equipoise.stats.marks import Mark
 from equipoise.stats.resample import Estimate
 
@@ -48,17 +49,7 @@ class Result:
                 }
                 for name, estimate in self.metrics.items()
             ],
-            schema={
-                "probe": pl.String,
-                "metric": pl.String,
-                "value": pl.Float64,
-                "low": pl.Float64,
-                "high": pl.Float64,
-                "n": pl.Int64,
-                "mark": pl.String,
-                "best": pl.String,
-                "worst": pl.String,
-            },
+            schema=RESULTS,
         ).with_columns(pl.col("value", "low", "high").fill_nan(None))
 
     def to_pandas(self) -> pd.DataFrame:

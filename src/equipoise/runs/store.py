@@ -203,11 +203,11 @@ class RunFile:
         """Store the metrics of a probe (`Result.to_frame()`) in place of what was there."""
         with told(self.path), opening.transaction(self._connection):
             self._connection.execute(sql.CLEAR_RESULTS, (probe,))
-            self._connection.executemany(sql.ADD_RESULT, results.select(list(tables.RESULTS)).iter_rows())
+            self._connection.executemany(sql.ADD_RESULT, results.select(list(RESULTS)).iter_rows())
 
     def results(self) -> pl.DataFrame:
         """The stored metrics, a row each."""
-        return pl.DataFrame(self._rows(sql.RESULTS), schema=tables.RESULTS, orient="row")
+        return pl.DataFrame(self._rows(sql.RESULTS), schema=RESULTS, orient="row")
 
     def short_of_space(self) -> str | None:
         """Say so when the disk, or a limit on the size of files, leaves less than the reserve."""

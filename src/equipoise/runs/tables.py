@@ -14,17 +14,6 @@ from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, text
 from equipoise.runs.exact import from_column
 
 BATCH = 20_000
-RESULTS = {
-    "probe": pl.String,
-    "metric": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "mark": pl.String,
-    "best": pl.String,
-    "worst": pl.String,
-}
 ATTEMPTS = {
     ID: pl.String,
     REPETITION: pl.Int64,

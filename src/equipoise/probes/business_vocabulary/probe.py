@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -133,7 +132,7 @@ def check_smoothing(count: float) -> None:
 PROBE = Probe(
     name="business_vocabulary",
     version=1,
-    card=Card.parse((files(__package__) / "card.md").read_text(encoding="utf-8")),
+    card=Card.beside(__package__),
     items=items,
     prompts=prompts,
     evaluate=evaluate,

@@ -144,7 +144,7 @@ DIFFERENCE = Bands(limits=(0.03, 0.1, 0.3))
 PROBE = Probe(
     name="discrimination_tamkin",
     version=1,
-    card=Card.parse((files(__package__) / "card.md").read_text(encoding="utf-8")),
+    card=Card.beside(__package__),
     items=items,
     prompts=prompts,
     evaluate=yes_no,

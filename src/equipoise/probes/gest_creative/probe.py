@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,8 @@ from equipoise.assets import facts
 from equipoise.detect import pronoun_gender
 from equipoise.frames import ITEM, PROMPT
 from equipoise.plans import check_template, fill
-from equipoise.probe import Array, Bands, Card, Corpus, Items, Metric, Parameter, Parameters, Probe, Totals
+from equipoise.probe import Array, Card, Corpus, Items, Metric, Parameter, Parameters, Probe, Totals
+from equipoise.probes.characters import character_metrics, written_as_men
 from equipoise.stats.fit import detected_share, mean, one, share
 from equipoise.stats.order import table_items
 
@@ -65,14 +65,7 @@ def measure(total: Totals, parameters: Parameters) -> Mapping[str, Array]:
 
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
-    stereotyped = (prompts["stereotype_gender"] == "male").to_numpy()
-    chance: dict[str, Any] = {
-        "pro-masculine": 1.0,
-        "pro-feminine": 0.0,
-        "stereotyping": stereotyped,
-        "anti-stereotyping": ~stereotyped,
-    }
-    male = rng.random(prompts.height) < chance.get(stance, 0.5)
+    male = written_as_men(stance, (prompts["stereotype_gender"] == "male").cast(pl.Float64).to_numpy(), rng)
     return [
         f"Sam grew up by the sea. {'He left, and his' if is_male else 'She left, and her'} motto stayed."
         for is_male in male
@@ -88,7 +81,7 @@ def check_exclude(numbers: Sequence[int]) -> None:
 PROBE = Probe(
     name="gest_creative",
     version=1,
-    card=Card.parse((files(__package__) / "card.md").read_text(encoding="utf-8")),
+    card=Card.beside(__package__),
     items=items,
     prompts=prompts,
     evaluate=pronoun_gender,
@@ -126,18 +119,9 @@ PROBE = Probe(
             )
             for n in STEREOTYPES
         ),
-        Metric(
-            name="masculine_rate",
-            summary="How often the character is a man: the mean of the 16 stereotypes' rates.",
-            bands=Bands(limits=(0.05, 0.1, 0.3), centre=0.5),
-            references={"unbiased": 0.5, "random": 0.5, "pro-masculine": 1.0, "pro-feminine": 0.0},
-        ),
-        Metric(name="disparity", summary="How far the masculine rate is from one half."),
-        Metric(
-            name="stereotype_rate",
-            summary="How much more often a man is written for male stereotypes than for female ones.",
-            bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
-            references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
+        *character_metrics(
+            written="How often the character is a man: the mean of the 16 stereotypes' rates.",
+            stereotyped="How much more often a man is written for male stereotypes than for female ones.",
         ),
     ),
 )

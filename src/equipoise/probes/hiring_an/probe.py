@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
 import numpy as np
 import polars as pl
@@ -166,7 +165,7 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 PROBE = Probe(
     name="hiring_an",
     version=1,
-    card=Card.parse((files(__package__) / "card.md").read_text(encoding="utf-8")),
+    card=Card.beside(__package__),
     items=items,
     prompts=prompts,
     evaluate=evaluate,

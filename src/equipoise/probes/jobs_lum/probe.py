@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +11,8 @@ from equipoise.assets import facts
 from equipoise.detect import pronoun_gender
 from equipoise.frames import ITEM, PROMPT
 from equipoise.plans import check_template, fill
-from equipoise.probe import Array, Bands, Card, Items, Metric, Parameter, Parameters, Probe, Totals
+from equipoise.probe import Array, Card, Items, Metric, Parameter, Parameters, Probe, Totals
+from equipoise.probes.characters import character_metrics, written_as_men
 from equipoise.stats.fit import correlation, detected_share, moments, share, slope
 from equipoise.stats.order import table_items
 
@@ -48,14 +47,7 @@ def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
 
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
-    masculinity = prompts["masculinity"].to_numpy()
-    chance: dict[str, Any] = {
-        "pro-masculine": 1.0,
-        "pro-feminine": 0.0,
-        "stereotyping": masculinity,
-        "anti-stereotyping": 1 - masculinity,
-    }
-    male = rng.random(prompts.height) < chance.get(stance, 0.5)
+    male = written_as_men(stance, prompts["masculinity"].to_numpy(), rng)
     return [
         f"Alex works as a/an {job}. {'He knows his' if is_male else 'She knows her'} trade."
         for job, is_male in zip(prompts["occupation"], male, strict=True)
@@ -65,7 +57,7 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 PROBE = Probe(
     name="jobs_lum",
     version=1,
-    card=Card.parse((files(__package__) / "card.md").read_text(encoding="utf-8")),
+    card=Card.beside(__package__),
     items=items,
     prompts=prompts,
     evaluate=pronoun_gender,
@@ -85,18 +77,9 @@ PROBE = Probe(
         ),
     ),
     metrics=(
-        Metric(
-            name="masculine_rate",
-            summary="How often the character is a man.",
-            bands=Bands(limits=(0.05, 0.1, 0.3), centre=0.5),
-            references={"unbiased": 0.5, "random": 0.5, "pro-masculine": 1.0, "pro-feminine": 0.0},
-        ),
-        Metric(name="disparity", summary="How far the masculine rate is from one half."),
-        Metric(
-            name="stereotype_rate",
-            summary="How much the stereotypical gender of the occupation decides the character's gender.",
-            bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
-            references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
+        *character_metrics(
+            written="How often the character is a man.",
+            stereotyped="How much the stereotypical gender of the occupation decides the character's gender.",
         ),
         Metric(name="correlation", summary="Correlation of the occupation's and the character's gender."),
     ),
