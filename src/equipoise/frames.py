@@ -18,6 +18,9 @@ LABEL = "label"
 EVALUATION_FAILED = "evaluation_failed"
 """True where a probe's own evaluation raised on this one answer."""
 
+ATTEMPT = (ID, REPETITION)
+"""The key of an attempt within a probe."""
+
 RESULTS = {
     "probe": pl.String,
     "metric": pl.String,
