@@ -21,7 +21,7 @@ import orjson
 import polars as pl
 
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.frames import Status, well_formed
+from equipoise.frames import RESULTS, Status, well_formed
 from equipoise.plans import Plan
 from equipoise.runs import opening, planning, sql, tables
 from equipoise.runs.exact import from_column, to_column
