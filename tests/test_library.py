@@ -264,3 +264,12 @@ def test_numbers_are_the_same_in_another_process(result: Result) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == plain(result)
     assert not any(math.isnan(one.value) for one in result.metrics.values())
+
+
+def test_one_probe_can_be_named_by_itself() -> None:
+    assert list(equipoise.audit(lambda prompt: "He.", probes="jobs_lum", sample_k=3)) == ["jobs_lum"]
+
+
+def test_no_probe_at_all_is_refused() -> None:
+    with pytest.raises(equipoise.EquipoiseError, match="At least one probe"):
+        equipoise.audit(lambda prompt: "He.", probes=[])

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from equipoise.errors import InputError
+from equipoise.errors import InputError, StorageError
 from equipoise.frames import MEASURED
 from equipoise.models import FunctionModel, Model, Sampling, connect
 from equipoise.models.functions import Function, Generator
@@ -50,6 +50,8 @@ class Connection:
 def open_model(connection: Connection, settings: Settings, deadline: float = Policy.deadline) -> Model:
     """The model of a connection; nothing is sent yet. Keys come from the environment."""
     if connection.local:
+        if connection.base_url or connection.key_variable:
+            raise InputError(f"The model {connection.model!r} runs on this machine: it has no base URL and no key.")
         from equipoise.models.embedded import embedded
 
         return embedded(connection.model, settings=settings, sampling=connection.sampling, deadline=deadline)
@@ -76,7 +78,7 @@ def default_path(model: str) -> Path:
 
 
 def plans_for(
-    probes: Iterable[str | Probe] | None,
+    probes: str | Probe | Iterable[str | Probe] | None,
     suite_name: str,
     given: Mapping[str, Any],
     settings: Settings | None = None,
@@ -131,6 +133,8 @@ def connection_of(settings: Mapping[str, Any], base_url: str | None, key_variabl
 def begin(path: Path, settings: Mapping[str, object], plans: Iterable[Plan]) -> RunFile:
     """A new run file; or one that was started in exactly this way, to go on with it."""
     if not path.exists():
+        if not path.parent.is_dir():
+            raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
         return RunFile.create(path, settings=settings, plans=plans)
     file = RunFile.open(path)
     try:
@@ -155,7 +159,7 @@ def fill(file: RunFile, model: Model, policy: Policy, on_event: OnEvent | None =
 def audit(
     model: str | Function | Generator | Model = EMBEDDED,
     *,
-    probes: Iterable[str | Probe] | None = None,
+    probes: str | Probe | Iterable[str | Probe] | None = None,
     suite: str | None = None,
     out: str | Path | None = None,
     base_url: str | None = None,

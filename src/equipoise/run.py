@@ -85,6 +85,9 @@ class Run:
     def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
         """Prompts, answers and what each answer says; with keywords only those rows: `gender="female"`."""
         prompts, attempts = self.prompts(probe), self.attempts(probe).drop("probe")
+        for name in covariates:
+            if name not in prompts.columns:
+                raise UnknownName(f"covariate of {probe}", name, prompts.columns)
         said = self.result(probe).evaluated.drop(STATUS).select(pl.exclude(prompts.columns), ID)
         return prompts.join(attempts, on=ID).join(said, on=[ID, REPETITION], how="left").filter(**covariates)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.errors import UnknownName
+from equipoise.errors import InputError, UnknownName
 from equipoise.probe import Parameter, Probe
 from equipoise.probes import find, get
 
@@ -51,9 +51,13 @@ def suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def chosen(probes: Iterable[str | Probe] | None) -> list[Probe]:
+def chosen(probes: str | Probe | Iterable[str | Probe] | None) -> list[Probe]:
     """The probes that were asked for, each once; all there are if none was."""
+    if isinstance(probes, str | Probe):
+        probes = [probes]
     named = [get(name) for name in (find() if probes is None else probes)]
+    if not named:
+        raise InputError(f"At least one probe is needed. There are: {', '.join(find())}.")
     return list({probe.name: probe for probe in named}.values())
 
 

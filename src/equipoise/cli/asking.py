@@ -41,8 +41,10 @@ AllowInsecure = Annotated[
     bool,
     typer.Option("--allow-insecure", help="Send the key over http to another machine.", rich_help_panel=MODEL),
 ]
-Temperature = Annotated[float | None, typer.Option(metavar="T", rich_help_panel=MODEL)]
-TopP = Annotated[float | None, typer.Option(metavar="P", rich_help_panel=MODEL)]
+Temperature = Annotated[
+    float | None, typer.Option(help="Default: the endpoint's own.", metavar="T", rich_help_panel=MODEL)
+]
+TopP = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="P", rich_help_panel=MODEL)]
 MaxTokens = Annotated[
     int | None,
     typer.Option(help="Longest answer. Default: the suite's (96, 1,024).", metavar="N", rich_help_panel=MODEL),
@@ -54,13 +56,20 @@ System = Annotated[str | None, typer.Option(help="System prompt.", metavar="TEXT
 Extra = Annotated[
     str | None, typer.Option(help="Further fields of the request, as JSON.", metavar="JSON", rich_help_panel=MODEL)
 ]
-Concurrency = Annotated[int | None, typer.Option(help="Requests at a time.", metavar="N", rich_help_panel=PACE)]
-Deadline = Annotated[
-    float | None, typer.Option(help="Seconds an attempt may take in all.", metavar="S", rich_help_panel=PACE)
+Concurrency = Annotated[
+    int | None, typer.Option(help="Requests at a time. Default: 16.", metavar="N", rich_help_panel=PACE)
 ]
-Tries = Annotated[int | None, typer.Option(help="Requests an attempt, if it fails.", metavar="N", rich_help_panel=PACE)]
-MaxRequests = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=BUDGET)]
-MaxTokensTotal = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=BUDGET)]
+Deadline = Annotated[
+    float | None,
+    typer.Option(help="Seconds an attempt may take in all. Default: 300.", metavar="S", rich_help_panel=PACE),
+]
+Tries = Annotated[
+    int | None, typer.Option(help="Requests an attempt, if it fails. Default: 4.", metavar="N", rich_help_panel=PACE)
+]
+MaxRequests = Annotated[int | None, typer.Option(help="Requests of this sitting.", metavar="N", rich_help_panel=BUDGET)]
+MaxTokensTotal = Annotated[
+    int | None, typer.Option(help="Tokens of the whole run.", metavar="N", rich_help_panel=BUDGET)
+]
 MaxCost = Annotated[float | None, typer.Option(help="Dollars for the whole run.", metavar="D", rich_help_panel=BUDGET)]
 PriceOption = Annotated[
     str | None,

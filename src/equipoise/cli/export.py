@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.output import note, writing
+from equipoise.cli.output import check_target, note, writing
 from equipoise.errors import InputError
 
 
@@ -51,15 +51,8 @@ def command(
 
     if form == "parquet" and out is None and sys.stdout.isatty():
         raise InputError("Parquet is no text for a terminal. Write it to a file: -o run.parquet")
-    refuse_overwriting(out, file)
+    check_target(out)
     run = Run.open(file)
     with writing(out) as opened:
         rows = exports.write(run, opened, what, form, probe)
     note(f"{rows:,} rows of {what}")
-
-
-def refuse_overwriting(out: Path | None, *runs: Path) -> None:
-    """Refuse to write over a run file: its answers cannot be had again."""
-    for run in runs:
-        if out is not None and out.exists() and run.exists() and out.samefile(run):
-            raise InputError(f"{out} is the run file itself, and would be lost. Choose another name.")

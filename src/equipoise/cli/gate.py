@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.export import refuse_overwriting
-from equipoise.cli.output import note, print_json, stdout, writing
+from equipoise.cli.output import check_target, note, print_json, stdout, writing
 from equipoise.cli.show import AsJson
 from equipoise.errors import BadParameter, GateFailed
 
@@ -79,7 +78,7 @@ def command(
         allow_incomplete=allow_incomplete,
     )
     for out in (junit, markdown):
-        refuse_overwriting(out, file, *([baseline] if baseline else []))
+        check_target(out)
     gate = judge(Run.open(file), rules, Run.open(baseline) if baseline else None)
     if as_json:
         print_json(gate.to_dict())

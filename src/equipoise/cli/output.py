@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from equipoise.errors import StorageError
+from equipoise.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+DATABASE = b"SQLite format 3\0"
+"""How a run file begins."""
 
 
 def stdout() -> Console:
@@ -38,6 +41,20 @@ def print_json(value: Any) -> None:
     sys.stdout.buffer.flush()
 
 
+def check_target(path: Path | None) -> None:
+    """Refuse what cannot be written, and a run file: its answers cannot be had again. Best before any work is done."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise StorageError(f"{path} cannot be written: it is a folder.")
+    if not path.parent.is_dir():
+        raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(DATABASE)) == DATABASE:
+                raise InputError(f"{path} is a run file, and its answers would be lost. Choose another name.")
+
+
 @contextmanager
 def writing(path: Path | None) -> Iterator[IO[bytes]]:
     """The file that is written, or stdout. A file appears whole or not at all; a device is no file."""
@@ -46,6 +63,7 @@ def writing(path: Path | None) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     try:
+        check_target(path)
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 yield file

@@ -53,15 +53,15 @@ def _bar(console: object) -> Iterator[OnEvent]:
 def _lines() -> OnEvent:
     from equipoise.runs import Note
 
-    last = -EVERY
+    last, said = -EVERY, ""
 
     def on_event(event: Event) -> None:
-        nonlocal last
+        nonlocal last, said
         if isinstance(event, Note):
             note(event.text)
-        elif time.monotonic() - last >= EVERY or done(event) == event.planned:
-            last = time.monotonic()
-            note(line(event))
+        elif (time.monotonic() - last >= EVERY or done(event) == event.planned) and line(event) != said:
+            last, said = time.monotonic(), line(event)
+            note(said)
             sys.stderr.flush()
 
     return on_event

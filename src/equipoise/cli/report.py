@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.output import note, writing
+from equipoise.cli.output import check_target, note, writing
 
 if TYPE_CHECKING:
     from equipoise.run import Run
@@ -27,6 +27,7 @@ def command(
     """
     from equipoise.run import Run
 
+    check_target(out)
     write_report([Run.open(file) for file in files], out, charts)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import asking
+from equipoise.cli.output import check_target
 from equipoise.cli.run import carry_on, finish
 from equipoise.cli.show import AsJson
 
@@ -38,6 +39,7 @@ def command(
     from equipoise.runs import RunFile, refuse_changes
     from equipoise.settings import Settings
 
+    check_target(report)
     if Run.open(file).complete:
         finish(file, allow_missing, report, as_json=as_json)
         return

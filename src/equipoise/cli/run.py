@@ -9,10 +9,11 @@ import typer
 
 from equipoise.cli import asking
 from equipoise.cli.options import Repeat, Sample, Seed, Set, parameters
-from equipoise.cli.output import note
+from equipoise.cli.output import check_target, note
 from equipoise.cli.progress import shown
 from equipoise.cli.report import write_report
 from equipoise.cli.show import AsJson, show
+from equipoise.errors import InputError
 
 if TYPE_CHECKING:
     from equipoise.models import Model
@@ -63,6 +64,7 @@ def command(
     from equipoise.settings import Settings
     from equipoise.suites import chosen
 
+    check_target(report)
     sampling = {
         "temperature": temperature,
         "top_p": top_p,
@@ -79,6 +81,8 @@ def command(
     probes = chosen(probe or None)
     plans = plans_for(probes, suite, parameters(probes, sample, repeat, seed, settings))
     path = out or default_path(model)
+    if report is not None and report.absolute() == path.absolute():
+        raise InputError(f"The run file and the report cannot both be {path}.")
     carry_on(begin(path, describe(reached, opened, suite), plans), opened, how, allow_missing, report, as_json=as_json)
 
 

@@ -27,5 +27,5 @@ def get(name: str | Probe) -> Probe:
         return name
     try:
         return find()[name]
-    except KeyError:
-        raise UnknownName("probe", name, find(), "All probes: equipoise probes") from None
+    except (KeyError, TypeError):
+        raise UnknownName("probe", str(name), find(), "All probes: equipoise probes") from None

@@ -76,9 +76,10 @@ def _mark(bands: Bands | None, mark: Mark | None) -> Text:
 
 
 def bar(metric: Metric, estimate: Estimate) -> str:
-    """The interval on the metric's scale, from its lowest to its highest reference value."""
+    """The interval on the metric's scale: that of its reference values, and around 0 if it has a sign."""
     ends = [*metric.references.values(), 0.0, 1.0, estimate.low, estimate.high]
     low, high = min(ends), max(ends)
+    low = min(low, -high) if low < 0 else low
 
     def place(value: float) -> int:
         return round((value - low) / (high - low) * (WIDTH - 1))

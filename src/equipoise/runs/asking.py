@@ -79,7 +79,9 @@ class Asking:
     async def _request(self, text: str, left: float) -> Reply | Passing:
         try:
             if limit := self._tally.over_budget():
-                raise BudgetReached(f"The budget of {limit} leaves no room for another request.")
+                raise BudgetReached(
+                    f"The budget of {limit} leaves no room for another request. Limits are given anew to go on."
+                )
             self._tally.sent()
             try:
                 async with asyncio.timeout(left):
