@@ -45,6 +45,7 @@ def command(
     from equipoise.runs import RunFile
     from equipoise.suites import chosen
 
+    answers = list(chain.from_iterable(map(from_file, files)))
     if out.exists():
         file = RunFile.open(out)
     else:
@@ -53,7 +54,7 @@ def command(
         plans = plans_for(probes, suite, parameters(probes, sample, repeat, seed, settings))
         file = RunFile.create(out, settings=imported_settings(model, suite), plans=plans)
     with file:
-        new, matching = record(file, chain.from_iterable(map(from_file, files)))
+        new, matching = record(file, answers)
     run = Run.open(out)
     say(replace(matching, missing=0), max(planned.repetitions for planned in run.planned.values()))
     note(f"{new:,} attempts are new in {out}; {run.size - run.ended:,} are still pending")

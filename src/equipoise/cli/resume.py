@@ -51,7 +51,8 @@ def command(
         how = asking.policy(concurrency, deadline, tries, max_requests, max_tokens_total, max_cost, cost)
         opened = open_model(reached, Settings.load(), how.deadline)
         # The variable of the key may change, and how imported answers were asked is not known.
-        free = ("key_variable", "model_settings") if settings["model_settings"].get("imported") else ("key_variable",)
+        imported = settings["model_settings"].get("imported")
+        free = ("key_variable", "model_settings", "base_url") if imported else ("key_variable",)
         now = describe(reached, opened, settings["suite"])
         refuse_changes(run, now | {name: settings[name] for name in free})
     except BaseException:
