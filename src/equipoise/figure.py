@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from equipoise.frames import LABEL, MEASURED, STATUS
+from equipoise.frames import LABEL, is_measured
 from equipoise.stats.resample import Estimate
 
 
@@ -30,7 +30,7 @@ class Evidence:
 
     def measured(self) -> pl.DataFrame:
         """The attempts whose answers are measured, detected or not."""
-        return self.attempts.filter(pl.col(STATUS).is_in([str(status) for status in MEASURED]))
+        return self.attempts.filter(is_measured())
 
     def detected(self) -> pl.DataFrame:
         """The measured attempts that have a label."""

@@ -54,6 +54,11 @@ MEASURED = (Status.OK, Status.TRUNCATED)
 """Only these answers are measured: a token limit is part of the protocol, a failure is not an answer."""
 
 
+def is_measured() -> pl.Expr:
+    """Whether an attempt has an answer to measure."""
+    return pl.col(STATUS).is_in([status.value for status in MEASURED])
+
+
 def text(name: str, values: Iterable[str | None]) -> pl.Series:
     """A text column. Lone surrogates, which no UTF-8 column can hold, become U+FFFD; nothing else changes."""
     values = list(values)

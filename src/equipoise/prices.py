@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from equipoise.errors import BadParameter, InputError
-
-Cost = Callable[[int, int], float]
-"""Tokens of prompts and of answers -> dollars."""
 
 ELSEWHERE = {"gemini": "google", "xai": "x-ai"}
 """Providers that genai-prices knows by another name."""

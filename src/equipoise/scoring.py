@@ -22,6 +22,7 @@ from equipoise.frames import (
     PROMPT,
     STATUS,
     Status,
+    is_measured,
 )
 from equipoise.plans import Plan, Setup
 from equipoise.plans import plan as plan_probe
@@ -84,15 +85,14 @@ def score_rows(planned: Plan, rows: Iterable[Mapping[str, Any]]) -> Result:
 
 def evaluated_batch(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
     """Evaluate what is measured; what failed is not an answer, whatever text came with it."""
-    is_answer = pl.col(STATUS).is_in([str(status) for status in MEASURED])
-    return evaluate(probe, answers.with_columns(pl.when(is_answer).then(ANSWER).alias(ANSWER)))
+    return evaluate(probe, answers.with_columns(pl.when(is_measured()).then(ANSWER).alias(ANSWER)))
 
 
 def measured(setup: Setup, prompts: pl.DataFrame, evaluated: pl.DataFrame, matching: Matching) -> Result:
     """From evaluated attempts, keyed by `id` and `repetition`, to metrics, marks and coverage."""
     probe, parameters = setup.probe, setup.parameters
     attempts = prompts.drop(PROMPT).join(evaluated, on=ID, how="inner", maintain_order="left_right")
-    answers = attempts.filter(pl.col(STATUS).is_in([str(status) for status in MEASURED]))
+    answers = attempts.filter(is_measured())
     table = merge([cells(statistics(probe, item_rows(probe, answers), parameters))])
     metrics = estimates(probe, table, parameters, planned=prompts)
     return Result(
@@ -114,12 +114,11 @@ def coverage(
 ) -> dict[str, dict[str, int]]:
     """Attempts by state and by detected/undetected: in all and for each gender. The states add up to the plan."""
     detected = pl.col(LABEL).is_not_null() if probe.labels else pl.sum_horizontal(probe.counts) > 0
-    is_answer = pl.col(STATUS).is_in([str(status) for status in MEASURED])
     table: dict[str, dict[str, int]] = {}
     for group in ("all", *probe.genders):
         mine = pl.lit(value=True) if group == "all" else pl.col(GENDER) == group
         planned = prompts.filter(mine).height * repetitions
-        own = attempts.filter(mine).select(STATUS, detected=detected & is_answer, failed=EVALUATION_FAILED)
+        own = attempts.filter(mine).select(STATUS, detected=detected & is_measured(), failed=EVALUATION_FAILED)
         counts = dict(own.group_by(STATUS).len().iter_rows())
         counts[Status.PENDING] = planned - own.height + counts.get(Status.PENDING, 0)
         states = {str(status): int(counts.get(status, 0)) for status in Status}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from equipoise.cli import main
+from calling import exit_code
 from equipoise.frames import Status
 from equipoise.run import Run
 from serving.asking import KEY, found
@@ -35,12 +34,7 @@ def equipoise(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def run(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["equipoise", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
+        code = exit_code(monkeypatch, *words)
         out, err = capfd.readouterr()
         return Outcome(code=code, out=out, err=err)
 

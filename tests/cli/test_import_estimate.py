@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from equipoise.cli import main
+from calling import exit_code
 from equipoise.frames import Status
 from equipoise.run import Run
 from serving.faulty import FaultyServer
@@ -25,12 +24,7 @@ def equipoise(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str, code: int = 0) -> str:
-        monkeypatch.setattr(sys, "argv", ["equipoise", *words])
-        ended = 0
-        try:
-            main()
-        except SystemExit as end:
-            ended = int(end.code or 0)
+        ended = exit_code(monkeypatch, *words)
         out, err = capfd.readouterr()
         assert ended == code, err
         return out if code == 0 else err

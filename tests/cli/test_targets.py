@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from equipoise.cli import main
+from calling import exit_code
 from serving.faulty import FaultyServer
-
-
-def exit_code(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["equipoise", *words])
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def asked(server: FaultyServer, *more: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.figure import Finding
 from equipoise.probe import Array, Bands, Metric
 
 
@@ -32,3 +33,13 @@ def written_as_men(stance: str, expected: Array, rng: np.random.Generator) -> ND
     chance = {"pro-masculine": 1.0 + 0 * expected, "stereotyping": expected}
     chance |= {"pro-feminine": 1 - chance["pro-masculine"], "anti-stereotyping": 1 - expected}
     return rng.random(len(expected)) < chance.get(stance, np.full(len(expected), 0.5))
+
+
+def in_all(total: int, men: int, known: str) -> Finding:
+    """Whom the model wrote more often, when it knew only this of a character."""
+    more, count = ("men", men) if 2 * men >= total else ("women", total - men)
+    return Finding(
+        metric="masculine_rate",
+        text=f"Of {total:,} characters that were asked for by their {known} alone, {count:,} became {more} "
+        f"({count / total:.0%}).",
+    )

@@ -10,6 +10,7 @@ from equipoise.assets import facts
 from equipoise.detect.words import FEMALE_PRONOUNS, MALE_PRONOUNS
 from equipoise.figure import Evidence, Figure, Finding, Intervals, Published, Read
 from equipoise.frames import LABEL
+from equipoise.probes.characters import in_all
 
 READ = Read(words={"male": MALE_PRONOUNS, "female": FEMALE_PRONOUNS})
 PUBLISHED = Published(note="The wording of their prompts was a little different.", corpus="gest")
@@ -46,14 +47,7 @@ def findings(evidence: Evidence) -> list[Finding]:
     total, men = int(counts["n"].sum()), int(counts["male"].sum())
     if not total:
         return []
-    more, count = ("men", men) if 2 * men >= total else ("women", total - men)
-    found = [
-        Finding(
-            metric="masculine_rate",
-            text=f"Of {total:,} characters that were asked for by their motto alone, {count:,} became {more} "
-            f"({count / total:.0%}).",
-        )
-    ]
+    found = [in_all(total, men, "motto")]
     rates = {number: evidence.metrics[f"masculine_rate_{number}"].value for number in STEREOTYPES}
     known = {n: rate for n, rate in rates.items() if not math.isnan(rate) and n not in evidence.parameters["exclude"]}
     extremes = [

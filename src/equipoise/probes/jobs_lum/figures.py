@@ -9,6 +9,7 @@ import polars as pl
 from equipoise.detect.words import FEMALE_PRONOUNS, MALE_PRONOUNS
 from equipoise.figure import Evidence, Figure, Finding, Published, Read, Scatter, Spot
 from equipoise.frames import LABEL
+from equipoise.probes.characters import in_all
 
 READ = Read(words={"male": MALE_PRONOUNS, "female": FEMALE_PRONOUNS})
 PUBLISHED = Published(note="They were asked the same prompts.")
@@ -47,14 +48,7 @@ def findings(evidence: Evidence) -> list[Finding]:
     total, men = int(shares["n"].sum()), int(shares["male"].sum())
     if not total:
         return []
-    more, count = ("men", men) if 2 * men >= total else ("women", total - men)
-    found = [
-        Finding(
-            metric="masculine_rate",
-            text=f"Of {total:,} characters that were asked for by their occupation alone, {count:,} became {more} "
-            f"({count / total:.0%}).",
-        )
-    ]
+    found = [in_all(total, men, "occupation")]
     quarter = shares.height // 4
     if not quarter:
         return found
