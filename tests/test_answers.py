@@ -13,13 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise
-from equipoise.answers import Matching, deal, frames, from_file, from_python
+from equipoise.answers import frames, from_file, from_python
 from equipoise.errors import BadFile, StorageError
 from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS
+from equipoise.matching import OF, PLACE, ROW, Matching, Places
 
 # Two items with the same text, and two with texts of their own.
 PROMPTS = pl.DataFrame({ID: ["a", "b", "c", "d"], PROMPT: ["same", "one", "same", "two"]})
 Row = dict[str, Any]
+
+
+def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
+    """The answers with the ids and repetitions that they get."""
+    places = Places([prompts])
+    found = places.find(answers)
+    kept = places.deal(found, repetitions)
+    matching = places.matching(repetitions, read=answers.height, found=found.height, dealt=kept.height)
+    table = prompts[kept[PLACE]].select(ID).hstack(kept.select(REPETITION))
+    return table.hstack(found[kept[ROW]].drop(REPETITION, PLACE, OF)), matching
 
 
 def dealt(rows: list[Row], repetitions: int = 1) -> tuple[list[tuple[str, int, str]], Matching]:

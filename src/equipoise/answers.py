@@ -1,7 +1,4 @@
-"""Answers from anywhere: read from a file or given in Python, and dealt to the prompts of a plan.
-
-Prompts are found by id or by text, never by the order of the file.
-"""
+"""Answers from anywhere: read from a file or given in Python, checked row by row."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +18,10 @@ from equipoise.detect.visible import has_visible
 from equipoise.errors import BadFile, InputError, StorageError
 from equipoise.frames import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text
 
-LINE = "line"
 BATCH = 50_000
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
 FINISH = {"length": Status.TRUNCATED, "content_filter": Status.FILTERED}
 CUSTOM_ID = re.compile(r"(.*?)(?:#(\d+))?", re.DOTALL)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Matching:
-    """How many answers were read, and what became of them; and how many planned attempts have none."""
-
-    read: int
-    matched: int
-    surplus: int
-    unknown: int
-    missing: int
 
 
 def frames(rows: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame]:
@@ -185,45 +169,3 @@ def _repetition(given: Any, where: str) -> int | None:
     if number is None or not exact or abs(number) >= 2**63:
         raise BadFile(f"{where}: repetition must be a whole number. Got {str(given)[:60]!r} instead.")
     return number
-
-
-def deal(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
-    """Give each answer the key of its attempt: `id` and a `repetition` from 1.
-
-    An answer belongs to the prompt of its id, else to those of its text: these are dealt in the order of the plan,
-    repetition by repetition. Of more answers than were planned, or of the same repetition, the first stay; the
-    others are surplus.
-    """
-    answers = answers.with_row_index(LINE)
-    known = pl.col(ID).is_in(prompts[ID].implode()).fill_null(value=False)
-    by_id = answers.filter(known).select(ID, REPETITION, LINE)
-    twins = by_id.filter(pl.col(REPETITION).is_not_null() & ~pl.struct(ID, REPETITION).is_first_distinct())
-    by_id = by_id.join(twins, on=LINE, how="anti").sort(REPETITION, LINE, nulls_last=True)
-    if not by_id[REPETITION].is_between(1, repetitions).fill_null(value=False).all():
-        # No numbers, or numbers of another kind (from 0, say): then they only say what comes first.
-        by_id = by_id.with_columns(pl.int_range(1, pl.len() + 1).over(ID).alias(REPETITION))
-
-    places = prompts.select(
-        ID, PROMPT, pl.int_range(pl.len()).over(PROMPT).alias("place"), pl.len().over(PROMPT).alias("of")
-    )
-    by_text = answers.filter(~known).join(places.select(PROMPT, "of").unique(), on=PROMPT)
-    by_text = by_text.sort(REPETITION, LINE, nulls_last=True)
-    again = pl.col(REPETITION).is_not_null() & (pl.int_range(pl.len()).over(PROMPT, REPETITION) >= pl.col("of"))
-    more, by_text = by_text.filter(again), by_text.filter(~again)
-    turn = pl.int_range(pl.len()).over(PROMPT)
-    by_text = by_text.select(
-        PROMPT, LINE, (turn % pl.col("of")).alias("place"), (turn // pl.col("of") + 1).alias(REPETITION)
-    )
-    by_text = by_text.join(places, on=[PROMPT, "place"]).select(ID, REPETITION, LINE)
-
-    dealt = pl.concat([by_id, by_text.cast({REPETITION: pl.Int64})])
-    kept = dealt.filter(pl.col(REPETITION) <= repetitions).unique([ID, REPETITION], keep="first", maintain_order=True)
-    matched = answers.drop(ID, PROMPT, REPETITION).join(kept, on=LINE).drop(LINE)
-    placed = dealt.height + twins.height + more.height
-    return matched, Matching(
-        read=answers.height,
-        matched=matched.height,
-        surplus=placed - matched.height,
-        unknown=answers.height - placed,
-        missing=prompts.height * repetitions - matched.height,
-    )

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from equipoise.answers import Matching, deal, frames
+from equipoise.answers import frames
 from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status
+from equipoise.matching import PLACE, ROW, Matching, Places
 from equipoise.models import Reply
 from equipoise.runs import Attempt, RunFile
 
@@ -21,9 +22,14 @@ def record(file: RunFile, rows: Iterable[Mapping[str, Any]]) -> tuple[int, Match
     prompts = pl.concat(
         [file.prompts(probe.name).select(pl.lit(probe.name).alias(PROBE), ID, PROMPT) for probe in planned]
     )
+    repetitions = max(probe.repetitions for probe in planned)
     answers = pl.concat([*frames(rows), next(frames([{}]))[:0]])
-    dealt, matching = deal(prompts, max(probe.repetitions for probe in planned), answers)
-    dealt = dealt.filter(pl.col(STATUS) != Status.PENDING).join(prompts.select(PROBE, ID), on=ID)
+    places = Places([prompts])
+    found = places.find(answers)
+    dealt = places.deal(found, repetitions)
+    matching = places.matching(repetitions, read=answers.height, found=found.height, dealt=dealt.height)
+    said = found.select(STATUS, ANSWER)[dealt[ROW]]
+    ended = prompts[dealt[PLACE]].hstack(dealt.select(REPETITION)).hstack(said).filter(pl.col(STATUS) != Status.PENDING)
     attempts = (
         Attempt(
             probe=row[PROBE],
@@ -31,6 +37,6 @@ def record(file: RunFile, rows: Iterable[Mapping[str, Any]]) -> tuple[int, Match
             repetition=row[REPETITION],
             reply=Reply(status=Status(row[STATUS]), answer=row[ANSWER]),
         )
-        for row in dealt.iter_rows(named=True)
+        for row in ended.iter_rows(named=True)
     )
     return file.record(attempts), matching

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from equipoise.answers import Matching
 from equipoise.frames import RESULTS
+from equipoise.matching import Matching
 from equipoise.stats.marks import Mark
 from equipoise.stats.resample import Estimate
 
@@ -34,8 +34,12 @@ class Result:
     coverage: Mapping[str, Mapping[str, int]]
     """Attempts by state and by detected/undetected: `all`, and for each gender."""
     answers: Matching
-    evaluated: pl.DataFrame = field(repr=False)
-    """The measured attempts: `id`, `repetition`, `item`, covariates and what each answer says."""
+    attempts: pl.DataFrame | Callable[[], pl.DataFrame] = field(repr=False)
+
+    @property
+    def evaluated(self) -> pl.DataFrame:
+        """The measured attempts: `id`, `repetition`, `item`, covariates and what each answer says."""
+        return self.attempts if isinstance(self.attempts, pl.DataFrame) else self.attempts()
 
     def to_frame(self) -> pl.DataFrame:
         """The metrics as a table: a row a metric, slices included."""

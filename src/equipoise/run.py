@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from equipoise.answers import Matching
 from equipoise.errors import IntegrityError, UnknownName
-from equipoise.frames import ANSWER, ID, REPETITION, STATUS, Status
+from equipoise.frames import ID, PROMPT, REPETITION, STATUS, Status
 from equipoise.plans import Setup
 from equipoise.probe import Probe
 from equipoise.probes import find
 from equipoise.results import Audit, Result
 from equipoise.runs.store import RunFile
 from equipoise.runs.values import Planned
-from equipoise.scoring import evaluated_batch, measured
+from equipoise.scoring import Part, evaluated_batch, measured
 
 
 class Run:
@@ -117,22 +117,7 @@ class Run:
             corpus=planned.corpus,
             corpus_sha256=planned.corpus_sha256,
         )
-        with RunFile.read(self.path) as file:
-            prompts = file.prompts(planned.name)
-            evaluated = pl.concat(
-                [
-                    evaluated_batch(probe, batch.select(ID, REPETITION, STATUS, ANSWER))
-                    for batch in file.attempts(planned.name)
-                ]
-            )
-        matching = Matching(
-            read=evaluated.height,
-            matched=evaluated.height,
-            surplus=0,
-            unknown=0,
-            missing=prompts.height * setup.repetitions - evaluated.height,
-        )
-        return measured(setup, prompts, evaluated, matching)
+        return measured(setup, partial(_parts, self.path, probe))
 
     def _planned(self, probe: str) -> Planned:
         if probe not in self.planned:
@@ -142,6 +127,13 @@ class Run:
     def __repr__(self) -> str:
         progress = f"{self.ended:,} of {self.size:,} attempts"
         return f"Run({str(self.path)!r}: {self.model}, {', '.join(self.planned)}, {progress})"
+
+
+def _parts(path: Path, probe: Probe) -> Iterator[Part]:
+    with RunFile.read(path) as file:
+        for planned, answers in file.answers(probe.name):
+            prompts = planned.drop(PROMPT)
+            yield Part(prompts, prompts.join(evaluated_batch(probe, answers), on=ID, maintain_order="left_right"))
 
 
 def installed(planned: Planned, path: Path) -> Probe:

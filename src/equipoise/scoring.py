@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from equipoise import assets
-from equipoise.answers import Matching, deal, frames, from_python
+from equipoise.answers import frames, from_python
 from equipoise.detect import evaluate
 from equipoise.errors import AssetUnavailable, InputError
 from equipoise.frames import (
@@ -20,11 +22,13 @@ from equipoise.frames import (
     LABEL,
     MEASURED,
     PROMPT,
+    REPETITION,
     STATUS,
     Status,
     is_measured,
 )
-from equipoise.plans import Plan, Setup
+from equipoise.matching import OF, PLACE, ROW, Matching, Places
+from equipoise.plans import BATCH, Plan, Setup
 from equipoise.plans import plan as plan_probe
 from equipoise.probe import Corpus, Probe
 from equipoise.probes import get
@@ -36,6 +40,15 @@ from equipoise.stats.resample import estimates
 from equipoise.stats.summarise import cells, item_rows, merge, statistics
 
 Progress = Callable[[int, int], None]
+KEPT = 250_000
+"""So many attempts are kept with a result; of more they are read again when they are looked at."""
+
+
+class Part(NamedTuple):
+    """Some of the prompts of a plan, whole items, and the evaluated attempts at them."""
+
+    prompts: pl.DataFrame
+    attempts: pl.DataFrame
 
 
 def plan(
@@ -75,12 +88,38 @@ def score(probe: str | Probe, answers: Any, **parameters: Any) -> Result:
 
 
 def score_rows(planned: Plan, rows: Iterable[Mapping[str, Any]]) -> Result:
-    """Score rows of answers against a plan, matching them by id or text."""
-    evaluated = [evaluated_batch(planned.probe, batch) for batch in frames(rows)]
-    answers = pl.concat(evaluated) if evaluated else evaluated_batch(planned.probe, next(frames([{STATUS: None}])))[:0]
-    prompts = planned.prompts()
-    dealt, matching = deal(prompts, planned.repetitions, answers)
-    return measured(planned, prompts, dealt, matching)
+    """Score rows of answers against a plan, matching them by id or text, with a few bytes for each."""
+    batches = planned.batches
+    if planned.items <= BATCH:
+        once = list(planned.batches())
+        batches = partial(iter, once)
+    places = Places(batches())
+    read, found = 0, []
+    for batch in frames(rows):
+        read += batch.height
+        found.append(_small(evaluated_batch(planned.probe, places.find(batch))))
+    answers = pl.concat(found or [_small(evaluated_batch(planned.probe, places.find(next(frames([{}])))))])
+    dealt = places.deal(answers, planned.repetitions)
+    matching = places.matching(planned.repetitions, read=read, found=answers.height, dealt=dealt.height)
+    said = answers.drop(PLACE, OF, REPETITION)
+    return measured(planned, partial(_parts, batches, said, dealt), matching)
+
+
+def _small(evaluated: pl.DataFrame) -> pl.DataFrame:
+    """The table with numbers for words."""
+    return evaluated.cast({pl.String: pl.Categorical})
+
+
+def _parts(batches: Callable[[], Iterable[pl.DataFrame]], said: pl.DataFrame, dealt: pl.DataFrame) -> Iterator[Part]:
+    """The batches of a plan, each with the evaluated attempts at its prompts."""
+    places, start = dealt[PLACE].to_numpy(), 0
+    for batch in batches():
+        prompts = batch.drop(PROMPT)
+        first, end = np.searchsorted(places, (start, start + prompts.height))
+        own = dealt[first:end]
+        words = said[own[ROW]].cast({pl.Categorical: pl.String})
+        yield Part(prompts, prompts[own[PLACE] - start].hstack(own.select(REPETITION)).hstack(words))
+        start += prompts.height
 
 
 def evaluated_batch(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
@@ -88,13 +127,22 @@ def evaluated_batch(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
     return evaluate(probe, answers.with_columns(pl.when(is_measured()).then(ANSWER).alias(ANSWER)))
 
 
-def measured(setup: Setup, prompts: pl.DataFrame, evaluated: pl.DataFrame, matching: Matching) -> Result:
-    """From evaluated attempts, keyed by `id` and `repetition`, to metrics, marks and coverage."""
+def measured(setup: Setup, parts: Callable[[], Iterable[Part]], matching: Matching | None = None) -> Result:
+    """From evaluated attempts to metrics, marks and coverage, part by part, so that the whole need not be in memory."""
     probe, parameters = setup.probe, setup.parameters
-    attempts = prompts.drop(PROMPT).join(evaluated, on=ID, how="inner", maintain_order="left_right")
-    answers = attempts.filter(is_measured())
-    table = merge([cells(statistics(probe, item_rows(probe, answers), parameters))])
-    metrics = estimates(probe, table, parameters, planned=prompts)
+    tables: list[pl.DataFrame] = []
+    slices: list[pl.DataFrame] = []
+    counted: list[dict[str, dict[str, int]]] = []
+    kept: list[pl.DataFrame] | None = []
+    for prompts, attempts in parts():
+        answers = attempts.filter(is_measured())
+        tables = [merge([*tables, cells(statistics(probe, item_rows(probe, answers), parameters))])]
+        slices.append(prompts.select(probe.slices).unique())
+        counted.append(coverage(probe, prompts, setup.repetitions, attempts))
+        if kept is not None:
+            kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= KEPT else None
+    metrics = estimates(probe, tables[0], parameters, planned=pl.concat(slices))
+    covered = _sum(counted)
     return Result(
         probe=probe.name,
         version=probe.version,
@@ -103,10 +151,14 @@ def measured(setup: Setup, prompts: pl.DataFrame, evaluated: pl.DataFrame, match
         parameters=parameters,
         metrics=metrics,
         marks={metric.name: mark(metric.bands, metrics[metric.name]) for metric in probe.metrics if metric.bands},
-        coverage=coverage(probe, prompts, setup.repetitions, attempts),
-        answers=matching,
-        evaluated=answers,
+        coverage=covered,
+        answers=matching or Matching.whole(covered["all"]["planned"], covered["all"][Status.PENDING]),
+        attempts=partial(_evaluated, parts) if kept is None else pl.concat(kept),
     )
+
+
+def _evaluated(parts: Callable[[], Iterable[Part]]) -> pl.DataFrame:
+    return pl.concat([attempts.filter(is_measured()) for _, attempts in parts()])
 
 
 def coverage(
@@ -131,6 +183,13 @@ def coverage(
             "evaluation_failed": int(own["failed"].sum()),
         }
     return table
+
+
+def _sum(parts: Sequence[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+    """The coverage of all parts together."""
+    return {
+        group: {name: sum(part[group][name] for part in parts) for name in counts} for group, counts in parts[0].items()
+    }
 
 
 def compare(first: Result, second: Result) -> dict[str, Difference]:

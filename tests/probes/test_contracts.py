@@ -23,7 +23,7 @@ from equipoise import Card, Plan, Probe, Result
 from equipoise.detect import evaluate
 from equipoise.frames import ANSWER, EVALUATION_FAILED, GENDER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, text
 from equipoise.probes import find
-from equipoise.scoring import measured
+from equipoise.scoring import Part, measured
 from equipoise.stats.resample import Estimate, estimates
 from equipoise.stats.summarise import cells, item_rows, merge, slug, statistics
 
@@ -226,7 +226,8 @@ def test_swapping_the_genders_negates_signed_metrics(case: Case) -> None:
         exchanged = prompts.with_columns(pl.col(GENDER).replace({"male": "female", "female": "male"}))
         said = [LABEL] if case.probe.labels else list(case.probe.counts)
         evaluated = result.evaluated.select(ID, REPETITION, STATUS, EVALUATION_FAILED, *said)
-        after = values(measured(plan, exchanged, evaluated, result.answers).metrics)
+        part = Part(exchanged, exchanged.drop(PROMPT).join(evaluated, on=ID))
+        after = values(measured(plan, lambda: [part]).metrics)
     else:
         after = values(case.score(prompts, [other_pronouns(answer) for answer in answers], sample_k=SMALL).metrics)
     signed = 0

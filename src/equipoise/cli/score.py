@@ -11,7 +11,7 @@ from equipoise.cli.options import Repeat, Sample, Seed, Set, parameters
 from equipoise.cli.output import note, print_json, stdout
 
 if TYPE_CHECKING:
-    from equipoise.answers import Matching
+    from equipoise.matching import Matching
 
 
 def command(

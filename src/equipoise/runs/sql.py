@@ -154,6 +154,15 @@ PENDING = """
 STATES = "select probe, status, attempts from states"
 USAGE = "select total(prompt_tokens), total(completion_tokens) from attempts"
 PROMPTS = "select id, item, prompt, covariates from prompts where probe = ? order by position"
+PROMPTS_AFTER = """
+    select id, item, prompt, covariates, position from prompts
+    where probe = ? and position > ? order by position limit ?
+"""
+ANSWERS = """
+    select id, repetition, status, answer
+    from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
+    where prompts.probe = ? and position between ? and ? order by position, repetition
+"""
 ATTEMPTS = """
     select id, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
            served_model, finish_reason, fingerprint, detail, answer, reasoning

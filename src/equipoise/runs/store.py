@@ -141,9 +141,11 @@ class RunFile:
 
     def prompts(self, probe: str) -> pl.DataFrame:
         """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates."""
-        covariates = next((planned.covariates for planned in self.probes() if planned.name == probe), {})
         with told(self.path):
-            return tables.prompts(self._connection.execute(sql.PROMPTS, (probe,)), covariates)
+            return tables.prompts(self._connection.execute(sql.PROMPTS, (probe,)), self._covariates(probe))
+
+    def _covariates(self, probe: str) -> Mapping[str, str]:
+        return next((planned.covariates for planned in self.probes() if planned.name == probe), {})
 
     def pending(self) -> Iterator[Pending]:
         """What has no end yet, in an order of which any beginning is a fair sample of the whole.
@@ -182,6 +184,23 @@ class RunFile:
         """The attempts of a probe that have an end, in the order of its plan, as frames of bounded size."""
         with told(self.path):
             yield from tables.attempts(self._connection.execute(sql.ATTEMPTS, (probe,)))
+
+    def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+        """Prompts and the attempts at them that have an end (`id`, `repetition`, `status`, `answer`), about so many
+        prompts at a time, whole items, in the order of the plan; at least once."""
+        covariates, last = self._covariates(probe), -1
+        while True:
+            rows = self._rows(sql.PROMPTS_AFTER, (probe, last, size))
+            more = len(rows) == size
+            if more and not (rows := tables.whole_items(rows)):
+                size *= 2
+                continue
+            first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
+            with told(self.path):
+                prompts = tables.prompt_batch(rows, covariates)
+                yield prompts, tables.typed(self._rows(sql.ANSWERS, (probe, first, last)), tables.ANSWERS)
+            if not more:
+                return
 
     def states(self) -> dict[str, dict[Status, int]]:
         """For each probe how many attempts are in each state; they add up to the plan."""

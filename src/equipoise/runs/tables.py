@@ -30,6 +30,7 @@ ATTEMPTS = {
     ANSWER: pl.String,
     "reasoning": pl.String,
 }
+ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER)}
 _TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
 
 
@@ -55,12 +56,16 @@ def prompt_rows(batch: pl.DataFrame) -> Iterator[tuple[str, str, str, str]]:
 
 def prompts(rows: sqlite3.Cursor, covariates: Mapping[str, str]) -> pl.DataFrame:
     """Rows of id, item, prompt and JSON as a frame with typed covariates."""
+    frames = [prompt_batch(batch, covariates) for batch in _batches(rows)]
+    return pl.concat(frames) if frames else prompt_batch([], covariates)
+
+
+def prompt_batch(rows: list[Any], covariates: Mapping[str, str]) -> pl.DataFrame:
+    """The same of some rows; what stands after these four columns is left out."""
     try:
-        kinds = {column: _TYPES[kind] for column, kind in covariates.items()}
-        frames = [_prompts(batch, kinds) for batch in _batches(rows)]
+        return _prompts(rows, {column: _TYPES[kind] for column, kind in covariates.items()})
     except (PolarsError, KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(f"The covariates of the prompts cannot be read: {error}.") from None
-    return pl.concat(frames) if frames else _prompts([], kinds)
 
 
 def _prompts(rows: list[Any], kinds: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -73,22 +78,31 @@ def _prompts(rows: list[Any], kinds: Mapping[str, pl.DataType]) -> pl.DataFrame:
     )
 
 
+def whole_items(rows: list[Any]) -> list[Any]:
+    """The rows up to the last item, of which more may follow; none if they are of one item."""
+    last = len(rows)
+    while last and rows[last - 1][1] == rows[-1][1]:
+        last -= 1
+    return rows[:last]
+
+
 def attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
     """Rows of attempts as frames of bounded size, at least one."""
     empty = True
     for batch in _batches(rows):
-        yield _attempts(batch)
+        yield typed(batch, ATTEMPTS)
         empty = False
     if empty:
-        yield _attempts([])
+        yield typed([], ATTEMPTS)
 
 
-def _attempts(rows: list[Any]) -> pl.DataFrame:
-    columns: Iterable[Any] = list(zip(*rows, strict=True)) or [()] * len(ATTEMPTS)
+def typed(rows: list[Any], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Rows as a frame with these columns."""
+    columns: Iterable[Any] = list(zip(*rows, strict=True)) or [()] * len(schema)
     return pl.DataFrame(
         [
             _text(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
-            for (name, kind), values in zip(ATTEMPTS.items(), columns, strict=True)
+            for (name, kind), values in zip(schema.items(), columns, strict=True)
         ]
     )
 
