@@ -18,7 +18,7 @@ from equipoise.detect.visible import has_visible
 from equipoise.errors import BadFile, InputError, StorageError
 from equipoise.frames import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text
 
-BATCH = 50_000
+BATCH = 20_000
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
 FINISH = {"length": Status.TRUNCATED, "content_filter": Status.FILTERED}
 CUSTOM_ID = re.compile(r"(.*?)(?:#(\d+))?", re.DOTALL)

@@ -20,6 +20,8 @@ PLACE = "place"
 OF = "of"
 ROW = "row"
 Numbers = NDArray[np.integer[Any]]
+STEP = 100_000
+"""How many prompts are dealt at a time: bounds the memory."""
 _NONE = np.iinfo(np.int64).max
 """Stands for a repetition that is not given, and comes last."""
 
@@ -44,7 +46,8 @@ class Matching:
 class Index:
     """Where in a plan a hash stands, or several prompts with the same one."""
 
-    def __init__(self, hashes: NDArray[np.uint64]) -> None:
+    def __init__(self, parts: list[NDArray[np.uint64]]) -> None:
+        hashes = np.concatenate(parts)
         self.order = np.argsort(hashes, kind="stable").astype(np.uint32)
         self._sorted = hashes[self.order]
 
@@ -59,9 +62,12 @@ class Places:
     """Where each id and each text stands in a plan."""
 
     def __init__(self, prompts: Iterable[pl.DataFrame]) -> None:
-        hashes = [(batch[ID].hash().to_numpy(), batch[PROMPT].hash().to_numpy()) for batch in prompts]
-        ids, texts = (np.concatenate(column) for column in zip(*hashes, strict=True))
-        self.size = len(ids)
+        ids: list[NDArray[np.uint64]] = []
+        texts: list[NDArray[np.uint64]] = []
+        for batch in prompts:
+            ids.append(batch[ID].hash().to_numpy())
+            texts.append(batch[PROMPT].hash().to_numpy())
+        self.size = sum(map(len, ids))
         self._ids, self._texts = Index(ids), Index(texts)
 
     def find(self, answers: pl.DataFrame) -> pl.DataFrame:
@@ -89,23 +95,19 @@ class Places:
         place, of = answers[PLACE].to_numpy(), answers[OF].to_numpy()
         given = answers[REPETITION].fill_null(_NONE).to_numpy()
         with_id, with_text = np.flatnonzero(of == 0), np.flatnonzero(of)
-        numbered = (given[with_id] >= 1).all() and (given[with_id] <= repetitions).all()
-        row, turn = _turns(with_id, place, of, given)
-        # Without numbers, or with numbers of another kind (from 0, say), they only say what comes first.
-        dealt = [(row, place[row], given[row] if numbered else turn + 1)]
+        numbered = bool((given[with_id] >= 1).all() and (given[with_id] <= repetitions).all())
+        with_id = with_id[np.argsort(place[with_id], kind="stable")]
+        dealt = []
+        for rows in np.split(with_id, np.searchsorted(place[with_id], range(STEP, self.size, STEP))):
+            row, turn = _turns(rows, place, of, given)
+            # Without numbers, or with numbers of another kind (from 0, say), they only say what comes first.
+            dealt.append(_attempts(row, place[row], given[row] if numbered else turn + 1, repetitions))
         if len(with_text):
             row, turn = _turns(with_text, place, of, given)
-            dealt.append((row, self._texts.order[place[row] + turn % of[row]], turn // of[row] + 1))
-        rows, places, numbers = (np.concatenate(column) for column in zip(*dealt, strict=True))
-        planned = numbers <= repetitions
-        rows, places, numbers = rows[planned], places[planned], numbers[planned]
-        order = np.lexsort((numbers, places))
-        rows, places, numbers = rows[order], places[order], numbers[order]
-        first = _begins(places, numbers)
-        return pl.DataFrame(
-            {ROW: rows[first], PLACE: places[first], REPETITION: numbers[first]},
-            schema={ROW: pl.UInt32, PLACE: pl.UInt32, REPETITION: pl.Int64},
-        )
+            places = self._texts.order[place[row] + turn % of[row]]
+            dealt.append(_attempts(row, places, turn // of[row] + 1, repetitions))
+            return pl.concat(dealt).unique([PLACE, REPETITION], keep="first").sort(PLACE, REPETITION)
+        return pl.concat(dealt)
 
     def matching(self, repetitions: int, *, read: int, found: int, dealt: int) -> Matching:
         """What became of the answers that were read."""
@@ -127,6 +129,15 @@ def _turns(rows: Numbers, group: Numbers, of: Numbers, given: Numbers) -> tuple[
     again = (given[rows] != _NONE) & (_turn(group[rows], given[rows]) >= np.maximum(of[rows], 1))
     rows = rows[~again]
     return rows, _turn(group[rows])
+
+
+def _attempts(rows: Numbers, places: Numbers, numbers: Numbers, repetitions: int) -> pl.DataFrame:
+    """A table of what is planned of these."""
+    planned = numbers <= repetitions
+    return pl.DataFrame(
+        {ROW: rows[planned], PLACE: places[planned], REPETITION: numbers[planned]},
+        schema={ROW: pl.UInt32, PLACE: pl.UInt32, REPETITION: pl.Int64},
+    )
 
 
 def _turn(*columns: Numbers) -> Numbers:

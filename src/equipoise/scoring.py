@@ -93,21 +93,27 @@ def score_rows(planned: Plan, rows: Iterable[Mapping[str, Any]]) -> Result:
     if planned.items <= BATCH:
         once = list(planned.batches())
         batches = partial(iter, once)
-    places = Places(batches())
-    read, found = 0, []
-    for batch in frames(rows):
-        read += batch.height
-        found.append(_small(evaluated_batch(planned.probe, places.find(batch))))
-    answers = pl.concat(found or [_small(evaluated_batch(planned.probe, places.find(next(frames([{}])))))])
-    dealt = places.deal(answers, planned.repetitions)
-    matching = places.matching(planned.repetitions, read=read, found=answers.height, dealt=dealt.height)
-    said = answers.drop(PLACE, OF, REPETITION)
+    said, dealt, matching = _dealt(planned, Places(batches()), frames(rows))
     return measured(planned, partial(_parts, batches, said, dealt), matching)
 
 
-def _small(evaluated: pl.DataFrame) -> pl.DataFrame:
-    """The table with numbers for words."""
-    return evaluated.cast({pl.String: pl.Categorical})
+def _dealt(
+    planned: Plan, places: Places, answers: Iterable[pl.DataFrame]
+) -> tuple[pl.DataFrame, pl.DataFrame, Matching]:
+    """What the answers say, and which attempt each belongs to."""
+    read, found = 0, [_small(planned.probe, places.find(next(frames([{}]))))]
+    for batch in answers:
+        read += batch.height
+        found.append(_small(planned.probe, places.find(batch)))
+    said = pl.concat(found)
+    dealt = places.deal(said, planned.repetitions)
+    matching = places.matching(planned.repetitions, read=read, found=said.height, dealt=dealt.height)
+    return said.drop(PLACE, OF, REPETITION), dealt, matching
+
+
+def _small(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
+    """The evaluated answers, with numbers for words."""
+    return evaluated_batch(probe, answers).cast({pl.String: pl.Categorical})
 
 
 def _parts(batches: Callable[[], Iterable[pl.DataFrame]], said: pl.DataFrame, dealt: pl.DataFrame) -> Iterator[Part]:

@@ -15,7 +15,7 @@ from equipoise.stats.summarise import WEIGHT, slug
 
 REPLICATES = 1_000
 LEVEL = 0.95
-BLOCK = 4_000_000
+BLOCK = 1_000_000
 """How many weights are drawn at a time: bounds the memory, and does not change the numbers."""
 
 
