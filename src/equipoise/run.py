@@ -36,7 +36,6 @@ class Run:
             self.settings: Mapping[str, Any] = file.settings
             self.planned = {planned.name: planned for planned in file.probes()}
             self.states = file.states()
-            self.usage = file.usage()
 
     @classmethod
     def open(cls, path: str | Path) -> Run:
@@ -47,6 +46,12 @@ class Run:
     def model(self) -> str:
         """The model that was asked."""
         return str(self.settings.get("model", "unknown"))
+
+    @functools.cached_property
+    def usage(self) -> tuple[int, int]:
+        """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
+        with RunFile.read(self.path) as file:
+            return file.usage()
 
     @property
     def counts(self) -> dict[Status, int]:

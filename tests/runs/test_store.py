@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import equipoise
 from equipoise import scoring
 from equipoise.errors import InputError, StorageError
-from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status, well_formed
+from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, Status, well_formed
 from equipoise.models.protocol import Reply
 from equipoise.runs import RunFile
 from equipoise.runs.exact import from_column, to_column
@@ -201,14 +201,14 @@ def test_any_beginning_of_what_is_pending_is_a_fair_sample(tmp_path: Path) -> No
             assert own == run.prompts(probe)[ID].to_list(), "each probe in the order of its plan"
 
 
-def test_going_on_asks_only_for_the_rest(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [slice(None, None, 3), slice(0, None, 2), slice(3, 4), slice(300, None), slice(0, 0)])
+def test_going_on_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
     with create(tmp_path / "run.db", plan(size=600)) as run:
         everything = list(run.pending())
-        done = everything[::3]
-        run.record(map(ended, done))
+        run.record(ended(each) for each in everything if each not in everything[left])
     with RunFile.open(tmp_path / "run.db") as run:
         rest = list(run.pending())
-        assert {each.prompt for each in rest} == {each.prompt for each in everything} - {each.prompt for each in done}
+        assert rest == everything[left]
         run.record(map(ended, rest))
         assert list(run.pending()) == []
         frames = pl.concat(run.attempts("alpha"))
@@ -216,6 +216,28 @@ def test_going_on_asks_only_for_the_rest(tmp_path: Path) -> None:
         texts = run.prompts("alpha")[PROMPT].to_list()
         assert frames[ANSWER].to_list() == [seal(text) for text in texts]
         assert set(frames[STATUS]) == {"ok"}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 100])
+def test_answers_come_with_their_prompts_in_whole_items(tmp_path: Path, size: int) -> None:
+    with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2), plan("beta", 4)) as run:
+        run.record(ended(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
+        parts = list(run.answers("alpha", size))
+        prompts, attempts = (pl.concat(column) for column in zip(*parts, strict=True))
+        assert_frame_equal(prompts, run.prompts("alpha"))
+        assert_frame_equal(attempts, pl.concat(run.attempts("alpha")).select(attempts.columns))
+        assert attempts.height == 16
+        for asked, answered in parts:
+            assert answered[ID].is_in(asked[ID].implode()).all()
+        items = [item for asked, _ in parts for item in asked[ITEM].unique()]
+        assert len(items) == len(set(items)) == 5
+        assert size >= 9 or len(parts) > 1
+
+
+def test_nothing_answered_is_a_part_too(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan(size=3)) as run:
+        ((prompts, attempts),) = run.answers("alpha")
+        assert (prompts.height, attempts.height) == (3, 0)
 
 
 def test_results_replace_those_before(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,9 @@ from equipoise.runs.lock import left_by_owner
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
 _BUSY_SECONDS = 2.0
+_SETTLED = 2 * 10**9
+_SOUND: set[tuple[tuple[int, ...], ...]] = set()
+"""Files, as they stood, whose content this process has checked: two seconds for each gigabyte, and once is enough."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 256 * 1024 * 1024,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -191,11 +195,23 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_content(connection: sqlite3.Connection, path: Path) -> None:
+    seen = _stamp(path)
+    if seen in _SOUND:
+        return
     ((verdict,),) = connection.execute(sql.QUICK_CHECK)
     if verdict != "ok":
         raise IntegrityError(f"{path} is damaged: {verdict}.")
     for (probe,) in connection.execute(sql.OVERFULL):
         raise IntegrityError(f"{path} holds more attempts of {probe} than were planned.")
+    # What was written a moment ago could change again without a change of its time.
+    if all(time.time_ns() - written > _SETTLED for *_, written in seen):
+        _SOUND.add(seen)
+
+
+def _stamp(path: Path) -> tuple[tuple[int, ...], ...]:
+    """Which file it is and when it was last written, its -wal too."""
+    files = [file.stat() for file in (path, _wal(path)) if file.exists()]
+    return tuple((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in files)
 
 
 def _check_whole(connection: sqlite3.Connection, path: Path, *, has_wal: bool) -> None:

@@ -158,13 +158,28 @@ class RunFile:
             yield from heapq.merge(*streams, key=lambda pending: pending.place)
 
     def _pending(self, probe: Planned, repetition: int) -> Iterator[Pending]:
-        last = -1
-        while page := self._rows(sql.PENDING, (probe.name, last, repetition, _PAGE)):
-            for prompt, value, last in page:
+        ((ended,),) = self._rows(sql.ENDED, (probe.name, repetition))
+        pages = self._few if ended > probe.prompts / 2 else self._many
+        for page in pages(probe.name, repetition):
+            for prompt, value, place in page:
                 with told(self.path):
                     text = from_column(value)
                 assert text is not None
-                yield Pending(probe.name, prompt, repetition, text, (last + 0.5) / probe.prompts)
+                yield Pending(probe.name, prompt, repetition, text, (place + 0.5) / probe.prompts)
+
+    def _many(self, probe: str, repetition: int) -> Iterator[list[Any]]:
+        """What is pending, found by going through the plan."""
+        last = -1
+        while page := self._rows(sql.PENDING, (probe, last, repetition, _PAGE)):
+            yield page
+            last = page[-1][-1]
+
+    def _few(self, probe: str, repetition: int) -> Iterator[list[Any]]:
+        """The same when little is left: found at once, or one would go through all that has ended."""
+        places = sorted(place for (place,) in self._rows(sql.PENDING_PLACES, (probe, repetition)))
+        for start in range(0, len(places), _PAGE):
+            wanted = planning.as_json(places[start : start + _PAGE])
+            yield self._rows(sql.PROMPTS_AT, (probe, wanted))
 
     # What became of it
 
