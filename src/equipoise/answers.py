@@ -19,31 +19,37 @@ from equipoise.errors import BadFile, InputError, StorageError
 from equipoise.frames import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text
 
 BATCH = 20_000
+Row = tuple[str | None, str | None, int | None, str, str | None]
+"""An answer, with the columns of the schema."""
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
 FINISH = {"length": Status.TRUNCATED, "content_filter": Status.FILTERED}
 CUSTOM_ID = re.compile(r"(.*?)(?:#(\d+))?", re.DOTALL)
 
 
-def frames(rows: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame]:
-    """Rows of answers as tables, in batches, so that a large file needs little memory."""
+def frames(rows: Iterable[Row]) -> Iterator[pl.DataFrame]:
+    """Rows of answers as tables, in batches, so that a large file needs little memory; at least one."""
     rows = iter(rows)
+    yield _frame(list(itertools.islice(rows, BATCH)))
     while batch := list(itertools.islice(rows, BATCH)):
-        yield pl.DataFrame(
-            [
-                text(name, (row.get(name) for row in batch))
-                if kind == pl.String
-                else pl.Series(name, [row.get(name) for row in batch], dtype=kind)
-                for name, kind in SCHEMA.items()
-            ]
-        )
+        yield _frame(batch)
 
 
-def from_python(answers: Any) -> Iterator[Mapping[str, Any]]:
+def _frame(rows: list[Row]) -> pl.DataFrame:
+    columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
+    return pl.DataFrame(
+        [
+            text(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
+            for (name, kind), values in zip(SCHEMA.items(), columns, strict=True)
+        ]
+    )
+
+
+def from_python(answers: Any) -> Iterator[Row]:
     """Rows from a table (polars, pandas), an iterable of mappings, or a mapping of id or prompt to answer(s)."""
     if isinstance(answers, Mapping):
         for key, value in answers.items():
             for answer in value if isinstance(value, list | tuple) else [value]:
-                yield checked({ID: key, PROMPT: key, ANSWER: answer}, f"the answers, at {key!r}")
+                yield checked({ID: key, PROMPT: key, ANSWER: answer}, "the answers, at", repr(key))
         return
     if hasattr(answers, "iter_rows"):
         answers = answers.iter_rows(named=True)
@@ -54,7 +60,7 @@ def from_python(answers: Any) -> Iterator[Mapping[str, Any]]:
     for number, row in enumerate(answers, 1):
         if not isinstance(row, Mapping):
             raise _no_rows(row)
-        yield checked(row, f"the answers, row {number}")
+        yield checked(row, "the answers, row", number)
 
 
 def _no_rows(got: object) -> InputError:
@@ -64,7 +70,7 @@ def _no_rows(got: object) -> InputError:
     )
 
 
-def from_file(path: Path) -> Iterator[Mapping[str, Any]]:
+def from_file(path: Path) -> Iterator[Row]:
     """Rows from JSONL, OpenAI batch output or CSV (by its ending); the first wrong line is named."""
     try:
         with path.open("rb") as file:
@@ -75,16 +81,16 @@ def from_file(path: Path) -> Iterator[Mapping[str, Any]]:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def _json_rows(path: Path, file: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    start = 0
+def _json_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
+    place, start = f"{path}, line", 0
     for number, line in enumerate(file, 1):
         if line.strip():
-            yield _json_row(path, number, start, line)
+            row = _object(line, place, number, start)
+            yield checked(_batch_row(row, f"{place} {number}") if "custom_id" in row else row, place, number)
         start += len(line)
 
 
-def _json_row(path: Path, number: int, start: int, line: bytes) -> Mapping[str, Any]:
-    where = f"{path}, line {number}"
+def _object(line: bytes, place: str, number: int, start: int) -> Mapping[str, Any]:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -92,16 +98,16 @@ def _json_row(path: Path, number: int, start: int, line: bytes) -> Mapping[str, 
             # orjson refuses lone surrogates, which JSON allows and models write.
             row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except UnicodeDecodeError as error:
-            raise BadFile(f"{where}: not UTF-8 at byte {start + error.start} of the file.") from None
+            raise BadFile(f"{place} {number}: not UTF-8 at byte {start + error.start} of the file.") from None
         except (ValueError, RecursionError) as error:
-            raise BadFile(f"{where}: not JSON: {error}.") from None
+            raise BadFile(f"{place} {number}: not JSON: {error}.") from None
     if not isinstance(row, dict):
-        raise BadFile(f"{where}: a JSON object is needed. Got {str(row)[:60]!r} instead.")
-    return checked(_batch_row(row, where) if "custom_id" in row else row, where)
+        raise BadFile(f"{place} {number}: a JSON object is needed. Got {str(row)[:60]!r} instead.")
+    return row
 
 
-def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    raw = b"".join(file)
+def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
+    raw, place = b"".join(file), f"{path}, line"
     try:
         content = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -111,10 +117,10 @@ def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
     reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
     try:
         for row in reader:
-            where = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise BadFile(f"{where}: as many fields as the header are needed.")
-            yield checked({name: value for name, value in row.items() if value != "" or name == ANSWER}, where)
+                raise BadFile(f"{place} {reader.line_num}: as many fields as the header are needed.")
+            given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
+            yield checked(given, place, reader.line_num)
     except csv.Error as error:
         # The inner reader has counted the line it stumbled over.
         raise BadFile(f"{path}, line {reader.reader.line_num}: not CSV: {error}.") from None
@@ -139,33 +145,34 @@ def _batch_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     return found | {STATUS: FINISH.get(str(finish), Status.OK), ANSWER: content}
 
 
-def checked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+def checked(row: Mapping[str, Any], place: str, number: object) -> Row:
     """A row with the fields it needs, of the types they need."""
-    if ANSWER not in row or (row.get(ID) is None and row.get(PROMPT) is None):
+    key, prompt, answer, status = row.get(ID), row.get(PROMPT), row.get(ANSWER), row.get(STATUS)
+    if (answer is None and ANSWER not in row) or (key is None and prompt is None):
         missing = ANSWER if ANSWER not in row else f"{ID} or {PROMPT}"
-        raise BadFile(f"{where}: no field {missing}. There are: {', '.join(map(str, row)) or 'none'}.")
-    answer, status = row[ANSWER], row.get(STATUS)
-    for name in (ID, PROMPT, ANSWER):
-        if not isinstance(row.get(name), str | None):
-            raise BadFile(f"{where}: {name} must be text. Got {str(row[name])[:60]!r} instead.")
-    if status is not None and status not in list(Status):
-        raise BadFile(f"{where}: status must be one of {', '.join(Status)}. Got {status!r} instead.")
-    status = status or Status.OK
+        raise BadFile(f"{place} {number}: no field {missing}. There are: {', '.join(map(str, row)) or 'none'}.")
+    for value in (key, prompt, answer):
+        if value is not None and not isinstance(value, str):
+            name = next(name for name in (ID, PROMPT, ANSWER) if row.get(name) is value)
+            raise BadFile(f"{place} {number}: {name} must be text. Got {str(value)[:60]!r} instead.")
+    if status is None:
+        status = Status.OK
+    elif status not in list(Status):
+        raise BadFile(f"{place} {number}: status must be one of {', '.join(Status)}. Got {status!r} instead.")
     if status in MEASURED and not has_visible(answer or ""):
         status = Status.EMPTY
-    repetition = _repetition(row.get(REPETITION), where)
-    return {ID: row.get(ID), PROMPT: row.get(PROMPT), REPETITION: repetition, STATUS: status, ANSWER: answer}
+    return key, prompt, _repetition(row.get(REPETITION), place, number), status, answer
 
 
-def _repetition(given: Any, where: str) -> int | None:
+def _repetition(given: Any, place: str, number: object) -> int | None:
     """A whole number, also as text or as the float that a table with gaps makes of it."""
-    if given is None:
-        return None
+    if given is None or (type(given) is int and abs(given) < 2**63):
+        return given
     try:
-        number = int(given)
+        whole = int(given)
     except (TypeError, ValueError, OverflowError):
-        number = None
-    exact = isinstance(given, str) or (number == given and not isinstance(given, bool))
-    if number is None or not exact or abs(number) >= 2**63:
-        raise BadFile(f"{where}: repetition must be a whole number. Got {str(given)[:60]!r} instead.")
-    return number
+        whole = None
+    exact = isinstance(given, str) or (whole == given and not isinstance(given, bool))
+    if whole is None or not exact or abs(whole) >= 2**63:
+        raise BadFile(f"{place} {number}: repetition must be a whole number. Got {str(given)[:60]!r} instead.")
+    return whole

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import polars as pl
 
-from equipoise.answers import frames
+from equipoise.answers import Row, frames
 from equipoise.frames import ANSWER, ID, PROMPT, REPETITION, STATUS, Status
 from equipoise.matching import PLACE, ROW, Matching, Places
 from equipoise.models import Reply
@@ -16,14 +15,14 @@ from equipoise.runs import Attempt, RunFile
 PROBE = "probe"
 
 
-def record(file: RunFile, rows: Iterable[Mapping[str, Any]]) -> tuple[int, Matching]:
+def record(file: RunFile, rows: Iterable[Row]) -> tuple[int, Matching]:
     """Store answers under the attempts they belong to; give how many are new. What is there already stays."""
     planned = file.probes()
     prompts = pl.concat(
         [file.prompts(probe.name).select(pl.lit(probe.name).alias(PROBE), ID, PROMPT) for probe in planned]
     )
     repetitions = max(probe.repetitions for probe in planned)
-    answers = pl.concat([*frames(rows), next(frames([{}]))[:0]])
+    answers = pl.concat(list(frames(rows)))
     places = Places([prompts])
     found = places.find(answers)
     dealt = places.deal(found, repetitions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from equipoise import assets
-from equipoise.answers import frames, from_python
+from equipoise.answers import Row, frames, from_python
 from equipoise.detect import evaluate
 from equipoise.errors import AssetUnavailable, InputError
 from equipoise.frames import (
@@ -87,7 +87,7 @@ def score(probe: str | Probe, answers: Any, **parameters: Any) -> Result:
     return score_rows(plan(probe, **parameters), from_python(answers))
 
 
-def score_rows(planned: Plan, rows: Iterable[Mapping[str, Any]]) -> Result:
+def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:
     """Score rows of answers against a plan, matching them by id or text, with a few bytes for each."""
     batches = planned.batches
     if planned.items <= BATCH:
@@ -101,7 +101,7 @@ def _dealt(
     planned: Plan, places: Places, answers: Iterable[pl.DataFrame]
 ) -> tuple[pl.DataFrame, pl.DataFrame, Matching]:
     """What the answers say, and which attempt each belongs to."""
-    read, found = 0, [_small(planned.probe, places.find(next(frames([{}]))))]
+    read, found = 0, []
     for batch in answers:
         read += batch.height
         found.append(_small(planned.probe, places.find(batch)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from equipoise.answers import from_python
 from equipoise.assets import facts
 from equipoise.detect import evaluate
 from equipoise.figure import Evidence
@@ -155,7 +156,7 @@ def run(
             pl.Series(STATUS, status, dtype=pl.String), pl.Series(ANSWER, answers, dtype=pl.String)
         ).with_columns(pl.when(pl.col(STATUS).is_in([*map(str, MEASURED)])).then(ANSWER).alias(ANSWER))
         asked = table.filter(pl.col(STATUS) != "pending")
-        results[name] = score_rows(planned, asked.iter_rows(named=True))
+        results[name] = score_rows(planned, from_python(asked))
         tables[name] = with_evaluation(get(name), table)
     counts = [result.coverage["all"] for result in results.values()]
     done = {

@@ -27,6 +27,11 @@ WEIGHTS = np.array([13, 5, 2, 30])
 EVERYTHING = [np.arange(4)]
 
 
+@pytest.fixture(autouse=True, params=[0, 10**9], ids=["a multinomial", "item by item"])
+def way_of_drawing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resample, "FEW", request.param)
+
+
 def draws(replicates: int, seed: int = 0) -> Array:
     (totals,) = resampled(COLUMNS, WEIGHTS, EVERYTHING, replicates, seed)
     return totals
@@ -84,6 +89,15 @@ def test_slices_share_their_weights() -> None:
     assert (none == 0).all()
 
 
+@pytest.mark.parametrize(
+    ("rows", "cells", "width"), [(1, 1, 1), (3, 255, 2), (70, 256, 17), (9, 1000, 40), (5, 600, 2000)]
+)
+def test_a_product_in_pieces_is_the_product(rows: int, cells: int, width: int) -> None:
+    rng = np.random.default_rng(0)
+    weights, columns = rng.random((rows, cells)), rng.random((cells, width))
+    assert resample._product(weights, columns) == pytest.approx(weights @ columns, rel=1e-12)
+
+
 def test_no_items_give_no_numbers() -> None:
     (totals,) = resampled(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), [np.arange(0)], 20, 0)
     assert totals.tolist() == [[0.0] * 3] * 21
@@ -127,6 +141,13 @@ def test_an_interval_is_of_the_replicates_that_can_be_computed(
 ) -> None:
     found = estimate(np.array(values), 3)
     assert (found.value, found.low, found.high) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 40, 999, 1000])
+def test_an_interval_has_the_percentiles_of_numpy(size: int) -> None:
+    values = np.random.default_rng(size).normal(size=size + 1)
+    found = estimate(values, 3)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values[1:], [0.025, 0.975])), rel=1e-12)
 
 
 def test_more_replicates_begin_with_the_fewer() -> None:

@@ -8,6 +8,8 @@ from equipoise.detect.visible import visible
 from equipoise.frames import ANSWER, EVALUATION_FAILED, LABEL
 from equipoise.probe import Probe
 
+SLICE = 2_000
+
 
 def evaluate(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
     """Replace `answer` by what it says: `label`, or the probe's counts, and whether the evaluation failed.
@@ -25,10 +27,14 @@ def evaluate(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _evaluated(probe: Probe, answers: pl.DataFrame, *, failed: bool = False) -> pl.DataFrame:
-    # Two steps, so that the visible text is made once however often the evaluation reads it.
-    answers = answers.with_columns(visible(pl.col(ANSWER)))
     said = probe.evaluate(pl.col(ANSWER))
+    read = said.cast(pl.String).alias(LABEL) if probe.labels else said.alias(LABEL)
     flag = pl.lit(failed).alias(EVALUATION_FAILED)
-    if probe.labels:
-        return answers.with_columns(said.cast(pl.String).alias(LABEL), flag).drop(ANSWER)
-    return answers.with_columns(said.alias(LABEL), flag).unnest(LABEL).drop(ANSWER)
+    # Two steps, so that the visible text is made once however often the evaluation reads it; in slices, which polars
+    # evaluates side by side.
+    slices = [
+        rows.lazy().with_columns(visible(pl.col(ANSWER))).with_columns(read, flag).drop(ANSWER)
+        for rows in (answers.iter_slices(SLICE) if answers.height else [answers])
+    ]
+    whole = pl.concat(pl.collect_all(slices))
+    return whole if probe.labels else whole.unnest(LABEL)

@@ -42,7 +42,10 @@ def has_visible(text: str) -> bool:
 
 def visible(text: pl.Expr) -> pl.Expr:
     """The visible answer in plain typography, lower-cased: what every detector reads."""
-    untagged = text.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ").str.replace_all(TAG, " ")
-    shown = pl.when(text.str.contains("<", literal=True)).then(untagged).otherwise(text)
+    tagged = text.str.contains("<", literal=True)
+    # Whole columns are searched, so what has no tag is left out of the search by being empty in it.
+    some = pl.when(tagged).then(text).otherwise(pl.lit(""))
+    untagged = some.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ").str.replace_all(TAG, " ")
+    shown = pl.when(tagged).then(untagged).otherwise(text)
     shown = shown.str.replace_all(DROP_CAP, "$1")
     return shown.str.replace_many(list(PLAIN), list(PLAIN.values())).str.to_lowercase()

@@ -21,7 +21,7 @@ async def received(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes,
     stream = zlib.decompressobj(wbits=47) if encoding in COMPRESSED else None  # 47: gzip or zlib, as it comes
     whole = bytearray()
     encoded = 0
-    async for piece in response.content.iter_any():
+    while piece := await response.content.readany():
         encoded += len(piece)
         if stream is None:
             whole += piece
@@ -30,7 +30,7 @@ async def received(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes,
                 if stream.eof:
                     stream = zlib.decompressobj(wbits=47)
                 whole += stream.decompress(piece, limit + 1 - len(whole))
-                piece = stream.unconsumed_tail or stream.unused_data  # noqa: PLW2901 - what is left of it
+                piece = stream.unconsumed_tail or stream.unused_data
         if len(whole) > limit or encoded > limit:
             response.close()
             return bytes(whole[:limit]), False

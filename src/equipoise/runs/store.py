@@ -161,9 +161,9 @@ class RunFile:
         ((ended,),) = self._rows(sql.ENDED, (probe.name, repetition))
         pages = self._few if ended > probe.prompts / 2 else self._many
         for page in pages(probe.name, repetition):
-            for prompt, value, place in page:
-                with told(self.path):
-                    text = from_column(value)
+            with told(self.path):
+                texts = [from_column(value) for _, value, _ in page]
+            for (prompt, _, place), text in zip(page, texts, strict=True):
                 assert text is not None
                 yield Pending(probe.name, prompt, repetition, text, (place + 0.5) / probe.prompts)
 
