@@ -18,7 +18,7 @@ from equipoise import scoring
 from equipoise.errors import InputError, StorageError
 from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, Status, well_formed
 from equipoise.models.protocol import Reply
-from equipoise.runs import RunFile
+from equipoise.runs import RunFile, sql
 from equipoise.runs.exact import from_column, to_column
 from runs.fakes import SETTINGS, create, ended, plan, seal
 
@@ -238,6 +238,19 @@ def test_nothing_answered_is_a_part_too(tmp_path: Path) -> None:
     with create(tmp_path / "run.db", plan(size=3)) as run:
         ((prompts, attempts),) = run.answers("alpha")
         assert (prompts.height, attempts.height) == (3, 0)
+
+
+@pytest.mark.parametrize("size", [0, 1, sql.TOGETHER - 1, sql.TOGETHER, sql.TOGETHER + 1, 3 * sql.TOGETHER])
+def test_recording_gives_how_many_are_new(tmp_path: Path, size: int) -> None:
+    with create(tmp_path / "run.db", plan(size=4 * sql.TOGETHER)) as run:
+        attempts = [ended(each) for each in run.pending()]
+        assert run.record(attempts[: size // 2]) == size // 2
+        assert run.record(attempts[:size]) == size - size // 2
+        assert run.record(attempts[:size]) == 0
+        assert run.counts()[Status.OK] == size
+        texts = dict(run.prompts("alpha").select(ID, PROMPT).iter_rows())
+        stored = pl.concat(run.attempts("alpha")).select(ID, ANSWER).iter_rows()
+        assert all(answer == seal(texts[prompt]) for prompt, answer in stored)
 
 
 def test_results_replace_those_before(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from equipoise.runs.values import Attempt, Pending
 from equipoise.runs.writer import Writer
 
 T = TypeVar("T")
-_PAGE = 256
+_PAGE = 1024
 
 
 async def pump(run: RunFile, model: Model, policy: Policy | None = None, on_event: OnEvent | None = None) -> Progress:

@@ -124,12 +124,15 @@ ADD_PROMPT = """
     insert into prompts (probe, id, position, item, covariates, prompt) values (?, ?, ?, ?, ?, ?)
     on conflict (probe, id) do nothing
 """
-ADD_ATTEMPT = """
+_ATTEMPT = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_ATTEMPTS = """
     insert into attempts (probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens,
                           completion_tokens, served_model, finish_reason, fingerprint, detail, answer, reasoning, raw)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    on conflict (probe, prompt, repetition) do nothing
+    values {} on conflict (probe, prompt, repetition) do nothing
 """
+TOGETHER = 64
+"""Attempts in one statement, during which the thread that asks is not kept waiting for the interpreter."""
+ADD_ATTEMPT, ADD_ATTEMPTS = (_ADD_ATTEMPTS.format(", ".join([_ATTEMPT] * rows)) for rows in (1, TOGETHER))
 SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
 CLEAR_RESULTS = "delete from results where probe = ?"
 ADD_RESULT = """

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -186,7 +187,10 @@ class RunFile:
     def record(self, attempts: Iterable[Attempt]) -> int:
         """Store attempts, durably when it returns; give how many are new. What is there already stays as it is."""
         with told(self.path), opening.transaction(self._connection):
-            return self._connection.executemany(sql.ADD_ATTEMPT, map(_row, attempts)).rowcount
+            rows, new = map(_row, attempts), 0
+            while len(some := list(islice(rows, sql.TOGETHER))) == sql.TOGETHER:
+                new += self._connection.execute(sql.ADD_ATTEMPTS, list(chain(*some))).rowcount
+            return new + self._connection.executemany(sql.ADD_ATTEMPT, some).rowcount
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Keep what the user was told while asking, once each, in `settings["notes"]`."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from equipoise.runs.values import Attempt
 
-FULL = 64
+FULL = 256
 LINGER = 0.05
 _HEAVY = 64 * 1024
 """Bytes that weigh as much as one more attempt, so that large answers do not pile up in memory."""
