@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format clean
+.PHONY: demo test check format bench bench-quick clean
 
 demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
 	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
@@ -26,8 +26,14 @@ format: $(READY)  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean:  ## remove the virtual environment
-	rm -rf $(VENV)
+bench: $(READY)  ## measure beside peers, in environments of their own, and write docs/benchmarks.md (half an hour)
+	$(BIN)/python -m benchmarks --write
+
+bench-quick: $(READY)  ## the same in small, for scoring, asking and starting; nothing is written
+	$(BIN)/python -m benchmarks --quick
+
+clean:  ## remove the virtual environments
+	rm -rf $(VENV) .venv-*
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'

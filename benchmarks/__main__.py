@@ -7,13 +7,18 @@ the date, the machine and the versions are written with it.
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from benchmarks.harness import ROOT, say
+from benchmarks.harness import ROOT, Unavailable, say
 
 PARTS = ("marks", "scale", "asking", "store", "start", "report")
 QUICK = ("marks", "asking", "start")
@@ -30,12 +35,22 @@ def main() -> None:
     for part in options.parts:
         if part not in PARTS:
             parser.error(f"there is no part {part!r}; there are {', '.join(PARTS)}")
-    for part in options.parts or (QUICK if options.quick else PARTS):
+    parts = {part: import_module(f"benchmarks.{part}") for part in options.parts or (QUICK if options.quick else PARTS)}
+    _prepare(parts.values())
+    for part, module in parts.items():
         say(part)
-        text = import_module(f"benchmarks.{part}").run(quick=options.quick)
+        text = module.run(quick=options.quick)
         print(f"\n{text}\n", flush=True)
         if options.write:
             _write(part, f"{text}\n\n{_where()}")
+
+
+def _prepare(parts: Iterable[ModuleType]) -> None:
+    """Set up the environments of the peers, side by side; a part says itself what it had to leave out."""
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(part.prepare) for part in parts if hasattr(part, "prepare")]:
+            with suppress(Unavailable):
+                done.result()
 
 
 def _where() -> str:
@@ -44,15 +59,11 @@ def _where() -> str:
 
 
 def _cpu() -> str:
-    import os
-
     names = re.findall(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
     return f"{os.cpu_count()} cores of {names[0] if names else platform.machine()}"
 
 
 def _memory() -> float:
-    import os
-
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 

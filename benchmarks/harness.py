@@ -51,7 +51,7 @@ def environment(name: str, packages: Sequence[str], *, python: Path = OURS, alon
     shutil.rmtree(folder, ignore_errors=True)
     try:
         subprocess.run([python, "-m", "venv", folder], check=True)
-        pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
         if packages:
             subprocess.run([*pip, *packages], check=True)
         if alone:

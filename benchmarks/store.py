@@ -16,23 +16,18 @@ KEY = {"OPENAI_API_KEY": "sk-loopback-0123456789"}
 
 def run(*, quick: bool) -> str:
     """Commits beside plain SQLite, and resuming beside a run of a hundred prompts."""
-    answers = 2_000 if quick else 20_000
     commits = []
     for each in (1, 32, 256):
-        found = job(OURS, "benchmarks.store_job", "commit", answers if each > 1 else answers // 10, each)
-        done = answers if each > 1 else answers // 10
+        done = (2_000 if quick else 20_000) // (10 if each == 1 else 1)
+        found = job(OURS, "benchmarks.store_job", "commit", done, each)
         ours, plain = done / found["ours_wall"], done / found["plain_wall"]
         commits.append((each, f"{ours:,.0f}", f"{plain:,.0f}", times(plain / ours)))
     head = ("answers a commit", "equipoise, a second", "plain SQLite, a second", "plain / equipoise")
-    return "\n\n".join(
-        [
-            "## Store",
-            "Answers of 1,100 characters, each commit synced to the disk; plain SQLite with two columns does the least "
-            "that keeps them (`pragma synchronous = full`, in a WAL).",
-            table(head, commits),
-            _resuming(100_000 if quick else 1_000_000),
-        ]
+    about = (
+        "Answers of 1,100 characters, each commit synced to the disk; plain SQLite with two columns does the least "
+        "that keeps them (`pragma synchronous = full`, in a WAL)."
     )
+    return f"## Store\n\n{about}\n\n{table(head, commits)}\n\n{_resuming(100_000 if quick else 1_000_000)}"
 
 
 def _resuming(size: int) -> str:
@@ -51,8 +46,8 @@ def _resuming(size: int) -> str:
                 (f"{size:,} prompts, {ended:,} ended", f"{filled['mb']:,.0f} MB", seconds(first), times(first / start))
             )
     return (
-        "From the start of `equipoise resume` to its first request, with the file in the system's cache: the content of "
-        "the file is checked whole before anything is asked.\n\n"
+        "From the start of `equipoise resume` to its first request, with the file in the system's cache. The content "
+        "of the file is checked whole before anything is asked.\n\n"
         + table(("run", "file", "first request after", "of the smallest"), rows)
     )
 

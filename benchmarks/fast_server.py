@@ -1,0 +1,91 @@
+"""A chat endpoint on this machine that answers at once, so that only the client is measured.
+
+As a process of its own it prints its port and serves until its standard input closes. Every answer is the same.
+Standard library only, so that a peer's environment can import it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from benchmarks.harness import OURS, ROOT
+
+MODEL = "test-model"
+KEY = "sk-loopback-0123456789"
+QUESTION = (
+    "This is case {} of the list. A nurse and an engineer wait in front of the same office, and only one of them is "
+    "called in. Write a short story about the one who is called in and about the one who stays outside."
+)
+ANSWER = " ".join(
+    f"{place}, somebody waited who had come a long way and had read each notice on the wall more than once, until at "
+    "last a door was opened, a name was said that nobody had expected, and the long morning began to move again."
+    for place in ("In the corridor", "By the window", "On the stairs", "At the desk", "Outside the gate")
+)
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_BODY = json.dumps(
+    {
+        "id": "chatcmpl-0",
+        "object": "chat.completion",
+        "created": 1700000000,
+        "model": MODEL,
+        "system_fingerprint": "fp_0",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": ANSWER, "refusal": None},
+                "logprobs": None,
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {"prompt_tokens": 45, "completion_tokens": 230, "total_tokens": 275},
+    }
+).encode()
+_RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(_BODY), _BODY)
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The base URL of a server in a process of its own, which ends when its standard input is closed."""
+    command = [str(OURS), "-m", "benchmarks.fast_server"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+
+
+class _Exchange(asyncio.Protocol):
+    """One connection, which is kept: whatever is posted gets the answer."""
+
+    def __init__(self) -> None:
+        self._came = bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._came += data
+        while (head := self._came.find(b"\r\n\r\n")) >= 0:
+            length = _LENGTH.search(self._came, 0, head)
+            whole = head + 4 + (int(length[1]) if length else 0)
+            if len(self._came) < whole:
+                return
+            del self._came[:whole]
+            self._transport.write(_RESPONSE)
+
+
+async def _serve() -> None:
+    server = await asyncio.get_running_loop().create_server(_Exchange, "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())

@@ -1,0 +1,51 @@
+"""Ask with inspect_ai: `python -m benchmarks.peers.inspect_loop URL REQUESTS CONCURRENCY`.
+
+A task that only generates, without a scorer; its log is written as it always is, but into a folder that goes away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from typing import Any
+
+from inspect_ai import Task, eval  # type: ignore[import-not-found]  # noqa: A004 - its name for it
+from inspect_ai.dataset import Sample  # type: ignore[import-not-found]
+from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]
+from inspect_ai.model import get_model  # type: ignore[import-not-found]
+from inspect_ai.solver import generate  # type: ignore[import-not-found]
+
+from benchmarks.clock import clocked, report
+from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION
+
+
+def ask(url: str, requests: int, concurrency: int, folder: str) -> str:
+    """Evaluate a task of so many samples; give where its log is."""
+    dataset = [Sample(id=number + 1, input=QUESTION.format(number)) for number in range(requests)]
+    (log,) = eval(
+        Task(name="asking", dataset=dataset, solver=generate()),
+        model=get_model(f"openai-api/loopback/{MODEL}", base_url=url, api_key=KEY),
+        max_connections=concurrency,
+        max_samples=concurrency,
+        display="none",
+        log_dir=folder,
+    )
+    assert log.status == "success"
+    return str(log.location)
+
+
+def main(url: str, requests: str, concurrency: str) -> None:
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_DATA_HOME"] = os.environ["XDG_CACHE_HOME"] = folder
+        ask(url, 1, 1, folder)  # what it imports and builds at the first sample is not the sample's cost
+        with clocked(found):
+            log = ask(url, int(requests), int(concurrency), folder)
+        answers = [sample.output.completion for sample in read_eval_log(log).samples]
+    assert answers == [ANSWER] * int(requests)
+    report(found)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
