@@ -53,8 +53,17 @@ def result(prompts: pl.DataFrame) -> Result:
 # Importing
 
 
-def test_importing_costs_nothing() -> None:
-    code = "import sys, equipoise; print({'polars', 'numpy', 'typer', 'rich', 'aiohttp'} & {*sys.modules})"
+@pytest.mark.parametrize(
+    ("imported", "without"),
+    [
+        ("equipoise", {"polars", "numpy", "typer", "rich", "aiohttp"}),
+        ("equipoise.cli", {"polars", "numpy", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.run", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.gating", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+    ],
+)
+def test_importing_brings_only_what_is_needed(imported: str, without: set[str]) -> None:
+    code = f"import sys, {imported}; print({without} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

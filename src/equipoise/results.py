@@ -35,6 +35,7 @@ class Result:
     """Attempts by state and by detected/undetected: `all`, and for each gender."""
     answers: Matching
     attempts: pl.DataFrame | Callable[[], pl.DataFrame] = field(repr=False)
+    """What `evaluated` gives: the table, or of a large result what makes it again."""
 
     @property
     def evaluated(self) -> pl.DataFrame:
