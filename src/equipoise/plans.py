@@ -85,13 +85,14 @@ def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
     """
     prefix = hashlib.blake2b(f"{probe.name}\0{probe.version}\0".encode(), digest_size=10)
 
-    def digest(*parts: str) -> str:
+    def digest(whole: str) -> str:
         state = prefix.copy()
-        state.update("\0".join(parts).encode())
+        state.update(whole.encode())
         return state.hexdigest()
 
-    parts = [prompts[name] for name in (ITEM, GENDER, PROMPT) if name in prompts.columns]
-    return pl.Series(ID, list(map(digest, *parts)), dtype=pl.String)
+    parts = [name for name in (ITEM, GENDER, PROMPT) if name in prompts.columns]
+    whole = prompts.select(pl.concat_str(pl.col(parts).cast(pl.String), separator="\0")).to_series()
+    return pl.Series(ID, list(map(digest, whole.to_list())), dtype=pl.String)
 
 
 def _refuse_twins(probe: Probe, ids: np.ndarray[Any, np.dtype[np.uint64]]) -> None:

@@ -8,8 +8,8 @@ def to_column(text: str | None) -> str | bytes | None:
 
     SQLite's text ends at a NUL for many tools, and is UTF-8, which has no lone surrogates.
     """
-    if text is None:
-        return None
+    if text is None or (text.isascii() and "\0" not in text):
+        return text
     try:
         encoded = text.encode()
     except UnicodeEncodeError:

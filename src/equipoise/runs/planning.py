@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from itertools import count, repeat
 from pathlib import Path
 
 import orjson
@@ -39,6 +40,7 @@ def write(path: Path, settings: Mapping[str, object], plans: Iterable[Plan]) -> 
             connection.close()
             partial.replace(path)
             opening.sync_directory(path.parent)
+            opening.vouch(path)
         finally:
             connection.close()
             for name in (partial, journal):
@@ -62,13 +64,9 @@ def _add_probe(connection: sqlite3.Connection, plan: Plan) -> None:
             origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
             row = (name, plan.probe.version, as_json(dict(plan.parameters)), *origin, as_json(covariates))
             connection.execute(sql.ADD_PROBE, row)
-        connection.executemany(
-            sql.ADD_PROMPT,
-            (
-                (name, prompt, place, item, values, to_column(text))
-                for place, (prompt, item, text, values) in enumerate(tables.prompt_rows(batch), position)
-            ),
-        )
+        ids, items, values, texts = tables.prompt_columns(batch)
+        rows = zip(repeat(name), ids, count(position), items, values, map(to_column, texts), strict=False)
+        connection.executemany(sql.ADD_PROMPT, rows)
         position += batch.height
 
 

@@ -154,15 +154,13 @@ PENDING = """
     )
     order by position limit ?
 """
-# In the order of the ids, in which both indexes are read from end to end: four times as fast when most has ended.
-PENDING_PLACES = """
-    select position from prompts
-    where probe = ? and not exists (
-        select 1 from attempts
-        where attempts.probe = prompts.probe and attempts.prompt = prompts.id and repetition = ?
-    )
-    order by id
+# Both sides are read from end to end in the order of their indexes: ten times as fast as a lookup for each prompt when
+# most has ended.
+PENDING_IDS = """
+    select id from prompts where probe = ?
+    except select prompt from attempts where probe = ? and repetition = ? order by 1
 """
+PLACES = "select position from prompts where probe = ? and id in (select value from json_each(?))"
 PROMPTS_AT = """
     select id, prompt, position from prompts
     where probe = ? and position in (select value from json_each(?)) order by position

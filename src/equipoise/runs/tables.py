@@ -47,11 +47,12 @@ def types(schema: Mapping[str, pl.DataType]) -> dict[str, str]:
     return {column: name(kind) for column, kind in schema.items()}
 
 
-def prompt_rows(batch: pl.DataFrame) -> Iterator[tuple[str, str, str, str]]:
-    """Rows of id, item, prompt, and the covariates as JSON."""
+def prompt_columns(batch: pl.DataFrame) -> tuple[list[str], ...]:
+    """The columns id, item, covariates as JSON, and prompt."""
     covariates = {column: _TYPES[kind] for column, kind in types(batch.drop(ID, ITEM, PROMPT).schema).items()}
     encoded = pl.struct(pl.col(column).cast(kind) for column, kind in covariates.items()).struct.json_encode()
-    return batch.select(ID, ITEM, PROMPT, encoded if covariates else pl.lit("{}")).iter_rows()
+    whole = batch.select(ID, ITEM, (encoded if covariates else pl.lit("{}")).alias("covariates"), PROMPT)
+    return tuple(column.to_list() for column in whole)
 
 
 def prompts(rows: sqlite3.Cursor, covariates: Mapping[str, str]) -> pl.DataFrame:
