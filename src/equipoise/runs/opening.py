@@ -93,6 +93,7 @@ def empty(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "mode=rwc", sql.OWNER)
     with _closed_on_error(connection), told(path):
         connection.execute(sql.SET_APPLICATION_ID)
+        connection.execute(sql.ROOM)
         connection.execute(sql.BEGIN)
         _apply(connection, 0, sql.SCHEMA)
     return connection

@@ -64,10 +64,11 @@ def _add_probe(connection: sqlite3.Connection, plan: Plan) -> None:
             origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
             row = (name, plan.probe.version, as_json(dict(plan.parameters)), *origin, as_json(covariates))
             connection.execute(sql.ADD_PROBE, row)
-        ids, items, values, texts = tables.prompt_columns(batch)
-        rows = zip(repeat(name), ids, count(position), items, values, map(to_column, texts), strict=False)
-        connection.executemany(sql.ADD_PROMPT, rows)
-        position += batch.height
+        for part in batch.iter_slices(tables.BATCH):
+            ids, items, values, texts = tables.prompt_columns(part)
+            rows = zip(repeat(name), ids, count(position), items, values, map(to_column, texts), strict=False)
+            connection.executemany(sql.ADD_PROMPT, rows)
+            position += part.height
 
 
 def as_json(value: object) -> str:

@@ -59,13 +59,14 @@ class Pump:
         self._began = self._loop.time()
         # SQLite waits for the disk, so all of it is done in one thread beside the loop.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="equipoise-run-file")
-        self._tally = Tally(policy, dict.fromkeys(Status, 0), (0, 0))
+        self._tally = Tally(policy, dict.fromkeys(Status, 0))
         self._pending = run.pending()
         self._page: deque[Pending] = deque()
         self._turning = asyncio.Lock()
         self._notes: dict[str, bool] = {}
         """What was said, and whether it is stored."""
         self._forwarded = 0
+        self._counted = False
         self._failure: Exception | None = None
         self._interrupted = False
         self._lost = 0
@@ -76,7 +77,9 @@ class Pump:
         """Ask until nothing is pending, or raise what ended it."""
         self._task = asyncio.current_task()
         try:
-            self._tally = Tally(self._policy, await self._call(self._run.counts), await self._call(self._run.usage))
+            self._tally = Tally(self._policy, await self._call(self._run.counts))
+            if self._policy.max_tokens is not None or self._policy.max_cost is not None:
+                await self._count_tokens()
             self._tell(self._progress())
             if self._tally.counts[Status.PENDING] and not self._failure:
                 await self._fill()
@@ -109,14 +112,24 @@ class Pump:
             self._asking = Asking(self._model, self._policy, self._tally, concurrency, self._note)
             self._writer = Writer(self._store, self._halt)
             self._workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
+            # Nothing waits for it unless it is limited: in a large file it takes a second.
+            counting = None if self._counted else asyncio.create_task(self._count_tokens())
             try:
                 await asyncio.wait(self._workers)
             finally:
                 self._abandon()
-                await asyncio.gather(*self._workers, return_exceptions=True)
+                await asyncio.gather(*self._workers, *([counting] if counting else []), return_exceptions=True)
                 self._lost = await self._writer.close()
                 self._forward_notes()
                 self._tell(self._progress())
+
+    async def _count_tokens(self) -> None:
+        """Begin with the tokens of earlier sittings."""
+        self._counted = True
+        try:
+            self._tally.before(*await self._call(self._run.usage))
+        except Exception as error:
+            self._halt(error)
 
     async def _work(self) -> None:
         try:

@@ -104,6 +104,8 @@ CHECKPOINT = "pragma wal_checkpoint(truncate)"
 SAFE = ("pragma trusted_schema = off", "pragma cell_size_check = on", "pragma mmap_size = 0")
 OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -16384")
 READER = (*SAFE, "pragma query_only = on")
+# The ids of new prompts go to random places of their index, which should fit: 200 MB for five million.
+ROOM = "pragma cache_size = -196608"
 QUICK_CHECK = "pragma quick_check(1)"
 OBJECTS = """
     select name, type, sql from sqlite_schema
@@ -160,7 +162,7 @@ PENDING_IDS = """
     select id from prompts where probe = ?
     except select prompt from attempts where probe = ? and repetition = ? order by 1
 """
-PLACES = "select position from prompts where probe = ? and id in (select value from json_each(?))"
+PLACES = "select position from json_each(?) as wanted cross join prompts on prompts.id = wanted.value and probe = ?"
 PROMPTS_AT = """
     select id, prompt, position from prompts
     where probe = ? and position in (select value from json_each(?)) order by position

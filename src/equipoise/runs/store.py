@@ -178,7 +178,7 @@ class RunFile:
     def _few(self, probe: str, repetition: int) -> Iterator[list[Any]]:
         """The same when little is left: found at once, or one would go through all that has ended."""
         ids = [prompt for (prompt,) in self._rows(sql.PENDING_IDS, (probe, probe, repetition))]
-        places = sorted(place for (place,) in self._rows(sql.PLACES, (probe, planning.as_json(ids))))
+        places = sorted(place for (place,) in self._rows(sql.PLACES, (planning.as_json(ids), probe)))
         for start in range(0, len(places), _PAGE):
             wanted = planning.as_json(places[start : start + _PAGE])
             yield self._rows(sql.PROMPTS_AT, (probe, wanted))

@@ -13,22 +13,29 @@ from equipoise.runs.values import Attempt
 class Tally:
     """The running totals of a run. Tokens and cost begin with what the run file holds, requests with none."""
 
-    def __init__(self, policy: Policy, counts: dict[Status, int], usage: tuple[int, int]) -> None:
+    def __init__(self, policy: Policy, counts: dict[Status, int]) -> None:
         self._policy = policy
         self.counts = counts
-        self.prompt_tokens, self.completion_tokens = usage
-        self.cost = policy.price(*usage) if policy.price else None
+        self.prompt_tokens = self.completion_tokens = 0
+        self.cost = policy.price(0, 0) if policy.price else None
         self.requests = 0
         self.in_flight = 0
         self.unmetered = False
         """Whether an answer came without a count of its tokens."""
         self._replies = 0
-        self._tokens_before, self._cost_before = self.tokens, self.cost or 0.0
+        self._tokens_before, self._cost_before = 0, 0.0
 
     @property
     def tokens(self) -> int:
         """Tokens of prompts and answers."""
         return self.prompt_tokens + self.completion_tokens
+
+    def before(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """Count what the run file holds from earlier sittings."""
+        self._use(prompt_tokens, completion_tokens)
+        self._tokens_before += prompt_tokens + completion_tokens
+        if self._policy.price:
+            self._cost_before += self._policy.price(prompt_tokens, completion_tokens)
 
     def sent(self) -> None:
         """Count a request that goes out."""
@@ -45,11 +52,13 @@ class Tally:
         if reply.prompt_tokens is None and reply.completion_tokens is None:
             self.unmetered = self.unmetered or reply.answer is not None
             return
-        tokens = reply.prompt_tokens or 0, reply.completion_tokens or 0
-        self.prompt_tokens += tokens[0]
-        self.completion_tokens += tokens[1]
+        self._use(reply.prompt_tokens or 0, reply.completion_tokens or 0)
+
+    def _use(self, prompt_tokens: int, completion_tokens: int) -> None:
+        self.prompt_tokens += prompt_tokens
+        self.completion_tokens += completion_tokens
         if self._policy.price and self.cost is not None:
-            self.cost += self._policy.price(*tokens)
+            self.cost += self._policy.price(prompt_tokens, completion_tokens)
 
     def stored(self, attempts: Iterable[Attempt]) -> None:
         """Move attempts from pending to the state they ended in."""
