@@ -10,6 +10,7 @@ import argparse
 import os
 import platform
 import re
+import sqlite3
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +19,11 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.harness import ROOT, Unavailable, say
+from benchmarks.harness import OURS, ROOT, Unavailable, say, versions
 
 PARTS = ("marks", "scale", "asking", "store", "start", "report")
 QUICK = ("marks", "asking", "start")
+LIBRARIES = ("equipoise", "polars", "numpy", "aiohttp", "orjson")
 PAGE = ROOT / "docs" / "benchmarks.md"
 
 
@@ -54,8 +56,9 @@ def _prepare(parts: Iterable[ModuleType]) -> None:
 
 
 def _where() -> str:
-    """The date and the machine."""
-    return f"*{time.strftime('%-d %B %Y')}; {_cpu()}, {_memory():.0f} GiB; Python {platform.python_version()}.*"
+    """The date, the machine and the versions."""
+    ours = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {versions(OURS, LIBRARIES)}"
+    return f"*{time.strftime('%-d %B %Y')}; {_cpu()}, {_memory():.0f} GiB; {ours}.*"
 
 
 def _cpu() -> str:
