@@ -25,7 +25,7 @@ from equipoise.errors import IntegrityError, StorageError
 from equipoise.frames import RESULTS, Status, well_formed
 from equipoise.plans import Plan
 from equipoise.runs import opening, planning, sql, tables
-from equipoise.runs.exact import from_column, to_column
+from equipoise.runs.exact import from_column
 from equipoise.runs.faults import told
 from equipoise.runs.lock import Lock
 from equipoise.runs.values import Attempt, Pending, Planned
@@ -188,7 +188,7 @@ class RunFile:
     def record(self, attempts: Iterable[Attempt]) -> int:
         """Store attempts, durably when it returns; give how many are new. What is there already stays as it is."""
         with told(self.path), opening.transaction(self._connection):
-            rows, new = map(_row, attempts), 0
+            rows, new = map(tables.attempt_row, attempts), 0
             while len(some := list(islice(rows, sql.TOGETHER))) == sql.TOGETHER:
                 new += self._connection.execute(sql.ADD_ATTEMPTS, list(chain(*some))).rowcount
             return new + self._connection.executemany(sql.ADD_ATTEMPT, some).rowcount
@@ -280,33 +280,6 @@ def _given_back(lock: Lock) -> Iterator[None]:
     except BaseException:
         lock.release()
         raise
-
-
-def _row(attempt: Attempt) -> tuple[object, ...]:
-    reply = attempt.reply
-    return (
-        attempt.probe,
-        attempt.prompt,
-        attempt.repetition,
-        reply.status.value,
-        attempt.tries,
-        attempt.finished_at.isoformat(timespec="milliseconds"),
-        reply.latency,
-        _count(reply.prompt_tokens),
-        _count(reply.completion_tokens),
-        to_column(reply.served_model),
-        to_column(reply.finish_reason),
-        to_column(reply.fingerprint),
-        to_column(reply.detail),
-        to_column(reply.answer),
-        to_column(reply.reasoning),
-        reply.raw,
-    )
-
-
-def _count(value: int | None) -> int | None:
-    """A number of tokens as an endpoint gives it, if it can be one."""
-    return value if value is not None and 0 <= value <= _LARGEST else None
 
 
 def _size_limit() -> int:

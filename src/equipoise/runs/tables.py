@@ -11,7 +11,8 @@ from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError
 from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, text
-from equipoise.runs.exact import from_column
+from equipoise.runs.exact import from_column, to_column
+from equipoise.runs.values import Attempt
 
 BATCH = 20_000
 ATTEMPTS = {
@@ -31,6 +32,7 @@ ATTEMPTS = {
     "reasoning": pl.String,
 }
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER)}
+_LARGEST = 2**63 - 1
 _TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
 
 
@@ -106,6 +108,34 @@ def typed(rows: list[Any], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFr
             for (name, kind), values in zip(schema.items(), columns, strict=True)
         ]
     )
+
+
+def attempt_row(attempt: Attempt) -> tuple[object, ...]:
+    """An attempt as a row of its table."""
+    reply = attempt.reply
+    return (
+        attempt.probe,
+        attempt.prompt,
+        attempt.repetition,
+        reply.status.value,
+        attempt.tries,
+        attempt.finished_at.isoformat(timespec="milliseconds"),
+        reply.latency,
+        _count(reply.prompt_tokens),
+        _count(reply.completion_tokens),
+        to_column(reply.served_model),
+        to_column(reply.finish_reason),
+        to_column(reply.fingerprint),
+        to_column(reply.detail),
+        to_column(reply.answer),
+        to_column(reply.reasoning),
+        reply.raw,
+    )
+
+
+def _count(value: int | None) -> int | None:
+    """A number of tokens as an endpoint gives it, if it can be one."""
+    return value if value is not None and 0 <= value <= _LARGEST else None
 
 
 def _text(name: str, values: Sequence[str | bytes | None]) -> pl.Series:
