@@ -52,6 +52,17 @@ def test_every_prompt_is_asked_once_and_its_answer_is_its_own(path: Path) -> Non
         assert sum(event.counts.values()) == event.planned == 600
 
 
+def test_tokens_and_cost_are_those_of_all_sittings(path: Path) -> None:
+    priced = replace(QUICK, price=lambda prompts, completions: (prompts + completions) / 100)
+    model = answering(prompt_tokens=6, completion_tokens=4)
+    first = sit(path, model, 40, policy=replace(priced, max_requests=7))
+    assert first.progress[-1].prompt_tokens == 42
+    for _ in range(2):  # the rest, and then nothing
+        last = sit(path, model, policy=priced).progress[-1]
+        assert (last.answered, last.prompt_tokens, last.completion_tokens) == (40, 240, 160)
+        assert last.cost == pytest.approx(4.0)
+
+
 def test_u8_a_finished_run_asks_nothing(path: Path) -> None:
     sit(path, answering())
     model = answering()

@@ -78,7 +78,8 @@ class Pump:
         self._task = asyncio.current_task()
         try:
             self._tally = Tally(self._policy, await self._call(self._run.counts))
-            if self._policy.max_tokens is not None or self._policy.max_cost is not None:
+            limited = self._policy.max_tokens is not None or self._policy.max_cost is not None
+            if limited or not self._tally.counts[Status.PENDING]:
                 await self._count_tokens()
             self._tell(self._progress())
             if self._tally.counts[Status.PENDING] and not self._failure:
