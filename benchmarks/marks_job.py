@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy.ma  # noqa: F401 - importing is not timed, nor what polars imports at the first array
+import numpy.ma  # importing is not timed, nor is what polars imports at its first array
 import numpy.random  # noqa: F401
 import orjson
 
