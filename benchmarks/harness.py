@@ -39,6 +39,17 @@ def job(python: Path, module: str, *arguments: object, rounds: int = 1, extra: d
     return min(found, key=lambda one: one.get("cpu", 0.0))
 
 
+def command(words: Sequence[str], settings: dict[str, str] | None = None) -> tuple[float, float]:
+    """Wall and CPU seconds of a command that ends well."""
+    began = time.perf_counter()
+    process = subprocess.Popen(words, env=settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    took = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, words
+    return took, used.ru_utime + used.ru_stime
+
+
 def environment(name: str, packages: Sequence[str], *, python: Path = OURS, alone: Sequence[str] = ()) -> Path:
     """The Python of a peer's own environment `.venv-NAME`, made if it is not there; `alone`: without dependencies."""
     folder = ROOT / f".venv-{name}"

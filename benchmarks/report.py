@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
-import time
 from pathlib import Path
 
-from benchmarks.harness import OURS, job, seconds, table, times
+from benchmarks.harness import OURS, command, job, seconds, table, times
 
 
 def run(*, quick: bool) -> str:
@@ -17,8 +14,8 @@ def run(*, quick: bool) -> str:
         file, page = Path(folder) / "run.equipoise", Path(folder) / "run.html"
         made = job(OURS, "benchmarks.report_job", file, "quick" if quick else "standard")
         equipoise = str(OURS.with_name("equipoise"))
-        shown = _cost([equipoise, "show", str(file)])
-        written = _cost([equipoise, "report", str(file), "--out", str(page)])
+        shown = command([equipoise, "show", str(file)])
+        written = command([equipoise, "report", str(file), "--out", str(page)])
         size = page.stat().st_size / 2**20
     rows = [
         ("`equipoise show`: read, evaluated, scored", *map(seconds, shown), "1×"),
@@ -33,14 +30,3 @@ def run(*, quick: bool) -> str:
         f"probes{made['note']}. Whole commands, start included."
     )
     return f"## Report\n\n{about}\n\n{table(('command', 'time', 'CPU', 'beside showing it'), rows)}"
-
-
-def _cost(command: list[str]) -> tuple[float, float]:
-    """Wall and CPU seconds of a command that ends well."""
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    took = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, command
-    return took, used.ru_utime + used.ru_stime

@@ -1,12 +1,10 @@
-"""A long run against a server that fails one request in ten: is each answer its prompt's own, is memory flat, what is
-the cost of a request?
+"""A long run against a server that fails one request in ten: is each answer its prompt's own, and is memory flat?
 
     python benchmarks/soak.py             100,000 requests
     python benchmarks/soak.py 20000
 
 The server is a process of its own (`tests/serving/faulty.py`); its answers carry a keyed hash of their prompt. Memory
-is this process's resident set, sampled every second. The cost of a request is this process's CPU time, for the whole
-path (chat model, pump, commits) and for a bare aiohttp loop that posts the same bodies, side by side in one run.
+is this process's resident set, sampled every second. What a request costs is measured by `python -m benchmarks asking`.
 """
 
 from __future__ import annotations
@@ -23,8 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-import aiohttp
-import orjson
 import polars as pl
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -75,33 +71,14 @@ class Memory:
             self.samples.append(int(Path("/proc/self/statm").read_text().split()[1]) * page / 2**20)
 
 
-def ask(path: Path, url: str, size: int) -> tuple[Progress, float, float]:
-    """Fill a new run file; give where it stands, and the CPU and wall seconds it took."""
+def ask(path: Path, url: str, size: int) -> tuple[Progress, float]:
+    """Fill a new run file; give where it stands, and the seconds it took."""
     model = connect("openai/test-model", base_url=url, environ={"OPENAI_API_KEY": "sk-soak-0123456789"})
     policy = Policy(concurrency=CONCURRENCY, first_backoff=0.01, longest_backoff=0.2)
     with RunFile.create(path, settings=SETTINGS, plans=[plan("alpha", size)]) as run:
-        cpu, wall = time.process_time(), time.monotonic()
+        began = time.monotonic()
         progress = asyncio.run(pump(run, model, policy))
-        return progress, time.process_time() - cpu, time.monotonic() - wall
-
-
-def bare(url: str, size: int) -> float:
-    """CPU seconds of a loop that posts as many prompts and reads the answers."""
-
-    async def worker(session: aiohttp.ClientSession, numbers: Iterator[int]) -> None:
-        for number in numbers:
-            body = {"model": "test-model", "messages": [{"role": "user", "content": f"Prompt {number} of bare."}]}
-            async with session.post(f"{url}/chat/completions", data=orjson.dumps(body)) as response:
-                assert orjson.loads(await response.read())["choices"][0]["message"]["content"]
-
-    async def loop() -> None:
-        async with aiohttp.ClientSession(headers={"Content-Type": "application/json"}) as session:
-            numbers = iter(range(size))
-            await asyncio.gather(*(worker(session, numbers) for _ in range(CONCURRENCY)))
-
-    cpu = time.process_time()
-    asyncio.run(loop())
-    return time.process_time() - cpu
+        return progress, time.monotonic() - began
 
 
 def misattributed(path: Path) -> int:
@@ -120,7 +97,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "soak.db"
         with serving(FAULTS) as url, Memory() as memory:
-            progress, cpu, wall = ask(path, url, size)
+            progress, wall = ask(path, url, size)
         states = {str(status): n for status, n in progress.counts.items() if n}
         wrong = misattributed(path)
         print(f"prompts {size:,}, requests {progress.requests:,}, {progress.requests / wall:,.0f} a second")
@@ -130,15 +107,6 @@ def main() -> int:
         print("resident memory, MB: " + " ".join(f"{sample:.0f}" for sample in memory.samples[::tenth]))
         middle, last = memory.samples[len(memory.samples) // 2], memory.samples[-1]
         print(f"from the middle to the end: {last - middle:+.1f} MB")
-
-        few = max(2000, size // 10)
-        with serving("") as url:
-            for round_ in range(3):
-                _, whole, _ = ask(Path(folder) / f"cost{round_}.db", url, few)
-                loop = bare(url, few)
-                ratio = f"{whole / loop:.2f}"
-                print(f"CPU a request, ms: pump {whole / few * 1e3:.3f}, bare {loop / few * 1e3:.3f}, ratio {ratio}")
-        print(f"with the faults: pump {cpu / progress.requests * 1e3:.3f}")
     return int(bool(wrong) or progress.counts[Status.PENDING] > 0)
 
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from statistics import median
 
-from benchmarks.harness import OURS, ROOT, table, times
+from benchmarks.harness import OURS, ROOT, command, table, times
 
 HEAVY = ("polars", "numpy", "aiohttp", "jinja2", "vl_convert", "xllamacpp")
 
@@ -29,24 +29,15 @@ def run(*, quick: bool) -> str:
         # Those installed in other environments have their byte code beside them; ours may be run from the sources.
         settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         settings["PYTHONPYCACHEPREFIX"] = compiled
-        for command in commands.values():
-            _cpu(command, settings)
-        found = {name: median(_cpu(command, settings) for _ in range(rounds)) for name, command in commands.items()}
+        for words in commands.values():
+            command(words, settings)
+        found = {name: median(command(words, settings)[1] for _ in range(rounds)) for name, words in commands.items()}
         loaded = _heavy(settings)
     empty = found["`python -c pass`"]
     rows = [(name, f"{cpu * 1e3:.0f} ms", times(cpu / empty)) for name, cpu in found.items()]
     heavy = f"Of {', '.join(HEAVY)}, `equipoise --help` imports {', '.join(loaded) or 'none'}."
     about = f"CPU of the whole process, the median of {rounds} starts. {heavy}"
     return f"## Start\n\n{about}\n\n{table(('command', 'CPU', 'beside an empty Python'), rows)}"
-
-
-def _cpu(command: list[str], settings: dict[str, str]) -> float:
-    """CPU seconds of a command that ends well."""
-    process = subprocess.Popen(command, env=settings, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, command
-    return used.ru_utime + used.ru_stime
 
 
 def _heavy(settings: dict[str, str]) -> list[str]:
