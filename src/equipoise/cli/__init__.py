@@ -34,11 +34,15 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,  # drawing boxes around the help would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (run, resume, show, report, compare, gate, export, estimate, import_, probes, prompts, score):
-    app.command(module.__name__.rpartition(".")[2].removesuffix("_"))(module.command)
+    name, about = (
+        module.__name__.rpartition(".")[2].removesuffix("_"),
+        (module.command.__doc__ or "").partition("\n")[0],
+    )
+    app.command(name, short_help=about)(module.command)
 app.add_typer(data.app, name="data")
 
 
