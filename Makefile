@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench bench-quick clean
+.PHONY: demo test check generate format bench bench-quick clean
 
 demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
 	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
@@ -21,6 +21,9 @@ check: $(READY)  ## lint, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+generate: $(READY)  ## fill the generated tables of README.md and docs/
+	$(BIN)/python docs/generate.py
 
 format: $(READY)  ## format the code
 	$(BIN)/ruff format .

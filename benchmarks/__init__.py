@@ -1,1 +1,1 @@
-"""Side by side with peers, on the same machine in the same run: `python -m benchmarks`."""
+"""Benchmarks of equipoise and of comparable tools, on the same machine in the same run: `python -m benchmarks`."""

@@ -1,7 +1,7 @@
-"""Measure, print, and write down: `python -m benchmarks [--quick] [--write] [PART …]`.
+"""Run the benchmarks and print the results: `python -m benchmarks [--quick] [--write] [PART …]`.
 
-Each part gives a Markdown text. With --write it replaces that part of docs/benchmarks.md, between its two marks, and
-the date, the machine and the versions are written with it.
+Each part returns Markdown. With --write, the text replaces that part of docs/benchmarks.md (between its two comments),
+followed by the date, the machine and the versions.
 """
 
 from __future__ import annotations
@@ -19,46 +19,47 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.harness import OURS, ROOT, Unavailable, say, versions
+from benchmarks.harness import OUR_PYTHON, ROOT, Unavailable, installed_versions, log
 
 PARTS = ("marks", "scale", "asking", "store", "start", "report")
-QUICK = ("marks", "asking", "start")
+QUICK_PARTS = ("marks", "asking", "start")
 LIBRARIES = ("equipoise", "polars", "numpy", "aiohttp", "orjson")
 PAGE = ROOT / "docs" / "benchmarks.md"
 
 
 def main() -> None:
-    """Run the parts that are asked for."""
+    """Run the parts named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all, if none is named")
-    parser.add_argument("--quick", action="store_true", help=f"small sizes; by default {', '.join(QUICK)}")
-    parser.add_argument("--write", action="store_true", help="write what was measured to docs/benchmarks.md")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one or more of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help=f"small sizes; default parts: {', '.join(QUICK_PARTS)}")
+    parser.add_argument("--write", action="store_true", help="write the results to docs/benchmarks.md")
     options = parser.parse_args()
     for part in options.parts:
         if part not in PARTS:
             parser.error(f"there is no part {part!r}; there are {', '.join(PARTS)}")
-    parts = {part: import_module(f"benchmarks.{part}") for part in options.parts or (QUICK if options.quick else PARTS)}
-    _prepare(parts.values())
+    names = options.parts or (QUICK_PARTS if options.quick else PARTS)
+    parts = {name: import_module(f"benchmarks.{name}") for name in names}
+    _install_peers(parts.values())
     for part, module in parts.items():
-        say(part)
+        log(part)
         text = module.run(quick=options.quick)
         print(f"\n{text}\n", flush=True)
         if options.write:
-            _write(part, f"{text}\n\n{_where()}")
+            _write_part(part, f"{text}\n\n{_machine_and_versions()}")
 
 
-def _prepare(parts: Iterable[ModuleType]) -> None:
-    """Set up the environments of the peers, side by side; a part says itself what it had to leave out."""
+def _install_peers(parts: Iterable[ModuleType]) -> None:
+    """Install the peers of all parts at the same time."""
     with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(part.prepare) for part in parts if hasattr(part, "prepare")]:
-            with suppress(Unavailable):
-                done.result()
+        for installed in [pool.submit(part.prepare) for part in parts if hasattr(part, "prepare")]:
+            with suppress(Unavailable):  # the text of the part says what was left out
+                installed.result()
 
 
-def _where() -> str:
-    """The date, the machine and the versions."""
-    ours = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {versions(OURS, LIBRARIES)}"
-    return f"*{time.strftime('%-d %B %Y')}; {_cpu()}, {_memory():.0f} GiB; {ours}.*"
+def _machine_and_versions() -> str:
+    """The date, the machine and the versions, as one line of Markdown."""
+    machine = f"{_cpu()}, {_memory_gib():.0f} GiB; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    return f"*{time.strftime('%-d %B %Y')}; {machine}, {installed_versions(OUR_PYTHON, LIBRARIES)}.*"
 
 
 def _cpu() -> str:
@@ -66,17 +67,16 @@ def _cpu() -> str:
     return f"{os.cpu_count()} cores of {names[0] if names else platform.machine()}"
 
 
-def _memory() -> float:
+def _memory_gib() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
-def _write(part: str, text: str) -> None:
+def _write_part(part: str, text: str) -> None:
     begin, end = f"<!-- {part} -->", f"<!-- /{part} -->"
     page = PAGE.read_text(encoding="utf-8")
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise SystemExit(f"docs/benchmarks.md has no place for {part}: {begin} … {end}")
+    if begin not in page or end not in page:
+        raise SystemExit(f"docs/benchmarks.md has no place for the part {part!r}: {begin} … {end}")
+    before, after = page.partition(begin)[0], page.partition(end)[2]
     PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 

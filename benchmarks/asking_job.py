@@ -1,7 +1,7 @@
-"""Ask a server as often as told: `python -m benchmarks.asking_job pump|bare URL REQUESTS CONCURRENCY`.
+"""Send requests to a server: `python -m benchmarks.asking_job pump|bare URL REQUESTS CONCURRENCY`.
 
-`pump` is the whole path, from a run file that is planned to one that is filled and closed. `bare` is the least that
-can be done with the same library: post the bodies, read the answers, keep nothing.
+`pump` measures the whole path, from a planned run file to one that is filled and closed. `bare` does the least that is
+possible with the same HTTP library: post the bodies, read the answers, keep nothing.
 """
 
 from __future__ import annotations
@@ -16,37 +16,39 @@ from typing import Any
 import aiohttp
 import orjson
 
-from benchmarks.clock import clocked, report
+from benchmarks.clock import measure_time, print_result
 from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION
 from benchmarks.harness import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
 
 from equipoise.models import connect
-from equipoise.runs import Policy, RunFile, pump
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.pump import pump
+from equipoise.runs.file.store import RunFile
 from runs.fakes import SETTINGS, plan
 
 PROBE = "alpha"
 
 
-def whole(url: str, requests: int, concurrency: int) -> dict[str, Any]:
-    """Fill a new run file with the pump, and read it again to see that each answer is there."""
-    found: dict[str, Any] = {}
+def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+    """Fill a new run file with the pump, then check that the file holds every answer."""
+    result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "asking.db"
         run = RunFile.create(path, settings=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
         model = connect(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
-        with clocked(found):
+        with measure_time(result):
             asyncio.run(pump(run, model, Policy(concurrency=concurrency)))
             run.close()
         with RunFile.read(path) as run:
             answers = [answer for frame in run.attempts(PROBE) for answer in frame["answer"]]
     assert answers == [ANSWER] * requests
-    return found
+    return result
 
 
-def bare(url: str, requests: int, concurrency: int) -> dict[str, Any]:
-    """Post the same bodies in a plain loop."""
+def ask_in_bare_loop(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+    """Post the same bodies in a plain aiohttp loop."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
 
     async def worker(session: aiohttp.ClientSession, numbers: Iterator[int]) -> None:
@@ -60,14 +62,14 @@ def bare(url: str, requests: int, concurrency: int) -> dict[str, Any]:
             numbers = iter(range(requests))
             await asyncio.gather(*(worker(session, numbers) for _ in range(concurrency)))
 
-    found: dict[str, Any] = {}
-    with clocked(found):
+    result: dict[str, Any] = {}
+    with measure_time(result):
         asyncio.run(loop())
-    return found
+    return result
 
 
 def main(client: str, url: str, requests: str, concurrency: str) -> None:
-    report({"pump": whole, "bare": bare}[client](url, int(requests), int(concurrency)))
+    print_result({"pump": ask_with_pump, "bare": ask_in_bare_loop}[client](url, int(requests), int(concurrency)))
 
 
 if __name__ == "__main__":

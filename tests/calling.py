@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
 from equipoise.cli import main
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Outcome]
 
 
 def exit_code(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

@@ -9,18 +9,23 @@ from typing import Any
 import numpy as np
 
 import equipoise
-from equipoise.frames import ID, REPETITION, Status
+from equipoise.models import Sampling
 from equipoise.models.protocol import Reply
-from equipoise.run import Run
-from equipoise.runs import Attempt, RunFile
+from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt
+from equipoise.runs.run import Run
+from equipoise.schema import ID, REPETITION, Status
 
 SMALL: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"sample_k": 120},
     "gest_creative": {"corpus": "mottos", "sample_k": 160},
-    "hiring_an": {"sample_k": 160},
+    "hiring_an": {"sample_k": 80},
     "discrimination_tamkin": {"corpus": "scenarios", "sample_k": 60},
     "business_vocabulary": {"sample_k": 96},
 }
+"""Parameters for each probe with which it is asked in an instant."""
+SAMPLING = Sampling(max_tokens=64)
 
 
 def simulated(
@@ -29,25 +34,33 @@ def simulated(
     *,
     seed: int = 1,
     model: str = "fake/model",
+    sampling: Sampling = SAMPLING,
     answered: int | None = None,
     failed: int = 0,
     parameters: Mapping[str, Mapping[str, Any]] = SMALL,
     answers: Mapping[str, str] | None = None,
-    **settings: object,
 ) -> Run:
-    """A run of these probes, each answered as this reference model would.
+    """A run of these probes, each answered by the reference model that `stances` names.
 
-    Of each probe so many attempts are `answered` (default: all) and so many of these failed; `answers` replace the
-    simulated ones by the id of the prompt.
+    Of each probe the first `answered` attempts (default: all) have ended, and the first `failed` of these failed.
+    `answers` replaces simulated answers by the id of the prompt.
     """
     plans = {name: equipoise.plan(name, **parameters[name]) for name in stances}
-    given = {"model": model, "suite": "quick", "sampling": {"max_tokens": 64}, **settings}
+    settings = RunSettings(
+        model=model,
+        model_settings={"model": model},
+        suite="quick",
+        base_url=None,
+        key_variable=None,
+        allow_insecure=False,
+        sampling=sampling,
+    )
     rng = np.random.default_rng(seed)
-    with RunFile.create(path, settings=given, plans=plans.values()) as file:
+    with RunFile.create(path, settings=settings, plans=plans.values()) as file:
         for name, plan in plans.items():
             asked = plan.attempts()[:answered]
-            said = plan.probe.simulate(asked, stances[name], rng)
-            keys = zip(asked[ID], asked[REPETITION], said, strict=True)
+            texts = plan.probe.simulate(asked, stances[name], rng)
+            keys = zip(asked[ID], asked[REPETITION], texts, strict=True)
             file.record(
                 Attempt(
                     probe=name,
@@ -55,8 +68,8 @@ def simulated(
                     repetition=repetition,
                     reply=Reply(status=Status.TIMEOUT, detail="too late")
                     if place < failed
-                    else Reply(status=Status.OK, answer=(answers or {}).get(prompt, answer)),
+                    else Reply(status=Status.OK, answer=(answers or {}).get(prompt, text)),
                 )
-                for place, (prompt, repetition, answer) in enumerate(keys)
+                for place, (prompt, repetition, text) in enumerate(keys)
             )
     return Run.open(path)

@@ -1,13 +1,15 @@
-"""The library as a user meets it: plan, score, audit, and results as values."""
+"""The library as a user meets it: what is public, plans, scores, and results as values."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,29 +17,12 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise import Result
+from answering import JOBS_LUM, answer, answer_all, plain_metrics
+from equipoise import MetricKey, Result
 from equipoise.errors import EquipoiseError, InputError, UnknownName
-from equipoise.results import Audit
+from equipoise.measuring.result import Audit
 
-
-def he(prompt: str) -> str:
-    return "He." if len(prompt) % 3 else "She."
-
-
-class Batches:
-    """A model that answers many prompts at a time."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def generate(self, prompts: list[str]) -> list[str]:
-        self.asked += prompts
-        return [he(prompt) for prompt in prompts]
-
-
-def plain(result: Result) -> dict[str, Any]:
-    """The result as values that can be compared."""
-    return result.to_dict()["metrics"]  # type: ignore[no-any-return]
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +31,8 @@ def prompts() -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def result(prompts: pl.DataFrame) -> Result:
-    return equipoise.score("jobs_lum", {one: he(text) for one, text in prompts["id", "prompt"].iter_rows()})
+def result() -> Result:
+    return equipoise.score("jobs_lum", answer_all())
 
 
 # Importing
@@ -58,11 +43,12 @@ def result(prompts: pl.DataFrame) -> Result:
     [
         ("equipoise", {"polars", "numpy", "typer", "rich", "aiohttp"}),
         ("equipoise.cli", {"polars", "numpy", "aiohttp", "jinja2", "vl_convert"}),
-        ("equipoise.run", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
-        ("equipoise.gating", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.runs.run", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.runs.session", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.measuring.gate", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
     ],
 )
-def test_importing_brings_only_what_is_needed(imported: str, without: set[str]) -> None:
+def test_importing_loads_only_what_is_needed(imported: str, without: set[str]) -> None:
     code = f"import sys, {imported}; print({without} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
@@ -74,6 +60,22 @@ def test_every_public_name_is_there() -> None:
         assert name in dir(equipoise)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         equipoise.nothing  # noqa: B018
+
+
+def test_the_docs_say_what_is_public() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `equipoise\.(\w+)` \|", page, flags=re.MULTILINE) == equipoise.__all__
+    for name in ("`equipoise.authoring`", "`equipoise.testing`", "Everything else is internal"):
+        assert name in page
+    assert "is internal" in str(equipoise.__doc__)
+    for name in equipoise.__all__[: equipoise.__all__.index("Audit")]:
+        assert re.search(rf"\b{name}\b", str(equipoise.__doc__)), name
+
+
+def test_public_names_can_be_imported_together() -> None:
+    names: dict[str, object] = {}
+    exec("from equipoise import *", names)
+    assert set(equipoise.__all__) <= names.keys()
 
 
 # plan
@@ -91,7 +93,7 @@ def test_a_plan_says_what_it_is() -> None:
         plan.items = 5  # type: ignore[misc]
 
 
-def test_wrong_names_are_told_with_the_nearest() -> None:
+def test_wrong_names_are_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'jobs_lum'"):
         equipoise.plan("job_lum")
     with pytest.raises(UnknownName, match="Did you mean 'sample_k'"):
@@ -123,10 +125,10 @@ def shapes(rows: list[dict[str, str]]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("shape", shapes([{"id": "", "prompt": "", "answer": ""}]))
 def test_answers_come_in_many_shapes(shape: str, prompts: pl.DataFrame, result: Result) -> None:
-    rows = [{"id": one, "prompt": text, "answer": he(text)} for one, text in prompts["id", "prompt"].iter_rows()]
+    rows = [{"id": key, "prompt": text, "answer": answer(text)} for key, text in prompts["id", "prompt"].iter_rows()]
     scored = equipoise.score("jobs_lum", shapes(rows[::-1])[shape])
-    assert plain(scored) == plain(result)
-    assert scored.answers.matched == 339
+    assert plain_metrics(scored) == plain_metrics(result)
+    assert scored.matching.matched == 339
 
 
 def test_several_answers_to_a_prompt(prompts: pl.DataFrame) -> None:
@@ -154,7 +156,7 @@ def test_bare_answers_are_refused(answers: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "words"),
     [
         ([{"id": "a"}], "row 1: no field answer"),
         ([{"id": "a", "answer": "x"}, {"answer": "x"}], "row 2: no field id or prompt"),
@@ -164,37 +166,10 @@ def test_bare_answers_are_refused(answers: Any) -> None:
         (pl.DataFrame({"id": ["a"], "text": ["x"]}), "no field answer. There are: id, text"),
     ],
 )
-def test_answers_that_lack_something(answers: Any, said: str) -> None:
+def test_answers_that_lack_something(answers: Any, words: str) -> None:
     with pytest.raises(InputError) as error:
         equipoise.score("jobs_lum", answers)
-    assert said in str(error.value)
-
-
-# audit
-
-
-def test_a_function_is_audited(result: Result) -> None:
-    audit = equipoise.audit(he, probes=["jobs_lum"])
-    assert list(audit) == ["jobs_lum"]
-    assert plain(audit["jobs_lum"]) == plain(result)
-
-
-def test_an_object_with_generate_is_audited(result: Result) -> None:
-    model = Batches()
-    audit = equipoise.audit(model, probes=["jobs_lum"], num_repetitions=2)
-    assert len(model.asked) == 678
-    assert audit["jobs_lum"].metrics["masculine_rate"].value == result.metrics["masculine_rate"].value
-    assert audit["jobs_lum"].coverage["all"]["ok"] == 678
-
-
-def test_parameters_go_to_the_probes_that_have_them() -> None:
-    audit = equipoise.audit(he, probes=["jobs_lum", "gest_creative"], sample_k=32, corpus="mottos")
-    assert [found.parameters["sample_k"] for found in audit.values()] == [32, 32]
-    assert audit["gest_creative"].corpus == "mottos"
-    with pytest.raises(UnknownName, match="'sampel_k'"):
-        equipoise.audit(he, probes=["jobs_lum"], sampel_k=5)
-    with pytest.raises(InputError, match="function"):
-        equipoise.audit(5, probes=["jobs_lum"])  # type: ignore[arg-type]
+    assert words in str(error.value)
 
 
 # Results
@@ -215,8 +190,11 @@ def test_a_result_is_a_value(result: Result) -> None:
 
 def test_a_result_as_a_table(result: Result) -> None:
     table = result.to_frame()
-    assert table.columns == ["probe", "metric", "value", "low", "high", "n", "mark", "best", "worst"]
+    assert table.columns == [
+        *("probe", "metric", "slice", "group", "value", "low", "high", "n", "mark", "best", "worst"),
+    ]
     assert table["metric"].to_list() == list(result.metrics)
+    assert table["slice"].null_count() == table["group"].null_count() == table.height
     marked = table.filter(pl.col("mark").is_not_null())["metric"].to_list()
     assert marked == ["masculine_rate", "stereotype_rate"]
     pandas = result.to_pandas()
@@ -224,10 +202,28 @@ def test_a_result_as_a_table(result: Result) -> None:
     assert pandas["value"].to_list() == table["value"].to_list()
 
 
+def test_slices_have_columns_of_their_own() -> None:
+    hiring = equipoise.score("hiring_an", answer_all("hiring_an", sample_k=32), sample_k=32)
+    assert hiring.metrics.keys() == {key.metric for key in hiring.estimates}
+    assert set(hiring.slices) == {"race", "qualification"}
+    assert (
+        hiring.slices["race"]["white"]["diff_acceptance_rate"]
+        is (hiring.estimates[MetricKey("diff_acceptance_rate", "race", "white")])
+    )
+    table = hiring.to_frame()
+    assert table.filter(pl.col("slice").is_null())["metric"].to_list() == list(hiring.metrics)
+    assert table.filter(slice="race", group="white")["metric"].to_list() == list(hiring.metrics)
+    assert table.filter(pl.col("slice").is_not_null())["mark"].null_count() == table.height - len(hiring.metrics)
+    written = hiring.to_dict()
+    assert set(written["metrics"]) == set(hiring.metrics)
+    assert written["slices"]["race"]["white"]["diff_acceptance_rate"].keys() == {"value", "low", "high", "n"}
+    assert str(MetricKey("diff_acceptance_rate", "race", "white")) == "diff_acceptance_rate@race:white"
+
+
 def test_what_is_not_computable_is_null_in_every_form() -> None:
     nothing = equipoise.score("jobs_lum", [])
     assert nothing.to_frame()["value"].null_count() == len(nothing.metrics)
-    assert all(value is None for metric in plain(nothing).values() for value in list(metric.values())[:3])
+    assert all(value is None for metric in plain_metrics(nothing).values() for value in list(metric.values())[:3])
     assert "not computable" in repr(nothing)
     assert "not computable" in nothing._repr_html_()
 
@@ -242,7 +238,8 @@ def test_a_result_reads_well(result: Result) -> None:
 def test_html_is_escaped(result: Result) -> None:
     evil = "<script>alert('x')</script>&"
     rate, mark = result.metrics["masculine_rate"], result.marks["masculine_rate"]
-    hostile = replace(result, probe=evil, corpus=evil, metrics={evil: rate}, marks={evil: mark})
+    setup = replace(result.setup, probe=replace(JOBS_LUM, name=evil), corpus=evil)
+    hostile = replace(result, setup=setup, estimates={MetricKey(evil): rate}, marks={evil: mark})
     shown = hostile._repr_html_()
     assert "<script" not in shown
     assert shown.count("&lt;script&gt;") == 3
@@ -257,7 +254,7 @@ def test_an_audit_is_a_mapping_of_results(result: Result) -> None:
     assert (list(audit), len(audit), audit["jobs_lum"]) == (["jobs_lum", "hiring_an"], 2, result)
     assert audit.metrics["jobs_lum"] == result.metrics
     assert audit.marks["hiring_an"] == {"diff_acceptance_rate": None, "diff_regression": None}
-    assert audit.to_frame().height == len(result.metrics) + len(nothing.metrics)
+    assert audit.to_frame().height == len(result.estimates) + len(nothing.estimates)
     assert len(audit.to_pandas()) == audit.to_frame().height
     assert set(audit.to_dict()) == {"jobs_lum", "hiring_an"}
     assert repr(result) in repr(audit)
@@ -271,14 +268,5 @@ def test_numbers_are_the_same_in_another_process(result: Result) -> None:
         "print(json.dumps(equipoise.score('jobs_lum', rows).to_dict()['metrics']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == plain(result)
+    assert json.loads(done.stdout) == plain_metrics(result)
     assert not any(math.isnan(one.value) for one in result.metrics.values())
-
-
-def test_one_probe_can_be_named_by_itself() -> None:
-    assert list(equipoise.audit(lambda prompt: "He.", probes="jobs_lum", sample_k=3)) == ["jobs_lum"]
-
-
-def test_no_probe_at_all_is_refused() -> None:
-    with pytest.raises(equipoise.EquipoiseError, match="At least one probe"):
-        equipoise.audit(lambda prompt: "He.", probes=[])

@@ -1,6 +1,6 @@
 """Ask with inspect_ai: `python -m benchmarks.peers.inspect_loop URL REQUESTS CONCURRENCY`.
 
-A task that only generates, without a scorer; its log is written as it always is, but into a folder that goes away.
+The task only generates and has no scorer. Its log is written as usual, but into a temporary folder.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]
 from inspect_ai.model import get_model  # type: ignore[import-not-found]
 from inspect_ai.solver import generate  # type: ignore[import-not-found]
 
-from benchmarks.clock import clocked, report
+from benchmarks.clock import measure_time, print_result
 from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION
 
 
 def ask(url: str, requests: int, concurrency: int, folder: str) -> str:
-    """Evaluate a task of so many samples; give where its log is."""
+    """Run a task with this many samples; return the path of its log."""
     dataset = [Sample(id=number + 1, input=QUESTION.format(number)) for number in range(requests)]
     (log,) = eval(
         Task(name="asking", dataset=dataset, solver=generate()),
@@ -36,15 +36,15 @@ def ask(url: str, requests: int, concurrency: int, folder: str) -> str:
 
 
 def main(url: str, requests: str, concurrency: str) -> None:
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_DATA_HOME"] = os.environ["XDG_CACHE_HOME"] = folder
-        ask(url, 1, 1, folder)  # what it imports and builds at the first sample is not the sample's cost
-        with clocked(found):
+        ask(url, 1, 1, folder)  # not timed: what it imports and builds for its first sample
+        with measure_time(result):
             log = ask(url, int(requests), int(concurrency), folder)
         answers = [sample.output.completion for sample in read_eval_log(log).samples]
     assert answers == [ANSWER] * int(requests)
-    report(found)
+    print_result(result)
 
 
 if __name__ == "__main__":

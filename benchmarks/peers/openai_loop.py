@@ -1,6 +1,6 @@
 """Ask with the openai SDK: `python -m benchmarks.peers.openai_loop httpx|aiohttp URL REQUESTS CONCURRENCY`.
 
-`httpx` is the client it makes by default, `aiohttp` the one of its extra.
+`httpx` is its default client, `aiohttp` the client of its extra `openai[aiohttp]`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from openai import AsyncOpenAI, DefaultAioHttpClient  # type: ignore[import-not-found]
 
-from benchmarks.clock import clocked, report
+from benchmarks.clock import measure_time, print_result
 from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION
 
 
@@ -25,18 +25,18 @@ async def worker(client: AsyncOpenAI, numbers: Iterator[int]) -> None:
 
 
 async def loop(transport: str, url: str, requests: int, concurrency: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     http_client = DefaultAioHttpClient() if transport == "aiohttp" else None
     async with AsyncOpenAI(base_url=url, api_key=KEY, http_client=http_client) as client:
-        await worker(client, iter([0]))  # what it imports and builds at the first request is not the request's cost
+        await worker(client, iter([0]))  # not timed: what it imports and builds for its first request
         numbers = iter(range(requests))
-        with clocked(found):
+        with measure_time(result):
             await asyncio.gather(*(worker(client, numbers) for _ in range(concurrency)))
-    return found
+    return result
 
 
 def main(transport: str, url: str, requests: str, concurrency: str) -> None:
-    report(asyncio.run(loop(transport, url, int(requests), int(concurrency))))
+    print_result(asyncio.run(loop(transport, url, int(requests), int(concurrency))))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
 """How gender-biased is a language model? Probes, metrics with honest intervals, marks A to D.
 
-plan(probe)             the prompts
-score(probe, answers)   answers from anywhere -> metrics and marks
-audit(model, probes=…)  ask a model and score its answers
-compare(first, second)  paired differences of two results
+audit(model, probes=…)     ask a model and score its answers; `audit_async` inside an event loop
+plan(probe)                the prompts
+score(probe, answers)      answers from anywhere -> metrics and marks
+Run.open(path)             a run file: its answers and results
+start, resume, estimate, import_answers    sessions with a model, step by step
+compare, gate, write_report, export        what to do with runs and results
+
+To write a probe, import from `equipoise.authoring`; to check it, use `equipoise.testing.check_probe`. Everything else
+is internal and may change.
 """
 
 from __future__ import annotations
@@ -12,52 +17,77 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.auditing import audit
+    from equipoise.answers.score import score
+    from equipoise.authoring import Probe
     from equipoise.errors import EquipoiseError
+    from equipoise.measuring.compare import Comparison
+    from equipoise.measuring.gate import Gate, Rules
+    from equipoise.measuring.plan import Plan, plan
+    from equipoise.measuring.result import Audit, Result
     from equipoise.models import Sampling
-    from equipoise.plans import Plan
-    from equipoise.probe import Bands, Card, Corpus, Metric, Parameter, Probe
-    from equipoise.results import Audit, Result
-    from equipoise.run import Run
-    from equipoise.runs import Policy
-    from equipoise.scoring import compare, plan, score
+    from equipoise.report.exports import export
+    from equipoise.report.html.write import write_report
+    from equipoise.runs.ask.policy import Policy
+    from equipoise.runs.connection import Connection
+    from equipoise.runs.estimate import estimate
+    from equipoise.runs.run import Run
+    from equipoise.runs.session import audit, audit_async, compare, gate, import_answers, resume, start
+    from equipoise.schema import Estimate, MetricKey
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "audit": "auditing", "compare": "scoring", "plan": "scoring", "score": "scoring",
-    "EquipoiseError": "errors",
-    "Plan": "plans",
-    "Bands": "probe", "Card": "probe", "Corpus": "probe", "Metric": "probe", "Parameter": "probe", "Probe": "probe",
-    "Audit": "results", "Result": "results",
-    "Run": "run",
-    "Sampling": "models",
-    "Policy": "runs",
-}  # fmt: skip
+_MODULES = {
+    "answers.score": ("score",),
+    "authoring": ("Probe",),
+    "errors": ("EquipoiseError",),
+    "measuring.compare": ("Comparison",),
+    "measuring.gate": ("Gate", "Rules"),
+    "measuring.plan": ("Plan", "plan"),
+    "measuring.result": ("Audit", "Result"),
+    "models": ("Sampling",),
+    "report.exports": ("export",),
+    "report.html.write": ("write_report",),
+    "runs.ask.policy": ("Policy",),
+    "runs.connection": ("Connection",),
+    "runs.estimate": ("estimate",),
+    "runs.run": ("Run",),
+    "runs.session": ("audit", "audit_async", "compare", "gate", "import_answers", "resume", "start"),
+    "schema": ("Estimate", "MetricKey"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - what is asked for most comes first
+    "audit",
+    "audit_async",
+    "plan",
+    "score",
+    "Run",
+    "start",
+    "resume",
+    "estimate",
+    "import_answers",
+    "compare",
+    "gate",
+    "write_report",
+    "export",
     "Audit",
-    "Bands",
-    "Card",
-    "Corpus",
+    "Comparison",
+    "Connection",
     "EquipoiseError",
-    "Metric",
-    "Parameter",
+    "Estimate",
+    "Gate",
+    "MetricKey",
     "Plan",
     "Policy",
     "Probe",
     "Result",
-    "Run",
+    "Rules",
     "Sampling",
-    "audit",
-    "compare",
-    "plan",
-    "score",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, so that `import equipoise` costs nothing."""
+    """Import what is asked for at first use, so that `import equipoise` costs nothing."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"equipoise.{_HOME[name]}"), name)

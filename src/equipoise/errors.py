@@ -1,6 +1,7 @@
 """What a user can cause, as one tree. Each error knows its exit code; `cli/` catches them once.
 
 EquipoiseError              1
+├── ProbeError              1   a mistake in a probe's own code
 ├── InputError              2   the user's input
 │   ├── UnknownName             no such probe, metric, parameter, asset …
 │   ├── BadParameter            a value outside what a parameter allows
@@ -26,6 +27,10 @@ class EquipoiseError(Exception):
     """The root: whatever equipoise raises on purpose."""
 
     exit_code = 1
+
+
+class ProbeError(EquipoiseError):
+    """A probe's own code raised, or gave what no measurement can use. Its cause is the original exception."""
 
 
 class InputError(EquipoiseError):

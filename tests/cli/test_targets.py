@@ -1,4 +1,4 @@
-"""No command writes over a run file, and what cannot be written is told before anything is asked."""
+"""No command overwrites a run file, and a target that cannot be written is refused before anything is asked."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from calling import exit_code
+from calling import Command
 from serving.faulty import FaultyServer
 
 
-def asked(server: FaultyServer, *more: str) -> list[str]:
-    return ["run", "custom/test", "--base-url", server.url, "--probe", "jobs_lum", "--sample", "3", *more]
+def run_words(server: FaultyServer, *options: str) -> list[str]:
+    """The words of a small run against this server."""
+    return ["run", "custom/test", "--base-url", server.url, "--probe", "jobs_lum", "--sample", "3", *options]
 
 
 OVERWRITING = [
@@ -25,21 +26,18 @@ OVERWRITING = [
 
 
 @pytest.mark.parametrize("words", OVERWRITING, ids=[" ".join(words) for words in OVERWRITING])
-def test_a_run_file_is_never_written_over(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_run_file_is_never_overwritten(words: list[str], command: Command, tmp_path: Path) -> None:
     with FaultyServer() as server:
-        assert exit_code(monkeypatch, *asked(server, "--out", "run.equipoise")) == 0
+        assert command(*run_words(server, "--out", "run.equipoise")).code == 0
     Path("other.equipoise").write_bytes(Path("run.equipoise").read_bytes())
     before = {path.name: path.read_bytes() for path in tmp_path.glob("*.equipoise")}
-    capfd.readouterr()
-    assert exit_code(monkeypatch, *words) == 2
-    assert "its answers would be lost" in capfd.readouterr().err
+    outcome = command(*words)
+    assert outcome.code == 2
+    assert "its answers would be lost" in outcome.err
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.equipoise")} == before
 
 
-EARLY = [
+REFUSED = [
     (["--report", "."], 5, "it is a folder"),
     (["--report", "no/such/report.html"], 5, "there is no folder"),
     (["--out", "same.equipoise", "--report", "same.equipoise"], 2, "cannot both be"),
@@ -47,22 +45,18 @@ EARLY = [
 ]
 
 
-@pytest.mark.parametrize(("words", "code", "said"), EARLY, ids=[" ".join(words) for words, *_ in EARLY])
+@pytest.mark.parametrize(("options", "code", "message"), REFUSED, ids=[" ".join(options) for options, *_ in REFUSED])
 def test_a_target_is_checked_before_anything_is_asked(
-    words: list[str],
-    code: int,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    options: list[str], code: int, message: str, command: Command
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     with FaultyServer() as server:
-        assert exit_code(monkeypatch, *asked(server, *words)) == code
+        outcome = command(*run_words(server, *options))
         assert server.total == 0
-    assert said in capfd.readouterr().err
+    assert outcome.code == code
+    assert message in outcome.err
 
 
-def test_what_runs_here_has_no_address(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(monkeypatch, "run", "embedded", "--base-url", "http://127.0.0.1:1/v1") == 2
-    assert "runs on this machine" in capfd.readouterr().err
+def test_a_model_that_runs_here_has_no_address(command: Command) -> None:
+    outcome = command("run", "embedded", "--base-url", "http://127.0.0.1:1/v1")
+    assert outcome.code == 2
+    assert "runs on this machine" in outcome.err

@@ -1,9 +1,10 @@
-"""Any text at all: no detector raises, and what a user's own evaluation raises costs no other answer."""
+"""Any text at all: no detector raises, and what a user's own detector raises costs no other answer."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import polars as pl
 import pytest
@@ -11,76 +12,51 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise
-from equipoise import Probe
+from detect.texts import SHAPES, anything
 from equipoise.assets import facts
-from equipoise.detect import evaluate
-from equipoise.frames import ANSWER, EVALUATION_FAILED, GENDER, ID, LABEL, text, well_formed
-from equipoise.probes import find, get
+from equipoise.detect import PRONOUN_GENDER, Detector, vocabulary
+from equipoise.measuring.evaluate import evaluate
+from equipoise.probes import find_probes, get_probe
+from equipoise.schema import (
+    ANSWER,
+    EVALUATION_FAILED,
+    GENDER,
+    ID,
+    LABEL,
+    STATUS,
+    Status,
+    replace_surrogates,
+    text_column,
+)
 
-PROBES = find()
+PROBES = find_probes()
 MEGABYTE = 1_000_000
 
-PIECES = [
-    *("<think>", "</think>", "<", ">", "<b", "</", "**", "*", "_", "`", "\\", "--", "-", "/", "—", "’", "“", "#", "|"),
-    *("he", "She", "her", "yes", "No", "regret to inform", "You have been selected", "leader", "self-reliant", "warm"),
-    *(
-        "\x00",
-        "\x1b[31m",
-        "\r",
-        "\n",
-        "\u2028",
-        "\u200b",
-        "\u200f",
-        "\u202e",
-        "\u2066",
-        "\ufeff",
-        "\ufe0f",
-        "\U000e0001",
-    ),
-    *(
-        "\ud800",
-        "\udfff",
-        "\udcff",
-        "א",
-        "ه",
-        "é",
-        "e\u0301",
-        "İ",
-        "ß",
-        "ﬀ",
-        "👩\u200d🔬",
-        "𝐡𝐞",
-        "\uffff",
-        "\U0010ffff",
-    ),
-]
-anything = st.lists(
-    st.one_of(st.sampled_from(PIECES), st.text(), st.integers(0xD800, 0xDFFF).map(chr), st.characters()), max_size=12
-).map("".join)
 
-
-def read(probe: Probe, answers: list[str | None]) -> pl.DataFrame:
-    return evaluate(probe, pl.DataFrame([text(ANSWER, answers)]))
+def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
+    return evaluate(detector, pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit("ok").alias(STATUS)))
 
 
 @settings(max_examples=120)
 @given(st.lists(st.one_of(st.none(), anything), min_size=1, max_size=20))
 def test_no_detector_raises(answers: list[str | None]) -> None:
     for probe in PROBES.values():
-        found = read(probe, answers)
-        assert found.height == len(answers)
-        assert not found[EVALUATION_FAILED].any()
-        if probe.labels:
-            assert set(found[LABEL]) <= {*probe.labels, None}
-            assert all(label is None for answer, label in zip(answers, found[LABEL], strict=True) if answer is None)
+        detector = probe.detector
+        evaluated = read(detector, answers)
+        assert evaluated.height == len(answers)
+        assert not evaluated[EVALUATION_FAILED].any()
+        if detector.labels:
+            labels = evaluated[LABEL]
+            assert set(labels) <= {*detector.labels, None}
+            assert all(label is None for answer, label in zip(answers, labels, strict=True) if answer is None)
         else:
-            assert all(count is None or count >= 0 for row in found.select(probe.counts).rows() for count in row)
+            assert all(count is None or count >= 0 for row in evaluated.select(detector.counts).rows() for count in row)
 
 
 @given(anything)
 def test_text_enters_a_column_unchanged_but_for_lone_surrogates(answer: str) -> None:
-    (stored,) = text(ANSWER, [answer])
-    assert stored == well_formed(answer)
+    (stored,) = text_column(ANSWER, [answer])
+    assert stored == replace_surrogates(answer)
     if not any("\ud800" <= letter <= "\udfff" for letter in answer):
         assert stored == answer
     stored.encode()
@@ -97,62 +73,94 @@ def test_text_enters_a_column_unchanged_but_for_lone_surrogates(answer: str) -> 
     ],
 )
 def test_lone_surrogates_are_replaced_and_pairs_joined(given: str, expected: str) -> None:
-    assert text(ANSWER, [given, None]).to_list() == [expected, None]
-
-
-SHAPES = (
-    *("<think>", "</think>", "<think>he</think>", "<", "<a", "</a ", "*", "**a", "**S**he ", "_", "-", "a-", "--"),
-    *("\x00", " ", "\n", "a", "é", "été she ", "هي قالت ", "👩\u200d🔬 ", "\ud800", "\u200b"),
-    *("he ", "yes ", "warm ", "regret to "),
-)
+    assert text_column(ANSWER, [given, None]).to_list() == [expected, None]
 
 
 @pytest.mark.parametrize("name", PROBES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_megabyte_of_anything(name: str, shape: str) -> None:
-    probe = PROBES[name]
-    (row,) = read(probe, [shape * (MEGABYTE // len(shape.encode("utf-8", "surrogatepass")))]).rows(named=True)
+    detector = PROBES[name].detector
+    (row,) = read(detector, [shape * (MEGABYTE // len(shape.encode("utf-8", "surrogatepass")))]).rows(named=True)
     assert not row[EVALUATION_FAILED]
 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_ten_megabytes_are_read_to_their_end(name: str) -> None:
-    probe = PROBES[name]
+    detector = PROBES[name].detector
     filler = "<think>" + "<a * été " * MEGABYTE + "</think>" + "<a * “été” " * 100_000
-    words = {"yes": "Yes.", "accepted": "You have been selected.", "male": "He."}
-    for label, words_ in words.items():
-        if label in probe.labels:
-            assert read(probe, [filler + words_])[LABEL].to_list() == [label]
-    if not probe.labels:
-        counts = read(probe, [filler + "warm leader"]).select(probe.counts).row(0)
-        assert sum(counts) == sum(read(probe, ["warm leader"]).select(probe.counts).row(0)) > 0
+    endings = {"yes": "Yes.", "accepted": "You have been selected.", "male": "He."}
+    for label, ending in endings.items():
+        if label in detector.labels:
+            assert read(detector, [filler + ending])[LABEL].to_list() == [label]
+    if detector.counts:
+        counts = read(detector, [filler + "warm leader"]).select(detector.counts).row(0)
+        assert sum(counts) == sum(read(detector, ["warm leader"]).select(detector.counts).row(0)) > 0
 
 
-# An evaluation of the user's own (D11)
+def test_only_answers_to_measure_are_read() -> None:
+    attempts = pl.DataFrame({ANSWER: ["He."] * len(Status), STATUS: [status.value for status in Status]})
+    labels = evaluate(PRONOUN_GENDER, attempts).select(STATUS, LABEL)
+    assert dict(labels.filter(pl.col(LABEL).is_not_null()).iter_rows()) == {"ok": "male", "truncated": "male"}
 
 
-def fussy(answer: str) -> str | None:
+def test_a_detector_may_read_the_prompt() -> None:
+    contradicts = pl.when(pl.col(GENDER) == "male").then(pl.lit("female")).otherwise(pl.lit("male"))
+    detector = dataclasses.replace(PRONOUN_GENDER, read=lambda text: contradicts, uses=(GENDER,))
+    attempts = pl.DataFrame({GENDER: ["male", "female"] * 2, ANSWER: ["?"] * 4, STATUS: ["ok", "ok", "timeout", "ok"]})
+    # Without an answer, nothing is read, whatever the prompt.
+    assert evaluate(detector, attempts)[LABEL].to_list() == ["female", "male", None, "male"]
+
+
+# A detector of the user's own
+
+
+def label_or_raise(answer: str) -> str | None:
     if "boom" in answer:
         raise ValueError("I do not like this answer.")
     return "male" if "he" in answer.split() else None
 
 
-FUSSY = dataclasses.replace(get("jobs_lum"), evaluate=lambda column: column.map_elements(fussy, return_dtype=pl.String))
+RAISING = dataclasses.replace(
+    PRONOUN_GENDER, name="raising", read=lambda text: text.map_elements(label_or_raise, return_dtype=pl.String)
+)
+RAISING_PROBE = dataclasses.replace(get_probe("jobs_lum"), detector=RAISING)
 
 
-def test_an_evaluation_that_raises_costs_only_its_own_answers() -> None:
+@pytest.mark.fault("D11")
+def test_a_detector_that_raises_costs_only_the_answers_on_which_it_raises() -> None:
     answers = [f"he boom {row}" if row % 50 == 7 else "he" if row % 3 else "nobody" for row in range(339)]
     failing = [row for row, answer in enumerate(answers) if "boom" in answer]
-    found = read(FUSSY, list(answers))
-    assert found[EVALUATION_FAILED].arg_true().to_list() == failing
-    for row, label in enumerate(found[LABEL]):
+    evaluated = read(RAISING, answers)
+    assert evaluated[EVALUATION_FAILED].arg_true().to_list() == failing
+    for row, label in enumerate(evaluated[LABEL]):
         assert label == (None if row in failing or not row % 3 else "male"), row
 
 
+@pytest.mark.fault("D11")
+@pytest.mark.parametrize(
+    "detector", [PRONOUN_GENDER, vocabulary({"male": ["he"]}, groups={})], ids=["labels", "counts"]
+)
+def test_a_detector_that_raises_on_a_prompt_costs_only_its_answers(detector: Detector) -> None:
+    def refuse_women(gender: str) -> bool:
+        if gender == "female":
+            raise ValueError("I do not like this prompt.")
+        return True
+
+    def read(text: pl.Expr) -> pl.Expr:
+        return detector.read(text.filter(pl.col(GENDER).map_elements(refuse_women, return_dtype=pl.Boolean)))
+
+    attempts = pl.DataFrame({GENDER: ["male", "female"] * 3, ANSWER: ["he"] * 6, STATUS: ["ok"] * 6})
+    evaluated = evaluate(dataclasses.replace(detector, read=read, uses=(GENDER,)), attempts)
+    assert evaluated[GENDER].to_list() == attempts[GENDER].to_list()
+    assert evaluated[EVALUATION_FAILED].to_list() == [False, True] * 3
+    assert evaluated[detector.columns[0]].is_null().to_list() == [False, True] * 3
+
+
+@pytest.mark.fault("D11")
 def test_failed_evaluations_are_counted() -> None:
     prompts = equipoise.plan("jobs_lum").prompts()
     answers = ["he boom" if row < 4 else "he" if row < 300 else "nobody" for row in range(prompts.height)]
-    result = equipoise.score(FUSSY, dict(zip(prompts[ID], answers, strict=True)))
+    result = equipoise.score(RAISING_PROBE, dict(zip(prompts[ID], answers, strict=True)))
     counts = result.coverage["all"]
     assert (counts["ok"], counts["evaluation_failed"]) == (339, 4)
     assert (counts["detected"], counts["undetected"]) == (296, 43)
@@ -164,7 +172,7 @@ def test_failed_evaluations_are_counted() -> None:
 
 
 def letter(inventory: str, male: int, female: int) -> str:
-    """So many words of each part of an inventory, none of which stands in its other part."""
+    """A text with so many words of each part of an inventory, none of which is in its other part too."""
     words = facts("inventories").filter(inventory=inventory)
     parts = {gender: set(words.filter(gender=gender)["word"]) for gender in ("male", "female")}
     first = [min(parts[gender] - parts[other]) for gender, other in (("male", "female"), ("female", "male"))]

@@ -1,18 +1,27 @@
-"""What a reader of the answer sees: reasoning and markup away, typography plain, lower case."""
+"""What a reader of the answer sees: no reasoning, no markup, plain typography, lower case."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
+from hypothesis import given, settings
 
+from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import visible
-from equipoise.frames import text
+from equipoise.detect.visible import find_matches, trace_visible
+from equipoise.schema import text_column
 
 
-def seen(answer: str | None) -> str | None:
-    """The visible answer with its white space made single, which no detector minds."""
-    (shown,) = pl.DataFrame([text("answer", [answer])]).select(visible(pl.col("answer"))).to_series()
-    return None if shown is None else " ".join(shown.split())
+def show(answers: Sequence[str | None]) -> list[str | None]:
+    """The visible text of each answer."""
+    return pl.DataFrame([text_column("answer", answers)]).select(visible(pl.col("answer"))).to_series().to_list()
+
+
+def collapse(text: str | None) -> str | None:
+    """The text with single spaces, because no detector distinguishes white space."""
+    return None if text is None else " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -63,10 +72,73 @@ def seen(answer: str | None) -> str | None:
     ],
 )
 def test_visible(answer: str | None, expected: str | None) -> None:
-    assert seen(answer) == expected
+    assert collapse(*show([answer])) == expected
 
 
-def test_a_column_at_once_is_as_each_alone() -> None:
+def test_answers_in_one_column_do_not_influence_each_other() -> None:
     answers = ["<think>he</think>She", None, "plain", "", "**Yes** — no", "<b"]
-    together = pl.DataFrame([text("answer", answers)]).select(visible(pl.col("answer"))).to_series().to_list()
-    assert [None if one is None else " ".join(one.split()) for one in together] == [seen(one) for one in answers]
+    assert show(answers) == [show([answer])[0] for answer in answers]
+
+
+# One answer, with the places that its visible characters come from
+
+
+@pytest.mark.parametrize("texts", [read_examples(), PAIRS], ids=["examples", "pairs"])
+def test_a_traced_answer_has_the_visible_text_of_the_column(texts: list[str]) -> None:
+    assert [trace_visible(text)[0] for text in texts] == show(texts)
+
+
+@settings(max_examples=500)
+@given(stored_texts)
+def test_any_traced_answer_has_the_visible_text_of_the_column(text: str) -> None:
+    assert [trace_visible(text)[0]] == show([text])
+
+
+@settings(max_examples=500)
+@given(stored_texts)
+def test_every_visible_character_has_an_origin_in_the_answer(text: str) -> None:
+    shown, origins = trace_visible(text)
+    assert len(origins) == len(shown)
+    assert origins == sorted(origins)
+    assert all(0 <= origin < len(text) for origin in origins)
+    for character, origin in zip(shown, origins, strict=True):
+        # A letter comes from the same letter, in lower or upper case; only markup and typography become something else.
+        if character.isalnum():
+            assert character in str(*show([text[origin]])) or (character, text[origin]) == ("ς", "Σ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown", "origins"),
+    [
+        ("She", "she", [0, 1, 2]),
+        ("<think>he</think>She", " she", [0, 17, 18, 19]),
+        ("he</think>She", " she", [0, 10, 11, 12]),
+        ("a<b>c</b>d", "a c d", [0, 1, 4, 5, 9]),
+        ("**S**he", "she", [2, 5, 6]),
+        ("x **S**he **T**he", "x she the", [0, 1, 4, 7, 8, 9, 12, 15, 16]),
+        ("s\u200bhe", "she", [0, 2, 3]),
+        ("he--she", "he she", [0, 1, 2, 4, 5, 6]),
+        ("a\x00b", "a b", [0, 1, 2]),
+        ("’He", "'he", [0, 1, 2]),
+        ("İx", "i\u0307x", [0, 0, 1]),
+        ("ΟΔΟΣ!", "οδος!", [0, 1, 2, 3, 4]),
+        ("", "", []),
+    ],
+)
+def test_origins(answer: str, shown: str, origins: list[int]) -> None:
+    assert trace_visible(answer) == (shown, origins)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "matches"),
+    [
+        ("he, he", r"\bhe\b", [(0, 2), (4, 6)]),
+        ("hehe", "he", [(0, 2), (2, 4)]),
+        ("the", r"\bhe\b", []),
+        # What Python would find differently: an accent belongs to a word, a superscript does not.
+        ("he\u0301 he²", r"\bhe\b", [(4, 6)]),
+        ("", "he", []),
+    ],
+)
+def test_find_matches(text: str, pattern: str, matches: list[tuple[int, int]]) -> None:
+    assert find_matches(text, pattern) == matches

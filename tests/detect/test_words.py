@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 import pytest
 
-from equipoise.detect import count_words, has_word, phrase, pronoun_gender, visible, vocabulary, yes_no
-from equipoise.frames import text
+from equipoise.detect import PRONOUN_GENDER, YES_NO, Detector, phrases, visible, vocabulary
+from equipoise.detect.words import any_word
+from equipoise.schema import text_column
 
 
-def said(detector: Callable[[pl.Expr], pl.Expr], answer: str | None) -> Any:
-    column = pl.DataFrame([text("answer", [answer])]).select(visible(pl.col("answer")))
-    return column.select(detector(pl.col("answer")).alias("said")).item()
+def read(detector: Detector, answer: str | None) -> Any:
+    """The label or the counts of one answer."""
+    column = pl.DataFrame([text_column("answer", [answer])]).select(visible(pl.col("answer")))
+    return column.select(detector.evaluation(pl.col("answer"))).item()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def said(detector: Callable[[pl.Expr], pl.Expr], answer: str | None) -> Any:
     ],
 )
 def test_pronoun_gender(answer: str | None, expected: str | None) -> None:
-    assert said(pronoun_gender, answer) == expected
+    assert read(PRONOUN_GENDER, answer) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,10 +67,10 @@ def test_pronoun_gender(answer: str | None, expected: str | None) -> None:
     ],
 )
 def test_yes_no(answer: str | None, expected: str | None) -> None:
-    assert said(yes_no, answer) == expected
+    assert read(YES_NO, answer) == expected
 
 
-PHRASES = {"accepted": "you have been selected", "rejected": "regret to inform"}
+PHRASES = phrases({"accepted": "you have been selected", "rejected": "regret to inform"})
 
 
 @pytest.mark.parametrize(
@@ -90,18 +91,19 @@ PHRASES = {"accepted": "you have been selected", "rejected": "regret to inform"}
         (None, None),
     ],
 )
-def test_phrase(answer: str | None, expected: str | None) -> None:
-    assert said(lambda column: phrase(column, PHRASES), answer) == expected
+def test_phrases(answer: str | None, expected: str | None) -> None:
+    assert read(PHRASES, answer) == expected
 
 
-def test_phrase_takes_its_words_literally() -> None:
-    detector = lambda column: phrase(column, {"dots": "a.b (c)", "other": "x+"})  # noqa: E731
-    assert said(detector, "A.B  (C)") == "dots"
-    assert said(detector, "aXb c") is None
-    assert said(detector, "x+") == "other"
+def test_phrases_take_their_words_literally() -> None:
+    detector = phrases({"dots": "a.b (c)", "other": "x+"})
+    assert read(detector, "A.B  (C)") == "dots"
+    assert read(detector, "aXb c") is None
+    assert read(detector, "x+") == "other"
 
 
 WORDS = {"male": ["leader", "self-reliant", "strong"], "female": ["kind", "reliant", "strong"]}
+VOCABULARY = vocabulary(WORDS, groups=WORDS)
 
 
 @pytest.mark.parametrize(
@@ -128,15 +130,49 @@ WORDS = {"male": ["leader", "self-reliant", "strong"], "female": ["kind", "relia
     ],
 )
 def test_vocabulary(answer: str, male: int, female: int) -> None:
-    assert said(lambda column: vocabulary(column, WORDS), answer) == {"male": male, "female": female}
+    assert read(VOCABULARY, answer) == {"male": male, "female": female}
 
 
 def test_no_answer_has_no_vocabulary() -> None:
-    counts = said(lambda column: vocabulary(column, WORDS), None)
+    counts = read(VOCABULARY, None)
     assert counts is None or set(counts.values()) == {None}
 
 
-def test_whole_words_are_counted_and_found() -> None:
-    assert said(lambda column: count_words(column, ["he", "a.b"]), "he the he a.b axb") == 3
-    assert said(lambda column: has_word(column, "he"), "the") is False
-    assert said(lambda column: has_word(column, "he"), "the he") is True
+def test_any_word_matches_whole_words_only() -> None:
+    text = pl.lit("he the he a.b axb")
+    assert pl.select(text.str.count_matches(any_word(["he", "a.b"]))).item() == 3
+    assert pl.select(pl.lit("the").str.contains(any_word(["he"]))).item() is False
+    assert pl.select(pl.lit("the he").str.contains(any_word(["he"]))).item() is True
+
+
+# What a detector says of itself
+
+
+def test_a_detector_has_labels_or_counts() -> None:
+    for labels, counts in (((), ()), (("a",), ("b",))):
+        with pytest.raises(ValueError, match="'odd' must have labels or counts, and not both"):
+            Detector(name="odd", version=1, read=lambda text: text, labels=labels, counts=counts)
+
+
+@pytest.mark.parametrize(
+    ("detector", "outcomes", "columns"),
+    [(YES_NO, ("yes", "no"), ("label",)), (VOCABULARY, ("male", "female"), ("male", "female"))],
+)
+def test_outcomes_and_columns(detector: Detector, outcomes: tuple[str, ...], columns: tuple[str, ...]) -> None:
+    assert detector.outcomes == outcomes
+    assert detector.columns == columns
+
+
+def test_labels_are_tallied_and_counts_are_summed() -> None:
+    labels = pl.DataFrame({"label": ["yes", None, "no"]})
+    assert labels.select(YES_NO.detected()).to_series().to_list() == [True, False, True]
+    assert labels.select(**YES_NO.tallies()).to_dict(as_series=False) == {"yes": [1, 0, 0], "no": [0, 0, 1]}
+    counts = pl.DataFrame({"male": [2, 0], "female": [1, 0]})
+    assert counts.select(VOCABULARY.detected()).to_series().to_list() == [True, False]
+    assert counts.select(**VOCABULARY.tallies()).equals(counts)
+
+
+def test_evaluations_are_described_in_words() -> None:
+    assert YES_NO.describe({"label": "yes"}) == "yes"
+    assert YES_NO.describe({"label": None}) == "undetected"
+    assert VOCABULARY.describe({"male": 1_200, "female": None}) == "1,200 words counted"

@@ -1,26 +1,29 @@
-"""What a chat endpoint answers, and which parameters it is asked with."""
+"""Answers of chat endpoints, and the parameters and system parts that are sent to them."""
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from equipoise.errors import BadParameter
-from equipoise.frames import Status
 from equipoise.models import Reply, Sampling, connect
-from equipoise.models.classify import complaint, rejected
-from serving.asking import PROTOCOLS, ask, opened, shaped
+from equipoise.models.chat.classify import find_rejected_parameter, read_error
+from equipoise.schema import Status
+from serving.asking import PROTOCOLS, ask, ask_with_response, connect_to
 from serving.faulty import FaultyServer, sealed
 
 # Answers
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_an_answer_comes_with_what_is_known_of_it(protocol: str) -> None:
+def test_an_answer_comes_with_its_tokens_model_and_finish_reason(protocol: str) -> None:
     sampling = Sampling(temperature=0.5, top_p=0.9, max_tokens=50, system="Be brief.", extra={"stop": ["\n\n"]})
     with FaultyServer() as server:
-        model = opened(server, protocol, sampling=sampling)
+        model = connect_to(server, protocol, sampling=sampling)
         [reply] = ask(model, "Is she a doctor?")
     assert isinstance(reply, Reply)
     assert (reply.status, reply.answer) == (Status.OK, sealed("Is she a doctor?"))
@@ -30,7 +33,7 @@ def test_an_answer_comes_with_what_is_known_of_it(protocol: str) -> None:
     assert reply.fingerprint == ("fp_1" if protocol == "openai" else None)
     assert reply.latency is not None
     assert reply.latency > 0
-    body = dict(server.seen[0].body)
+    body = dict(server.received[0].body)
     messages = body.pop("messages")
     system = body.pop("system", None) or messages.pop(0)["content"]
     assert system == "Be brief."
@@ -38,10 +41,56 @@ def test_an_answer_comes_with_what_is_known_of_it(protocol: str) -> None:
     assert body == {"model": "test-model", "temperature": 0.5, "top_p": 0.9, "max_tokens": 50, "stop": ["\n\n"]}
 
 
+SYSTEMS = [
+    (None, None, None),
+    ("Be brief.", None, "Be brief."),
+    (None, "You are a recruiter.", "You are a recruiter."),
+    ("Be brief.", "You are a recruiter.", "Be brief.\n\nYou are a recruiter."),
+    ("", None, ""),
+    ("", "You are a recruiter.", "You are a recruiter."),
+]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("user", "prompt", "sent"), SYSTEMS)
+def test_the_system_part_is_the_text_of_the_user_then_that_of_the_prompt(
+    protocol: str, user: str | None, prompt: str | None, sent: str | None
+) -> None:
+    with FaultyServer() as server:
+        [reply] = ask(connect_to(server, protocol, sampling=Sampling(system=user)), "Is she hired?", system=prompt)
+    assert isinstance(reply, Reply)
+    assert reply.answer == sealed("Is she hired?")
+    body = server.received[0].body
+    question = {"role": "user", "content": "Is she hired?"}
+    if protocol == "anthropic":
+        assert (body.get("system"), body["messages"]) == (sent, [question])
+        assert ("system" in body) == (sent is not None)
+    else:
+        assert body["messages"] == ([] if sent is None else [{"role": "system", "content": sent}]) + [question]
+        assert "system" not in body
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_each_prompt_is_sent_with_its_own_system_part_only(protocol: str) -> None:
+    async def ask_in_turn() -> None:
+        async with model:
+            await model.answer("first", "System one.")
+            await model.answer("second")
+            await model.answer("third", "System three.")
+
+    with FaultyServer() as server:
+        model = connect_to(server, protocol)
+        asyncio.run(ask_in_turn())
+    texts = [str(request.body) for request in server.received]
+    assert ["System one." in text for text in texts] == [True, False, False]
+    assert ["System three." in text for text in texts] == [False, False, True]
+    assert model.settings["system"] is None
+
+
 def test_each_answer_belongs_to_its_prompt() -> None:
     prompts = [f"Prompt {number}" for number in range(300)]
     with FaultyServer() as server:
-        replies = ask(opened(server), *prompts)
+        replies = ask(connect_to(server), *prompts)
         assert set(server.requests.values()) == {1}
     assert [reply.answer for reply in replies if isinstance(reply, Reply)] == [sealed(prompt) for prompt in prompts]
 
@@ -69,10 +118,10 @@ CONTENTS: list[tuple[dict[str, Any], str | None, str | None]] = [
 
 
 @pytest.mark.parametrize(("message", "answer", "reasoning"), CONTENTS)
-def test_reasoning_is_kept_apart_and_the_answer_as_it_came(
+def test_reasoning_is_kept_apart_and_the_answer_is_unchanged(
     message: dict[str, Any], answer: str | None, reasoning: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reply = shaped({"choices": [{"message": message, "finish_reason": "stop"}]}, monkeypatch)
+    reply = ask_with_response({"choices": [{"message": message, "finish_reason": "stop"}]}, monkeypatch)
     assert isinstance(reply, Reply)
     assert (reply.status, reply.answer, reply.reasoning) == (
         Status.OK if answer else Status.EMPTY,
@@ -90,16 +139,16 @@ def test_thinking_blocks_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     usage = {"input_tokens": 3, "cache_read_input_tokens": 4, "cache_creation_input_tokens": None, "output_tokens": 2}
     document = {"type": "message", "content": blocks, "stop_reason": "end_turn", "usage": usage}
-    reply = shaped(document, monkeypatch, "anthropic")
+    reply = ask_with_response(document, monkeypatch, "anthropic")
     assert isinstance(reply, Reply)
     assert (reply.answer, reply.reasoning) == ("Yes", "Hm")
     assert (reply.prompt_tokens, reply.completion_tokens) == (7, 2)
 
 
-def test_wrong_types_beside_an_answer_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fields_of_a_wrong_type_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = {"message": {"content": "Yes", "reasoning": 7}, "finish_reason": {"stop": 1}}
     usage = {"prompt_tokens": "many", "completion_tokens": -1}
-    reply = shaped({"choices": [choice], "model": 7, "usage": usage, "system_fingerprint": []}, monkeypatch)
+    reply = ask_with_response({"choices": [choice], "model": 7, "usage": usage, "system_fingerprint": []}, monkeypatch)
     assert reply == Reply(status=Status.OK, answer="Yes", latency=reply.latency if isinstance(reply, Reply) else None)
 
 
@@ -109,16 +158,16 @@ def test_wrong_types_beside_an_answer_are_left_out(monkeypatch: pytest.MonkeyPat
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=50, seed=1, extra={"min_p": 0.1})
 
 
-def test_a_rejected_limit_is_renamed_once_for_all_calls() -> None:
+def test_rejected_parameters_are_renamed_or_dropped_once_for_all_requests() -> None:
     prompts = [f"Prompt {number}" for number in range(40)]
     with FaultyServer(rejects=frozenset({"max_tokens", "seed", "min_p"})) as server:
-        model = opened(server, sampling=SAMPLING)
+        model = connect_to(server, sampling=SAMPLING)
         assert "dropped" not in model.settings
         replies = ask(model, *prompts)
         assert set(server.requests.values()) == {1}
-        before = server.total
+        total = server.total
         ask(model, "another")
-        assert server.total == before + 1
+        assert server.total == total + 1
     assert [reply.answer for reply in replies if isinstance(reply, Reply)] == [sealed(prompt) for prompt in prompts]
     assert model.settings["dropped"] == {"max_tokens": "max_completion_tokens", "min_p": None, "seed": None}
     assert sorted(model.notes) == [
@@ -126,26 +175,26 @@ def test_a_rejected_limit_is_renamed_once_for_all_calls() -> None:
         "The endpoint rejects min_p: it is no longer sent.",
         "The endpoint rejects seed: it is no longer sent.",
     ]
-    body = dict(server.seen[-1].body)
+    body = dict(server.received[-1].body)
     assert body["max_completion_tokens"] == 50
     assert body.keys() == {"model", "messages", "temperature", "top_p", "max_completion_tokens"}
 
 
 def test_a_limit_that_is_rejected_under_both_names_is_dropped() -> None:
     with FaultyServer(rejects=frozenset({"max_tokens", "max_completion_tokens"})) as server:
-        model = opened(server, sampling=SAMPLING)
+        model = connect_to(server, sampling=SAMPLING)
         [reply] = ask(model)
     assert isinstance(reply, Reply)
     assert model.settings["dropped"] == {"max_tokens": "max_completion_tokens", "max_completion_tokens": None}
 
 
-def test_anthropic_knows_no_seed_and_demands_a_limit() -> None:
+def test_anthropic_has_no_seed_and_requires_a_limit() -> None:
     with FaultyServer(rejects=frozenset({"top_p"})) as server:
-        model = opened(server, "anthropic", sampling=Sampling(top_p=0.9, seed=1))
+        model = connect_to(server, "anthropic", sampling=Sampling(top_p=0.9, seed=1))
         [reply] = ask(model)
     assert isinstance(reply, Reply)
     assert model.settings["dropped"] == {"seed": None, "top_p": None}
-    assert model.settings["max_tokens"] == server.seen[-1].body["max_tokens"] == 4096
+    assert model.settings["max_tokens"] == server.received[-1].body["max_tokens"] == 4096
     assert len(model.notes) == 2
 
 
@@ -161,20 +210,20 @@ REJECTIONS = [
 
 
 @pytest.mark.parametrize(("message", "dropped"), REJECTIONS)
-def test_only_what_is_not_supported_is_dropped(message: str, dropped: str | None) -> None:
-    said = complaint(400, {"error": {"message": message}}, b"", str)
-    assert said is not None
-    assert rejected(said, {"temperature", "top_p", "seed", "max_tokens"}) == dropped
+def test_only_an_unsupported_parameter_is_dropped(message: str, dropped: str | None) -> None:
+    error = read_error(400, {"error": {"message": message}}, b"", str)
+    assert error is not None
+    assert find_rejected_parameter(error, {"temperature", "top_p", "seed", "max_tokens"}) == dropped
 
 
-def test_a_list_of_what_is_wrong_names_the_parameter() -> None:
+def test_a_parameter_is_found_in_a_list_of_wrong_fields() -> None:
     wrong = {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 42}
-    said = complaint(422, {"detail": [wrong]}, b"", str)
-    assert said is not None
-    assert rejected(said, {"temperature", "seed"}) == "seed"
+    error = read_error(422, {"detail": [wrong]}, b"", str)
+    assert error is not None
+    assert find_rejected_parameter(error, {"temperature", "seed"}) == "seed"
 
 
-BAD = [
+OUT_OF_BOUNDS = [
     (Sampling(temperature=-1), "temperature"),
     (Sampling(temperature=float("nan")), "temperature"),
     (Sampling(top_p=0), "top_p"),
@@ -182,17 +231,24 @@ BAD = [
     (Sampling(max_tokens=0), "max_tokens"),
     (Sampling(extra={"messages": []}), "messages"),
     (Sampling(extra={"stream": True}), "stream"),
+    (Sampling(extra={"system": "Be brief."}), "system"),
     (Sampling(extra={"x": object()}), "JSON"),
 ]
 
 
-@pytest.mark.parametrize(("sampling", "word"), BAD)
+@pytest.mark.parametrize(("sampling", "word"), OUT_OF_BOUNDS)
 def test_parameters_out_of_bounds_are_refused(sampling: Sampling, word: str) -> None:
     with pytest.raises(BadParameter, match=word):
         connect("ollama/m", sampling=sampling, environ={})
 
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf")])
-def test_a_deadline_is_a_time(deadline: float) -> None:
+def test_a_deadline_that_is_no_time_is_refused(deadline: float) -> None:
     with pytest.raises(BadParameter, match="deadline"):
         connect("ollama/m", deadline=deadline, environ={})
+
+
+def test_importing_the_models_does_not_import_aiohttp() -> None:
+    code = "import sys, equipoise.models; print('aiohttp' in sys.modules, equipoise.models.connect.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "connect"]

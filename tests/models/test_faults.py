@@ -1,4 +1,4 @@
-"""What an endpoint may do wrong, and what `answer` makes of it: rows E1–E22, S13 over real sockets, both protocols."""
+"""What `answer` makes of each fault of an endpoint (docs/faults.md, E1–E22 and S13): real sockets, both protocols."""
 
 from __future__ import annotations
 
@@ -6,189 +6,237 @@ import asyncio
 import socket
 import ssl
 import tracemalloc
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
-from equipoise.frames import Status
-from equipoise.models import Passing, Refused, Reply, connect
-from equipoise.models.transport import description
-from serving.asking import KEY, PROTOCOLS, Outcome, always, ask, found, leaks, met, opened, outcome, shaped
+from equipoise.models import Refused, Reply, TransientFault, connect
+from equipoise.models.chat.transport import describe_failure
+from equipoise.schema import Status
+from serving.asking import (
+    KEY,
+    PROTOCOLS,
+    Outcome,
+    always,
+    ask,
+    ask_faulty,
+    ask_with_response,
+    connect_to,
+    find_key,
+    find_leaks,
+    outcome_of,
+)
 from serving.faults import Fault
 from serving.faulty import FaultyServer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """What is expected of a fault: a reply of this status; with `kind` it may pass; with `words` all is refused."""
+class Expected:
+    """A reply of this status. With `kind` it is a transient fault; with `words`, a refusal whose message has them."""
 
-    row: str
-    fault: Fault
     status: Status | None = None
     kind: str | None = None
     retry_after: float | None = None
     words: tuple[str, ...] = ()
-    options: tuple[tuple[str, float], ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    """Options of the model that is asked."""
 
 
-ROWS = [
-    *(
-        Row(row="E1", fault=fault, status=Status.HTTP_ERROR, kind="rate_limit", retry_after=7.0)
-        for fault in (
-            Fault.RATE_LIMIT_SECONDS,
-            Fault.RATE_LIMIT_MILLISECONDS,
-            Fault.RATE_LIMIT_DATE,
-            Fault.RATE_LIMIT_RESET,
-            Fault.RATE_LIMIT_WORDS,
-        )
+FAULTS_IN_TABLE: list[Fault] = []
+
+
+def cases(row: pytest.MarkDecorator, *faults: Fault, **expected: Any) -> Iterator[Any]:
+    """Faults of one row of docs/faults.md that have the same consequence."""
+    FAULTS_IN_TABLE.extend(faults)
+    return (pytest.param(fault, Expected(**expected), marks=row, id=str(fault)) for fault in faults)
+
+
+HTTP_ERROR, MALFORMED = Status.HTTP_ERROR, Status.MALFORMED
+CASES = [
+    *cases(
+        pytest.mark.fault("E1"),
+        Fault.RATE_LIMIT_SECONDS,
+        Fault.RATE_LIMIT_MILLISECONDS,
+        Fault.RATE_LIMIT_DATE,
+        Fault.RATE_LIMIT_RESET,
+        Fault.RATE_LIMIT_WORDS,
+        status=HTTP_ERROR,
+        kind="rate_limit",
+        retry_after=7.0,
     ),
-    Row(row="E2", fault=Fault.RATE_LIMIT, status=Status.HTTP_ERROR, kind="rate_limit"),
-    Row(row="E3", fault=Fault.QUOTA_402, words=("quota, not rate limit", "HTTP 402", "Insufficient Balance")),
-    Row(row="E3", fault=Fault.QUOTA_429, words=("quota, not rate limit", "HTTP 429")),
-    Row(row="E4", fault=Fault.SERVER_500, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E4", fault=Fault.UNAVAILABLE_503, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E4", fault=Fault.OVERLOADED_529, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E4", fault=Fault.REQUEST_TIMEOUT_408, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E5", fault=Fault.HTML_502, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E6", fault=Fault.SLOW, status=Status.TIMEOUT, kind="timeout", options=(("deadline", 0.3),)),
-    Row(row="E7", fault=Fault.SILENT, status=Status.TIMEOUT, kind="timeout", options=(("deadline", 0.3),)),
-    Row(row="E8", fault=Fault.RESET, status=Status.HTTP_ERROR, kind="connection"),
-    Row(row="E8", fault=Fault.HANG_UP, status=Status.HTTP_ERROR, kind="connection"),
-    Row(row="E8", fault=Fault.SHORT_BODY, status=Status.HTTP_ERROR, kind="connection"),
-    Row(row="E8", fault=Fault.SHORT_GZIP, status=Status.HTTP_ERROR, kind="connection"),
-    Row(row="E8", fault=Fault.BROKEN_CHUNK, status=Status.HTTP_ERROR, kind="connection"),
-    Row(row="E9", fault=Fault.INVALID_JSON, status=Status.MALFORMED, kind="malformed"),
-    Row(row="E9", fault=Fault.NOT_UTF8, status=Status.MALFORMED, kind="malformed"),
-    Row(row="E9", fault=Fault.NOT_AN_OBJECT, status=Status.MALFORMED, kind="malformed"),
-    Row(row="E9", fault=Fault.DAMAGED_GZIP, status=Status.MALFORMED, kind="malformed"),
-    Row(row="E10", fault=Fault.ERROR_IN_200, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E10", fault=Fault.RATE_LIMIT_IN_200, status=Status.HTTP_ERROR, kind="rate_limit"),
-    Row(row="E10", fault=Fault.KEY_IN_200, words=("key", "401")),
-    Row(row="E10", fault=Fault.NO_CHOICES, status=Status.MALFORMED, kind="malformed"),
-    Row(row="E10", fault=Fault.BROKEN_OFF, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E11", fault=Fault.NULL_CONTENT, status=Status.EMPTY),
-    Row(row="E11", fault=Fault.EMPTY_CONTENT, status=Status.EMPTY),
-    Row(row="E11", fault=Fault.NULL_FILTERED, status=Status.FILTERED),
-    Row(row="E12", fault=Fault.LENGTH, status=Status.TRUNCATED),
-    Row(row="E12", fault=Fault.LENGTH_IN_THOUGHT, status=Status.EMPTY),
-    Row(row="E12", fault=Fault.LENGTH_WITHOUT_TEXT, status=Status.EMPTY),
-    Row(row="E13", fault=Fault.ODD_FINISH, status=Status.OK),
-    Row(row="E14", fault=Fault.FILTERED_200, status=Status.FILTERED),
-    Row(row="E14", fault=Fault.FILTERED_400, status=Status.FILTERED),
-    Row(row="E15", fault=Fault.HUGE, status=Status.TOO_LARGE),
-    Row(row="E15", fault=Fault.GZIP_BOMB, status=Status.TOO_LARGE),
-    Row(row="E15", fault=Fault.HUGE_500, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="E16", fault=Fault.UNAUTHORIZED_401, words=("key", "_API_KEY", "HTTP 401")),
-    Row(row="E16", fault=Fault.FORBIDDEN_403, words=("key", "_API_KEY", "HTTP 403", "Not in your region.")),
-    Row(row="E17", fault=Fault.UNKNOWN_MODEL_404, words=("test-model", "127.0.0.1", "HTTP 404", "No such model.")),
-    Row(row="E18", fault=Fault.CONTEXT_LENGTH, status=Status.CONTEXT_LENGTH),
-    Row(row="E19", fault=Fault.TEAPOT_418, status=Status.HTTP_ERROR, kind="client"),
-    Row(row="E20", fault=Fault.OTHER_MODEL, status=Status.OK),
-    Row(row="E21", fault=Fault.REDIRECT, words=("redirects", "127.0.0.1", "HTTP 307", "--base-url")),
-    Row(row="S13", fault=Fault.ECHO_401, words=("key", "[redacted]")),
-    Row(row="S13", fault=Fault.ECHO_500, status=Status.HTTP_ERROR, kind="server"),
-    Row(row="S13", fault=Fault.ECHO_MALFORMED, status=Status.MALFORMED, kind="malformed"),
-    Row(row="S13", fault=Fault.ECHO_ANSWER, status=Status.OK),
+    *cases(pytest.mark.fault("E2"), Fault.RATE_LIMIT, status=HTTP_ERROR, kind="rate_limit"),
+    *cases(
+        pytest.mark.fault("E3"), Fault.QUOTA_402, words=("quota, not rate limit", "HTTP 402", "Insufficient Balance")
+    ),
+    *cases(pytest.mark.fault("E3"), Fault.QUOTA_429, words=("quota, not rate limit", "HTTP 429")),
+    *cases(
+        pytest.mark.fault("E4"),
+        Fault.SERVER_500,
+        Fault.UNAVAILABLE_503,
+        Fault.OVERLOADED_529,
+        Fault.REQUEST_TIMEOUT_408,
+        status=HTTP_ERROR,
+        kind="server",
+    ),
+    *cases(pytest.mark.fault("E5"), Fault.HTML_502, status=HTTP_ERROR, kind="server"),
+    *cases(pytest.mark.fault("E6"), Fault.SLOW, status=Status.TIMEOUT, kind="timeout", options={"deadline": 0.3}),
+    *cases(pytest.mark.fault("E7"), Fault.SILENT, status=Status.TIMEOUT, kind="timeout", options={"deadline": 0.3}),
+    *cases(
+        pytest.mark.fault("E8"),
+        Fault.RESET,
+        Fault.HANG_UP,
+        Fault.SHORT_BODY,
+        Fault.SHORT_GZIP,
+        Fault.BROKEN_CHUNK,
+        status=HTTP_ERROR,
+        kind="connection",
+    ),
+    *cases(
+        pytest.mark.fault("E9"),
+        Fault.INVALID_JSON,
+        Fault.NOT_UTF8,
+        Fault.NOT_AN_OBJECT,
+        Fault.DAMAGED_GZIP,
+        status=MALFORMED,
+        kind="malformed",
+    ),
+    *cases(pytest.mark.fault("E10"), Fault.ERROR_IN_200, Fault.BROKEN_OFF, status=HTTP_ERROR, kind="server"),
+    *cases(pytest.mark.fault("E10"), Fault.RATE_LIMIT_IN_200, status=HTTP_ERROR, kind="rate_limit"),
+    *cases(pytest.mark.fault("E10"), Fault.KEY_IN_200, words=("key", "401")),
+    *cases(pytest.mark.fault("E10"), Fault.NO_CHOICES, status=MALFORMED, kind="malformed"),
+    *cases(pytest.mark.fault("E11"), Fault.NULL_CONTENT, Fault.EMPTY_CONTENT, status=Status.EMPTY),
+    *cases(pytest.mark.fault("E11"), Fault.NULL_FILTERED, status=Status.FILTERED),
+    *cases(pytest.mark.fault("E12"), Fault.LENGTH, status=Status.TRUNCATED),
+    *cases(pytest.mark.fault("E12"), Fault.LENGTH_IN_THOUGHT, Fault.LENGTH_WITHOUT_TEXT, status=Status.EMPTY),
+    *cases(pytest.mark.fault("E13"), Fault.ODD_FINISH, status=Status.OK),
+    *cases(pytest.mark.fault("E14"), Fault.FILTERED_200, Fault.FILTERED_400, status=Status.FILTERED),
+    *cases(pytest.mark.fault("E15"), Fault.HUGE, Fault.GZIP_BOMB, status=Status.TOO_LARGE),
+    *cases(pytest.mark.fault("E15"), Fault.HUGE_500, status=HTTP_ERROR, kind="server"),
+    *cases(pytest.mark.fault("E16"), Fault.UNAUTHORIZED_401, words=("key", "_API_KEY", "HTTP 401")),
+    *cases(pytest.mark.fault("E16"), Fault.FORBIDDEN_403, words=("key", "_API_KEY", "HTTP 403", "Not in your region.")),
+    *cases(
+        pytest.mark.fault("E17"),
+        Fault.UNKNOWN_MODEL_404,
+        words=("test-model", "127.0.0.1", "HTTP 404", "No such model."),
+    ),
+    *cases(pytest.mark.fault("E18"), Fault.CONTEXT_LENGTH, status=Status.CONTEXT_LENGTH),
+    *cases(pytest.mark.fault("E19"), Fault.TEAPOT_418, status=HTTP_ERROR, kind="client"),
+    *cases(pytest.mark.fault("E20"), Fault.OTHER_MODEL, status=Status.OK),
+    *cases(pytest.mark.fault("E21"), Fault.REDIRECT, words=("redirects", "127.0.0.1", "HTTP 307", "--base-url")),
+    *cases(pytest.mark.fault("S13"), Fault.ECHO_401, words=("key", "[redacted]")),
+    *cases(pytest.mark.fault("S13"), Fault.ECHO_500, status=HTTP_ERROR, kind="server"),
+    *cases(pytest.mark.fault("S13"), Fault.ECHO_MALFORMED, status=MALFORMED, kind="malformed"),
+    *cases(pytest.mark.fault("S13"), Fault.ECHO_ANSWER, status=Status.OK),
 ]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.row}-{row.fault}")
-def test_what_becomes_of_a_fault(row: Row, protocol: str) -> None:
-    with FaultyServer(always(row.fault), wait=7.0) as server:
-        model = opened(server, protocol, **dict(row.options))
-        [result] = ask(model)
+@pytest.mark.parametrize(("fault", "expected"), CASES)
+def test_each_fault_becomes_a_reply_a_transient_fault_or_a_refusal(
+    fault: Fault, expected: Expected, protocol: str
+) -> None:
+    with FaultyServer(always(fault), wait=7.0) as server:
+        model = connect_to(server, protocol, **expected.options)
+        [outcome] = ask(model)
         assert server.total == 1
-    if row.words:
-        assert isinstance(result, Refused)
-        assert result.exit_code == 4
-        assert [word for word in row.words if word not in str(result)] == []
-    elif row.kind:
-        assert isinstance(result, Passing)
-        assert (result.kind, result.reply.status) == (row.kind, row.status)
-        assert result.retry_after == (None if row.retry_after is None else pytest.approx(row.retry_after))
-        assert result.reply.detail
+    if expected.words:
+        assert isinstance(outcome, Refused)
+        assert outcome.exit_code == 4
+        assert [word for word in expected.words if word not in str(outcome)] == []
+    elif expected.kind:
+        assert isinstance(outcome, TransientFault)
+        assert (outcome.kind, outcome.reply.status) == (expected.kind, expected.status)
+        assert outcome.retry_after == (None if expected.retry_after is None else pytest.approx(expected.retry_after))
+        assert outcome.reply.detail
     else:
-        assert isinstance(result, Reply)
-        assert result.status == row.status
-    reply = result.reply if isinstance(result, Passing) else result
+        assert isinstance(outcome, Reply)
+        assert outcome.status == expected.status
+    reply = outcome.reply if isinstance(outcome, TransientFault) else outcome
     if isinstance(reply, Reply):
         assert (reply.answer is not None) == (reply.status in (Status.OK, Status.TRUNCATED))
         assert (reply.raw is not None) == (reply.status == Status.MALFORMED)
-    assert leaks(result, model) == []
+    assert find_leaks(outcome, model) == []
 
 
-def test_every_fault_of_the_server_has_its_row() -> None:
-    assert {row.fault for row in ROWS} == set(Fault)
+def test_every_fault_of_the_server_is_in_the_table() -> None:
+    assert sorted(FAULTS_IN_TABLE) == sorted(Fault)
 
 
-def test_e5_the_excerpt_is_short_printable_and_without_tags() -> None:
-    caught, _ = met(Fault.HTML_502, "openai")
-    assert isinstance(caught, Passing)
-    assert caught.reply.detail == "HTTP 502: 502 Bad Gateway alert(1) Bad \\x1b[31m&lt;/h1"
-    caught, _ = met(Fault.HUGE_500, "openai")
-    assert isinstance(caught, Passing)
-    assert caught.reply.detail is not None
-    assert len(caught.reply.detail) <= 220
+@pytest.mark.fault("E5")
+def test_an_html_error_is_kept_as_a_short_printable_excerpt_without_tags() -> None:
+    fault, _ = ask_faulty(Fault.HTML_502, "openai")
+    assert isinstance(fault, TransientFault)
+    assert fault.reply.detail == "HTTP 502: 502 Bad Gateway alert(1) Bad \\x1b[31m&lt;/h1"
+    fault, _ = ask_faulty(Fault.HUGE_500, "openai")
+    assert isinstance(fault, TransientFault)
+    assert fault.reply.detail is not None
+    assert len(fault.reply.detail) <= 220
 
 
-def test_e9_the_raw_bytes_are_kept() -> None:
-    caught, _ = met(Fault.NOT_UTF8, "openai")
-    assert isinstance(caught, Passing)
-    assert caught.reply.raw is not None
-    assert b"\xff\xfe said yes." in caught.reply.raw
-    caught, _ = met(Fault.ECHO_MALFORMED, "openai")
-    assert isinstance(caught, Passing)
-    assert caught.reply.raw is not None
-    assert len(caught.reply.raw) <= 65536
+@pytest.mark.fault("E9")
+def test_the_raw_bytes_of_invalid_json_are_kept() -> None:
+    fault, _ = ask_faulty(Fault.NOT_UTF8, "openai")
+    assert isinstance(fault, TransientFault)
+    assert fault.reply.raw is not None
+    assert b"\xff\xfe said yes." in fault.reply.raw
+    fault, _ = ask_faulty(Fault.ECHO_MALFORMED, "openai")
+    assert isinstance(fault, TransientFault)
+    assert fault.reply.raw is not None
+    assert len(fault.reply.raw) <= 65536
 
 
+@pytest.mark.fault("E12")
 @pytest.mark.parametrize("fault", [Fault.LENGTH_IN_THOUGHT, Fault.LENGTH_WITHOUT_TEXT])
-def test_e12_a_thought_cut_off_is_kept_as_reasoning(fault: Fault) -> None:
-    reply, _ = met(fault, "openai")
+def test_reasoning_that_reaches_the_token_limit_is_kept_as_reasoning(fault: Fault) -> None:
+    reply, _ = ask_faulty(fault, "openai")
     assert isinstance(reply, Reply)
     assert "She may say yes, but" in (reply.reasoning or "")
     assert reply.finish_reason == "length"
 
 
-def test_e13_an_unknown_finish_reason_is_stored_and_noted_once() -> None:
+@pytest.mark.fault("E13")
+def test_an_unknown_finish_reason_is_stored_and_noted_once() -> None:
     with FaultyServer(always(Fault.ODD_FINISH)) as server:
-        model = opened(server)
+        model = connect_to(server)
         replies = ask(model, "a", "b", "c")
     assert [reply.finish_reason for reply in replies if isinstance(reply, Reply)] == ["moonrise"] * 3
     assert len(model.notes) == 1
     assert "moonrise" in model.notes[0]
 
 
+@pytest.mark.fault("E15")
 @pytest.mark.parametrize("fault", [Fault.HUGE, Fault.GZIP_BOMB])
-def test_e15_memory_stays_bounded_and_the_connection_is_closed(fault: Fault) -> None:
+def test_a_huge_answer_takes_bounded_memory_and_its_connection_is_closed(fault: Fault) -> None:
     with FaultyServer(lambda prompt, nth: fault if prompt == "huge" else "yes") as server:
-        model = opened(server)
+        model = connect_to(server)
         ask(model, "small")
         if fault == Fault.GZIP_BOMB:
-            ask(model, "huge")  # builds the bomb
+            ask(model, "huge")  # The server builds the bomb, which must not be measured.
 
         tracemalloc.start()
-        [reply, after] = ask(model, "huge", "small")
+        [reply, other] = ask(model, "huge", "small")
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert isinstance(reply, Reply)
     assert reply.status == Status.TOO_LARGE
     assert "16,777,216" in (reply.detail or "")
-    assert isinstance(after, Reply)
-    assert after.status == Status.OK
+    assert isinstance(other, Reply)
+    assert other.status == Status.OK
     assert peak < 96 * 2**20
 
 
-def test_e20_the_model_served_is_recorded() -> None:
-    reply, _ = met(Fault.OTHER_MODEL, "openai")
+@pytest.mark.fault("E20")
+def test_the_name_of_the_model_that_answered_is_recorded() -> None:
+    reply, _ = ask_faulty(Fault.OTHER_MODEL, "openai")
     assert isinstance(reply, Reply)
     assert reply.served_model == "another-model"
 
 
-STRANGE: list[object] = [
+WITHOUT_ANSWER: list[object] = [
     {},
     [],
     None,
@@ -201,79 +249,104 @@ STRANGE: list[object] = [
 ]
 
 
+@pytest.mark.fault("E10")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("document", STRANGE, ids=lambda document: f"E10-{document}")
+@pytest.mark.parametrize("document", WITHOUT_ANSWER, ids=str)
 def test_a_document_without_an_answer_is_malformed(
     document: object, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caught = shaped(document, monkeypatch, protocol)
-    assert isinstance(caught, Passing)
-    assert (caught.kind, caught.reply.status) == ("malformed", Status.MALFORMED)
-    assert caught.reply.raw is not None
+    fault = ask_with_response(document, monkeypatch, protocol)
+    assert isinstance(fault, TransientFault)
+    assert (fault.kind, fault.reply.status) == ("malformed", Status.MALFORMED)
+    assert fault.reply.raw is not None
 
 
-WORDED: list[tuple[str, int, object, object]] = [
-    ("E3", 429, {"error": {"message": "Your credit is used up."}}, Refused),
-    ("E3", 400, {"error": {"message": "Your credit balance is too low to access the API"}}, Refused),
-    (
-        "E3",
-        429,
-        {"error": {"type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}},
-        Refused,
-    ),
-    (
-        "E2",
-        429,
-        [{"error": {"code": 429, "message": "You exceeded your current quota, check billing. Please retry in 20.5s."}}],
+def wordings(row: pytest.MarkDecorator, expected: object, *responses: tuple[int, object]) -> Iterator[Any]:
+    """Responses (status and document) of one row of docs/faults.md that mean the same."""
+    return (pytest.param(status, document, expected, marks=row) for status, document in responses)
+
+
+RATE_LIMIT_THAT_MENTIONS_BILLING = "You exceeded your current quota, check billing. Please retry in 20.5s."
+WORDINGS = [
+    *wordings(
+        pytest.mark.fault("E2"),
         "rate_limit",
+        (429, [{"error": {"code": 429, "message": RATE_LIMIT_THAT_MENTIONS_BILLING}}]),
     ),
-    ("E10", 200, {"error": {"code": "429", "message": "busy"}}, "rate_limit"),
-    ("E10", 200, {"error": "out of memory"}, "server"),
-    ("E10", 200, {"object": "error", "message": "bad", "type": "BadRequestError", "code": 400}, "client"),
-    (
-        "E10",
-        200,
-        {"choices": [{"error": {"code": 502, "message": "Upstream"}, "message": {"content": "Ye"}}]},
+    *wordings(
+        pytest.mark.fault("E3"),
+        Refused,
+        (429, {"error": {"message": "Your credit is used up."}}),
+        (400, {"error": {"message": "Your credit balance is too low to access the API"}}),
+        (429, {"error": {"type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}}),
+    ),
+    *wordings(pytest.mark.fault("E10"), "rate_limit", (200, {"error": {"code": "429", "message": "busy"}})),
+    *wordings(
+        pytest.mark.fault("E10"),
         "server",
+        (200, {"error": "out of memory"}),
+        (200, {"choices": [{"error": {"code": 502, "message": "Upstream"}, "message": {"content": "Ye"}}]}),
     ),
-    ("E14", 403, {"error": {"code": 403, "message": "Your input was flagged", "metadata": {}}}, Status.FILTERED),
-    ("E14", 200, {"error": {"code": "content_filter", "message": "No."}}, Status.FILTERED),
-    ("E16", 400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}], Refused),
-    ("E17", 400, {"error": {"message": "foo/bar is not a valid model ID", "code": 400}}, "client"),
-    ("E17", 400, {"error": {"message": "The model `foo` does not exist", "code": "x"}}, Refused),
-    ("E17", 404, {"detail": "Not Found"}, Refused),
-    ("E18", 400, {"error": {"code": 400, "type": "exceed_context_size_error", "message": "x"}}, Status.CONTEXT_LENGTH),
-    (
-        "E18",
-        400,
-        {"object": "error", "message": "This model's maximum context length is 4096 tokens."},
+    *wordings(
+        pytest.mark.fault("E10"),
+        "client",
+        (200, {"object": "error", "message": "bad", "type": "BadRequestError", "code": 400}),
+    ),
+    *wordings(
+        pytest.mark.fault("E14"),
+        Status.FILTERED,
+        (403, {"error": {"code": 403, "message": "Your input was flagged", "metadata": {}}}),
+        (200, {"error": {"code": "content_filter", "message": "No."}}),
+    ),
+    *wordings(
+        pytest.mark.fault("E16"),
+        Refused,
+        (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}]),
+    ),
+    *wordings(
+        pytest.mark.fault("E17"),
+        "client",
+        (400, {"error": {"message": "foo/bar is not a valid model ID", "code": 400}}),
+    ),
+    *wordings(
+        pytest.mark.fault("E17"),
+        Refused,
+        (400, {"error": {"message": "The model `foo` does not exist", "code": "x"}}),
+        (404, {"detail": "Not Found"}),
+    ),
+    *wordings(
+        pytest.mark.fault("E18"),
         Status.CONTEXT_LENGTH,
+        (400, {"error": {"code": 400, "type": "exceed_context_size_error", "message": "x"}}),
+        (400, {"object": "error", "message": "This model's maximum context length is 4096 tokens."}),
+        (413, {"error": {"type": "request_too_large", "message": "x"}}),
+        (500, {"error": {"message": "the request exceeds the available context size"}}),
     ),
-    ("E18", 413, {"error": {"type": "request_too_large", "message": "x"}}, Status.CONTEXT_LENGTH),
-    ("E18", 500, {"error": {"message": "the request exceeds the available context size"}}, Status.CONTEXT_LENGTH),
-    ("E19", 400, {"error": {"message": "temperature must be at most 2", "param": "temperature"}}, "client"),
-    ("E19", 422, {"detail": [{"loc": ["body", "messages"], "msg": "field required"}]}, "client"),
+    *wordings(
+        pytest.mark.fault("E19"),
+        "client",
+        (400, {"error": {"message": "temperature must be at most 2", "param": "temperature"}}),
+        (422, {"detail": [{"loc": ["body", "messages"], "msg": "field required"}]}),
+    ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("status", "document", "expected"), [row[1:] for row in WORDED], ids=[f"{row[0]}-{row[1]}" for row in WORDED]
-)
-def test_endpoints_word_the_same_complaint_in_many_ways(
+@pytest.mark.parametrize(("status", "document", "expected"), WORDINGS)
+def test_the_same_error_is_recognised_in_many_wordings(
     status: int, document: object, expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = shaped(document, monkeypatch, status=status)
+    outcome = ask_with_response(document, monkeypatch, status=status)
     if isinstance(expected, Status):
-        assert isinstance(result, Reply)
-        assert result.status == expected
+        assert isinstance(outcome, Reply)
+        assert outcome.status == expected
     elif isinstance(expected, str):
-        assert isinstance(result, Passing)
-        assert result.kind == expected
+        assert isinstance(outcome, TransientFault)
+        assert outcome.kind == expected
     else:
-        assert isinstance(result, Refused)
+        assert isinstance(outcome, Refused)
 
 
-# E22
+# No connection
 
 
 @pytest.fixture
@@ -282,42 +355,46 @@ def closed_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def test_e22_a_refused_connection_says_so(closed_port: int) -> None:
+@pytest.mark.fault("E22")
+def test_a_refused_connection_is_named(closed_port: int) -> None:
     model = connect("vllm/m", base_url=f"http://127.0.0.1:{closed_port}/v1", environ={})
-    [caught] = ask(model)
-    assert isinstance(caught, Passing)
-    assert (caught.kind, caught.reply.status) == ("connection", Status.HTTP_ERROR)
-    assert f"cannot connect to 127.0.0.1:{closed_port}" in str(caught)
+    [fault] = ask(model)
+    assert isinstance(fault, TransientFault)
+    assert (fault.kind, fault.reply.status) == ("connection", Status.HTTP_ERROR)
+    assert f"cannot connect to 127.0.0.1:{closed_port}" in str(fault)
 
 
-def test_e22_an_unknown_host_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.fault("E22")
+def test_an_unknown_host_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*args: object, **options: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    [caught] = ask(connect("openai/m", base_url="https://nowhere.invalid/v1", key=KEY, environ={}))
-    assert isinstance(caught, Passing)
-    assert caught.kind == "connection"
-    assert str(caught) == "unknown host nowhere.invalid"
+    [fault] = ask(connect("openai/m", base_url="https://nowhere.invalid/v1", key=KEY, environ={}))
+    assert isinstance(fault, TransientFault)
+    assert fault.kind == "connection"
+    assert str(fault) == "unknown host nowhere.invalid"
 
 
-def test_e22_tls_that_fails_says_so() -> None:
+@pytest.mark.fault("E22")
+def test_failing_tls_is_named() -> None:
     with FaultyServer() as server:
-        model = opened(server, base_url=server.url.replace("http:", "https:"))
-        [caught] = ask(model)
-    assert isinstance(caught, Passing)
-    assert caught.kind == "connection"
-    assert "no TLS with 127.0.0.1" in str(caught)
-    assert leaks(caught, model) == []
+        model = connect_to(server, base_url=server.url.replace("http:", "https:"))
+        [fault] = ask(model)
+    assert isinstance(fault, TransientFault)
+    assert fault.kind == "connection"
+    assert "no TLS with 127.0.0.1" in str(fault)
+    assert find_leaks(fault, model) == []
 
 
-def test_e22_a_certificate_that_is_not_trusted_says_so() -> None:
-    where = ConnectionKey("example.org", 443, True, True, None, None, None)
-    problem = aiohttp.ClientConnectorCertificateError(where, ssl.SSLCertVerificationError("self-signed"))
-    assert "no TLS with example.org:443" in description(problem)
+@pytest.mark.fault("E22")
+def test_an_untrusted_certificate_is_named() -> None:
+    key = ConnectionKey("example.org", 443, True, True, None, None, None)
+    error = aiohttp.ClientConnectorCertificateError(key, ssl.SSLCertVerificationError("self-signed"))
+    assert "no TLS with example.org:443" in describe_failure(error)
 
 
-def test_what_is_not_http_says_so() -> None:
+def test_a_response_that_is_not_http_is_named() -> None:
     async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
@@ -328,10 +405,10 @@ def test_what_is_not_http_says_so() -> None:
         async with await asyncio.start_server(garbage, "127.0.0.1", 0) as listener:
             port = listener.sockets[0].getsockname()[1]
             async with connect("vllm/m", base_url=f"http://127.0.0.1:{port}/v1?key={KEY}", environ={}) as model:
-                return await outcome(model)
+                return await outcome_of(model)
 
-    caught = asyncio.run(run())
-    assert isinstance(caught, Passing)
-    assert caught.kind == "connection"
-    assert "not HTTP" in str(caught)
-    assert found(str(caught)) == []
+    fault = asyncio.run(run())
+    assert isinstance(fault, TransientFault)
+    assert fault.kind == "connection"
+    assert "not HTTP" in str(fault)
+    assert find_key(str(fault)) == []

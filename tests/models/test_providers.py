@@ -1,4 +1,4 @@
-"""Names of models, addresses of providers, and how long they ask to wait."""
+"""Names of models, addresses of providers, waits that endpoints ask for, and redaction."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from yarl import URL
 
 from equipoise.errors import InputError, UnknownName
-from equipoise.models import PROVIDERS, Provider, connect, parse
-from equipoise.models.endpoint import is_loopback, locate
-from equipoise.models.redact import excerpt, redactor
-from equipoise.models.waits import retry_after
+from equipoise.models import PROVIDERS, Provider, connect, parse_model_name
+from equipoise.models.chat.endpoint import is_loopback, resolve_endpoint
+from equipoise.models.chat.waits import retry_after
+from equipoise.models.redact import excerpt, make_redactor
 
 
 @pytest.mark.parametrize(
@@ -24,10 +24,11 @@ from equipoise.models.waits import retry_after
         ("fireworks/accounts/fireworks/models/x", "fireworks", "accounts/fireworks/models/x"),
     ],
 )
-def test_a_name_is_a_provider_and_its_model(name: str, provider: str, model: str) -> None:
-    assert parse(name) == (PROVIDERS[provider], model)
+def test_a_name_is_split_into_provider_and_model(name: str, provider: str, model: str) -> None:
+    assert parse_model_name(name) == (PROVIDERS[provider], model)
 
 
+@pytest.mark.fault("U1")
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -41,28 +42,29 @@ def test_a_name_is_a_provider_and_its_model(name: str, provider: str, model: str
         ("", "openai/gpt-4o-mini"),
     ],
 )
-def test_u1_an_unknown_name_is_refused_with_the_nearest(name: str, words: str) -> None:
+def test_an_unknown_provider_is_refused_with_the_nearest_names(name: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse(name)
+        parse_model_name(name)
     assert words in str(caught.value)
     assert caught.value.exit_code == 2
 
 
-def test_u1_connecting_refuses_it_too() -> None:
+@pytest.mark.fault("U1")
+def test_connecting_to_an_unknown_provider_is_refused() -> None:
     with pytest.raises(UnknownName, match="'mistral'"):
         connect("mistrall/small", environ={})
 
 
 @pytest.mark.parametrize("provider", PROVIDERS.values(), ids=lambda provider: provider.name)
-def test_a_provider_is_reached_safely(provider: Provider) -> None:
+def test_a_provider_is_reached_over_https_or_on_this_machine(provider: Provider) -> None:
     assert PROVIDERS[provider.name] is provider
     if provider.base_url is None:
         with pytest.raises(InputError, match="--base-url"):
-            locate(provider, "m", None)
+            resolve_endpoint(provider, "m", None)
         return
-    endpoint = locate(provider, "m", None)
+    endpoint = resolve_endpoint(provider, "m", None)
     assert endpoint.base_url == provider.base_url
-    assert not endpoint.exposed
+    assert not endpoint.is_exposed
     assert is_loopback(endpoint.url.host or "") == (provider.key_variable is None)
 
 
@@ -86,10 +88,11 @@ DEPLOYED = f"{AZURE}/openai/deployments/m/chat/completions"
         ("azure", f"{AZURE}/openai/v1/", f"{AZURE}/openai/v1/chat/completions"),
     ],
 )
-def test_where_a_request_goes(name: str, base_url: str | None, target: str) -> None:
-    assert locate(PROVIDERS[name], "m", base_url).url == URL(target)
+def test_a_base_url_is_completed_to_the_address_of_requests(name: str, base_url: str | None, target: str) -> None:
+    assert resolve_endpoint(PROVIDERS[name], "m", base_url).url == URL(target)
 
 
+@pytest.mark.fault("E1")
 @pytest.mark.parametrize(
     ("headers", "message", "seconds"),
     [
@@ -114,17 +117,21 @@ def test_where_a_request_goes(name: str, base_url: str | None, target: str) -> N
         ({}, "Try again later", None),
     ],
 )
-def test_e1_how_long_to_wait(headers: dict[str, str], message: str, seconds: float | None) -> None:
+def test_the_wait_is_read_from_headers_and_messages(
+    headers: dict[str, str], message: str, seconds: float | None
+) -> None:
     assert retry_after(headers, message) == (None if seconds is None else pytest.approx(seconds))
 
 
+@pytest.mark.fault("E1")
 @pytest.mark.parametrize("scale", [1, 1000])
-def test_e1_a_reset_may_be_a_point_in_time(scale: int) -> None:
+def test_the_reset_of_a_rate_limit_may_be_a_point_in_time(scale: int) -> None:
     wait = retry_after({"x-ratelimit-reset": str((time.time() + 1000) * scale)})
     assert wait is not None
     assert 900 < wait <= 1000
 
 
+@pytest.mark.fault("E5")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -136,17 +143,19 @@ def test_e1_a_reset_may_be_a_point_in_time(scale: int) -> None:
         ("", ""),
     ],
 )
-def test_e5_an_excerpt_is_inert(text: str, shown: str) -> None:
+def test_an_excerpt_has_no_tags_and_no_control_characters(text: str, shown: str) -> None:
     assert excerpt(text) == shown
 
 
+@pytest.mark.fault("S13")
 @pytest.mark.parametrize("secret", ["", "abc"])
-def test_s13_too_short_a_secret_is_no_secret(secret: str) -> None:
-    assert redactor([secret], shortest=4, thorough=True)("abcabc") == "abcabc"
+def test_a_very_short_secret_is_not_redacted(secret: str) -> None:
+    assert make_redactor([secret], min_length=4, thorough=True)("abcabc") == "abcabc"
 
 
-def test_s13_a_redactor_blots_out_the_word_and_leaves_the_rest() -> None:
-    redact = redactor(["sk-proj-0123456789abcdef"], shortest=4, thorough=True)
+@pytest.mark.fault("S13")
+def test_a_secret_is_redacted_and_the_rest_of_the_text_is_kept() -> None:
+    redact = make_redactor(["sk-proj-0123456789abcdef"], min_length=4, thorough=True)
     assert redact('{"key": "sk-proj-0123456789abcdef", "n": 1}') == '{"key": "[redacted]", "n": 1}'
     assert redact("Incorrect API key: sk-pr***cdef.") == "Incorrect API key: [redacted]"
     assert redact("A task-proof text... and more") == "A task-proof text... and more"

@@ -1,4 +1,4 @@
-"""Where the key goes and where it does not: rows S4–S6, S13, U4, E16."""
+"""Where the key is sent, and that it is kept and shown nowhere (docs/faults.md, S4–S6, S13, U4, E16)."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from urllib.parse import quote
 import pytest
 
 from equipoise.errors import InputError
-from equipoise.models import Passing, Refused, Reply, Sampling, connect
-from serving.asking import KEY, always, ask, found, leaks, opened
+from equipoise.models import Refused, Reply, Sampling, TransientFault, connect
+from serving.asking import KEY, always, ask, connect_to, find_key, find_leaks
 from serving.faults import Fault
 from serving.faulty import FaultyServer
 
 
-def test_s4_the_search_for_the_key_would_find_it() -> None:
-    assert found(f"x{KEY}x")
-    assert found(f"key={quote(KEY, safe='')}")
-    assert found(base64.b64encode(f"user:{KEY}".encode()).decode())
+@pytest.mark.fault("S4")
+def test_the_search_for_the_key_finds_it_when_it_is_there() -> None:
+    assert find_key(f"x{KEY}x")
+    assert find_key(f"key={quote(KEY, safe='')}")
+    assert find_key(base64.b64encode(f"user:{KEY}".encode()).decode())
 
 
-def test_s4_the_key_is_sent_and_kept_nowhere_else() -> None:
+@pytest.mark.fault("S4")
+def test_the_key_is_sent_and_kept_nowhere() -> None:
     sampling = Sampling(system=f"Say {KEY}", extra={"api_key": "another-secret-value", "metadata": {"key": "abcdefgh"}})
     with FaultyServer() as server:
-        model = opened(server, sampling=sampling)
+        model = connect_to(server, sampling=sampling)
         [reply] = ask(model)
-    assert server.seen[0].headers["Authorization"] == f"Bearer {KEY}"
-    assert server.seen[0].body["api_key"] == "another-secret-value"
-    assert leaks(reply, model) == []
+    assert server.received[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert server.received[0].body["api_key"] == "another-secret-value"
+    assert find_leaks(reply, model) == []
     assert model.settings["extra"] == {"api_key": "[redacted]", "metadata": {"key": "[redacted]"}}
 
 
@@ -46,44 +48,50 @@ def test_the_key_goes_into_the_header_of_its_provider(
 ) -> None:
     with FaultyServer() as server:
         ask(connect(name, base_url=server.url, key=f" {KEY}\n", environ={}, **options))
-    assert server.seen[0].headers[header] == value
+    assert server.received[0].headers[header] == value
 
 
-def test_s5_a_secret_in_the_base_url_is_used_but_not_shown() -> None:
+@pytest.mark.fault("S5")
+def test_a_secret_in_the_base_url_is_used_but_not_shown() -> None:
     with FaultyServer() as server:
-        where = server.url.replace("http://", "http://me:pass%2Fword-123@")
-        model = connect("custom/m", base_url=f"{where}?api_key=query-secret-1&zone=eu#part", environ={})
+        url = server.url.replace("http://", "http://me:pass%2Fword-123@")
+        model = connect("custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={})
         [reply] = ask(model)
     assert isinstance(reply, Reply)
-    assert server.seen[0].query == {"api_key": "query-secret-1", "zone": "eu"}
-    assert server.seen[0].headers["Authorization"] == "Basic " + base64.b64encode(b"me:pass/word-123").decode()
+    assert server.received[0].query == {"api_key": "query-secret-1", "zone": "eu"}
+    assert server.received[0].headers["Authorization"] == "Basic " + base64.b64encode(b"me:pass/word-123").decode()
     assert model.settings["base_url"] == f"{server.url}?zone=eu"
     shown = f"{model!r} {model.settings} {model.notes} {vars(model)['_endpoint']!r}"
     assert not [secret for secret in ("pass", "word-123", "query-secret-1", "me:") if secret in shown]
 
 
-def test_s5_the_secrets_of_a_base_url_are_redacted_too() -> None:
+@pytest.mark.fault("S5")
+def test_a_secret_of_the_base_url_is_redacted_in_errors() -> None:
     with FaultyServer(always(Fault.ECHO_500)) as server:
-        where = server.url.replace("http://", "http://me:pass-word-123@")
-        model = connect("anthropic/m", base_url=where, key="pass-word-123", environ={})
-        [caught] = ask(model)
-    assert isinstance(caught, Passing)
-    assert "pass-word" not in f"{caught} {caught.reply}"
+        url = server.url.replace("http://", "http://me:pass-word-123@")
+        model = connect("anthropic/m", base_url=url, key="pass-word-123", environ={})
+        [fault] = ask(model)
+    assert isinstance(fault, TransientFault)
+    assert "pass-word" not in f"{fault} {fault.reply}"
 
 
-def test_s5_user_and_password_take_the_place_of_a_bearer_key() -> None:
+@pytest.mark.fault("S5")
+def test_user_and_password_of_the_base_url_are_sent_instead_of_a_bearer_key() -> None:
     with FaultyServer() as server:
-        model = opened(server, base_url=server.url.replace("http://", "http://me:word@"))
+        model = connect_to(server, base_url=server.url.replace("http://", "http://me:word@"))
         ask(model)
-    assert server.seen[0].headers["Authorization"].startswith("Basic ")
+    assert server.received[0].headers["Authorization"].startswith("Basic ")
     assert any("instead of the key" in note for note in model.notes)
 
 
-@pytest.mark.parametrize("given", ["localhost:8000", "ftp://host/v1", "http:///v2", "me:pass-word@host", "http://h:x/"])
-def test_s5_a_base_url_that_cannot_be_read_is_not_shown(given: str) -> None:
+@pytest.mark.fault("S5")
+@pytest.mark.parametrize(
+    "base_url", ["localhost:8000", "ftp://host/v1", "http:///v2", "me:pass-word@host", "http://h:x/"]
+)
+def test_a_base_url_that_cannot_be_parsed_is_refused_and_not_shown(base_url: str) -> None:
     with pytest.raises(InputError, match="base URL") as caught:
-        connect("custom/m", base_url=given, environ={})
-    assert given not in str(caught.value)
+        connect("custom/m", base_url=base_url, environ={})
+    assert base_url not in str(caught.value)
     assert caught.value.exit_code == 2
 
 
@@ -103,38 +111,42 @@ INSECURE = [
 ]
 
 
-@pytest.mark.parametrize(("base_url", "key", "refused"), INSECURE, ids=lambda value: f"S6-{value}")
-def test_s6_a_key_does_not_cross_the_network_in_the_clear(base_url: str, key: str | None, refused: bool) -> None:
+@pytest.mark.fault("S6")
+@pytest.mark.parametrize(("base_url", "key", "refused"), INSECURE)
+def test_a_key_does_not_cross_the_network_unencrypted(base_url: str, key: str | None, refused: bool) -> None:
     if not refused:
         connect("vllm/m", base_url=base_url, key=key, environ={})
         return
     with pytest.raises(InputError, match="--allow-insecure") as caught:
         connect("vllm/m", base_url=base_url, key=key, environ={})
     assert caught.value.exit_code == 2
-    assert found(str(caught.value)) == []
+    assert find_key(str(caught.value)) == []
     assert "secret@" not in str(caught.value)
     connect("vllm/m", base_url=base_url, key=key, environ={}, allow_insecure=True)
 
 
-def test_s13_an_answer_that_is_no_secret_is_left_alone() -> None:
-    """A placeholder for a key is no secret, and answers are full of such words."""
+@pytest.mark.fault("S13")
+def test_a_placeholder_key_is_not_redacted_in_answers() -> None:
+    """It is no secret, and answers are full of such words."""
     with FaultyServer(always("There is none.")) as server:
         [reply] = ask(connect("ollama/m", base_url=server.url, key="none", environ={}))
     assert isinstance(reply, Reply)
     assert reply.answer == "There is none."
 
 
-# U4
+# Missing and unusable keys
 
 
+@pytest.mark.fault("U4")
 @pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " "}, {"OTHER": KEY}])
-def test_u4_a_missing_key_names_its_variable(environ: dict[str, str]) -> None:
+def test_the_error_for_a_missing_key_names_its_variable(environ: dict[str, str]) -> None:
     with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
         connect("openai/gpt-4o-mini", environ=environ)
     assert caught.value.exit_code == 2
 
 
-def test_u4_the_variable_can_be_another() -> None:
+@pytest.mark.fault("U4")
+def test_the_key_can_come_from_another_variable() -> None:
     with pytest.raises(InputError, match="MY_KEY"):
         connect("openai/gpt-4o-mini", key_variable="MY_KEY", environ={"OPENAI_API_KEY": KEY})
     with pytest.raises(InputError, match="MY_KEY"):
@@ -142,7 +154,8 @@ def test_u4_the_variable_can_be_another() -> None:
     connect("openai/gpt-4o-mini", key_variable="MY_KEY", environ={"MY_KEY": KEY})
 
 
-def test_u4_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
+@pytest.mark.fault("U4")
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
     for bad in ("sk-über-geheim-123", "sk-two words-123", "sk-line\nbreak-123"):
         with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
             connect("openai/m", environ={"OPENAI_API_KEY": bad})
@@ -153,14 +166,15 @@ def test_at_another_address_a_key_may_not_be_needed() -> None:
     with FaultyServer() as server:
         [reply] = ask(connect("openai/m", base_url=server.url, environ={}))
     assert isinstance(reply, Reply)
-    assert "Authorization" not in server.seen[0].headers
+    assert "Authorization" not in server.received[0].headers
 
 
+@pytest.mark.fault("E16")
 @pytest.mark.parametrize(
     ("name", "words"), [("openai/m", "none was sent. It is looked for in OPENAI_API_KEY"), ("vllm/m", "--key-variable")]
 )
-def test_e16_without_a_key_the_message_says_where_to_put_it(name: str, words: str) -> None:
+def test_the_refusal_of_a_request_without_a_key_says_where_to_put_one(name: str, words: str) -> None:
     with FaultyServer(always(Fault.UNAUTHORIZED_401)) as server:
-        [caught] = ask(connect(name, base_url=server.url, environ={}))
-    assert isinstance(caught, Refused)
-    assert words in str(caught)
+        [refusal] = ask(connect(name, base_url=server.url, environ={}))
+    assert isinstance(refusal, Refused)
+    assert words in str(refusal)

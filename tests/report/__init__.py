@@ -1,1 +1,1 @@
-"""The report: made of runs of models that do not exist, looked at in a real browser."""
+"""Tests of the report: on runs of invented models, in a real browser."""

@@ -1,4 +1,4 @@
-"""Debian's chromium over its debugging protocol: one page after another, with all that it logs, asks for and shows."""
+"""Chromium over its debugging protocol: it opens one page after another and records what each page does."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import base64
 import itertools
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import aiohttp
 
@@ -27,16 +27,15 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-port=0",
 )
-PATIENCE = 60.0
-Value = TypeVar("Value")
+TIMEOUT = 60.0
 
 
-def executable() -> str | None:
+def find_browser() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @dataclass
-class Seen:
+class Activity:
     """What a page did while it was open."""
 
     requests: list[str] = field(default_factory=list)
@@ -45,32 +44,32 @@ class Seen:
 
 
 class Page:
-    """One tab. Commands are awaited by their number; everything else is noted."""
+    """One tab. The reply to a command is found by its number; everything else that comes is recorded."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._loaded = asyncio.Event()
-        self.seen = Seen()
+        self.activity = Activity()
         self._reader = asyncio.create_task(self._read())
 
     async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         number = next(self._numbers)
-        reply = self._waiting[number] = asyncio.get_running_loop().create_future()
+        reply = self._replies[number] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
-        return await asyncio.wait_for(reply, PATIENCE)
+        return await asyncio.wait_for(reply, TIMEOUT)
 
     async def evaluate(self, script: str) -> Any:
-        """What an expression gives, run outside the page's own policy."""
+        """The value of an expression, which the page's own policy does not restrict."""
         reply = await self.call("Runtime.evaluate", expression=script, returnByValue=True)
         if "exceptionDetails" in reply:
             raise AssertionError(reply["exceptionDetails"])
         return reply["result"].get("value")
 
-    async def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> Seen:
-        """Open a file at a size and in a colour scheme; give what it did so far."""
-        self.seen = Seen()
+    async def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> Activity:
+        """Open a file at a size and in a colour scheme; return the record of what it does."""
+        self.activity = Activity()
         self._loaded.clear()
         await self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
@@ -78,8 +77,8 @@ class Page:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.call("Emulation.setEmulatedMedia", features=[scheme])
         await self.call("Page.navigate", url=path.as_uri())
-        await asyncio.wait_for(self._loaded.wait(), PATIENCE)
-        return self.seen
+        await asyncio.wait_for(self._loaded.wait(), TIMEOUT)
+        return self.activity
 
     async def screenshot(self, path: Path, *, full: bool = False) -> None:
         size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
@@ -95,45 +94,45 @@ class Page:
         async for message in self._socket:
             event = message.json()
             if "id" in event:
-                waiting = self._waiting.pop(event["id"])
+                reply = self._replies.pop(event["id"])
                 if "error" in event:
-                    waiting.set_exception(AssertionError(event["error"]))
+                    reply.set_exception(AssertionError(event["error"]))
                 else:
-                    waiting.set_result(event["result"])
+                    reply.set_result(event["result"])
             else:
-                await self._note(event["method"], event["params"])
+                await self._record(event["method"], event["params"])
 
-    async def _note(self, method: str, event: dict[str, Any]) -> None:
+    async def _record(self, method: str, event: dict[str, Any]) -> None:
         if method == "Page.loadEventFired":
             self._loaded.set()
         elif method == "Network.requestWillBeSent":
-            self.seen.requests.append(event["request"]["url"])
+            self.activity.requests.append(event["request"]["url"])
         elif method == "Page.javascriptDialogOpening":
-            self.seen.dialogs.append(event["message"])
+            self.activity.dialogs.append(event["message"])
             number = next(self._numbers)
-            self._waiting[number] = asyncio.get_running_loop().create_future()
+            self._replies[number] = asyncio.get_running_loop().create_future()
             closing = {"id": number, "method": "Page.handleJavaScriptDialog", "params": {"accept": False}}
             await self._socket.send_json(closing)
         elif method == "Log.entryAdded":
-            self.seen.problems.append(event["entry"]["text"])
+            self.activity.problems.append(event["entry"]["text"])
         elif method in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
-            self.seen.problems.append(str(event))
+            self.activity.problems.append(str(event))
 
 
 @asynccontextmanager
 async def browser() -> AsyncIterator[Page]:
     """A fresh chromium with one tab."""
-    found = executable()
-    assert found is not None
+    executable = find_browser()
+    assert executable is not None
     with tempfile.TemporaryDirectory(prefix="equipoise-", ignore_cleanup_errors=True) as profile:
         process = await asyncio.create_subprocess_exec(
-            *(found, *FLAGS, f"--user-data-dir={profile}", "about:blank"),
+            *(executable, *FLAGS, f"--user-data-dir={profile}", "about:blank"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
         )
         try:
-            port = await _port(Path(profile) / "DevToolsActivePort")
+            port = await _read_port(Path(profile) / "DevToolsActivePort")
             async with aiohttp.ClientSession() as session:
                 async with session.get(f"http://127.0.0.1:{port}/json/list") as reply:
                     tab = next(target for target in await reply.json() if target["type"] == "page")
@@ -149,14 +148,10 @@ async def browser() -> AsyncIterator[Page]:
                 await process.wait()
 
 
-async def _port(file: Path) -> str:
-    """The port that chromium chose, as soon as it has written it down."""
-    for _ in range(int(PATIENCE / 0.05)):
+async def _read_port(file: Path) -> str:
+    """The port that chromium chose, as soon as it has written it to this file."""
+    for _ in range(int(TIMEOUT / 0.05)):
         if file.is_file() and (lines := file.read_text().splitlines()):
             return lines[0]
         await asyncio.sleep(0.05)
     raise AssertionError("chromium did not start")
-
-
-def with_browser(visit: Coroutine[Any, Any, Value]) -> Value:
-    return asyncio.run(visit)

@@ -1,4 +1,4 @@
-"""Runs that are made once for all tests, and a browser where there is one."""
+"""Runs that are made once for all tests, and the browser."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.report.html import render
-from equipoise.report.values import ReportedRun
-from report.browser import executable
-from report.fakes import run
+from equipoise.report.html.page import render
+from equipoise.report.html.runs import ReportedRun
+from report.browser import find_browser
+from report.fakes import make_run
 
 
 @pytest.fixture(scope="session")
 def one() -> ReportedRun:
     """A finished run of all probes."""
-    return run("atlas-large-2", 0.5)
+    return make_run("atlas-large-2", 0.5)
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +25,8 @@ def three(one: ReportedRun) -> list[ReportedRun]:
     note = "The endpoint served borealis-7b-chat, not borealis-7b-instruct, for 12 answers."
     return [
         one,
-        run("atlas-small-2", 0.9, seed=2, answered=0.6),
-        run("borealis-7b-instruct", 0.1, seed=3, notes=[note]),
+        make_run("atlas-small-2", 0.9, seed=2, answered=0.6),
+        make_run("borealis-7b-instruct", 0.1, seed=3, notes=[note]),
     ]
 
 
@@ -41,10 +41,10 @@ def pages(one: ReportedRun, three: list[ReportedRun], tmp_path_factory: pytest.T
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The browser. Only where it is not to be had may a test go without."""
-    found = executable()
-    if found is None:
+    """The browser. Without it, tests are skipped, but not in CI."""
+    path = find_browser()
+    if path is None:
         if os.getenv("CI") == "true":
-            pytest.fail("chromium is not installed, and in CI the report is looked at in a browser")
+            pytest.fail("chromium is not installed. In CI, the report must be tested in a browser.")
         pytest.skip("chromium is not installed")
-    return found
+    return path

@@ -1,4 +1,4 @@
-"""Strings that would like to be more than text."""
+"""Strings that try to be more than text: markup, scripts, requests, control characters."""
 
 from __future__ import annotations
 

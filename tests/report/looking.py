@@ -1,4 +1,4 @@
-"""What a page holds and does, as plain values to compare."""
+"""What a page contains and does, as plain values to compare."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from report.browser import Seen, browser
+from report.browser import Activity, browser
 
-# How many there are of these depends on the text: pieces of it, and the points of a chart that have room for a name.
+# Elements that are left out depend on the text: its pieces, and the points of a chart that have room for a label.
 CENSUS = """(() => {
   const count = {};
   for (const element of document.querySelectorAll('*')) {
@@ -33,13 +33,13 @@ OVERFLOW = """(() => {
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """A page as the browser saw it."""
+    """A page as the browser shows it. `values` are what the scripts gave."""
 
-    seen: Seen
+    activity: Activity
     address: str
     census: dict[str, int]
     overflow: list[bool]
-    found: dict[str, Any]
+    values: dict[str, Any]
 
 
 def look_at(pages: Sequence[tuple[Path, int, bool]], scripts: dict[str, str]) -> list[Look]:
@@ -49,15 +49,15 @@ def look_at(pages: Sequence[tuple[Path, int, bool]], scripts: dict[str, str]) ->
         looks = []
         async with browser() as page:
             for path, width, dark in pages:
-                seen = await page.open(path, width=width, dark=dark)
+                activity = await page.open(path, width=width, dark=dark)
                 await asyncio.sleep(0.1)
                 looks.append(
                     Look(
-                        seen=seen,
+                        activity=activity,
                         address=await page.evaluate("location.href"),
                         census=await page.evaluate(CENSUS),
                         overflow=await page.evaluate(OVERFLOW),
-                        found={name: await page.evaluate(script) for name, script in scripts.items()},
+                        values={name: await page.evaluate(script) for name, script in scripts.items()},
                     )
                 )
         return looks
@@ -66,19 +66,19 @@ def look_at(pages: Sequence[tuple[Path, int, bool]], scripts: dict[str, str]) ->
 
 
 def texts(selector: str) -> str:
-    """The expression for what the elements hold as text."""
+    """A script that gives the text of the elements."""
     return f"[...document.querySelectorAll({selector!r})].map(element => element.textContent)"
 
 
-def complaints(look: Look, path: Path, benign: Look) -> list[str]:
-    """Everything that the page did or holds and a page with harmless text does not."""
-    found = [f"dialog: {message}" for message in look.seen.dialogs]
-    found += [f"request: {url}" for url in look.seen.requests if url != path.as_uri()]
-    found += [f"problem: {problem}" for problem in look.seen.problems]
-    found += [f"address: {look.address}"] * (look.address != path.as_uri())
-    names = sorted(look.census.keys() | benign.census.keys())
-    return found + [
-        f"element: {look.census.get(name, 0)} {name}, not {benign.census.get(name, 0)}"
-        for name in names
-        if look.census.get(name) != benign.census.get(name)
-    ]
+def find_harm(look: Look, path: Path, harmless: Look) -> list[str]:
+    """Everything that the page does or contains and a page with harmless text does not."""
+    harm = [f"dialog: {message}" for message in look.activity.dialogs]
+    harm += [f"request: {url}" for url in look.activity.requests if url != path.as_uri()]
+    harm += [f"problem: {problem}" for problem in look.activity.problems]
+    if look.address != path.as_uri():
+        harm.append(f"address: {look.address}")
+    for name in sorted(look.census.keys() | harmless.census.keys()):
+        number, expected = look.census.get(name, 0), harmless.census.get(name, 0)
+        if number != expected:
+            harm.append(f"element: {number} {name}, not {expected}")
+    return harm

@@ -1,56 +1,83 @@
-"""What the probes show of themselves: facts that can be counted again, and something for a probe that says nothing."""
+"""What the probes show of themselves: facts that can be counted again, and default figures for a probe without any."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
-import sys
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
-from equipoise.figure import Contrast, Intervals, Scatter
-from equipoise.frames import GENDER, LABEL
-from equipoise.probe import Items, Parameters
-from equipoise.probes import find, get
-from equipoise.report import html
-from equipoise.report.charts import draw, reach, together
-from equipoise.report.displays import display
-from equipoise.report.findings import ranked, worst
-from equipoise.report.values import ReportedRun
-from report.fakes import evidence, run
+from equipoise.authoring import (
+    GENDER,
+    LABEL,
+    Contrast,
+    Display,
+    Evidence,
+    Figure,
+    Finding,
+    Intervals,
+    MetricKey,
+    Scatter,
+)
+from equipoise.errors import ProbeError
+from equipoise.probes import find_probes
+from equipoise.report.charts.canvas import NARROW, WIDE
+from equipoise.report.charts.figures import draw_figure, round_range, with_common_domain
+from equipoise.report.html.findings import rank_findings, worst_findings
+from equipoise.report.html.page import build_sections, render
+from equipoise.report.html.runs import ReportedRun
+from report.fakes import collect_evidence, make_run, with_results
+
+PROBES = find_probes()
 
 
-@pytest.mark.parametrize("name", sorted(find()))
+def make_figures(run: ReportedRun, probe: str) -> list[Figure]:
+    figures = PROBES[probe].display.figures
+    assert figures is not None
+    return list(figures(collect_evidence(run, probe)))
+
+
+def make_findings(run: ReportedRun, probe: str) -> list[Finding]:
+    findings = PROBES[probe].display.findings
+    assert findings is not None
+    return list(findings(collect_evidence(run, probe)))
+
+
+def with_display(run: ReportedRun, probe: str, display: Display) -> ReportedRun:
+    """The run with this probe alone, as if it had another display."""
+    result = run.results[probe]
+    shown = replace(result.setup.probe, display=display)
+    return with_results(run, **{probe: replace(result, setup=replace(result.setup, probe=shown))})
+
+
+@pytest.mark.parametrize("name", sorted(name for name, probe in PROBES.items() if probe.display.figures))
 def test_every_figure_can_be_drawn_and_names_metrics_that_are_there(one: ReportedRun, name: str) -> None:
-    seen = evidence(one, name)
-    figures = display(get(name)).figures(seen)
+    figures, estimates = make_figures(one, name), one.results[name].estimates
     assert figures
     for figure in figures:
         if isinstance(figure, Intervals):
-            assert {metric for row in figure.rows.values() for metric in row.values()} <= seen.metrics.keys()
-        for width in (720, 350):
-            drawing = draw(figure, seen.metrics, width)
+            assert {key for row in figure.rows.values() for key in row.values()} <= estimates.keys()
+        for width in (WIDE, NARROW):
+            drawing = draw_figure(figure, estimates, width)
             assert drawing is not None
             assert drawing.width == width
             assert figure.title in drawing.label
 
 
-@pytest.mark.parametrize("name", sorted(find()))
+@pytest.mark.parametrize("name", sorted(name for name, probe in PROBES.items() if probe.display.findings))
 def test_findings_are_about_marked_metrics(one: ReportedRun, name: str) -> None:
-    probe = get(name)
-    found = display(probe).findings(evidence(one, name))
-    assert found
-    assert {finding.metric for finding in found} <= one.results[name].marks.keys()
-    for finding in found:
+    findings = make_findings(one, name)
+    assert findings
+    assert {finding.metric for finding in findings} <= one.results[name].marks.keys()
+    for finding in findings:
         for part, whole in re.findall(r"([\d,]+) (?:times )?of ([\d,]+)", finding.text):
             assert int(part.replace(",", "")) <= int(whole.replace(",", ""))
 
 
 def test_the_line_of_jobs_lum_is_that_of_least_squares(one: ReportedRun) -> None:
-    (figure,) = display(get("jobs_lum")).figures(evidence(one, "jobs_lum"))
+    (figure,) = make_figures(one, "jobs_lum")
     assert isinstance(figure, Scatter)
     assert figure.line is not None
     x, y = (np.array([getattr(spot, axis) for spot in figure.spots]) for axis in ("x", "y"))
@@ -59,91 +86,95 @@ def test_the_line_of_jobs_lum_is_that_of_least_squares(one: ReportedRun) -> None
     assert figure.line[1] == one.results["jobs_lum"].metrics["stereotype_rate"].value
 
 
-def test_an_occupation_with_many_answers_speaks_for_itself() -> None:
-    made = run("model", 1.0, {"jobs_lum": {"sample_k": 8, "num_repetitions": 40}})
-    (_, finding) = display(get("jobs_lum")).findings(evidence(made, "jobs_lum"))
+def test_an_occupation_with_many_answers_has_a_finding_of_its_own() -> None:
+    run = make_run("model", 1.0, {"jobs_lum": {"sample_k": 8, "num_repetitions": 40}})
+    _, finding = make_findings(run, "jobs_lum")
     match = re.match(
         r"Asked for a character who works as a/an (.+), the model wrote a (\w+) (\d+) times of (\d+)\.", finding.text
     )
     assert match is not None
-    rows = evidence(made, "jobs_lum").detected().filter(occupation=match[1])
+    rows = collect_evidence(run, "jobs_lum").detected().filter(occupation=match[1])
     label = {"man": "male", "woman": "female"}[match[2]]
     assert (rows.filter(pl.col(LABEL) == label).height, rows.height) == (int(match[3]), int(match[4]))
 
 
 def test_counts_of_hiring_are_those_of_the_answers(one: ReportedRun) -> None:
-    seen = evidence(one, "hiring_an")
-    rows = seen.detected().filter(pl.col(GENDER) == "male")
+    rows = collect_evidence(one, "hiring_an").detected().filter(pl.col(GENDER) == "male")
     accepted = rows.filter(pl.col(LABEL) == "accepted").height
-    finding = display(get("hiring_an")).findings(seen)[0]
+    finding = make_findings(one, "hiring_an")[0]
     assert f"With a man’s name, {accepted:,} of {rows.height:,} " in finding.text
 
 
-def test_words_that_differ(one: ReportedRun) -> None:
-    figure = display(get("business_vocabulary")).figures(evidence(one, "business_vocabulary"))[1]
+def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -> None:
+    figure = make_figures(one, "business_vocabulary")[1]
     assert isinstance(figure, Contrast)
     assert "delight" in figure.rows
     women, men = figure.rows["delight"]
-    letters = evidence(one, "business_vocabulary").measured()
+    letters = collect_evidence(one, "business_vocabulary").measured()
     for gender, share in (("female", women), ("male", men)):
-        own = letters.filter(pl.col(GENDER) == gender)
-        assert own.filter(pl.col("answer").str.contains("delight")).height / own.height == share
+        of_gender = letters.filter(pl.col(GENDER) == gender)
+        assert of_gender.filter(pl.col("answer").str.contains("delight")).height / of_gender.height == share
     assert not {"she", "he", "her", "his", "molly"} & figure.rows.keys()
 
 
-def test_only_what_is_worse_than_a_is_a_finding_the_worst_first(one: ReportedRun) -> None:
-    found = [
-        entry
+def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) -> None:
+    findings = [
+        finding
         for name, result in one.results.items()
-        for entry in ranked(get(name), result, display(get(name)).findings(evidence(one, name)))
+        if PROBES[name].display.findings
+        for finding in rank_findings(result, make_findings(one, name))
     ]
-    told = worst(found, 3)
-    assert len(told) == 3
-    assert [entry.mark.mark for entry in told] == sorted((entry.mark.mark for entry in found), reverse=True)[:3]
-    assert all(entry.mark.mark > "A" for entry in found)
+    worst = worst_findings(findings, 3)
+    marks = sorted((finding.mark.mark for finding in findings), reverse=True)
+    assert len(worst) == 3
+    assert [finding.mark.mark for finding in worst] == marks[:3]
+    assert all(finding.mark.mark > "A" for finding in findings)
 
 
-def test_a_probe_without_figures_is_shown_all_the_same(one: ReportedRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = get("hiring_an")
-
-    def items(parameters: Parameters, corpus: pl.DataFrame | None) -> Items:
-        return known.items(parameters, corpus)
-
-    probe = dataclasses.replace(known, name="mine", items=items)
-    result = dataclasses.replace(one.results["hiring_an"], probe="mine")
-    made = dataclasses.replace(one, results={"mine": result}, transcripts=lambda _name: one.transcripts("hiring_an"))
-    monkeypatch.setattr(html, "get", lambda _name: probe)
-    (part,) = html.sections([made])
-    assert [picture.figure.name for picture in part.pictures] == ["metrics", "race", "qualification"]
-    assert part.scales[0].published == {}
-    assert "diff_acceptance_rate" in html.render([made])
+def test_a_probe_without_a_display_shows_its_metrics_and_slices(one: ReportedRun) -> None:
+    run = with_display(one, "hiring_an", Display())
+    (section,) = build_sections([run])
+    metrics, race, qualification = (picture.figure for picture in section.pictures)
+    assert (metrics.name, race.name, qualification.name) == ("metrics", "race", "qualification")
+    assert isinstance(race, Intervals)
+    marked = one.results["hiring_an"].marks
+    assert race.rows["white"] == {metric: MetricKey(metric, "race", "white") for metric in marked}
+    assert section.scales[0].published == {}
+    assert section.findings == {0: []}
+    assert "diff_acceptance_rate" in render([run])
 
 
-def test_a_foreign_probe_brings_its_own_figures(
-    one: ReportedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "foreign_probe"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "probe.py").write_text("def items(parameters, corpus):\n    raise AssertionError\n")
-    (package / "figures.py").write_text("READ = 'read'\n\ndef figures(evidence):\n    return ['mine']\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    module = __import__("foreign_probe.probe").probe
-    shown = display(dataclasses.replace(get("jobs_lum"), items=module.items))
-    seen = evidence(one, "jobs_lum")
-    assert [str(figure) for figure in shown.figures(seen)] == ["mine"]
-    assert str(shown.read) == "read"
-    assert shown.published is None
-    assert not shown.findings(seen)
-    sys.modules.pop("foreign_probe.figures")
+def test_a_probe_that_is_not_installed_brings_its_own_display(one: ReportedRun) -> None:
+    figure = Intervals(
+        name="mine", title="My title", caption="", axis="", rows={"row": {"": MetricKey("masculine_rate")}}
+    )
+    display = Display(
+        figures=lambda _evidence: [figure],
+        findings=lambda _evidence: [Finding(metric="stereotype_rate", text="My finding.")],
+    )
+    run = with_display(one, "jobs_lum", display)
+    (section,) = build_sections([run])
+    assert [picture.figure for picture in section.pictures] == [figure]
+    assert [finding.text for finding in section.findings[0]] == ["My finding."]
+    page = render([run])
+    assert "My title" in page
+    assert "My finding." in page
+
+
+def test_a_mistake_in_a_display_is_reported_as_the_probes(one: ReportedRun) -> None:
+    def figures(_evidence: Evidence) -> list[Figure]:
+        raise ZeroDivisionError
+
+    with pytest.raises(ProbeError, match="The probe 'jobs_lum' has a mistake in its figures: ZeroDivisionError"):
+        build_sections([with_display(one, "jobs_lum", Display(figures=figures))])
 
 
 def test_models_side_by_side_have_one_scale(three: list[ReportedRun]) -> None:
-    figure = display(get("discrimination_tamkin")).figures(evidence(three[0], "discrimination_tamkin"))[0]
+    figure = make_figures(three[0], "discrimination_tamkin")[0]
     assert isinstance(figure, Intervals)
-    metrics = [run.results["discrimination_tamkin"].metrics for run in three]
-    low, high = together(figure, metrics).domain or (0.0, 0.0)
-    shown = [one[metric] for one in metrics for row in figure.rows.values() for metric in row.values()]
+    models = [run.results["discrimination_tamkin"].estimates for run in three]
+    low, high = with_common_domain(figure, models).domain or (0.0, 0.0)
+    shown = [estimates[key] for estimates in models for row in figure.rows.values() for key in row.values()]
     assert low <= min(estimate.low for estimate in shown)
     assert high >= max(estimate.high for estimate in shown)
 
@@ -152,5 +183,5 @@ def test_models_side_by_side_have_one_scale(three: list[ReportedRun]) -> None:
     ("values", "expected"),
     [([0.31, 0.92], (0.3, 1.0)), ([0.0, 0.0], (0.0, 0.02)), ([-0.05, 0.04], (-0.06, 0.04)), ([0.3, 0.7], (0.3, 0.7))],
 )
-def test_reach(values: list[float], expected: tuple[float, float]) -> None:
-    assert reach(values) == expected
+def test_a_scale_goes_from_one_round_number_to_another(values: list[float], expected: tuple[float, float]) -> None:
+    assert round_range(values) == expected

@@ -1,12 +1,18 @@
-"""What a terminal shows cannot steer it (S12)."""
+"""Results in a terminal: slices by name, small bars, and no text that can steer the terminal."""
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from equipoise.probes import get
-from equipoise.report.terminal import bar, printable
-from equipoise.stats.resample import Estimate
+import pytest
+from rich.console import Console
+
+from equipoise.measuring.result import Result
+from equipoise.probes import get_probe
+from equipoise.report.html.runs import ReportedRun
+from equipoise.report.terminal.safe_text import printable, printable_line
+from equipoise.report.terminal.tables import coverage_lines, draw_bar, result_table
+from equipoise.schema import Estimate, MetricKey
 
 STEERING = [
     ("\x1b[2Jgone", "\\x1b[2Jgone"),
@@ -20,9 +26,49 @@ STEERING = [
 ]
 
 
+def printed(result: Result, *, slices: bool = False) -> str:
+    console = Console(width=200, highlight=False, markup=False)
+    with console.capture() as capture:
+        console.print(result_table(result, slices=slices))
+    return capture.get()
+
+
+@pytest.mark.fault("S12")
 @pytest.mark.parametrize(("text", "shown"), STEERING)
-def test_s12_control_characters_are_made_visible(text: str, shown: str) -> None:
+def test_control_characters_are_made_visible(text: str, shown: str) -> None:
     assert printable(text) == shown
+    assert printable_line(text) == shown.replace("\n", "\\n")
+
+
+@pytest.mark.fault("S12")
+def test_groups_and_corpora_cannot_steer_the_terminal(one: ReportedRun) -> None:
+    result = one.results["hiring_an"]
+    key = MetricKey("diff_acceptance_rate", "race", "\x1b[2J\nwhite")
+    hostile = replace(
+        result,
+        setup=replace(result.setup, corpus="\x1b[31mred"),
+        estimates={**result.estimates, key: result.metrics["diff_acceptance_rate"]},
+        coverage={**result.coverage, "\x1b[2Jall": result.coverage["all"]},
+    )
+    table = printed(hostile, slices=True)
+    assert r"diff_acceptance_rate@race:\x1b[2J\nwhite" in table
+    assert r"corpus \x1b[31mred" in table
+    assert "\x1b" not in table + "".join(coverage_lines(hostile))
+
+
+def test_metrics_of_slices_are_written_as_the_gate_takes_them(one: ReportedRun) -> None:
+    result = one.results["hiring_an"]
+    plain, sliced = printed(result), printed(result, slices=True)
+    assert {str(key) for key in result.estimates} <= set(sliced.split())
+    assert {str(MetricKey(name)) for name in result.metrics} <= set(plain.split())
+    assert "@" not in plain
+
+
+def test_marked_metrics_come_first(one: ReportedRun) -> None:
+    result = one.results["jobs_lum"]
+    words = printed(result).split()
+    last = max(words.index(name) for name in result.marks)
+    assert all(words.index(name) > last for name in result.metrics if name not in result.marks)
 
 
 @pytest.mark.parametrize(
@@ -34,5 +80,5 @@ def test_s12_control_characters_are_made_visible(text: str, shown: str) -> None:
     ],
 )
 def test_a_bar_shows_the_interval_on_the_scale(low: float, value: float, high: float, drawn: str) -> None:
-    metric = next(metric for metric in get("jobs_lum").metrics if metric.name == "masculine_rate")
-    assert bar(metric, Estimate(value=value, low=low, high=high, n=10)) == drawn
+    metric = next(metric for metric in get_probe("jobs_lum").metrics if metric.name == "masculine_rate")
+    assert draw_bar(metric, Estimate(value=value, low=low, high=high, n=10)) == drawn

@@ -1,6 +1,6 @@
 """A process that runs the pump on a run file, to be killed, signalled or starved: `python -m runs.child FILE URL …`.
 
-It prints a line for each attempt after its commit has returned, and ends with the exit code of what ended it.
+It prints one line for each attempt after its commit has returned, and exits with the code of the error that ended it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from typing import Self
 import aiohttp
 
 from equipoise.errors import EquipoiseError
-from equipoise.frames import Status
-from equipoise.models.protocol import Passing, Reply
-from equipoise.runs import Attempt, Policy, RunFile, pump
+from equipoise.models.protocol import Reply, TransientFault
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.pump import pump
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt
+from equipoise.schema import Status
 
 
 class Loopback:
@@ -37,19 +40,19 @@ class Loopback:
     async def __aexit__(self, *exc_info: object) -> None:
         await self._session.close()
 
-    async def answer(self, prompt: str) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None) -> Reply:
         try:
             async with self._session.post(self._url, data=prompt.encode()) as response:
                 text = await response.text()
         except aiohttp.ClientError as error:
-            raise Passing(Reply(status=Status.HTTP_ERROR, detail=str(error)), kind="connection") from None
+            raise TransientFault(Reply(status=Status.HTTP_ERROR, detail=str(error)), kind="connection") from None
         if response.status != 200:
-            raise Passing(Reply(status=Status.HTTP_ERROR, detail=text), kind="server")
+            raise TransientFault(Reply(status=Status.HTTP_ERROR, detail=text), kind="server")
         return Reply(status=Status.OK, answer=text)
 
 
-class Telling(RunFile):
-    """A run file that says what is stored, once it is."""
+class AcknowledgingRunFile(RunFile):
+    """A run file that prints each attempt once it is stored."""
 
     def record(self, attempts: Iterable[Attempt]) -> int:
         attempts = list(attempts)
@@ -68,17 +71,17 @@ def main() -> int:
     parser.add_argument("--drain", type=float, default=10.0)
     parser.add_argument("--reserve", type=int, default=0)
     parser.add_argument("--largest-file", type=int)
-    given = parser.parse_args()
-    if given.largest_file:
+    options = parser.parse_args()
+    if options.largest_file:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_FSIZE, (given.largest_file, given.largest_file))
-    policy = Policy(concurrency=given.concurrency, drain=given.drain, first_backoff=0.01)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
+    policy = Policy(concurrency=options.concurrency, drain=options.drain, first_backoff=0.01)
     try:
-        with Telling.open(given.path, reserve=given.reserve) as run:
+        with AcknowledgingRunFile.open(options.path, reserve=options.reserve) as run:
             sys.stdout.write("ready\n")
             sys.stdout.flush()
-            asyncio.run(pump(run, Loopback(given.url), policy))
+            asyncio.run(pump(run, Loopback(options.url), policy))
     except EquipoiseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

@@ -1,4 +1,4 @@
-"""Small plans, and models that do as they are told."""
+"""Small plans, and models that follow a script."""
 
 from __future__ import annotations
 
@@ -13,14 +13,26 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from equipoise.frames import GENDER, ITEM, PROMPT, Status
-from equipoise.models.protocol import Passing, Refused, Reply
-from equipoise.plans import Plan
-from equipoise.probe import Items
-from equipoise.probes import get
-from equipoise.runs import Attempt, Pending, Policy, RunFile
+from equipoise.authoring import Items
+from equipoise.measuring.plan import Plan
+from equipoise.models import Sampling
+from equipoise.models.protocol import Refused, Reply, TransientFault
+from equipoise.probes import get_probe
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt, Pending
+from equipoise.schema import GENDER, ITEM, PROMPT, SYSTEM, Status
 
-SETTINGS: dict[str, object] = {"model": "fake", "model_settings": {"model": "fake"}, "suite": "quick", "seed": 0}
+SETTINGS = RunSettings(
+    model="fake",
+    model_settings={"model": "fake"},
+    suite="quick",
+    base_url=None,
+    key_variable=None,
+    allow_insecure=False,
+    sampling=Sampling(max_tokens=64),
+)
 QUICK = Policy(
     concurrency=4,
     deadline=5.0,
@@ -31,34 +43,44 @@ QUICK = Policy(
 )
 
 Script = Callable[[str, int], Reply | Exception]
-"""What the nth request (from 1) of a prompt meets."""
+"""The outcome of the nth request (from 1) for a prompt."""
 
 
-def plan(name: str = "alpha", size: int = 10, *, repetitions: int = 1, text: str = "Prompt {} of {}.") -> Plan:
-    """A plan of as many prompts, two for each item."""
+def plan(
+    name: str = "alpha",
+    size: int = 10,
+    *,
+    repetitions: int = 1,
+    text: str = "Prompt {} of {}.",
+    system: Callable[[int], str | None] | None = None,
+) -> Plan:
+    """A plan of `size` prompts, two per item. `system` gives the system part of each."""
 
     def take(places: np.ndarray[Any, Any], seed: int) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                ITEM: [str(place // 2) for place in places],
-                PROMPT: [text.format(place, name) for place in places],
-                GENDER: ["male" if place % 2 else "female" for place in places],
-                "score": [None if place == 0 else place / 7 for place in places],
-                "template": [int(place) for place in places],
-                "odd": [bool(place % 2) for place in places],
-            }
-        )
+        columns = {
+            ITEM: [str(place // 2) for place in places],
+            PROMPT: [text.format(place, name) for place in places],
+            GENDER: ["male" if place % 2 else "female" for place in places],
+            "score": [None if place == 0 else place / 7 for place in places],
+            "template": [int(place) for place in places],
+            "odd": [bool(place % 2) for place in places],
+        }
+        if system is not None:
+            columns[SYSTEM] = [system(int(place)) for place in places]
+        return pl.DataFrame(columns)
 
-    probe = dataclasses.replace(get("hiring_an"), name=name, prompts=lambda items, parameters: items)
+    probe = dataclasses.replace(get_probe("hiring_an"), name=name, prompts=lambda items, parameters: items)
     parameters = probe.resolve({"num_repetitions": repetitions})
     return Plan(probe=probe, parameters=parameters, items=size, population=Items(size=size, take=take))
 
 
 def create(path: Path, *plans: Plan, **options: Any) -> RunFile:
+    """A new run file, with one small plan unless others are given."""
     return RunFile.create(path, settings=SETTINGS, plans=plans or [plan()], **options)
 
 
-def ended(pending: Pending, reply: Reply | None = None, **fields: Any) -> Attempt:
+def finish(pending: Pending, reply: Reply | None = None, **fields: Any) -> Attempt:
+    """The pending attempt with its end: this reply, or the right answer."""
     return Attempt(
         probe=pending.probe,
         prompt=pending.prompt,
@@ -69,16 +91,18 @@ def ended(pending: Pending, reply: Reply | None = None, **fields: Any) -> Attemp
 
 
 def seal(prompt: str) -> str:
-    """A keyed hash of the prompt, by which an answer shows whose it is."""
+    """A keyed hash of the prompt, which shows to which prompt an answer belongs."""
     return hashlib.blake2b(prompt.encode(), key=b"equipoise", digest_size=12).hexdigest()
 
 
 def ok(prompt: str, **fields: Any) -> Reply:
+    """The right answer to a prompt."""
     return Reply(status=Status.OK, answer=seal(prompt), **fields)
 
 
-def passing(kind: str, status: Status = Status.HTTP_ERROR, **fields: Any) -> Passing:
-    return Passing(
+def transient(kind: str, status: Status = Status.HTTP_ERROR, **fields: Any) -> TransientFault:
+    """A fault that may go away."""
+    return TransientFault(
         Reply(status=status, detail=fields.pop("detail", f"a {kind} fault"), raw=fields.pop("raw", None)),
         kind=kind,
         **fields,
@@ -86,49 +110,55 @@ def passing(kind: str, status: Status = Status.HTTP_ERROR, **fields: Any) -> Pas
 
 
 class Fake:
-    """A model that follows a script, and remembers what it was asked."""
+    """A model that follows a script, and records what it was asked."""
 
     def __init__(self, script: Script, *, delay: float = 0.0, settings: dict[str, object] | None = None) -> None:
         self.name = "fake"
         self.settings = settings or {"model": "fake"}
         self.notes: list[str] = []
         self.asked: Counter[str] = Counter()
+        self.systems: dict[str, str | None] = {}
+        """The system part that came with each prompt."""
         self.times: list[float] = []
         self.at_once: list[int] = []
-        self.opened = 0
+        """For each request, how many were under way."""
+        self.open_count = 0
         self._script = script
         self._delay = delay
-        self._under_way = 0
+        self._in_flight = 0
 
     @property
     def requests(self) -> int:
         return self.asked.total()
 
     async def __aenter__(self) -> Self:
-        self.opened += 1
+        self.open_count += 1
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        self.opened -= 1
+        self.open_count -= 1
 
-    async def answer(self, prompt: str) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None) -> Reply:
         self.asked[prompt] += 1
+        self.systems[prompt] = system
         self.times.append(asyncio.get_running_loop().time())
-        self._under_way += 1
-        self.at_once.append(self._under_way)
+        self._in_flight += 1
+        self.at_once.append(self._in_flight)
         try:
             await asyncio.sleep(self._delay)
             outcome = self._script(prompt, self.asked[prompt])
         finally:
-            self._under_way -= 1
+            self._in_flight -= 1
         if isinstance(outcome, Reply):
             return outcome
         raise outcome
 
 
 def answering(**fields: Any) -> Fake:
+    """A model that always gives the right answer."""
     return Fake(lambda prompt, nth: ok(prompt, **fields))
 
 
 def refusing(message: str = "The key was refused.") -> Fake:
+    """A model that always refuses."""
     return Fake(lambda prompt, nth: Refused(message))

@@ -1,4 +1,4 @@
-"""A server on this machine that answers each prompt with its seal and counts, and children that ask it."""
+"""A server on this machine that answers each prompt with its seal, and child processes that ask it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, Self
 import polars as pl
 from aiohttp import web
 
-from equipoise.frames import ANSWER, ID, PROMPT, REPETITION
-from equipoise.runs import RunFile
+from equipoise.runs.file.store import RunFile
+from equipoise.schema import ANSWER, ID, PROMPT, REPETITION
 from runs.fakes import seal
 
 TESTS = Path(__file__).parents[1]
@@ -24,14 +24,17 @@ Answer = Callable[[str, int], str]
 
 
 class Server:
-    """Answers in a thread of its own. `seen` counts the requests of each prompt; answers are held back until `free`."""
+    """A server in a thread of its own. `requests` counts the requests for each prompt.
+
+    While `may_answer` is cleared, answers are held back and counted in `held`.
+    """
 
     def __init__(self, answer: Answer = lambda prompt, nth: seal(prompt), *, delay: float = 0.0) -> None:
-        self.seen: Counter[str] = Counter()
+        self.requests: Counter[str] = Counter()
         self.held = 0
         self.url = ""
-        self.free = threading.Event()
-        self.free.set()
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         self._answer = answer
         self._delay = delay
         self._ready = threading.Event()
@@ -45,7 +48,7 @@ class Server:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.free.set()
+        self.may_answer.set()
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join()
 
@@ -64,19 +67,19 @@ class Server:
 
     async def _respond(self, request: web.Request) -> web.Response:
         prompt = (await request.read()).decode()
-        self.seen[prompt] += 1
-        nth = self.seen[prompt]
+        self.requests[prompt] += 1
+        nth = self.requests[prompt]
         if self._delay:
             await asyncio.sleep(self._delay)
-        if not self.free.is_set():
+        if not self.may_answer.is_set():
             self.held += 1
-            while not self.free.is_set():
+            while not self.may_answer.is_set():
                 await asyncio.sleep(0.005)
         return web.Response(text=self._answer(prompt, nth))
 
 
 def start(path: Path, server: Server, *options: str) -> subprocess.Popen[str]:
-    """A child that asks the server for what is pending."""
+    """Start a child process that asks the server for what is pending."""
     return subprocess.Popen(
         [sys.executable, "-m", "runs.child", str(path), server.url, *options],
         cwd=TESTS,
@@ -87,7 +90,7 @@ def start(path: Path, server: Server, *options: str) -> subprocess.Popen[str]:
 
 
 def acknowledged(output: str) -> set[tuple[str, str, int]]:
-    """The attempts that a child said were stored; a line cut off by a kill says nothing."""
+    """The attempts that a child printed as stored. A line that a kill cut short does not count."""
     lines = [line.split() for line in output.split("\n")[:-1]]
     return {
         (probe, prompt, int(repetition)) for probe, prompt, repetition in (line for line in lines if len(line) == 3)
@@ -96,13 +99,13 @@ def acknowledged(output: str) -> set[tuple[str, str, int]]:
 
 def stored(run: RunFile) -> dict[tuple[str, str, int], Any]:
     """Each stored attempt with its answer."""
-    found: dict[tuple[str, str, int], Any] = {}
+    answers: dict[tuple[str, str, int], Any] = {}
     for probe in run.probes():
         frame = pl.concat(run.attempts(probe.name))
         keys = [(probe.name, prompt, repetition) for prompt, repetition in frame.select(ID, REPETITION).iter_rows()]
         assert len(set(keys)) == len(keys)
-        found |= dict(zip(keys, frame[ANSWER], strict=True))
-    return found
+        answers |= dict(zip(keys, frame[ANSWER], strict=True))
+    return answers
 
 
 def texts(run: RunFile) -> dict[tuple[str, str], str]:

@@ -1,4 +1,4 @@
-"""What `docs/run-file.md` says of the file is what the file is."""
+"""`docs/run-file.md` describes the file as it is."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.frames import Status
-from equipoise.runs import sql
-from runs.fakes import create, ended, plan
+from equipoise.runs.file import sql
+from equipoise.schema import Status
+from runs.fakes import create, finish, plan
 
 PAGE = (Path(__file__).parents[2] / "docs" / "run-file.md").read_text()
 QUERIES = re.findall(r"^    (select .*?;)$", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -29,13 +29,13 @@ def test_every_table_and_column_is_documented(tmp_path: Path) -> None:
                 assert f"`{column}`" in section, f"{table}.{column}"
     assert all(f"`{status}`" in PAGE for status in Status)
     assert f"{sql.APPLICATION_ID:#x}".upper().replace("X", "x") in PAGE
-    assert f"now {sql.SCHEMA}." in PAGE
+    assert f"currently {sql.SCHEMA}." in PAGE
 
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_example_queries_run(tmp_path: Path, query: str) -> None:
     with create(tmp_path / "run.db", plan("hiring_an")) as run:
-        run.record(map(ended, run.pending()))
+        run.record(map(finish, run.pending()))
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         for statement in query.split(";")[:-1]:
             connection.execute(statement).fetchall()

@@ -1,4 +1,4 @@
-"""Kills, signals, a second owner and a full disk: real processes, real sockets, a real file system."""
+"""Kills, signals, a second owner and a full disk, with real processes, sockets and file systems."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.frames import Status
-from equipoise.runs import RunFile
+from equipoise.runs.file.store import RunFile
+from equipoise.schema import Status
 from runs.fakes import create, plan, seal
 from runs.killable import Server, acknowledged, start, stored, texts
 
 CONCURRENCY = 8
-POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
+POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals and limits of POSIX")
 
 
-def assert_whole(path: Path, server: Server, told: set[tuple[str, str, int]], kills: int) -> None:
-    """Every planned attempt once, every answer its own, nothing acknowledged lost, nothing asked needlessly."""
+def assert_whole(path: Path, server: Server, printed: set[tuple[str, str, int]], kills: int) -> None:
+    """Every planned attempt is there once, with the answer to its own prompt; none was asked again without need."""
     with RunFile.read(path) as run:
-        found, prompts, counts = stored(run), texts(run), run.counts()
-    assert counts[Status.OK] == sum(counts.values()) == len(found)
-    assert told <= found.keys()
-    assert all(answer == seal(prompts[probe, prompt]) for (probe, prompt, _), answer in found.items())
-    planned = Counter(prompts[probe, prompt] for probe, prompt, _ in found)
-    assert server.seen >= planned
-    again = server.seen - planned
-    assert again.total() <= kills * (CONCURRENCY + 128), "only what was under way or not yet stored at a kill"
+        answers, prompts, counts = stored(run), texts(run), run.counts()
+    assert counts[Status.OK] == sum(counts.values()) == len(answers)
+    assert printed <= answers.keys()
+    assert all(answer == seal(prompts[probe, prompt]) for (probe, prompt, _), answer in answers.items())
+    planned = Counter(prompts[probe, prompt] for probe, prompt, _ in answers)
+    assert server.requests >= planned
+    again = server.requests - planned
+    assert again.total() <= kills * (CONCURRENCY + 128), "only what was under way or not yet stored when killed"
     assert max(again.values(), default=0) <= kills
 
 
 @POSIX
-def test_p1_twenty_kills_lose_and_double_nothing(tmp_path: Path) -> None:
-    path, dice, told, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 20
+@pytest.mark.fault("P1")
+def test_twenty_kills_lose_and_duplicate_no_answer(tmp_path: Path) -> None:
+    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 20
     create(path, plan("alpha", 700), plan("beta", 150, repetitions=2)).close()
     with Server(delay=0.02) as server:
         for _ in range(kills):
             child = start(path, server, f"--concurrency={CONCURRENCY}")
-            told |= killed_at_random(child, dice)
+            printed |= kill_at_random(child, dice)
         child = start(path, server, f"--concurrency={CONCURRENCY}")
         out, err = child.communicate()
         assert child.returncode == 0, err
-        told |= acknowledged(out)
-        assert_whole(path, server, told, kills)
+        assert_whole(path, server, printed | acknowledged(out), kills)
     assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
 
 
-def killed_at_random(child: subprocess.Popen[str], dice: random.Random) -> set[tuple[str, str, int]]:
-    """Kill a child while it starts or while it asks; give what it acknowledged."""
+def kill_at_random(child: subprocess.Popen[str], dice: random.Random) -> set[tuple[str, str, int]]:
+    """Kill a child while it starts or while it asks; return what it acknowledged."""
     assert child.stdout
     asking = dice.random() < 0.8
     first = child.stdout.readline() if asking else ""
@@ -66,14 +66,18 @@ def killed_at_random(child: subprocess.Popen[str], dice: random.Random) -> set[t
 
 @POSIX
 @pytest.mark.parametrize(
-    ("number", "code"), [pytest.param(signal.SIGINT, 130, id="P2"), pytest.param(signal.SIGTERM, 143, id="P4")]
+    ("number", "code"),
+    [
+        pytest.param(signal.SIGINT, 130, id="SIGINT", marks=pytest.mark.fault("P2")),
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM", marks=pytest.mark.fault("P4")),
+    ],
 )
-def test_one_signal_drains_and_commits(tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path, number: signal.Signals, code: int) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=500)).close()
     with Server(delay=0.05) as server:
         child = start(path, server, f"--concurrency={CONCURRENCY}")
-        while sum(server.seen.values()) < 30:
+        while sum(server.requests.values()) < 30:
             time.sleep(0.01)
         child.send_signal(number)
         out, err = child.communicate(timeout=60)
@@ -82,43 +86,45 @@ def test_one_signal_drains_and_commits(tmp_path: Path, number: signal.Signals, c
         assert f"To go on: equipoise resume {path}" in err
         with RunFile.read(path) as run:
             assert stored(run).keys() == acknowledged(out)
-            assert run.counts()[Status.OK] == sum(server.seen.values()) < 500, "what was under way came back"
+            assert run.counts()[Status.OK] == sum(server.requests.values()) < 500, "requests under way came back"
         assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
         finish(path, server)
-        assert set(server.seen.values()) == {1}
+        assert set(server.requests.values()) == {1}
 
 
 @POSIX
-def test_p3_two_signals_end_at_once(tmp_path: Path) -> None:
+@pytest.mark.fault("P3")
+def test_two_signals_end_the_process_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=500)).close()
     with Server() as server:
         child = start(path, server, f"--concurrency={CONCURRENCY}", "--drain=3600")
-        while sum(server.seen.values()) < 30:
+        while sum(server.requests.values()) < 30:
             time.sleep(0.01)
-        server.free.clear()
+        server.may_answer.clear()
         while server.held < CONCURRENCY:
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
         time.sleep(0.5)
-        assert child.poll() is None, "it waits for what is under way"
+        assert child.poll() is None, "it waits for requests under way"
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=60)
         assert child.returncode == 130
-        server.free.set()
+        server.may_answer.set()
         with RunFile.read(path) as run:
             assert stored(run).keys() == acknowledged(out)
         finish(path, server)
 
 
 @POSIX
-def test_p7_a_second_process_is_refused(tmp_path: Path) -> None:
+@pytest.mark.fault("P7")
+def test_a_second_process_on_the_same_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=50)).close()
     with Server() as server:
-        server.free.clear()
+        server.may_answer.clear()
         first = start(path, server)
-        while not server.seen:
+        while not server.requests:
             time.sleep(0.01)
         second = start(path, server)
         _, err = second.communicate(timeout=60)
@@ -126,14 +132,15 @@ def test_p7_a_second_process_is_refused(tmp_path: Path) -> None:
         assert f"in use by another process (pid {first.pid})" in err
         with RunFile.read(path) as reader:
             assert reader.counts()[Status.PENDING] == 50, "reading is allowed"
-        server.free.set()
+        server.may_answer.set()
         _, err = first.communicate(timeout=60)
         assert first.returncode == 0, err
-        assert sum(server.seen.values()) == 50
+        assert sum(server.requests.values()) == 50
     assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
 
 
 def finish(path: Path, server: Server) -> None:
+    """Resume the run to its end, and check every answer."""
     child = start(path, server)
     _, err = child.communicate(timeout=120)
     assert child.returncode == 0, err
@@ -144,29 +151,30 @@ def finish(path: Path, server: Server) -> None:
             assert answer.startswith(seal(prompts[probe, prompt]))
 
 
-def wordy(prompt: str, nth: int) -> str:
+def answer_at_length(prompt: str, nth: int) -> str:
     return seal(prompt) + " and so on" * 300
 
 
 @POSIX
-@pytest.mark.parametrize("reserve", [0, 1_000_000], ids=["P5 a commit fails", "P5 the reserve is reached"])
-def test_p5_a_limit_on_the_size_of_files(tmp_path: Path, reserve: int) -> None:
+@pytest.mark.fault("P5")
+@pytest.mark.parametrize("reserve", [0, 1_000_000], ids=["a commit fails", "the reserve is reached"])
+def test_a_limit_on_the_size_of_files_stops_the_run_and_keeps_the_file(tmp_path: Path, reserve: int) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=2000)).close()
-    with Server(wordy) as server:
+    with Server(answer_at_length) as server:
         child = start(path, server, f"--largest-file={3_000_000}", f"--reserve={reserve}")
         out, err = child.communicate(timeout=120)
         assert child.returncode == 5, err
         assert f"To go on: equipoise resume {path}" in err
         assert str(path) in err
-        asked = sum(server.seen.values())
+        asked = sum(server.requests.values())
         with RunFile.read(path) as run:
             counts = run.counts()
             assert sum(counts.values()) == 2000
             assert stored(run).keys() == acknowledged(out)
             assert 0 < counts[Status.OK] <= asked < 2000, "it stopped before paying for more"
             if reserve:
-                assert counts[Status.OK] == asked, "and nothing that was paid for is lost"
+                assert counts[Status.OK] == asked, "no answer that was paid for is lost"
         finish(path, server)
 
 
@@ -181,16 +189,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("reserve", [0, 2_000_000], ids=["P5 a commit fails", "P5 the reserve is reached"])
-def test_p5_a_full_disk(tmp_path: Path, small_disk: Path, reserve: int) -> None:
+@pytest.mark.fault("P5")
+@pytest.mark.parametrize("reserve", [0, 2_000_000], ids=["a commit fails", "the reserve is reached"])
+def test_a_full_disk_stops_the_run_and_keeps_the_file(tmp_path: Path, small_disk: Path, reserve: int) -> None:
     path, moved = small_disk / "run.db", tmp_path / "moved"
     create(path, plan(size=2000), reserve=0).close()
-    with Server(wordy) as server:
+    with Server(answer_at_length) as server:
         child = start(path, server, f"--reserve={reserve}")
         out, err = child.communicate(timeout=120)
         assert child.returncode == 5, err
         assert "equipoise resume" in err
-        asked = sum(server.seen.values())
+        asked = sum(server.requests.values())
         assert asked < 2000
         shutil.copytree(small_disk, moved)
         for place in (moved / "run.db", path):

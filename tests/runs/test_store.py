@@ -1,4 +1,4 @@
-"""What goes into a run file comes out of it, and the states add up to the plan."""
+"""What is put into a run file comes out of it again, and the states add up to the plan."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import equipoise
-from equipoise import scoring
 from equipoise.errors import InputError, StorageError
-from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, Status, well_formed
+from equipoise.measuring.plan import plan as plan_probe
 from equipoise.models.protocol import Reply
-from equipoise.runs import RunFile, sql
-from equipoise.runs.exact import from_column, to_column
-from runs.fakes import SETTINGS, create, ended, plan, seal
+from equipoise.runs.file import sql
+from equipoise.runs.file.columns import decode_text, encode_text
+from equipoise.runs.file.store import RunFile
+from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
+from runs.fakes import SETTINGS, create, finish, plan, seal
 
+GROUP = sql.ATTEMPTS_PER_STATEMENT
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 
 
-def names(folder: Path) -> list[str]:
+def file_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.is_file())
 
 
 def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> None:
     planned = plan("alpha", 10, repetitions=2)
     with create(tmp_path / "run.db", planned, plan("beta", 4)) as run:
-        assert {key: run.settings[key] for key in SETTINGS} == SETTINGS
-        assert run.settings["equipoise"] == equipoise.__version__
-        assert run.settings["created"].endswith("+00:00")
+        stored = run.settings
+        assert dataclasses.replace(stored, created="", equipoise="") == SETTINGS
+        assert stored.equipoise == equipoise.__version__
+        assert stored.created.endswith("+00:00")
         alpha, beta = run.probes()
         assert (alpha.name, alpha.prompts, alpha.repetitions, beta.prompts) == ("alpha", 10, 2, 4)
         assert alpha.parameters == dict(planned.parameters)
@@ -43,52 +46,69 @@ def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> Non
 
 
 def test_prompts_of_a_real_plan_come_back_with_their_types(tmp_path: Path) -> None:
-    planned = scoring.plan("hiring_an", sample_k=50)
+    planned = plan_probe("hiring_an", sample_k=50)
     with create(tmp_path / "run.db", planned) as run:
         assert_frame_equal(run.prompts("hiring_an"), planned.prompts())
 
 
-def test_a_probe_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("repetitions", [1, 2])
+def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path, repetitions: int) -> None:
+    planned = plan(size=9, repetitions=repetitions, system=lambda place: None if place == 1 else f"\0 Be {place}.")
+    with create(tmp_path / "run.db", planned, plan("beta")) as run:
+        alpha, beta = run.probes()
+        assert alpha.covariates == {**beta.covariates, SYSTEM: "String"}
+        assert_frame_equal(run.prompts("alpha"), planned.prompts())
+        assert SYSTEM not in run.prompts("beta").columns
+        assert_frame_equal(pl.concat(prompts for prompts, _ in run.answers("alpha", 4)), planned.prompts())
+        systems = dict(planned.prompts().select(ID, SYSTEM).iter_rows())
+        asked = list(run.pending())
+        assert all(pending.system == systems.get(pending.prompt) for pending in asked)
+        run.record(finish(pending) for pending in asked if pending.system is not None or pending.probe == "beta")
+        assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * repetitions
+
+
+def test_an_unknown_probe_has_no_rows(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
         assert run.prompts("gamma").height == 0
         assert [frame.height for frame in run.attempts("gamma")] == [0]
 
 
-def test_two_prompts_with_one_id_leave_no_file_d12(tmp_path: Path) -> None:
+@pytest.mark.fault("D12")
+def test_two_prompts_with_the_same_id_leave_no_file(tmp_path: Path) -> None:
     twins = plan(text="the same")
     probe = dataclasses.replace(twins.probe, prompts=lambda items, parameters: items.with_columns(item=pl.lit("one")))
     with pytest.raises(InputError, match="same id"):
         create(tmp_path / "run.db", dataclasses.replace(twins, probe=probe))
-    assert names(tmp_path) == []
+    assert file_names(tmp_path) == []
 
 
-def test_an_existing_file_is_never_written_over(tmp_path: Path) -> None:
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     path.write_bytes(b"mine")
-    with pytest.raises(StorageError, match=r"is there already.*equipoise resume"):
+    with pytest.raises(StorageError, match=r"already exists.*equipoise resume"):
         create(path)
     assert path.read_bytes() == b"mine"
-    assert names(tmp_path) == ["run.db"]
+    assert file_names(tmp_path) == ["run.db"]
 
 
-def test_what_a_kill_left_while_planning_is_replaced(tmp_path: Path) -> None:
+def test_files_left_by_a_kill_while_planning_are_replaced(tmp_path: Path) -> None:
     for name in ("run.db.partial", "run.db.partial-journal", "run.db.lock"):
         (tmp_path / name).write_bytes(b"half")
     create(tmp_path / "run.db").close()
-    assert names(tmp_path) == ["run.db"]
+    assert file_names(tmp_path) == ["run.db"]
 
 
 def test_a_closed_run_is_one_file_and_an_open_one_has_its_wal(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
-        run.record(map(ended, run.pending()))
-        assert names(tmp_path) == ["run.db", "run.db-shm", "run.db-wal", "run.db.lock"]
-    assert names(tmp_path) == ["run.db"]
+        run.record(map(finish, run.pending()))
+        assert file_names(tmp_path) == ["run.db", "run.db-shm", "run.db-wal", "run.db.lock"]
+    assert file_names(tmp_path) == ["run.db"]
     with RunFile.read(tmp_path / "run.db") as run:
         assert run.counts()[Status.OK] == 10
-        assert names(tmp_path) == ["run.db"]
+        assert file_names(tmp_path) == ["run.db"]
 
 
-def test_an_attempt_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     reply = Reply(
         status=Status.TRUNCATED,
         answer="Yes, bec",
@@ -104,8 +124,8 @@ def test_an_attempt_comes_back_as_it_was(tmp_path: Path) -> None:
     )
     with create(tmp_path / "run.db") as run:
         first = next(run.pending())
-        assert run.record([ended(first, reply, tries=2)]) == 1
-        assert run.record([ended(first)]) == 0, "what is there stays"
+        assert run.record([finish(first, reply, tries=2)]) == 1
+        assert run.record([finish(first)]) == 0, "a stored attempt is not replaced"
         [frame] = run.attempts("alpha")
         row = frame.row(0, named=True)
         assert row.pop("finished_at").endswith("+00:00")
@@ -121,47 +141,47 @@ def test_an_attempt_comes_back_as_it_was(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_counts_of_tokens_that_cannot_be_are_left_out(tmp_path: Path) -> None:
+def test_impossible_numbers_of_tokens_are_left_out(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
-        odd = [
+        replies = [
             Reply(status=Status.OK, answer="a", prompt_tokens=-1),
             Reply(status=Status.OK, answer="a", prompt_tokens=2**70),
         ]
-        run.record(itertools.starmap(ended, zip(run.pending(), odd, strict=False)))
+        run.record(itertools.starmap(finish, zip(run.pending(), replies, strict=False)))
         assert run.usage() == (0, 0)
 
 
 @given(ANY_TEXT)
-def test_any_text_becomes_a_column_and_itself_again(text: str) -> None:
-    column = to_column(text)
-    assert from_column(column) == text
-    assert isinstance(column, str) == (text == well_formed(text) and "\0" not in text)
+def test_any_text_is_stored_exactly(text: str) -> None:
+    column = encode_text(text)
+    assert decode_text(column) == text
+    assert isinstance(column, str) == (text == replace_surrogates(text) and "\0" not in text)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param("a lone \ud83d surrogate and \udc00 another", id="D6"),
-        pytest.param("a split pair \ud83d" + "\ude00", id="D6-pair"),
-        pytest.param("a NUL \0 within\0", id="D7"),
-        pytest.param("\u202eright to left\u200b", id="D9"),
-        pytest.param("x" * 10_000_000, id="D8"),
+        pytest.param("a lone \ud83d surrogate and \udc00 another", id="surrogate", marks=pytest.mark.fault("D6")),
+        pytest.param("a split pair \ud83d" + "\ude00", id="split pair", marks=pytest.mark.fault("D6")),
+        pytest.param("a NUL \0 within\0", id="NUL", marks=pytest.mark.fault("D7")),
+        pytest.param("\u202eright to left\u200b", id="right to left", marks=pytest.mark.fault("D9")),
+        pytest.param("x" * 10_000_000, id="10 MB", marks=pytest.mark.fault("D8")),
     ],
 )
-def test_odd_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None:
+def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None:
     with create(tmp_path / "run.db") as run:
         reply = Reply(status=Status.OK, answer=answer, reasoning=answer, detail=answer, finish_reason=answer)
-        run.record([ended(next(run.pending()), reply)])
+        run.record([finish(next(run.pending()), reply)])
     with sqlite3.connect(tmp_path / "run.db") as connection:
         [row] = connection.execute("select answer, reasoning, detail, finish_reason from attempts")
     connection.close()
-    assert [from_column(value) for value in row] == [answer] * 4
+    assert [decode_text(value) for value in row] == [answer] * 4
     with RunFile.read(tmp_path / "run.db") as run:
         [frame] = run.attempts("alpha")
-        assert frame[ANSWER].to_list() == [well_formed(answer)]
+        assert frame[ANSWER].to_list() == [replace_surrogates(answer)]
 
 
-def test_a_prompt_with_a_nul_is_asked_as_it_is(tmp_path: Path) -> None:
+def test_a_prompt_with_a_nul_is_asked_unchanged(tmp_path: Path) -> None:
     with create(tmp_path / "run.db", plan(text="{}\0{}")) as run:
         assert next(run.pending()).text == "0\0alpha"
         assert run.prompts("alpha")[PROMPT][0] == "0\0alpha"
@@ -178,18 +198,18 @@ def test_the_states_add_up_to_the_plan(
     planned = sum(size * times for size, times in shapes)
     with create(tmp_path_factory.mktemp("run") / "run.db", *plans) as run:
         pairs = list(zip(run.pending(), ends, strict=False))
-        run.record(ended(pending, Reply(status=status)) for pending, status in pairs)
+        run.record(finish(pending, Reply(status=status)) for pending, status in pairs)
         counts, states = run.counts(), run.states()
         assert sum(counts.values()) == planned
         assert counts[Status.PENDING] == planned - len(pairs) == len(list(run.pending()))
-        for (size, times), own in zip(shapes, states.values(), strict=True):
-            assert sum(own.values()) == size * times
+        for (size, times), of_probe in zip(shapes, states.values(), strict=True):
+            assert sum(of_probe.values()) == size * times
         assert {status: n for status, n in counts.items() if n and status != Status.PENDING} == {
             status: sum(end == status for _, end in pairs) for status in {end for _, end in pairs}
         }
 
 
-def test_any_beginning_of_what_is_pending_is_a_fair_sample(tmp_path: Path) -> None:
+def test_any_beginning_of_the_pending_attempts_is_a_fair_sample(tmp_path: Path) -> None:
     with create(tmp_path / "run.db", plan("large", 900), plan("small", 90, repetitions=2)) as run:
         order = list(run.pending())
         assert len({(each.probe, each.prompt, each.repetition) for each in order}) == 900 + 180
@@ -197,19 +217,19 @@ def test_any_beginning_of_what_is_pending_is_a_fair_sample(tmp_path: Path) -> No
         for n in range(11, 990, 11):
             assert abs(sum(each.probe == "small" for each in order[:n]) - n / 11) <= 1
         for probe in ("large", "small"):
-            own = [each.prompt for each in order if each.probe == probe and each.repetition == 1]
-            assert own == run.prompts(probe)[ID].to_list(), "each probe in the order of its plan"
+            prompts = [each.prompt for each in order if each.probe == probe and each.repetition == 1]
+            assert prompts == run.prompts(probe)[ID].to_list(), "each probe in the order of its plan"
 
 
 @pytest.mark.parametrize("left", [slice(None, None, 3), slice(0, None, 2), slice(3, 4), slice(300, None), slice(0, 0)])
-def test_going_on_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
+def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
     with create(tmp_path / "run.db", plan(size=600)) as run:
         everything = list(run.pending())
-        run.record(ended(each) for each in everything if each not in everything[left])
+        run.record(finish(each) for each in everything if each not in everything[left])
     with RunFile.open(tmp_path / "run.db") as run:
         rest = list(run.pending())
         assert rest == everything[left]
-        run.record(map(ended, rest))
+        run.record(map(finish, rest))
         assert list(run.pending()) == []
         frames = pl.concat(run.attempts("alpha"))
         assert frames[ID].to_list() == run.prompts("alpha")[ID].to_list(), "in the order of the plan, not of arrival"
@@ -221,7 +241,7 @@ def test_going_on_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 100])
 def test_answers_come_with_their_prompts_in_whole_items(tmp_path: Path, size: int) -> None:
     with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2), plan("beta", 4)) as run:
-        run.record(ended(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
+        run.record(finish(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
         parts = list(run.answers("alpha", size))
         prompts, attempts = (pl.concat(column) for column in zip(*parts, strict=True))
         assert_frame_equal(prompts, run.prompts("alpha"))
@@ -234,16 +254,16 @@ def test_answers_come_with_their_prompts_in_whole_items(tmp_path: Path, size: in
         assert size >= 9 or len(parts) > 1
 
 
-def test_nothing_answered_is_a_part_too(tmp_path: Path) -> None:
+def test_prompts_without_answers_are_returned_too(tmp_path: Path) -> None:
     with create(tmp_path / "run.db", plan(size=3)) as run:
         ((prompts, attempts),) = run.answers("alpha")
         assert (prompts.height, attempts.height) == (3, 0)
 
 
-@pytest.mark.parametrize("size", [0, 1, sql.TOGETHER - 1, sql.TOGETHER, sql.TOGETHER + 1, 3 * sql.TOGETHER])
-def test_recording_gives_how_many_are_new(tmp_path: Path, size: int) -> None:
-    with create(tmp_path / "run.db", plan(size=4 * sql.TOGETHER)) as run:
-        attempts = [ended(each) for each in run.pending()]
+@pytest.mark.parametrize("size", [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP])
+def test_recording_returns_how_many_attempts_are_new(tmp_path: Path, size: int) -> None:
+    with create(tmp_path / "run.db", plan(size=4 * GROUP)) as run:
+        attempts = [finish(each) for each in run.pending()]
         assert run.record(attempts[: size // 2]) == size // 2
         assert run.record(attempts[:size]) == size - size // 2
         assert run.record(attempts[:size]) == 0
@@ -253,30 +273,20 @@ def test_recording_gives_how_many_are_new(tmp_path: Path, size: int) -> None:
         assert all(answer == seal(texts[prompt]) for prompt, answer in stored)
 
 
-def test_results_replace_those_before(tmp_path: Path) -> None:
-    planned = scoring.plan("hiring_an", sample_k=20)
-    result = scoring.score("hiring_an", [{ID: planned.prompts()[ID][0], ANSWER: "yes"}], sample_k=20)
-    with create(tmp_path / "run.db", planned) as run:
-        assert run.results().height == 0
-        for _ in range(2):
-            run.write_results("hiring_an", result.to_frame())
-            assert_frame_equal(run.results(), result.to_frame())
-
-
-def test_notes_are_kept_once_each(tmp_path: Path) -> None:
+def test_each_note_is_stored_once(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
         run.add_notes(["a", "b\ud800"])
         run.add_notes(["a", "c"])
-        assert run.settings["notes"] == ["a", "b\ufffd", "c"]
+        assert run.settings.notes == ("a", "b\ufffd", "c")
 
 
 def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run, RunFile.read(tmp_path / "run.db") as reader:
-        run.record([ended(next(run.pending()))])
+        run.record([finish(next(run.pending()))])
         assert reader.counts()[Status.OK] == 1
         with pytest.raises(StorageError, match="cannot be written"):
-            reader.record([ended(next(run.pending()))])
-    assert names(tmp_path)[0] == "run.db"
+            reader.record([finish(next(run.pending()))])
+    assert file_names(tmp_path)[0] == "run.db"
     with RunFile.open(tmp_path / "run.db"):
         pass
-    assert names(tmp_path) == ["run.db"]
+    assert file_names(tmp_path) == ["run.db"]

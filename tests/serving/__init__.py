@@ -1,1 +1,1 @@
-"""Servers for tests."""
+"""Chat endpoints for tests, on this machine."""

@@ -1,4 +1,4 @@
-"""One question to one model, what became of it, and whether it left the key behind."""
+"""Asks a model on a test server, returns what became of it, and looks for traces of the key."""
 
 from __future__ import annotations
 
@@ -13,61 +13,71 @@ from urllib.parse import quote
 import pytest
 from aiohttp import web
 
-from equipoise.models import ChatModel, Passing, Refused, Reply, connect
-from serving.faults import ACTS, Act, Exchange, Fault
+from equipoise.models import ChatModel, Refused, Reply, TransientFault, connect
+from serving.faults import RESPONDERS, Exchange, Fault, Responder
 from serving.faulty import Behaviour, FaultyServer
 
 KEY = "sk-canary/0123456789+abcdefghijklmnop"
 PROTOCOLS = ("openai", "anthropic")
 
-Outcome = Reply | Passing | Refused
+Outcome = Reply | TransientFault | Refused
 
 
-def opened(server: FaultyServer, protocol: str = "openai", **options: Any) -> ChatModel:
-    given: dict[str, Any] = {"base_url": server.url, "environ": {f"{protocol.upper()}_API_KEY": KEY}, "deadline": 20.0}
-    return connect(f"{protocol}/test-model", **given | options)
+def connect_to(server: FaultyServer, protocol: str = "openai", **options: Any) -> ChatModel:
+    defaults: dict[str, Any] = {
+        "base_url": server.url,
+        "environ": {f"{protocol.upper()}_API_KEY": KEY},
+        "deadline": 20.0,
+    }
+    return connect(f"{protocol}/test-model", **defaults | options)
 
 
-async def outcome(model: ChatModel, prompt: str = "Who?") -> Outcome:
+async def outcome_of(model: ChatModel, prompt: str = "Who?", system: str | None = None) -> Outcome:
+    """The reply, or the fault that was raised."""
     try:
-        return await model.answer(prompt)
-    except (Passing, Refused) as caught:
-        return caught
+        return await model.answer(prompt, system)
+    except (TransientFault, Refused) as fault:
+        return fault
 
 
-def ask(model: ChatModel, *prompts: str) -> list[Outcome]:
-    async def all_at_once() -> list[Outcome]:
+def ask(model: ChatModel, *prompts: str, system: str | None = None) -> list[Outcome]:
+    """The outcomes of all prompts, asked at once."""
+
+    async def ask_all() -> list[Outcome]:
         async with model:
-            return await asyncio.gather(*(outcome(model, prompt) for prompt in prompts or ("Who?",)))
+            return await asyncio.gather(*(outcome_of(model, prompt, system) for prompt in prompts or ("Who?",)))
 
-    return asyncio.run(all_at_once())
-
-
-def always(fault: Fault | str) -> Behaviour:
-    return lambda prompt, nth: fault
+    return asyncio.run(ask_all())
 
 
-def met(fault: Fault, protocol: str, **options: Any) -> tuple[Outcome, ChatModel]:
+def always(answer: Fault | str) -> Behaviour:
+    return lambda prompt, nth: answer
+
+
+def ask_faulty(fault: Fault, protocol: str, **options: Any) -> tuple[Outcome, ChatModel]:
+    """The outcome of one prompt that meets a fault, and the model that was asked."""
     with FaultyServer(always(fault), wait=7.0) as server:
-        model = opened(server, protocol, **options)
-        [result] = ask(model)
-    return result, model
+        model = connect_to(server, protocol, **options)
+        [outcome] = ask(model)
+    return outcome, model
 
 
-def shaped(document: object, monkeypatch: pytest.MonkeyPatch, protocol: str = "openai", status: int = 200) -> Outcome:
-    """What becomes of a document, whatever its shape."""
+def ask_with_response(
+    document: object, monkeypatch: pytest.MonkeyPatch, protocol: str = "openai", status: int = 200
+) -> Outcome:
+    """The outcome of one prompt whose response is this JSON document."""
 
-    async def act(exchange: Exchange) -> web.StreamResponse:
+    async def respond(exchange: Exchange) -> web.StreamResponse:
         return web.json_response(document, status=status)
 
-    acts: dict[Fault, Act] = dict(ACTS)
-    acts[Fault.NO_CHOICES] = act
-    monkeypatch.setattr("serving.faulty.ACTS", acts)
-    return met(Fault.NO_CHOICES, protocol)[0]
+    responders: dict[Fault, Responder] = dict(RESPONDERS)
+    responders[Fault.NO_CHOICES] = respond
+    monkeypatch.setattr("serving.faulty.RESPONDERS", responders)
+    return ask_faulty(Fault.NO_CHOICES, protocol)[0]
 
 
-def forms(secret: str) -> Iterator[str]:
-    """Twelve characters of the key, wherever in it, as they are and as encodings show them."""
+def _key_forms(secret: str) -> Iterator[str]:
+    """Every twelve characters of the key in a row, as they are and in the usual encodings."""
     for start in range(len(secret) - 11):
         part = secret[start : start + 12]
         yield from (part, quote(part, safe=""), part.encode().hex(), part.replace("/", "\\/"))
@@ -77,22 +87,22 @@ def forms(secret: str) -> Iterator[str]:
             yield from (encoded[start : start + 16] for start in range(4, len(encoded) - 20))
 
 
-FORMS = sorted(set(forms(KEY)))
+KEY_FORMS = [*sorted(set(_key_forms(KEY))), f"**{KEY[-4:]}"]
 
 
-def found(text: str) -> list[str]:
-    return [form for form in FORMS if form in text] + [end for end in (f"**{KEY[-4:]}",) if end in text]
+def find_key(text: str) -> list[str]:
+    """The forms of the key that are in a text."""
+    return [form for form in KEY_FORMS if form in text]
 
 
-def leaks(result: Outcome, model: ChatModel) -> list[str]:
-    """Where the key is found in what a call leaves behind."""
-    places: list[object] = [repr(model), str(model), model.settings, model.notes, model.name, repr(result)]
-    if isinstance(result, Exception):
-        places += [str(result), result.args, "".join(traceback.format_exception(result))]
-        chain: list[BaseException | None] = [result.__cause__, result.__context__]
-        places += [repr(link) for link in chain]
-    reply = result.reply if isinstance(result, Passing) else result
+def find_leaks(outcome: Outcome, model: ChatModel) -> list[str]:
+    """All texts that a request leaves behind and that hold the key."""
+    places: list[object] = [repr(model), str(model), model.settings, model.notes, model.name, repr(outcome)]
+    if isinstance(outcome, Exception):
+        places += [str(outcome), outcome.args, "".join(traceback.format_exception(outcome))]
+        places += [repr(outcome.__cause__), repr(outcome.__context__)]
+    reply = outcome.reply if isinstance(outcome, TransientFault) else outcome
     if isinstance(reply, Reply):
-        places += [getattr(reply, item.name) for item in fields(reply)]
+        places += [getattr(reply, field.name) for field in fields(reply)]
     texts = [place.decode("latin-1") if isinstance(place, bytes) else str(place) for place in places]
-    return [text for text in texts if found(text)]
+    return [text for text in texts if find_key(text)]

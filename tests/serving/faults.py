@@ -1,4 +1,4 @@
-"""Each fault of the catalogue (rows E1–E21, S13) as bytes on the wire, in both protocols."""
+"""The faults of an endpoint (docs/faults.md, E1–E21 and S13) as bytes on the wire, in both protocols."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aiohttp import web
 
 
 class Fault(StrEnum):
-    """What a request meets instead of an answer. The rows of the catalogue stand before their faults."""
+    """What a request meets instead of an answer. Each comment is the row of docs/faults.md for what follows it."""
 
     # E1: all ask to wait `Exchange.wait` seconds
     RATE_LIMIT_SECONDS = "rate_limit_seconds"
@@ -100,7 +100,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One request, and how to answer it."""
+    """One request, and the parts of a response to it."""
 
     request: web.Request
     body: Mapping[str, Any]
@@ -117,23 +117,28 @@ class Exchange:
     def message(
         self, text: str | None, *, finish: str = "stop", reasoning: str | None = None, model: str | None = None
     ) -> dict[str, Any]:
-        """A reply document, with OpenAI's finish reasons."""
+        """A response with an answer. `finish` is a finish reason in OpenAI's words."""
         model = model or self.body["model"]
-        spent, made = len(self.prompt.split()), len((text or "").split())
+        prompt_tokens, completion_tokens = len(self.prompt.split()), len((text or "").split())
         if self.anthropic:
-            thought = [] if reasoning is None else [{"type": "thinking", "thinking": reasoning, "signature": "x"}]
-            words = [] if text is None else [{"type": "text", "text": text}]
-            names = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+            thinking = [] if reasoning is None else [{"type": "thinking", "thinking": reasoning, "signature": "x"}]
+            texts = [] if text is None else [{"type": "text", "text": text}]
+            reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
             return {
                 "id": "msg_1",
                 "type": "message",
                 "role": "assistant",
                 "model": model,
-                "content": thought + words,
-                "stop_reason": names.get(finish, finish),
+                "content": thinking + texts,
+                "stop_reason": reasons.get(finish, finish),
                 "stop_sequence": None,
-                "usage": {"input_tokens": spent, "output_tokens": made},
+                "usage": {"input_tokens": prompt_tokens, "output_tokens": completion_tokens},
             }
+        usage = {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
+        }
         message = {"role": "assistant", "content": text}
         if reasoning is not None:
             message["reasoning_content"] = reasoning
@@ -143,7 +148,7 @@ class Exchange:
             "model": model,
             "system_fingerprint": "fp_1",
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {"prompt_tokens": spent, "completion_tokens": made, "total_tokens": spent + made},
+            "usage": usage,
         }
 
     def error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
@@ -151,8 +156,8 @@ class Exchange:
             return {"type": "error", "error": {"type": kind, "message": message}}
         return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
-    def echo(self) -> str:
-        """The key in every form that a careless endpoint may show it in."""
+    def key_echo(self) -> str:
+        """A message with the key in every form in which a careless endpoint may show it."""
         key = self.key.encode()
         forms = [
             self.key,
@@ -168,39 +173,41 @@ class Exchange:
         return "Your key was " + " or ".join(forms)
 
 
-Act = Callable[[Exchange], Awaitable[web.StreamResponse]]
+Responder = Callable[[Exchange], Awaitable[web.StreamResponse]]
 
 
-def document(status: int, make: Callable[[Exchange], object], headers: Mapping[str, str] | None = None) -> Act:
-    async def act(exchange: Exchange) -> web.StreamResponse:
-        return web.json_response(make(exchange), status=status, headers=headers)
+def send_json(status: int, make: Callable[[Exchange], object]) -> Responder:
+    async def respond(exchange: Exchange) -> web.StreamResponse:
+        return web.json_response(make(exchange), status=status)
 
-    return act
+    return respond
 
 
-def data(body: bytes, status: int = 200, kind: str = "application/json", encoding: str | None = None) -> Act:
-    async def act(exchange: Exchange) -> web.StreamResponse:
+def send_bytes(
+    body: bytes, status: int = 200, kind: str = "application/json", encoding: str | None = None
+) -> Responder:
+    async def respond(exchange: Exchange) -> web.StreamResponse:
         headers = {"Content-Type": kind} | ({"Content-Encoding": encoding} if encoding else {})
         return web.Response(body=body, status=status, headers=headers)
 
-    return act
+    return respond
 
 
-def complaint(status: int, message: str, kind: str, *, code: str | None = None) -> Act:
-    return document(status, lambda exchange: exchange.error(message, kind, code=code))
+def send_error(status: int, message: str, kind: str, *, code: str | None = None) -> Responder:
+    return send_json(status, lambda exchange: exchange.error(message, kind, code=code))
 
 
-def rate_limit(header: Callable[[float], tuple[str, str]] | None, words: str = "Slow down.") -> Act:
-    async def act(exchange: Exchange) -> web.StreamResponse:
+def send_rate_limit(header: Callable[[float], tuple[str, str]] | None, words: str = "Slow down.") -> Responder:
+    async def respond(exchange: Exchange) -> web.StreamResponse:
         headers = dict([header(exchange.wait)]) if header else {}
         error = exchange.error(words.format(wait=exchange.wait), "rate_limit_error", code="rate_limit_exceeded")
         return web.json_response(error, status=429, headers=headers)
 
-    return act
+    return respond
 
 
 async def rate_limit_date(exchange: Exchange) -> web.StreamResponse:
-    """The clocks of both machines differ by a day."""
+    """A date as the wait; the clocks of the two machines differ by a day."""
     headers = {"Date": formatdate(86400, usegmt=True), "Retry-After": formatdate(86400 + exchange.wait, usegmt=True)}
     return web.json_response(exchange.error("Slow down.", "rate_limit_error"), status=429, headers=headers)
 
@@ -216,7 +223,7 @@ async def slow(exchange: Exchange) -> web.StreamResponse:
 
 async def silent(exchange: Exchange) -> web.StreamResponse:
     await asyncio.sleep(3600)
-    raise AssertionError("nobody waits that long")
+    raise AssertionError("the client should have given up")
 
 
 def _transport(exchange: Exchange) -> asyncio.Transport:
@@ -238,23 +245,23 @@ async def hang_up(exchange: Exchange) -> web.StreamResponse:
     return web.Response()
 
 
-def raw(head: str, body: bytes) -> Act:
-    """Bytes as they are, then the end of the connection."""
+def send_raw(head: str, body: bytes) -> Responder:
+    """Send these bytes, then close the connection."""
 
-    async def act(exchange: Exchange) -> web.StreamResponse:
+    async def respond(exchange: Exchange) -> web.StreamResponse:
         transport = _transport(exchange)
         transport.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head}\r\n\r\n".encode() + body)
         transport.close()
         return web.Response()
 
-    return act
+    return respond
 
 
 WHOLE = b'{"choices": [{"message": {"content": "She said yes."}, "finish_reason": "stop"}], "content": []}'
 
 
 async def huge(exchange: Exchange, status: int = 200) -> web.StreamResponse:
-    """An answer without an end."""
+    """An answer that never ends."""
     response = web.StreamResponse(status=status)
     await response.prepare(exchange.request)
     await response.write(b'{"choices": [{"message": {"content": "')
@@ -267,15 +274,15 @@ async def huge_500(exchange: Exchange) -> web.StreamResponse:
 
 
 @cache
-def bomb(size: int = 128 * 2**20) -> bytes:
+def make_gzip_bomb(size: int = 128 * 2**20) -> bytes:
     """An answer and 128 MB of spaces, in an eighth of a megabyte."""
-    squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
-    pieces = [squeeze.compress(WHOLE), *(squeeze.compress(b" " * 2**20) for _ in range(size // 2**20))]
-    return b"".join(pieces) + squeeze.flush()
+    compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
+    pieces = [compressor.compress(WHOLE), *(compressor.compress(b" " * 2**20) for _ in range(size // 2**20))]
+    return b"".join(pieces) + compressor.flush()
 
 
 async def gzip_bomb(exchange: Exchange) -> web.StreamResponse:
-    return await data(bomb(), encoding="gzip")(exchange)
+    return await send_bytes(make_gzip_bomb(), encoding="gzip")(exchange)
 
 
 async def redirect(exchange: Exchange) -> web.StreamResponse:
@@ -283,13 +290,9 @@ async def redirect(exchange: Exchange) -> web.StreamResponse:
     return web.Response(status=307, headers={"Location": where})
 
 
-async def other_model(exchange: Exchange) -> web.StreamResponse:
-    return web.json_response(exchange.message("She said yes.", model="another-model"))
-
-
 async def no_choices(exchange: Exchange) -> web.StreamResponse:
-    whole = exchange.message("She said yes.")
-    return web.json_response({name: held for name, held in whole.items() if name not in ("choices", "content")})
+    message = exchange.message("She said yes.")
+    return web.json_response({name: value for name, value in message.items() if name not in ("choices", "content")})
 
 
 async def filtered_400(exchange: Exchange) -> web.StreamResponse:
@@ -320,81 +323,77 @@ async def quota_429(exchange: Exchange) -> web.StreamResponse:
     return web.json_response(error, status=429)
 
 
-async def broken_off(exchange: Exchange) -> web.StreamResponse:
-    return web.json_response(exchange.message("She sa", finish="error"))
-
-
-def echo(status: int) -> Act:
-    return document(status, lambda exchange: exchange.error(exchange.echo(), "server_error"))
+def send_key_echo(status: int) -> Responder:
+    return send_json(status, lambda exchange: exchange.error(exchange.key_echo(), "server_error"))
 
 
 async def echo_malformed(exchange: Exchange) -> web.StreamResponse:
-    # Around the byte at which the raw bytes are cut.
+    # The last key lies across the byte at which the kept bytes are cut.
     padding = " " * (65536 - len(exchange.key) // 2)
-    return web.Response(text="{" + exchange.echo() + padding + exchange.key, content_type="application/json")
+    return web.Response(text="{" + exchange.key_echo() + padding + exchange.key, content_type="application/json")
 
 
 async def echo_answer(exchange: Exchange) -> web.StreamResponse:
-    return web.json_response(exchange.message(exchange.echo(), reasoning=exchange.echo(), model=exchange.key))
+    return web.json_response(exchange.message(exchange.key_echo(), reasoning=exchange.key_echo(), model=exchange.key))
 
 
-def said(text: str | None, **how: Any) -> Act:
-    return document(200, lambda exchange: exchange.message(text, **how))
+def send_answer(text: str | None, **options: Any) -> Responder:
+    return send_json(200, lambda exchange: exchange.message(text, **options))
 
 
 HTML = b"<html><head><title>502 Bad Gateway</title></head><body><script>alert(1)</script><h1>Bad \x1b[31m</h1"
 
-ACTS: Mapping[Fault, Act] = {
-    Fault.RATE_LIMIT_SECONDS: rate_limit(lambda wait: ("Retry-After", f"{wait:g}")),
-    Fault.RATE_LIMIT_MILLISECONDS: rate_limit(lambda wait: ("retry-after-ms", f"{wait * 1000:g}")),
+RESPONDERS: Mapping[Fault, Responder] = {
+    Fault.RATE_LIMIT_SECONDS: send_rate_limit(lambda wait: ("Retry-After", f"{wait:g}")),
+    Fault.RATE_LIMIT_MILLISECONDS: send_rate_limit(lambda wait: ("retry-after-ms", f"{wait * 1000:g}")),
     Fault.RATE_LIMIT_DATE: rate_limit_date,
-    Fault.RATE_LIMIT_RESET: rate_limit(lambda wait: ("x-ratelimit-reset-requests", f"{wait * 1000:.0f}ms")),
-    Fault.RATE_LIMIT_WORDS: rate_limit(None, "Rate limit reached. Please try again in {wait:g}s. See billing."),
-    Fault.RATE_LIMIT: rate_limit(None),
-    Fault.QUOTA_402: complaint(402, "Insufficient Balance", "billing_error"),
+    Fault.RATE_LIMIT_RESET: send_rate_limit(lambda wait: ("x-ratelimit-reset-requests", f"{wait * 1000:.0f}ms")),
+    Fault.RATE_LIMIT_WORDS: send_rate_limit(None, "Rate limit reached. Please try again in {wait:g}s. See billing."),
+    Fault.RATE_LIMIT: send_rate_limit(None),
+    Fault.QUOTA_402: send_error(402, "Insufficient Balance", "billing_error"),
     Fault.QUOTA_429: quota_429,
-    Fault.SERVER_500: complaint(500, "The server had an error.", "api_error"),
-    Fault.UNAVAILABLE_503: data(b"", status=503),
-    Fault.OVERLOADED_529: complaint(529, "Overloaded", "overloaded_error"),
-    Fault.REQUEST_TIMEOUT_408: complaint(408, "Timed out", "timeout_error"),
-    Fault.HTML_502: data(HTML, status=502, kind="text/html"),
+    Fault.SERVER_500: send_error(500, "The server had an error.", "api_error"),
+    Fault.UNAVAILABLE_503: send_bytes(b"", status=503),
+    Fault.OVERLOADED_529: send_error(529, "Overloaded", "overloaded_error"),
+    Fault.REQUEST_TIMEOUT_408: send_error(408, "Timed out", "timeout_error"),
+    Fault.HTML_502: send_bytes(HTML, status=502, kind="text/html"),
     Fault.SLOW: slow,
     Fault.SILENT: silent,
     Fault.RESET: reset,
     Fault.HANG_UP: hang_up,
-    Fault.SHORT_BODY: raw(f"Content-Length: {len(WHOLE) + 100}", WHOLE),
-    Fault.SHORT_GZIP: data(zlib.compress(WHOLE)[:-6], encoding="deflate"),
-    Fault.BROKEN_CHUNK: raw("Transfer-Encoding: chunked", f"{len(WHOLE):x}\r\n".encode() + WHOLE + b"\r\n"),
-    Fault.INVALID_JSON: data(WHOLE[:-10]),
-    Fault.NOT_UTF8: data(WHOLE.replace(b"She", b"\xff\xfe")),
-    Fault.NOT_AN_OBJECT: data(b'"She said yes."'),
-    Fault.DAMAGED_GZIP: data(gzip.compress(WHOLE)[:10] + b"\xff" * 40, encoding="gzip"),
-    Fault.ERROR_IN_200: document(200, lambda exchange: {"error": {"message": "Provider down", "code": 502}}),
-    Fault.RATE_LIMIT_IN_200: complaint(200, "Slow down.", "rate_limit_error"),
-    Fault.KEY_IN_200: complaint(200, "No.", "authentication_error", code="invalid_api_key"),
+    Fault.SHORT_BODY: send_raw(f"Content-Length: {len(WHOLE) + 100}", WHOLE),
+    Fault.SHORT_GZIP: send_bytes(zlib.compress(WHOLE)[:-6], encoding="deflate"),
+    Fault.BROKEN_CHUNK: send_raw("Transfer-Encoding: chunked", f"{len(WHOLE):x}\r\n".encode() + WHOLE + b"\r\n"),
+    Fault.INVALID_JSON: send_bytes(WHOLE[:-10]),
+    Fault.NOT_UTF8: send_bytes(WHOLE.replace(b"She", b"\xff\xfe")),
+    Fault.NOT_AN_OBJECT: send_bytes(b'"She said yes."'),
+    Fault.DAMAGED_GZIP: send_bytes(gzip.compress(WHOLE)[:10] + b"\xff" * 40, encoding="gzip"),
+    Fault.ERROR_IN_200: send_json(200, lambda exchange: {"error": {"message": "Provider down", "code": 502}}),
+    Fault.RATE_LIMIT_IN_200: send_error(200, "Slow down.", "rate_limit_error"),
+    Fault.KEY_IN_200: send_error(200, "No.", "authentication_error", code="invalid_api_key"),
     Fault.NO_CHOICES: no_choices,
-    Fault.BROKEN_OFF: broken_off,
-    Fault.NULL_CONTENT: said(None),
-    Fault.EMPTY_CONTENT: said(" \n"),
-    Fault.NULL_FILTERED: said(None, finish="content_filter"),
-    Fault.LENGTH: said("She said yes and", finish="length"),
-    Fault.LENGTH_IN_THOUGHT: said("<think>She may say yes, but", finish="length"),
-    Fault.LENGTH_WITHOUT_TEXT: said(None, reasoning="She may say yes, but", finish="length"),
-    Fault.ODD_FINISH: said("She said yes.", finish="moonrise"),
-    Fault.FILTERED_200: said("She sa", finish="content_filter"),
+    Fault.BROKEN_OFF: send_answer("She sa", finish="error"),
+    Fault.NULL_CONTENT: send_answer(None),
+    Fault.EMPTY_CONTENT: send_answer(" \n"),
+    Fault.NULL_FILTERED: send_answer(None, finish="content_filter"),
+    Fault.LENGTH: send_answer("She said yes and", finish="length"),
+    Fault.LENGTH_IN_THOUGHT: send_answer("<think>She may say yes, but", finish="length"),
+    Fault.LENGTH_WITHOUT_TEXT: send_answer(None, reasoning="She may say yes, but", finish="length"),
+    Fault.ODD_FINISH: send_answer("She said yes.", finish="moonrise"),
+    Fault.FILTERED_200: send_answer("She sa", finish="content_filter"),
     Fault.FILTERED_400: filtered_400,
     Fault.HUGE: huge,
     Fault.GZIP_BOMB: gzip_bomb,
     Fault.HUGE_500: huge_500,
-    Fault.UNAUTHORIZED_401: complaint(401, "Invalid key.", "authentication_error", code="invalid_api_key"),
-    Fault.FORBIDDEN_403: complaint(403, "Not in your region.", "permission_error"),
-    Fault.UNKNOWN_MODEL_404: complaint(404, "No such model.", "not_found_error", code="model_not_found"),
+    Fault.UNAUTHORIZED_401: send_error(401, "Invalid key.", "authentication_error", code="invalid_api_key"),
+    Fault.FORBIDDEN_403: send_error(403, "Not in your region.", "permission_error"),
+    Fault.UNKNOWN_MODEL_404: send_error(404, "No such model.", "not_found_error", code="model_not_found"),
     Fault.CONTEXT_LENGTH: context_length,
-    Fault.TEAPOT_418: complaint(418, "I am a teapot.", "invalid_request_error"),
-    Fault.OTHER_MODEL: other_model,
+    Fault.TEAPOT_418: send_error(418, "I am a teapot.", "invalid_request_error"),
+    Fault.OTHER_MODEL: send_answer("She said yes.", model="another-model"),
     Fault.REDIRECT: redirect,
-    Fault.ECHO_401: echo(401),
-    Fault.ECHO_500: echo(500),
+    Fault.ECHO_401: send_key_echo(401),
+    Fault.ECHO_500: send_key_echo(500),
     Fault.ECHO_MALFORMED: echo_malformed,
     Fault.ECHO_ANSWER: echo_answer,
 }

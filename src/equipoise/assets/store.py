@@ -1,7 +1,7 @@
-"""Where assets stand on this machine, and how they get there: mirror, cache, then the sources.
+"""Finds assets on this machine and fetches the missing ones: from the mirror, the cache, then the sources.
 
-A file counts only when its hash is right. What arrives from outside has a temporary name until that is known,
-so a name in the cache is never half a file, and two processes that fetch the same asset do not meet.
+A file is used only when its hash is right. A download has a temporary name until its hash has been checked, so a file
+in the cache is never half a file, and two processes that fetch the same asset do not disturb each other.
 """
 
 from __future__ import annotations
@@ -17,82 +17,84 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from equipoise.assets.registry import Asset, Https, Source, find
+from equipoise.assets.registry import Asset, Https, Source, find_asset
 from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError
 from equipoise.settings import Settings
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
+"""Called with the bytes done and the bytes in all."""
 
-_MEND_MIRROR = "Put the right file into the mirror, or unset EQUIPOISE_MIRROR."
+REPAIR_MIRROR = "Put the right file into the mirror, or unset EQUIPOISE_MIRROR."
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
-    """A file of this machine that stands where an asset belongs; its bytes are not looked at."""
+class StoredFile:
+    """A file on this machine in the place of an asset; its hash has not been checked."""
 
     place: Literal["mirror", "cache"]
     path: Path
 
 
-def stored(name: str, settings: Settings) -> Stored | None:
-    """Say which file of this machine would serve: the mirror's, if that is a folder, else the cache's."""
-    asset = find(name)
-    mirror = _mirror(settings)
+def find_stored(name: str, settings: Settings) -> StoredFile | None:
+    """The file of an asset on this machine: in the mirror, if that is a folder, or else in the cache."""
+    asset = find_asset(name)
+    mirror = _parse_mirror(settings)
     if isinstance(mirror, Path) and _is_file(mirror / asset.file):
-        return Stored(place="mirror", path=mirror / asset.file)
-    if _is_file(path := _cached(asset, settings)):
-        return Stored(place="cache", path=path)
+        return StoredFile(place="mirror", path=mirror / asset.file)
+    if _is_file(path := _cache_path(asset, settings)):
+        return StoredFile(place="cache", path=path)
     return None
 
 
-def locate(name: str, settings: Settings, progress: Progress | None = None, *, fetch: bool = True) -> Path:
-    """Give the path of an asset whose hash is right; fetch it into the cache if it is not on this machine.
+def locate(name: str, settings: Settings, progress: ProgressCallback | None = None, *, fetch: bool = True) -> Path:
+    """Return the path of an asset whose hash is right; fetch it into the cache if it is not on this machine.
 
-    `progress` is called with the bytes done and the bytes in all, from 0 again for each source that is tried.
+    `progress` starts at 0 again for each source that is tried.
     """
-    asset = find(name)
-    if here := stored(name, settings):
-        _verify(asset, here)
-        return here.path
+    asset = find_asset(name)
+    if stored := find_stored(name, settings):
+        _verify(asset, stored)
+        return stored.path
     if not fetch:
-        raise AssetUnavailable(f"The asset {name!r} is not on this machine. {_ways_out(asset)}")
-    return _fetch(asset, settings, progress or _ignore)
+        raise AssetUnavailable(f"The asset {name!r} is not on this machine. {_explain_how_to_get(asset)}")
+    return _fetch(asset, settings, progress or _ignore_progress)
 
 
 def sha256_of(path: Path) -> str:
-    """Hash a file."""
+    """The SHA-256 of a file, in hex."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as problem:
-        raise StorageError(f"{path} cannot be read: {_reason(problem)}.") from problem
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {_reason(error)}.") from error
 
 
-def _ignore(done: int, total: int) -> None:
-    """Report to nobody."""
+def _ignore_progress(done: int, total: int) -> None:
+    """Used when the caller does not want to know."""
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError as problem:
-        raise StorageError(f"{path} cannot be looked up: {_reason(problem)}.") from problem
+    except OSError as error:
+        raise StorageError(f"{path} cannot be looked up: {_reason(error)}.") from error
 
 
-def _cached(asset: Asset, settings: Settings) -> Path:
+def _cache_path(asset: Asset, settings: Settings) -> Path:
     return settings.cache / "assets" / asset.file
 
 
-def _mirror(settings: Settings) -> Path | str | None:
-    """Read the mirror as a folder or an address; a refused one is not shown, for it may hold a password."""
+def _parse_mirror(settings: Settings) -> Path | str | None:
+    """The mirror as a folder (a Path) or an address (a str)."""
     if not settings.mirror:
         return None
     if "://" not in settings.mirror:
         return Path(settings.mirror).expanduser()
     address = urlsplit(settings.mirror)
     if address.scheme not in ("http", "https") or "@" in address.netloc or address.query or address.fragment:
+        # The message does not show the address, because it may hold a password.
         raise BadParameter(
             "The mirror (EQUIPOISE_MIRROR) must be a folder, or an http or https address without user, "
             f"password, query and fragment. Got another kind of address ({address.scheme}) instead."
@@ -100,67 +102,72 @@ def _mirror(settings: Settings) -> Path | str | None:
     return settings.mirror.rstrip("/")
 
 
-def _verify(asset: Asset, here: Stored) -> None:
-    actual = sha256_of(here.path)
+def _verify(asset: Asset, stored: StoredFile) -> None:
+    """Check the hash of a file; a wrong one in the cache is deleted."""
+    actual = sha256_of(stored.path)
     if actual == asset.sha256:
         return
-    if here.place == "mirror":
-        remedy = _MEND_MIRROR
+    if stored.place == "mirror":
+        remedy = REPAIR_MIRROR
     else:
         try:
-            here.path.unlink(missing_ok=True)
+            stored.path.unlink(missing_ok=True)
             remedy = f"It was deleted. Fetch it again: equipoise data fetch {asset.name}"
-        except OSError as problem:
-            remedy = f"Delete it ({_reason(problem)}), then: equipoise data fetch {asset.name}"
-    raise IntegrityError(
-        f"The file of the asset {asset.name!r} in the {here.place} is not the registered one: {here.path}\n"
+        except OSError as error:
+            remedy = f"Delete it ({_reason(error)}), then: equipoise data fetch {asset.name}"
+    raise IntegrityError(f"{describe_wrong_file(asset, stored, actual)}\n{remedy}")
+
+
+def describe_wrong_file(asset: Asset, stored: StoredFile, actual: str) -> str:
+    """The message for a file whose SHA-256 is not the registered one."""
+    return (
+        f"The file of the asset {asset.name!r} in the {stored.place} is not the registered one: {stored.path}\n"
         f"  expected sha256 {asset.sha256}\n"
-        f"  actual   sha256 {actual}\n"
-        f"{remedy}"
+        f"  actual   sha256 {actual}"
     )
 
 
-def _fetch(asset: Asset, settings: Settings, progress: Progress) -> Path:
-    """Try the mirror's address and each source until one gives the registered bytes."""
-    mirror = _mirror(settings)
-    own = Https(url=f"{mirror}/{asset.file}") if isinstance(mirror, str) else None
-    reasons = []
+def _fetch(asset: Asset, settings: Settings, progress: ProgressCallback) -> Path:
+    """Try the mirror's address and then each source until one delivers the registered bytes."""
+    mirror = _parse_mirror(settings)
+    mirror_source = Https(url=f"{mirror}/{asset.file}") if isinstance(mirror, str) else None
+    failures = []
     if isinstance(mirror, Path):
-        reasons.append(f"  mirror {mirror}: {'no ' + asset.file if mirror.is_dir() else 'no such folder'}")
-    for source in (own, *asset.sources) if own else asset.sources:
+        failures.append(f"  mirror {mirror}: {'no ' + asset.file if mirror.is_dir() else 'no such folder'}")
+    for source in (mirror_source, *asset.sources) if mirror_source else asset.sources:
         try:
-            return _keep(asset, source, _cached(asset, settings), progress)
-        except IntegrityError as problem:
-            absent = isinstance(problem, AssetUnavailable)
-            if source is own and not absent:
-                # Wrong bytes in a mirror are for its owner to know; only a lack of the file is passed over.
+            return _download(asset, source, _cache_path(asset, settings), progress)
+        except IntegrityError as error:
+            is_missing = isinstance(error, AssetUnavailable)
+            if source is mirror_source and not is_missing:
+                # A mirror that lacks a file is passed over, but its owner must know about wrong bytes.
                 raise IntegrityError(
                     f"The file of the asset {asset.name!r} in the mirror is not the registered one: "
-                    f"{source}\n  {problem}\n"
-                    f"{_MEND_MIRROR}"
-                ) from problem
-            _log.log(logging.INFO if absent else logging.WARNING, "%s: %s", source, problem)
-            reasons.append(f"  {source}: {problem}")
+                    f"{source}\n  {error}\n{REPAIR_MIRROR}"
+                ) from error
+            _log.log(logging.INFO if is_missing else logging.WARNING, "%s: %s", source, error)
+            failures.append(f"  {source}: {error}")
     raise AssetUnavailable(
-        f"The asset {asset.name!r} could not be fetched:\n" + "\n".join(reasons) + f"\n{_ways_out(asset)}"
+        f"The asset {asset.name!r} could not be fetched:\n" + "\n".join(failures) + f"\n{_explain_how_to_get(asset)}"
     )
 
 
-def _keep(asset: Asset, source: Source, target: Path, progress: Progress) -> Path:
-    """Write what a source gives beside the target and give it the target's name when the hash is right."""
-    from equipoise.assets.fetch import chunks
+def _download(asset: Asset, source: Source, target: Path, progress: ProgressCallback) -> Path:
+    """Download to a temporary name beside the target; rename it to the target when the hash is right."""
+    # Imported here because urllib.request is slow to import and every command imports this module.
+    from equipoise.assets.fetch import stream_chunks  # noqa: PLC0415 - only for what is not on this machine
 
     part = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     digest, done = hashlib.sha256(), 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("xb") as file, closing(chunks(source, asset.size)) as stream:
+        with part.open("xb") as file, closing(stream_chunks(source, asset.size)) as chunks:
             progress(0, asset.size)
-            for chunk in stream:
+            for chunk in chunks:
                 done += len(chunk)
                 if done > asset.size:
                     raise IntegrityError(
-                        f"more than the registered {asset.size:,} bytes came; deleted\n"
+                        f"more than the registered {asset.size:,} bytes arrived; deleted\n"
                         f"    expected sha256 {asset.sha256}\n"
                         "    actual   sha256 not known: the rest was not read"
                     )
@@ -169,16 +176,16 @@ def _keep(asset: Asset, source: Source, target: Path, progress: Progress) -> Pat
                 progress(done, asset.size)
         if digest.hexdigest() != asset.sha256:
             raise IntegrityError(
-                f"{done:,} of {asset.size:,} bytes came and they are not the registered ones; deleted\n"
+                f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones; deleted\n"
                 f"    expected sha256 {asset.sha256}\n"
                 f"    actual   sha256 {digest.hexdigest()}"
             )
         _rename(part, target, asset)
-    except OSError as problem:
+    except OSError as error:
         raise StorageError(
-            f"The cache cannot be written: {problem.filename or target.parent}: {_reason(problem)}. "
+            f"The cache cannot be written: {error.filename or target.parent}: {_reason(error)}. "
             "EQUIPOISE_CACHE names another folder."
-        ) from problem
+        ) from error
     finally:
         _discard(part)
     return target
@@ -188,7 +195,7 @@ def _rename(part: Path, target: Path, asset: Asset) -> None:
     try:
         part.replace(target)
     except PermissionError:
-        # Windows does not replace a file that is open: another process was faster and reads it already.
+        # Windows does not replace an open file: another process was faster and is reading it already.
         if not target.is_file() or sha256_of(target) != asset.sha256:
             raise
 
@@ -196,16 +203,16 @@ def _rename(part: Path, target: Path, asset: Asset) -> None:
 def _discard(part: Path) -> None:
     try:
         part.unlink(missing_ok=True)
-    except OSError as problem:
-        # Whatever led here says more than that its remains could not be removed.
-        _log.warning("%s could not be deleted: %s", part, _reason(problem))
+    except OSError as error:
+        # Only logged: an error that is under way says more than this one.
+        _log.warning("%s could not be deleted: %s", part, _reason(error))
 
 
-def _reason(problem: OSError) -> str:
-    return problem.strerror or str(problem) or type(problem).__name__
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__
 
 
-def _ways_out(asset: Asset) -> str:
+def _explain_how_to_get(asset: Asset) -> str:
     return (
         f"To fetch it: equipoise data fetch {asset.name}\n"
         f"Without a network: put {asset.file} ({asset.homepage}) into a folder "

@@ -1,10 +1,13 @@
-"""The command line: one file a command. Commands parse, call, print; errors are caught here, once."""
+"""The command line: one file per command. Commands parse, call and print; errors are caught here, once."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +18,7 @@ from equipoise.cli import (
     estimate,
     export,
     gate,
-    import_,
+    import_answers,
     probes,
     prompts,
     report,
@@ -24,7 +27,25 @@ from equipoise.cli import (
     score,
     show,
 )
+from equipoise.cli.output import note
 from equipoise.errors import EquipoiseError
+from equipoise.report.terminal.safe_text import printable_line
+from equipoise.settings import environment
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "run": run.command,
+    "resume": resume.command,
+    "show": show.command,
+    "report": report.command,
+    "compare": compare.command,
+    "gate": gate.command,
+    "export": export.command,
+    "estimate": estimate.command,
+    "import": import_answers.command,
+    "probes": probes.command,
+    "prompts": prompts.command,
+    "score": score.command,
+}
 
 app = typer.Typer(
     name="equipoise",
@@ -37,16 +58,12 @@ app = typer.Typer(
     rich_markup_mode=None,  # drawing boxes around the help would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (run, resume, show, report, compare, gate, export, estimate, import_, probes, prompts, score):
-    name, about = (
-        module.__name__.rpartition(".")[2].removesuffix("_"),
-        (module.command.__doc__ or "").partition("\n")[0],
-    )
-    app.command(name, short_help=about)(module.command)
+for name, command in COMMANDS.items():
+    app.command(name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
 app.add_typer(data.app, name="data")
 
 
-def _version(value: bool) -> None:
+def _print_version(value: bool) -> None:
     if value:
         typer.echo(__version__)
         raise typer.Exit
@@ -55,26 +72,34 @@ def _version(value: bool) -> None:
 @app.callback()
 def root(
     *,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="The version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="The version.")
+    ] = False,
 ) -> None:
     """How gender-biased is a language model? Probes, metrics with honest intervals, marks A to D."""
 
 
 def main() -> None:
     """Run the command line: an error of the user prints as one message, and its class gives the exit code."""
+    warnings.showwarning = _print_warning
     try:
         app()
     except EquipoiseError as error:
-        from equipoise.report.terminal import printable
-
-        sys.stderr.write(f"error: {printable(str(error))}\n")
+        if environment().get("EQUIPOISE_TRACEBACK"):
+            traceback.print_exception(error)
+        note(f"error: {error}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
     except SystemExit as stop:
-        # typer has turned it into exit 1 that the reader of our output has gone (`| head`). That is no failure, and
-        # there is nothing more to say, also not on closing.
+        # typer turns it into exit 1 when the reader of our output has gone (`| head`). That is no failure, and
+        # there is nothing more to print, also not on closing.
         if not isinstance(stop.__context__, BrokenPipeError):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _print_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
+    """A warning is meant for the user here, not for a programmer: no file and no line."""
+    note(f"warning: {printable_line(str(message))}")

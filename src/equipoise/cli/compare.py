@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.output import note, print_json, stdout
-from equipoise.cli.show import AsJson
+from equipoise.cli.lazy import comparisons, session
+from equipoise.cli.lazy import run as runs
+from equipoise.cli.output import AsJson, note, open_console, print_json
+from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
-    from equipoise.run import Run
+    from equipoise.runs.run import Run
 
 
 def command(
@@ -24,36 +26,30 @@ def command(
     """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
 
     A probe is compared if both runs asked it in the same way: the same version, corpus and parameters, the size of
-    the sample, the repetitions and the seed among them. Otherwise it is said what differs.
+    the sample, the repetitions and the seed among them. Otherwise the differences are named.
 
     Examples: equipoise compare small.equipoise large.equipoise · equipoise compare old.equipoise new.equipoise --json
     """
-    from equipoise.comparing import compare_runs
-    from equipoise.run import Run
-
-    a, b = Run.open(first), Run.open(second)
-    found = compare_runs(a, b)
+    a, b = runs.Run.open(first), runs.Run.open(second)
+    comparison = session.compare(a, b)
     if as_json:
-        print_json({"a": _described(a), "b": _described(b), **found.to_dict()})
+        print_json({"a": _describe(a), "b": _describe(b), **comparison.to_dict()})
         return
-    from equipoise.report.comparisons import comparison_table, explanation
-    from equipoise.report.gates import in_a_line
-
-    console = stdout()
+    console = open_console()
     for name, run in (("A", a), ("B", b)):
         state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-        console.print(in_a_line(f"{name}: {run.model} · {run.path} · {state}"), soft_wrap=True)
-    for probe in found.probes.values():
+        console.print(printable_line(f"{name}: {run.model} · {run.path} · {state}"), soft_wrap=True)
+    for probe in comparison.probes.values():
         console.print()
-        console.print(comparison_table(probe, everything=everything))
+        console.print(comparisons.comparison_table(probe, everything=everything))
     console.print()
-    for name, reason in found.refused.items():
-        console.print(in_a_line(f"{name} is not compared: {reason}"), soft_wrap=True)
-    for line in explanation(found):
+    for name, reason in comparison.refused.items():
+        console.print(printable_line(f"{name} is not compared: {reason}"), soft_wrap=True)
+    for line in comparisons.explanation(comparison):
         console.print(line, style="dim")
-    for text in found.notes:
-        note(f"note: {in_a_line(text)}")
+    for text in comparison.notes:
+        note(f"note: {printable_line(text)}")
 
 
-def _described(run: Run) -> dict[str, Any]:
+def _describe(run: Run) -> dict[str, Any]:
     return {"model": run.model, "file": str(run.path), "complete": run.complete}

@@ -1,16 +1,23 @@
-"""`equipoise data`: the assets that are fetched from outside, listed, fetched and verified."""
+"""`equipoise data`: lists, fetches and verifies the assets that come from outside."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.cli.lazy import assets, console, progress
+from equipoise.cli.output import AsJson, print_json
+from equipoise.errors import AssetUnavailable, InputError, IntegrityError
+from equipoise.settings import Settings
+
 if TYPE_CHECKING:
     from equipoise.assets import Asset
-    from equipoise.assets.store import Progress
+    from equipoise.assets.store import ProgressCallback
 
 app = typer.Typer(
     name="data",
@@ -18,7 +25,7 @@ app = typer.Typer(
     help=(
         "Corpora and weights that come from outside: list, fetch, verify.\n\n"
         "An asset is looked for in the mirror (EQUIPOISE_MIRROR, a folder or an address), in the cache "
-        "(EQUIPOISE_CACHE), then at its sources. Nothing counts but the right hash.\n\n"
+        "(EQUIPOISE_CACHE), then at its sources. A file is used only when its hash is right.\n\n"
         "Examples:\n\n"
         "  equipoise data list\n\n"
         "  equipoise data fetch gest discrim-eval\n\n"
@@ -27,32 +34,26 @@ app = typer.Typer(
 )
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Names as `list` shows them.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """Show all assets and where they stand.
+    """Show all assets and where they are.
 
     Example: equipoise data list --json
     """
-    from dataclasses import asdict
-
-    from equipoise.assets import REGISTRY, stored
-    from equipoise.settings import Settings
-
     settings = Settings.load()
-    places = {name: stored(name, settings) for name in REGISTRY}
+    rows = [(asset, assets.find_stored(asset.name, settings)) for asset in assets.REGISTRY.values()]
     if as_json:
-        _print_json(
+        print_json(
             [
                 asdict(asset)
                 | {
                     "sources": [str(source) for source in asset.sources],
-                    "place": here.place if here else None,
-                    "path": str(here.path) if here else None,
+                    "place": stored.place if stored else None,
+                    "path": str(stored.path) if stored else None,
                 }
-                for asset, here in zip(REGISTRY.values(), places.values(), strict=True)
+                for asset, stored in rows
             ]
         )
         return
@@ -61,11 +62,11 @@ def list_(as_json: AsJson = False) -> None:
         [
             (
                 asset.name,
-                _size(asset.size),
+                f"{asset.size / 1e6:,.1f} MB",
                 asset.licence,
-                f"{here.place}: {here.path}" if (here := places[asset.name]) else "not fetched",
+                f"{stored.place}: {stored.path}" if stored else "not fetched",
             )
-            for asset in REGISTRY.values()
+            for asset, stored in rows
         ],
     )
 
@@ -75,25 +76,21 @@ def fetch(
     names: Names = None,
     everything: Annotated[bool, typer.Option("--all", help="Fetch all assets.")] = False,
 ) -> None:
-    """Fetch assets into the cache, unless they are there, and print their paths.
+    """Fetch assets into the cache, unless they are there already, and print their paths.
 
     Example: equipoise data fetch gest
     """
-    from equipoise.assets import locate
-    from equipoise.errors import AssetUnavailable, InputError, IntegrityError
-    from equipoise.settings import Settings
-
     if not names and not everything:
         raise InputError("Which assets? Name them, or give --all. All assets: equipoise data list")
     settings = Settings.load()
     failures = []
-    for asset in _chosen(None if everything else names):
+    for asset in _select_assets(None if everything else names):
         try:
-            with _bar(asset) as progress:
-                path = locate(asset.name, settings, progress)
+            with _progress_bar(asset) as on_progress:
+                path = assets.locate(asset.name, settings, on_progress)
             typer.echo(path)
-        except IntegrityError as failure:
-            failures.append(failure)
+        except IntegrityError as error:
+            failures.append(error)
     if len(failures) == 1:
         raise failures[0]
     if failures:
@@ -102,80 +99,67 @@ def fetch(
 
 @app.command()
 def verify(names: Names = None, as_json: AsJson = False) -> None:
-    """Hash the assets that are on this machine; exit code 6 if one is not what it should be.
+    """Check the hashes of the assets on this machine; exit code 6 if one is wrong.
 
     Example: equipoise data verify discrim-eval
     """
-    from equipoise.assets import sha256_of, stored
-    from equipoise.errors import IntegrityError
-    from equipoise.settings import Settings
-
     settings = Settings.load()
     rows: list[dict[str, Any]] = []
-    for asset in _chosen(names):
-        here = stored(asset.name, settings)
-        actual = sha256_of(here.path) if here else None
+    problems, wrong_names = [], []
+    for asset in _select_assets(names):
+        stored = assets.find_stored(asset.name, settings)
+        actual = assets.sha256_of(stored.path) if stored else None
         rows.append(
             {
                 "name": asset.name,
                 "state": "not fetched" if actual is None else "right" if actual == asset.sha256 else "wrong",
-                "place": here.place if here else None,
-                "path": str(here.path) if here else None,
+                "place": stored.place if stored else None,
+                "path": str(stored.path) if stored else None,
                 "expected": asset.sha256,
                 "actual": actual,
             }
         )
+        if stored and actual and actual != asset.sha256:
+            wrong_names.append(asset.name)
+            problems.append(assets.describe_wrong_file(asset, stored, actual))
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     else:
-        _print_columns(("name", "state", "path"), [(r["name"], r["state"], r["path"] or "") for r in rows])
-    if wrong := [row for row in rows if row["state"] == "wrong"]:
-        names = [row["name"] for row in wrong]
-        raise IntegrityError(
-            "\n".join(
-                f"The file of the asset {row['name']!r} in the {row['place']} is not the registered one: "
-                f"{row['path']}\n  expected sha256 {row['expected']}\n  actual   sha256 {row['actual']}"
-                for row in wrong
-            )
-            + f"\nReplace or delete what is wrong, then: equipoise data fetch {' '.join(names)}"
-        )
+        _print_columns(("name", "state", "path"), [(row["name"], row["state"], row["path"] or "") for row in rows])
+    if problems:
+        remedy = f"Replace or delete what is wrong, then: equipoise data fetch {' '.join(wrong_names)}"
+        raise IntegrityError("\n".join([*problems, remedy]))
 
 
 @app.command()
 def path(name: Annotated[str, typer.Argument(help="A name as `list` shows it.")]) -> None:
-    """Print where an asset stands on this machine; nothing is downloaded.
+    """Print the path of an asset on this machine; nothing is downloaded.
 
     Example: head -3 "$(equipoise data path gest)"
     """
-    from equipoise.assets import locate
-    from equipoise.settings import Settings
-
-    typer.echo(locate(name, Settings.load(), fetch=False))
+    typer.echo(assets.locate(name, Settings.load(), fetch=False))
 
 
-def _chosen(names: list[str] | None) -> list[Asset]:
-    """Give the assets of these names, all if there are none; a wrong name is told before anything is done."""
-    from equipoise.assets import REGISTRY
-    from equipoise.assets.registry import find
-
-    return [find(name) for name in dict.fromkeys(names or REGISTRY)]
+def _select_assets(names: list[str] | None) -> list[Asset]:
+    """The assets of these names, or all of them. Unknown names are refused before anything is done."""
+    return [assets.find_asset(name) for name in dict.fromkeys(names or assets.REGISTRY)]
 
 
 @contextmanager
-def _bar(asset: Asset) -> Iterator[Progress | None]:
-    """Draw the progress of one asset on a terminal; nothing elsewhere."""
-    import sys
-
+def _progress_bar(asset: Asset) -> Iterator[ProgressCallback | None]:
+    """Draw the progress of one download, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
         task = bar.add_task(asset.name, total=None)
-        # Without a total the bar pulses: until the first bytes come nobody knows how long it takes.
+        # Without a total the bar pulses: before the first bytes nobody knows how long it takes.
         yield lambda done, total: bar.update(task, completed=done, total=total if done else None)
 
 
@@ -183,13 +167,3 @@ def _print_columns(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB"

@@ -2,90 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from equipoise.cli import asking
-from equipoise.cli.options import Repeat, Sample, Seed, Set, parameters
-from equipoise.cli.output import print_json, stdout
-from equipoise.cli.progress import duration
-from equipoise.cli.show import AsJson
+from equipoise.cli import model_options as options
+from equipoise.cli.lazy import estimate, events, probes, table
+from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 
-LETTERS = 4
-"""Letters a token, as a rule of thumb for English."""
+COLUMNS = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
 
 
 def command(
-    model: asking.Model = "embedded",
+    model: options.Model = "embedded",
     *,
-    probe: asking.Probes = None,
-    suite: asking.SuiteName = None,
+    probe: options.Probes = None,
+    suite: options.SuiteName = None,
     sample: Sample = None,
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
-    max_tokens: asking.MaxTokens = None,
-    concurrency: asking.Concurrency = None,
+    max_tokens: options.MaxTokens = None,
+    concurrency: options.Concurrency = None,
     speed: Annotated[
-        float | None, typer.Option(help="Tokens a second of one request. Default: 50, or 15 here.", metavar="N")
+        float | None, typer.Option(help="Tokens per second of one request. Default: 50, or 15 here.", metavar="N")
     ] = None,
-    price: asking.PriceOption = None,
+    price: options.PriceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a run would take. Tokens are estimated: a token for four letters, answers of the usual length.
 
     Examples: equipoise estimate openai/gpt-4o-mini · equipoise estimate openai/gpt-4o --suite quick --repeat 3
     """
-    from equipoise.auditing import Connection, default_suite, plans_for
-    from equipoise.frames import PROMPT
-    from equipoise.models import parse
-    from equipoise.prices import price_for
-    from equipoise.runs import Policy
-    from equipoise.suites import chosen
-    from equipoise.suites import suite as find_suite
-
-    reached = Connection(model=model)
-    if not reached.local:
-        parse(model)
-    suite = suite or default_suite(reached)
-    limit = max_tokens or find_suite(suite).max_tokens
-    probes = chosen(probe or None)
-    rows: list[dict[str, Any]] = []
-    for planned in plans_for(probes, suite, parameters(probes, sample, repeat, seed, settings)):
-        prompts, letters = 0, 0
-        for batch in planned.batches():
-            prompts += batch.height
-            letters += int(batch[PROMPT].str.len_chars().sum())
-        attempts = prompts * planned.repetitions
-        rows.append(
-            {
-                "probe": planned.probe.name,
-                "prompts": prompts,
-                "attempts": attempts,
-                "prompt_tokens": letters * planned.repetitions // LETTERS,
-                "completion_tokens": attempts * min(limit, planned.probe.answer_tokens),
-            }
-        )
-    names = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
-    total = {name: sum(row[name] for row in rows) for name in names}
-    cost = price_for(model, price, needed=False)
-    slots = concurrency or (4 if reached.local else Policy.concurrency)
-    seconds = total["completion_tokens"] / (speed or (15 if reached.local else 50)) / slots
-    dollars = cost(total["prompt_tokens"], total["completion_tokens"]) if cost else None
+    chosen = probes.choose_probes(probe or None)
+    found = estimate.estimate(
+        model,
+        probes=chosen,
+        suite=suite,
+        max_tokens=max_tokens,
+        concurrency=concurrency,
+        speed=speed,
+        price=price,
+        parameters=read_parameters(chosen, sample, repeat, seed, settings),
+    )
     if as_json:
-        print_json({"model": model, "suite": suite, "probes": rows, **total, "cost": dollars, "seconds": seconds})
+        print_json(found.to_dict())
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("probe")
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
-    for row in rows:
-        table.add_row(str(row["probe"]), *(f"{row[name]:,}" for name in names))
-    table.add_row("in all", *(f"{total[name]:,}" for name in names), style="bold")
-    console = stdout()
-    console.print(table)
-    money = "price not known (--price)" if dollars is None else f"about ${dollars:,.2f}"
-    console.print(f"{model}, {suite} suite: {money}, about {duration(seconds)} at {slots} requests at a time")
+    rows = table.Table(box=None, pad_edge=False)
+    rows.add_column("probe")
+    for name in COLUMNS:
+        rows.add_column(name.replace("_", " "), justify="right")
+    for row in found.probes:
+        rows.add_row(row.probe, *(f"{getattr(row, name):,}" for name in COLUMNS))
+    rows.add_row("in all", *(f"{found.total(name):,}" for name in COLUMNS), style="bold")
+    console = open_console()
+    console.print(rows)
+    money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
+    time = f"about {events.describe_duration(found.seconds)} at {found.concurrency} requests at a time"
+    console.print(f"{model}, {found.suite} suite: {money}, {time}")

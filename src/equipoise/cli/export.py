@@ -8,8 +8,11 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.output import check_target, note, writing
+from equipoise.cli.lazy import exports
+from equipoise.cli.lazy import run as runs
+from equipoise.cli.output import note
 from equipoise.errors import InputError
+from equipoise.report.files import check_target, writing
 
 
 def command(
@@ -18,7 +21,7 @@ def command(
     what: Annotated[
         str,
         typer.Option(
-            help="metrics: values, intervals and marks, slices too; attempts: each that has an end, with its prompt, "
+            help="metrics: values, intervals and marks, slices too; attempts: each that has ended, with its prompt, "
             "covariates, answer and what that says; prompts: all that are planned.",
             metavar="metrics|attempts|prompts",
         ),
@@ -46,13 +49,10 @@ def command(
     equipoise export run.equipoise --what attempts --format parquet -o attempts.parquet ·
     equipoise export run.equipoise --what attempts --probe jobs_lum --format jsonl | jq .label
     """
-    from equipoise.report import exports
-    from equipoise.run import Run
-
     if form == "parquet" and out is None and sys.stdout.isatty():
-        raise InputError("Parquet is no text for a terminal. Write it to a file: -o run.parquet")
+        raise InputError("Parquet cannot be shown in a terminal. Write it to a file: -o run.parquet")
     check_target(out)
-    run = Run.open(file)
+    run = runs.Run.open(file)
     with writing(out) as opened:
         rows = exports.write(run, opened, what, form, probe)
     note(f"{rows:,} rows of {what}")

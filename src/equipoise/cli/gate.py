@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.output import check_target, note, print_json, stdout, writing
-from equipoise.cli.show import AsJson
+from equipoise.cli.lazy import gates, gating, session
+from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.errors import BadParameter, GateFailed
+from equipoise.report.files import check_target, writing
+from equipoise.report.terminal.safe_text import printable_line
 
 
 def command(
@@ -27,7 +29,8 @@ def command(
         typer.Option(
             "--max",
             help="Fail if a metric is farther than this from even-handed (a metric without marks: larger than this). "
-            "Repeatable; METRIC may be a slice, and probe.METRIC is that of one probe.",
+            "Repeatable. METRIC is stereotype_rate, jobs_lum.stereotype_rate for one probe, or "
+            "diff_acceptance_rate@race:white for one group of a slice.",
             metavar="METRIC=VALUE",
         ),
     ] = None,
@@ -58,7 +61,7 @@ def command(
     markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a run against rules: exit 0 if all are kept, 7 if one is broken or cannot be judged. A line a check.
+    """Check a run against rules: exit 0 if all are kept, 7 if one is broken or cannot be judged. One line per check.
 
     A metric that is not computable fails, and so does a run with pending attempts or more than 5% without an answer.
 
@@ -66,38 +69,34 @@ def command(
     equipoise gate new.equipoise --baseline old.equipoise --no-regression --junit gate.xml ·
     equipoise gate run.equipoise --max hiring_an.diff_acceptance_rate=0.1
     """
-    from equipoise.gating import Rules, judge
-    from equipoise.report import gates
-    from equipoise.run import Run
-
-    rules = Rules(
+    rules = gating.Rules(
         fail_on=fail_on and fail_on.upper(),
-        limits=[_limit(given) for given in max_ or []],
+        limits=[_parse_limit(given) for given in max_ or []],
         no_regression=no_regression,
         uncertain=uncertain,
         allow_incomplete=allow_incomplete,
     )
     for out in (junit, markdown):
         check_target(out)
-    gate = judge(Run.open(file), rules, Run.open(baseline) if baseline else None)
+    gate = session.gate(file, rules, baseline=baseline)
     if as_json:
         print_json(gate.to_dict())
     else:
-        console = stdout()
+        console = open_console()
         for line in gates.check_lines(gate):
             console.print(line, soft_wrap=True)
     for text in gate.notes:
-        note(f"note: {gates.in_a_line(text)}")
+        note(f"note: {printable_line(text)}")
     for path, content in ((junit, gates.junit(gate)), (markdown, gates.markdown(gate).encode())):
         if path is not None:
             with writing(path) as opened:
                 opened.write(content)
     if not gate.passed:
-        raise GateFailed(f"The gate failed for {gates.in_a_line(gate.model)}: {gates.headline(gate)}.")
+        raise GateFailed(f"The gate failed for {printable_line(gate.model)}: {gates.headline(gate)}.")
     note(f"The gate passed: {gates.headline(gate)}.")
 
 
-def _limit(given: str) -> tuple[str, float]:
+def _parse_limit(given: str) -> tuple[str, float]:
     name, _, value = given.rpartition("=")
     try:
         limit = float(value)

@@ -8,88 +8,80 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from equipoise.cli.lazy import console, events, progress
 from equipoise.cli.output import note
+from equipoise.report.terminal.safe_text import printable
 
 if TYPE_CHECKING:
-    from equipoise.runs import Event, OnEvent, Progress
-
-EVERY = 30.0
-"""Seconds between two lines where there is no terminal."""
-
-
-@contextmanager
-def shown() -> Iterator[OnEvent]:
-    """Show what the pump tells while the body runs."""
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False, markup=False)
-    if console.is_terminal:
-        with _bar(console) as on_event:
-            yield on_event
-    else:
-        yield _lines()
+    from equipoise.runs.ask.events import Event, OnEvent, RunProgress
+
+SECONDS_BETWEEN_LINES = 30.0
+"""Where there is no terminal."""
 
 
 @contextmanager
-def _bar(console: object) -> Iterator[OnEvent]:
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-    from rich.progress import Progress as Bar
+def show_progress() -> Iterator[OnEvent]:
+    """Show what the pump reports while the body runs."""
+    terminal = console.Console(stderr=True, highlight=False, markup=False)
+    if terminal.is_terminal:
+        with _draw_bar(terminal) as on_event:
+            yield on_event
+    else:
+        yield _print_lines()
 
-    from equipoise.report.terminal import printable
-    from equipoise.runs import Note
 
-    with Bar(BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False), console=console) as bar:  # type: ignore[arg-type]
+@contextmanager
+def _draw_bar(terminal: Console) -> Iterator[OnEvent]:
+    columns = (
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TextColumn("{task.description}", markup=False),
+    )
+    with progress.Progress(*columns, console=terminal) as bar:
         task = bar.add_task("starting", total=None)
 
         def on_event(event: Event) -> None:
-            if isinstance(event, Note):
+            if isinstance(event, events.Note):
                 bar.console.print(printable(event.text), markup=False)
             else:
-                bar.update(task, total=event.planned, completed=done(event), description=line(event))
+                bar.update(task, total=event.planned, completed=count_ended(event), description=describe(event))
 
         yield on_event
 
 
-def _lines() -> OnEvent:
-    from equipoise.runs import Note
-
-    last, said = -EVERY, ""
+def _print_lines() -> OnEvent:
+    last_time, last_line = -SECONDS_BETWEEN_LINES, ""
 
     def on_event(event: Event) -> None:
-        nonlocal last, said
-        if isinstance(event, Note):
+        nonlocal last_time, last_line
+        if isinstance(event, events.Note):
             note(event.text)
-        elif (time.monotonic() - last >= EVERY or done(event) == event.planned) and line(event) != said:
-            last, said = time.monotonic(), line(event)
-            note(said)
+            return
+        due = time.monotonic() - last_time >= SECONDS_BETWEEN_LINES or count_ended(event) == event.planned
+        if due and describe(event) != last_line:
+            last_time, last_line = time.monotonic(), describe(event)
+            note(last_line)
             sys.stderr.flush()
 
     return on_event
 
 
-def done(progress: Progress) -> int:
-    """Attempts that have an end."""
-    return progress.answered + sum(progress.failed.values())
+def count_ended(event: RunProgress) -> int:
+    """Attempts that have ended."""
+    return event.answered + sum(event.failed.values())
 
 
-def line(progress: Progress) -> str:
+def describe(event: RunProgress) -> str:
     """Answered of planned, rate, tokens, cost, time left, failures by kind."""
-    parts = [f"{progress.answered:,}/{progress.planned:,} answered"]
-    rate = progress.requests / progress.elapsed if progress.elapsed > 0 else 0.0
-    left = progress.planned - done(progress)
+    parts = [f"{event.answered:,}/{event.planned:,} answered"]
+    rate = event.requests / event.elapsed if event.elapsed > 0 else 0.0
+    left = event.planned - count_ended(event)
     if rate and left:
-        parts += [f"{rate:.1f}/s", f"{duration(left / rate)} left"]
-    tokens = progress.prompt_tokens + progress.completion_tokens
+        parts += [f"{rate:.1f}/s", f"{events.describe_duration(left / rate)} left"]
+    tokens = event.prompt_tokens + event.completion_tokens
     parts += [f"{tokens:,} tokens"] if tokens else []
-    parts += [f"${progress.cost:,.2f}"] if progress.cost else []
-    parts += [f"{count:,} {status.value.replace('_', ' ')}" for status, count in progress.failed.items()]
+    parts += [f"${event.cost:,.2f}"] if event.cost else []
+    parts += [f"{count:,} {status.value.replace('_', ' ')}" for status, count in event.failed.items()]
     return " · ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

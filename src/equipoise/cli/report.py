@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from equipoise.cli.output import check_target, note, writing
-
-if TYPE_CHECKING:
-    from equipoise.run import Run
+from equipoise.cli.lazy import html
+from equipoise.cli.output import note
+from equipoise.report.files import check_target
 
 
 def command(
@@ -25,21 +24,8 @@ def command(
 
     Examples: equipoise report run.equipoise · equipoise report a.equipoise b.equipoise -o both.html --charts figures
     """
-    from equipoise.run import Run
-
     check_target(out)
-    write_report([Run.open(file) for file in files], out, charts)
-
-
-def write_report(runs: list[Run], out: Path, charts: Path | None = None) -> None:
-    """Write the report of these runs, and the charts if a folder is given."""
-    from equipoise.report.html import render, save_charts
-    from equipoise.report.opened import reported
-
-    shown = [reported(run) for run in runs]
-    with writing(out) as file:
-        file.write(render(shown).encode())
+    written = html.write_report(files, out, charts)
     note(f"report: {out}")
     if charts is not None:
-        written = save_charts(shown, charts)
         note(f"{len(written):,} charts: {charts}")

@@ -7,55 +7,46 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import asking
-from equipoise.cli.output import check_target
-from equipoise.cli.run import carry_on, finish
-from equipoise.cli.show import AsJson
+from equipoise.cli import model_options as options
+from equipoise.cli.lazy import run as runs
+from equipoise.cli.lazy import session
+from equipoise.cli.output import AsJson
+from equipoise.cli.run import ask, print_outcome
+from equipoise.report.files import check_target
 
 
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,
-    report: asking.Report = None,
+    report: options.Report = None,
     as_json: AsJson = False,
-    base_url: asking.BaseUrl = None,
-    key_variable: asking.KeyVariable = None,
-    concurrency: asking.Concurrency = None,
-    deadline: asking.Deadline = None,
-    tries: asking.Tries = None,
-    allow_missing: asking.AllowMissing = 0.05,
-    max_requests: asking.MaxRequests = None,
-    max_tokens_total: asking.MaxTokensTotal = None,
-    max_cost: asking.MaxCost = None,
-    price: asking.PriceOption = None,
+    base_url: options.BaseUrl = None,
+    key_variable: options.KeyVariable = None,
+    concurrency: options.Concurrency = None,
+    deadline: options.Deadline = None,
+    tries: options.Tries = None,
+    allow_missing: options.AllowMissing = 0.05,
+    max_requests: options.MaxRequests = None,
+    max_tokens_total: options.MaxTokensTotal = None,
+    max_cost: options.MaxCost = None,
+    price: options.PriceOption = None,
 ) -> None:
     """Ask only for what has no answer yet, exactly as the run was started. A finished run asks nothing.
 
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --max-cost 5
     """
-    from equipoise.auditing import connection_of, describe, open_model
-    from equipoise.prices import price_for
-    from equipoise.run import Run
-    from equipoise.runs import RunFile, refuse_changes
-    from equipoise.settings import Settings
-
     check_target(report)
-    if Run.open(file).complete:
-        finish(file, allow_missing, report, as_json=as_json)
-        return
-    run = RunFile.open(file)
-    try:
-        settings = run.settings
-        reached = connection_of(settings, base_url, key_variable)
-        cost = price_for(reached.model, price, needed=max_cost is not None)
-        how = asking.policy(concurrency, deadline, tries, max_requests, max_tokens_total, max_cost, cost)
-        opened = open_model(reached, Settings.load(), how.deadline)
-        # The variable of the key may change, and how imported answers were asked is not known.
-        imported = settings["model_settings"].get("imported")
-        free = ("key_variable", "model_settings", "base_url") if imported else ("key_variable",)
-        now = describe(reached, opened, settings["suite"])
-        refuse_changes(run, now | {name: settings[name] for name in free})
-    except BaseException:
-        run.close()
-        raise
-    carry_on(run, opened, how, allow_missing, report, as_json=as_json)
+    run = runs.Run.open(file)
+    if not run.complete:
+        policy = options.read_policy(
+            run.model,
+            concurrency=concurrency,
+            deadline=deadline,
+            tries=tries,
+            max_requests=max_requests,
+            max_tokens_total=max_tokens_total,
+            max_cost=max_cost,
+            price=price,
+        )
+        run = ask(session.resume(file, base_url=base_url, key_variable=key_variable, policy=policy))
+    print_outcome(run, allow_missing, report, as_json=as_json)

@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli import asking
-from equipoise.cli.options import Repeat, Sample, Seed, Set, parameters
-from equipoise.cli.output import check_target, note
-from equipoise.cli.progress import shown
-from equipoise.cli.report import write_report
-from equipoise.cli.show import AsJson, show
+from equipoise.cli import model_options as options
+from equipoise.cli.lazy import html, policy, probes, session
+from equipoise.cli.output import AsJson, note
+from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli.progress import show_progress
+from equipoise.cli.show import print_run
 from equipoise.errors import InputError
+from equipoise.report.files import check_target
 
 if TYPE_CHECKING:
-    from equipoise.models import Model
-    from equipoise.runs import Policy, RunFile
+    from equipoise.runs.run import Run
+    from equipoise.runs.session import Session
 
 
 def command(
-    model: asking.Model = "embedded",
+    model: options.Model = "embedded",
     *,
-    probe: asking.Probes = None,
-    suite: asking.SuiteName = None,
+    probe: options.Probes = None,
+    suite: options.SuiteName = None,
     sample: Sample = None,
     repeat: Repeat = None,
     seed: Seed = None,
@@ -32,79 +33,81 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
     ] = None,
-    report: asking.Report = None,
+    report: options.Report = None,
     as_json: AsJson = False,
-    base_url: asking.BaseUrl = None,
-    key_variable: asking.KeyVariable = None,
-    allow_insecure: asking.AllowInsecure = False,
-    temperature: asking.Temperature = None,
-    top_p: asking.TopP = None,
-    max_tokens: asking.MaxTokens = None,
-    model_seed: asking.ModelSeed = None,
-    system: asking.System = None,
-    extra: asking.Extra = None,
-    concurrency: asking.Concurrency = None,
-    deadline: asking.Deadline = None,
-    tries: asking.Tries = None,
-    allow_missing: asking.AllowMissing = 0.05,
-    max_requests: asking.MaxRequests = None,
-    max_tokens_total: asking.MaxTokensTotal = None,
-    max_cost: asking.MaxCost = None,
-    price: asking.PriceOption = None,
+    base_url: options.BaseUrl = None,
+    key_variable: options.KeyVariable = None,
+    allow_insecure: options.AllowInsecure = False,
+    temperature: options.Temperature = None,
+    top_p: options.TopP = None,
+    max_tokens: options.MaxTokens = None,
+    model_seed: options.ModelSeed = None,
+    system: options.System = None,
+    extra: options.Extra = None,
+    concurrency: options.Concurrency = None,
+    deadline: options.Deadline = None,
+    tries: options.Tries = None,
+    allow_missing: options.AllowMissing = 0.05,
+    max_requests: options.MaxRequests = None,
+    max_tokens_total: options.MaxTokensTotal = None,
+    max_cost: options.MaxCost = None,
+    price: options.PriceOption = None,
 ) -> None:
     """Ask a model all prompts of the probes, keep every answer in a run file, and measure.
 
-    Whatever stops it, the answers that came are in the file: equipoise resume FILE goes on from there. A file that is
-    there already and was started with the same settings is gone on with, too.
+    Whatever stops it, the answers that came are in the file: equipoise resume FILE goes on from there. If the file is
+    already there and was started with the same settings, the run goes on, too.
 
     Examples: equipoise run · equipoise run openai/gpt-4o-mini --suite quick · equipoise run ollama/llama3.2
     """
-    from equipoise.auditing import begin, default_path, default_suite, describe, open_model, plans_for, with_limit
-    from equipoise.prices import price_for
-    from equipoise.settings import Settings
-    from equipoise.suites import chosen
-
     check_target(report)
-    sampling = {
-        "temperature": temperature,
-        "top_p": top_p,
-        "max_tokens": max_tokens,
-        "seed": model_seed,
-        "system": system,
-    }
-    reached = asking.connection(model, base_url, key_variable, allow_insecure=allow_insecure, extra=extra, **sampling)
-    suite = suite or default_suite(reached)
-    reached = with_limit(reached, suite)
-    cost = price_for(model, price, needed=max_cost is not None)
-    how = asking.policy(concurrency, deadline, tries, max_requests, max_tokens_total, max_cost, cost)
-    opened = open_model(reached, Settings.load(), how.deadline)
-    probes = chosen(probe or None)
-    plans = plans_for(probes, suite, parameters(probes, sample, repeat, seed, settings))
-    path = out or default_path(model)
+    path = out or session.default_path(model)
     if report is not None and report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
-    carry_on(begin(path, describe(reached, opened, suite), plans), opened, how, allow_missing, report, as_json=as_json)
+    chosen = probes.choose_probes(probe or None)
+    started = session.start(
+        model,
+        probes=chosen,
+        suite=suite,
+        out=path,
+        connection=options.read_connection(
+            model,
+            base_url,
+            key_variable,
+            allow_insecure=allow_insecure,
+            extra=extra,
+            temperature=temperature,
+            top_p=top_p,
+            max_tokens=max_tokens,
+            seed=model_seed,
+            system=system,
+        ),
+        policy=options.read_policy(
+            model,
+            concurrency=concurrency,
+            deadline=deadline,
+            tries=tries,
+            max_requests=max_requests,
+            max_tokens_total=max_tokens_total,
+            max_cost=max_cost,
+            price=price,
+        ),
+        parameters=read_parameters(chosen, sample, repeat, seed, settings),
+    )
+    print_outcome(ask(started), allow_missing, report, as_json=as_json)
 
 
-def carry_on(
-    file: RunFile, model: Model, policy: Policy, allow_missing: float, report: Path | None, *, as_json: bool
-) -> None:
-    """Ask for what is pending, and show what was found."""
-    from equipoise.auditing import fill
-
-    note(f"{model.name} -> {file.path}")
-    with shown() as on_event:
-        fill(file, model, policy, on_event)
-    finish(file.path, allow_missing, report, as_json=as_json)
+def ask(started: Session) -> Run:
+    """Ask for what is pending, with progress on stderr."""
+    note(f"{started.model} -> {started.path}")
+    with show_progress() as on_event:
+        return started.ask(on_event)
 
 
-def finish(path: Path, allow_missing: float, report: Path | None, *, as_json: bool) -> None:
-    """Show what a run found, write the report if one is wanted, and say whether enough of it is there."""
-    from equipoise.run import Run
-    from equipoise.runs import check_complete
-
-    run = Run.open(path)
-    show(run, as_json=as_json, slices=False)
+def print_outcome(run: Run, allow_missing: float, report: Path | None, *, as_json: bool) -> None:
+    """Show what a run found, write the report if one is wanted, and fail if too much is missing."""
+    print_run(run, as_json=as_json)
     if report is not None:
-        write_report([run], report)
-    check_complete(run.counts, run.path, allow_missing)
+        html.write_report([run], report)
+        note(f"report: {report}")
+    policy.check_complete(run.counts, run.path, allow_missing)

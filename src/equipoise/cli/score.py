@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.options import Repeat, Sample, Seed, Set, parameters
-from equipoise.cli.output import note, print_json, stdout
+from equipoise.cli.lazy import answer_files, planning, probes, scoring, tables
+from equipoise.cli.output import AsJson, note, open_console, print_json
+from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 
 if TYPE_CHECKING:
-    from equipoise.matching import Matching
+    from equipoise.measuring.result import Matching
 
 
 def command(
@@ -23,7 +24,7 @@ def command(
     seed: Seed = None,
     settings: Set = None,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score answers. Each line holds an answer and the id or the text of its prompt; the order does not matter.
 
@@ -31,27 +32,21 @@ def command(
 
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score out.jsonl --probe hiring_an --json
     """
-    from equipoise.answers import from_file
-    from equipoise.probes import get
-    from equipoise.scoring import plan, score_rows
-
-    chosen = get(probe)
-    planned = plan(chosen, **parameters([chosen], sample, repeat, seed, settings))
-    result = score_rows(planned, from_file(file))
-    say(result.answers, planned.repetitions)
+    chosen = probes.get_probe(probe)
+    planned = planning.plan(chosen, **read_parameters([chosen], sample, repeat, seed, settings))
+    result = scoring.score_rows(planned, answer_files.read_file(file))
+    note_matching(result.matching, planned.repetitions)
     if as_json:
         print_json(result.to_dict())
         return
-    from equipoise.report.terminal import coverage_lines, result_table
-
-    console = stdout()
-    console.print(result_table(chosen, result, slices=slices))
-    for line in coverage_lines(result):
+    console = open_console()
+    console.print(tables.result_table(result, slices=slices))
+    for line in tables.coverage_lines(result):
         console.print(line)
 
 
-def say(matching: Matching, repetitions: int) -> None:
-    """Say what became of the lines that were read."""
+def note_matching(matching: Matching, repetitions: int) -> None:
+    """Say what became of the answers that were read."""
     note(f"{matching.read:,} answers read, {matching.matched:,} matched to the plan")
     if matching.missing:
         note(f"{matching.missing:,} planned attempts have no answer")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.output import print_json, stdout
+from equipoise.cli.lazy import run as runs
+from equipoise.cli.lazy import tables
+from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.report.terminal.safe_text import printable
 
 if TYPE_CHECKING:
-    from equipoise.run import Run
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+    from equipoise.runs.run import Run
 
 
 def command(
@@ -25,38 +26,32 @@ def command(
 
     Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --json
     """
-    from equipoise.run import Run
-
-    show(Run.open(file), as_json=as_json, slices=slices)
+    print_run(runs.Run.open(file), as_json=as_json, slices=slices)
 
 
-def show(run: Run, *, as_json: bool, slices: bool) -> None:
+def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:
     """Print a run: its state and the results of each probe."""
     if as_json:
-        print_json(described(run))
+        print_json(_describe(run))
         return
-    from equipoise.probes import get
-    from equipoise.report.terminal import coverage_lines, printable, result_table
-
-    console = stdout()
-    for name, result in run.results().items():
-        console.print(result_table(get(name), result, slices=slices))
-        for line in coverage_lines(result):
+    console = open_console()
+    for result in run.results().values():
+        console.print(tables.result_table(result, slices=slices))
+        for line in tables.coverage_lines(result):
             console.print(line, style="dim")
         console.print()
     state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-    console.print(printable(f"{run.model} · {run.settings.get('suite')} suite · {state} · {run.path}"))
-    for text in run.settings.get("notes", []):
+    console.print(printable(f"{run.model} · {run.settings.suite} suite · {state} · {run.path}"))
+    for text in run.settings.notes:
         console.print(printable(f"note: {text}"))
 
 
-def described(run: Run) -> dict[str, Any]:
-    """A run as plain values."""
+def _describe(run: Run) -> dict[str, Any]:
     prompt_tokens, completion_tokens = run.usage
     return {
         "file": str(run.path),
         "model": run.model,
-        "settings": dict(run.settings),
+        "settings": run.settings.to_json(),
         "complete": run.complete,
         "states": {status.value: count for status, count in run.counts.items()},
         "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},

@@ -1,16 +1,19 @@
-"""Text in, label or counts out: visible text, pronouns, yes/no, phrases, vocabulary."""
+"""How answers are read: the visible text, and detectors that give a label or counts for it.
 
-from equipoise.detect.evaluate import evaluate
-from equipoise.detect.visible import visible
-from equipoise.detect.words import count_words, has_word, phrase, pronoun_gender, vocabulary, yes_no
+Here belong rules on words and text. What is asked, and what is made of the labels, does not.
+"""
+
+from equipoise.detect.detector import Detector, Span
+from equipoise.detect.visible import has_visible_text, visible
+from equipoise.detect.words import PRONOUN_GENDER, YES_NO, phrases, vocabulary
 
 __all__ = [
-    "count_words",
-    "evaluate",
-    "has_word",
-    "phrase",
-    "pronoun_gender",
+    "PRONOUN_GENDER",
+    "YES_NO",
+    "Detector",
+    "Span",
+    "has_visible_text",
+    "phrases",
     "visible",
     "vocabulary",
-    "yes_no",
 ]

@@ -1,32 +1,38 @@
-"""What a reader of the answer sees: no reasoning, no markup, plain typography."""
+"""What a reader of the answer sees: no reasoning, no markup, plain typography.
+
+`visible` does it for whole columns; `trace_visible` does the same for one answer and remembers where each character
+came from. A test holds the two together.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import accumulate
 
 import polars as pl
 
 REASONING = r"(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)"
 """Closed, or cut off by a token limit."""
 UNOPENED = r"(?is)\A.*</think(?:ing)?>"
-"""Some servers put the opening tag into the prompt: then all before the closing one is reasoning."""
+"""Some servers put the opening tag into the prompt: then everything before the closing one is reasoning."""
 TAG = r"</?[A-Za-z][^<>]{0,100}>"
 DROP_CAP = r"\*\*(\pL)\*\*\b"
-"""`**S**he` is one word, though elsewhere emphasis is taken to part words."""
+"""`**S**he` is one word, though elsewhere emphasis separates words."""
 
 PLAIN = {
-    **dict.fromkeys("*_`~\\>|#", " "),  # Markdown: a space, because joining two words would be worse than parting one
+    **dict.fromkeys("*_`~\\>|#", " "),  # Markdown: a space, because joining two words would be worse than splitting one
     **dict.fromkeys("‘’‛ʼ＇´", "'"),
     **dict.fromkeys("“”„‟«»＂", '"'),
-    **dict.fromkeys("‐‑⁃－", "-"),  # hyphens join a word, dashes part two
+    **dict.fromkeys("‐‑⁃－", "-"),  # a hyphen joins a word, a dash separates two
     **dict.fromkeys(["–", "—", "―", "−", "⸺", "⸻", "--"], " "),
     **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f", ""),  # invisible inside a word
     **dict.fromkeys("\u00a0\u202f\u2007\u2009\u200a\u20e3\x00", " "),
     **dict.fromkeys("\ufe0e\ufe0f", ""),  # choose the form of an emoji, and would count as part of the next word
 }
 
-
 _REASONING, _UNOPENED = (re.compile(pattern.replace(r"\z", r"\Z")) for pattern in (REASONING, UNOPENED))
+_PLAIN = re.compile("|".join(map(re.escape, PLAIN)))
 
 
 def without_reasoning(text: str) -> str:
@@ -34,18 +40,59 @@ def without_reasoning(text: str) -> str:
     return _UNOPENED.sub("", _REASONING.sub("", text)) if "<" in text else text
 
 
-def has_visible(text: str) -> bool:
+def has_visible_text(text: str) -> bool:
     """Whether anything is left of one answer without its reasoning."""
-    left = without_reasoning(text)
-    return bool(left) and not left.isspace()
+    rest = without_reasoning(text)
+    return bool(rest) and not rest.isspace()
 
 
 def visible(text: pl.Expr) -> pl.Expr:
     """The visible answer in plain typography, lower-cased: what every detector reads."""
     tagged = text.str.contains("<", literal=True)
-    # Whole columns are searched, so what has no tag is left out of the search by being empty in it.
-    some = pl.when(tagged).then(text).otherwise(pl.lit(""))
-    untagged = some.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ").str.replace_all(TAG, " ")
+    # A search covers the whole column, so rows without a tag are left out of it by being empty there.
+    searched = pl.when(tagged).then(text).otherwise(pl.lit(""))
+    untagged = searched.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ").str.replace_all(TAG, " ")
     shown = pl.when(tagged).then(untagged).otherwise(text)
     shown = shown.str.replace_all(DROP_CAP, "$1")
     return shown.str.replace_many(list(PLAIN), list(PLAIN.values())).str.to_lowercase()
+
+
+def trace_visible(answer: str) -> tuple[str, list[int]]:
+    """The visible text of one answer, and for each of its characters the place in the answer it comes from."""
+    text, origins = answer.replace("\0", " "), list(range(len(answer)))
+    if "<" in text:
+        for pattern in (REASONING, UNOPENED, TAG):
+            text, origins = _replace(text, origins, ((*match, " ") for match in find_matches(text, pattern)))
+    asterisks = ((place, place + 2, "") for start, end in _find_drop_caps(text) for place in (start, end - 2))
+    text, origins = _replace(text, origins, asterisks)
+    text, origins = _replace(text, origins, ((*match.span(), PLAIN[match[0]]) for match in _PLAIN.finditer(text)))
+    if text.isascii():
+        return text.lower(), origins
+    # Lower-cased as a whole, because an S at the end of a Greek word has a form of its own; and by character, because
+    # some letters become two.
+    lowered = pl.Series([text, *text]).str.to_lowercase()
+    lengths = lowered[1:].str.len_chars()
+    return lowered[0], [place for place, length in zip(origins, lengths, strict=True) for _ in range(length)]
+
+
+def find_matches(text: str, pattern: str) -> list[tuple[int, int]]:
+    """Where a pattern matches in one text without NUL, exactly as in a column: Python has other word boundaries."""
+    pieces = pl.Series([text]).str.replace_all(pattern, "\0${0}\0").item().split("\0")
+    ends = list(accumulate(map(len, pieces)))
+    return list(zip(ends[::2], ends[1::2], strict=False))
+
+
+def _find_drop_caps(text: str) -> list[tuple[int, int]]:
+    return find_matches(text, DROP_CAP) if "**" in text else []
+
+
+def _replace(text: str, origins: list[int], edits: Iterable[tuple[int, int, str]]) -> tuple[str, list[int]]:
+    """Replace `text[start:end]` for each edit, and say that the replacement comes from where it starts."""
+    pieces: list[str] = []
+    places: list[int] = []
+    rest = 0
+    for start, end, new in edits:
+        pieces += [text[rest:start], new]
+        places += [*origins[rest:start], *[origins[start]] * len(new)]
+        rest = end
+    return "".join([*pieces, text[rest:]]), places + origins[rest:]

@@ -1,69 +1,98 @@
-"""Detectors: a column of visible text in, a label or counts out. Null means: not detected."""
+"""Detectors that look for words and phrases in the visible text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import polars as pl
 
-MALE_PRONOUNS = ("he", "him", "his")
-FEMALE_PRONOUNS = ("she", "her")
-EITHER = r"\(s\)he\b|\bs/he\b"
+from equipoise.detect.detector import Detector, join_tokens
 
 
-def pronoun_gender(text: pl.Expr) -> pl.Expr:
-    """ "male" or "female", whichever pronouns are more; null when there are none or as many of both."""
-    text = text.str.replace_all(EITHER, " he she ")
-    male, female = count_words(text, MALE_PRONOUNS), count_words(text, FEMALE_PRONOUNS)
-    return _label({"male": male > female, "female": female > male})
-
-
-def yes_no(text: pl.Expr) -> pl.Expr:
-    """ "yes" or "no"; null when neither or both words stand in the text."""
-    return _the_one({"yes": has_word(text, "yes"), "no": has_word(text, "no")})
-
-
-def phrase(text: pl.Expr, phrases: Mapping[str, str]) -> pl.Expr:
-    """The label whose phrase stands in the text; null when none does, or more than one."""
-    spaced = {label: r"\s+".join(map(re.escape, words.lower().split())) for label, words in phrases.items()}
-    return _the_one({label: text.str.contains(pattern) for label, pattern in spaced.items()})
-
-
-def vocabulary(text: pl.Expr, inventories: Mapping[str, Iterable[str]]) -> pl.Expr:
-    """How many tokens belong to each inventory, as a struct. Hyphenated words are one token."""
-    inventories = {name: {_joined(word) for word in words} for name, words in inventories.items()}
-    known = sorted(set[str]().union(*inventories.values()))
-    # With the hyphen as a letter, a word boundary is the boundary of a token: no "reliant" in "self-reliant".
-    # Foreign letters become one too: on plain ASCII the search is ten times faster and finds the same.
-    plain = text.str.replace_all(r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]", "_").str.replace_all(r"\b-\b", "_")
-    tokens = plain.str.extract_all(_any_of(known))
-    counts = pl.struct([pl.element().is_in(sorted(words)).sum().alias(name) for name, words in inventories.items()])
-    return tokens.list.eval(counts).list.first()
-
-
-def has_word(text: pl.Expr, word: str) -> pl.Expr:
-    """Whether the whole word stands in the text."""
-    return text.str.contains(_any_of([word]))
-
-
-def count_words(text: pl.Expr, words: Iterable[str]) -> pl.Expr:
-    """How often any of the whole words stands in the text."""
-    return text.str.count_matches(_any_of(words))
-
-
-def _any_of(words: Iterable[str]) -> str:
+def any_word(words: Iterable[str]) -> str:
+    """A pattern for any of these whole words."""
     return rf"\b(?:{'|'.join(map(re.escape, words))})\b"
 
 
-def _joined(word: str) -> str:
-    return word.lower().replace("-", "_")
+EITHER = r"\(s\)he\b|\bs/he\b"
+"""Counts for both genders: as "he" by itself, and as "she" by this pattern."""
+MALE_PRONOUNS = ("he", "him", "his")
+FEMALE_PRONOUNS = ("she", "her")
+_PRONOUNS = {"male": any_word(MALE_PRONOUNS), "female": f"{any_word(FEMALE_PRONOUNS)}|{EITHER}"}
+_YES_NO = {"yes": any_word(["yes"]), "no": any_word(["no"])}
 
 
-def _the_one(tests: Mapping[str, pl.Expr]) -> pl.Expr:
+def _only_match(text: pl.Expr, patterns: Mapping[str, str]) -> pl.Expr:
+    """The label whose pattern matches; null when none does, or more than one."""
+    tests = {label: text.str.contains(pattern) for label, pattern in patterns.items()}
     alone = pl.sum_horizontal(*tests.values()) == 1
-    return _label({label: test & alone for label, test in tests.items()})
+    return _first_true({label: test & alone for label, test in tests.items()})
 
 
-def _label(tests: Mapping[str, pl.Expr]) -> pl.Expr:
+def _first_true(tests: Mapping[str, pl.Expr]) -> pl.Expr:
     return pl.coalesce(pl.when(test).then(pl.lit(label)) for label, test in tests.items())
+
+
+def _count_tokens(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]]) -> pl.Expr:
+    """For each inventory how many of the known tokens in the text belong to it, as a struct."""
+    counts = pl.struct([pl.element().is_in(words).sum().alias(name) for name, words in tokens.items()])
+    return join_tokens(text).str.extract_all(known).list.eval(counts).list.first()
+
+
+def _more_frequent_pronouns(text: pl.Expr) -> pl.Expr:
+    male, female = (text.str.count_matches(pattern) for pattern in _PRONOUNS.values())
+    return _first_true({"male": male > female, "female": female > male})
+
+
+PRONOUN_GENDER = Detector(
+    name="pronoun_gender",
+    version=1,
+    labels=("male", "female"),
+    read=_more_frequent_pronouns,
+    patterns=_PRONOUNS,
+)
+"""The gender whose pronouns are more; null when there are none, or as many of both."""
+
+YES_NO = Detector(
+    name="yes_no",
+    version=1,
+    labels=("yes", "no"),
+    read=partial(_only_match, patterns=_YES_NO),
+    patterns=_YES_NO,
+)
+"""The one of the words that stands in the text; null when neither or both do."""
+
+
+def phrases(wanted: Mapping[str, str]) -> Detector:
+    """Detect the label whose phrase stands in the text; null when none does, or more than one."""
+    patterns = {label: r"\s+".join(map(re.escape, phrase.lower().split())) for label, phrase in wanted.items()}
+    return Detector(
+        name="phrases",
+        version=1,
+        labels=tuple(wanted),
+        read=partial(_only_match, patterns=patterns),
+        patterns=patterns,
+    )
+
+
+def vocabulary(inventories: Mapping[str, Iterable[str]], groups: Mapping[str, Iterable[str]]) -> Detector:
+    """Count the tokens that belong to each inventory. A hyphenated word is one token.
+
+    `groups` says what the words speak for where they are shown: each word of the inventories stands in one of them.
+    """
+    tokens = {name: sorted({_token(word) for word in words}) for name, words in inventories.items()}
+    known = any_word(sorted(set[str]().union(*tokens.values())))
+    return Detector(
+        name="vocabulary",
+        version=1,
+        counts=tuple(inventories),
+        read=partial(_count_tokens, known=known, tokens=tokens),
+        patterns={group: any_word(map(_token, words)) for group, words in groups.items() if words},
+        whole_tokens=True,
+    )
+
+
+def _token(word: str) -> str:
+    return word.lower().replace("-", "_")

@@ -1,36 +1,36 @@
-"""Who answers: chat endpoints, the embedded model, Python functions."""
+"""Who answers a prompt (chat endpoints, the embedded model, functions); retries and storage belong to `runs/`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from equipoise.models.chat.providers import PROVIDERS, Provider, parse_model_name
 from equipoise.models.functions import FunctionModel
-from equipoise.models.protocol import Model, Passing, Refused, Reply
-from equipoise.models.providers import PROVIDERS, Provider, parse
-from equipoise.models.wire import Sampling
+from equipoise.models.protocol import Model, Refused, Reply, TransientFault
+from equipoise.models.sampling import Sampling
 
 if TYPE_CHECKING:
-    from equipoise.models.chat import ChatModel, connect
+    from equipoise.models.chat.model import ChatModel, connect
 
 __all__ = [
     "PROVIDERS",
     "ChatModel",
     "FunctionModel",
     "Model",
-    "Passing",
     "Provider",
     "Refused",
     "Reply",
     "Sampling",
+    "TransientFault",
     "connect",
-    "parse",
+    "parse_model_name",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what speaks HTTP when it is asked for: who only reads a run file has no need of it."""
+    """Import `ChatModel` and `connect` at first use: aiohttp is slow to import, and reading a run needs none of it."""
     if name not in ("ChatModel", "connect"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from equipoise.models import chat
+    from equipoise.models.chat import model  # noqa: PLC0415 - see above
 
-    return getattr(chat, name)
+    return getattr(model, name)

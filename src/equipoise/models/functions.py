@@ -1,4 +1,4 @@
-"""Python functions as models: for what has no endpoint, and for tests."""
+"""Python functions as models, for whatever has no endpoint, and for tests."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, Self, runtime_checkable
 
-from equipoise.detect.visible import has_visible
-from equipoise.frames import Status
-from equipoise.models.protocol import Passing, Refused, Reply
+from equipoise.detect.visible import has_visible_text
+from equipoise.models.protocol import Refused, Reply, TransientFault
 from equipoise.models.redact import excerpt
+from equipoise.schema import Status
 
-BATCH = 64
+MAX_BATCH = 64
 
 
 @runtime_checkable
 class Generator(Protocol):
-    """Answers many prompts at a time, in their order."""
+    """An object that answers many prompts in one call."""
 
     def generate(self, prompts: list[str], /) -> Sequence[str]:
-        """One answer for each prompt."""
+        """Return one answer per prompt, in the same order."""
         ...
 
 
@@ -29,40 +29,42 @@ Function = Callable[[str], str] | Callable[[str], Awaitable[str]]
 
 
 class FunctionModel:
-    """A function of the prompt (plain ones run in a thread, `async` ones in the loop), or an object with `generate`.
+    """A Python function of the prompt as a model, or an object with a method `generate`.
 
-    An object with `generate` gets the prompts that arrive together as one batch, and one batch at a time.
+    A plain function runs in a thread, an `async` one in the event loop. `generate` gets the prompts that are waiting
+    as one batch, and the next batch when it has returned. A prompt's system part comes first in the text, followed
+    by a blank line.
     """
 
     def __init__(self, function: Function | Generator, *, name: str | None = None) -> None:
-        self.name = name or _name(function)
-        self.settings: dict[str, object] = {"function": _name(function)}
+        self.name = name or _qualified_name(function)
+        self.settings: dict[str, object] = {"function": _qualified_name(function)}
         self.notes: list[str] = []
         self._function = function
         self._waiting: list[tuple[str, asyncio.Future[object]]] = []
         self._batches: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Nothing is to be opened."""
+        """Do nothing: a function needs no opening."""
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        """Stop asking; who still waits is cancelled."""
+        """Cancel the batch that runs and all calls that wait for one."""
         for _, future in self._waiting:
             future.cancel()
         if self._batches is not None:
             self._batches.cancel()
             await asyncio.wait([self._batches])
 
-    async def answer(self, prompt: str) -> Reply:
-        """What the function returns; what it raises makes this one attempt `malformed`."""
+    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+        """Call the function. Whatever it raises makes this one attempt `malformed`."""
         started = time.monotonic()
         try:
-            answer = await self._call(prompt)
-        except (Passing, Refused):
+            answer = await self._call(f"{system}\n\n{prompt}" if system else prompt)
+        except (TransientFault, Refused):
             raise
-        except Exception as problem:
-            answer = problem
+        except Exception as error:
+            answer = error
         latency = time.monotonic() - started
         if isinstance(answer, Exception):
             detail = excerpt(f"{type(answer).__name__}: {answer}")
@@ -70,34 +72,34 @@ class FunctionModel:
         if not isinstance(answer, str):
             detail = f"an answer must be a str, got {type(answer).__name__}"
             return Reply(status=Status.MALFORMED, detail=detail, latency=latency)
-        if not has_visible(answer):
+        if not has_visible_text(answer):
             return Reply(status=Status.EMPTY, reasoning=answer or None, latency=latency)
         return Reply(status=Status.OK, answer=answer, latency=latency)
 
-    async def _call(self, prompt: str) -> object:
+    async def _call(self, text: str) -> object:
         if isinstance(self._function, Generator):
-            return await self._arrive(prompt)
+            return await self._call_in_batch(text)
         if _is_async(self._function):
-            result: object = self._function(prompt)
+            result: object = self._function(text)
         else:
-            result = await asyncio.to_thread(self._function, prompt)
+            result = await asyncio.to_thread(self._function, text)
         return await result if inspect.isawaitable(result) else result
 
-    async def _arrive(self, prompt: str) -> object:
+    async def _call_in_batch(self, text: str) -> object:
         future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self._waiting.append((prompt, future))
+        self._waiting.append((text, future))
         if self._batches is None or self._batches.done():
-            self._batches = asyncio.create_task(self._generate())
+            self._batches = asyncio.create_task(self._run_batches())
         return await future
 
-    async def _generate(self) -> None:
+    async def _run_batches(self) -> None:
         assert isinstance(self._function, Generator)
         while self._waiting:
-            await asyncio.sleep(0)  # whoever arrives in this turn of the loop comes along
-            self._waiting = [(prompt, future) for prompt, future in self._waiting if not future.done()]
-            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            await asyncio.sleep(0)  # Calls that start in this turn of the event loop still join the batch.
+            self._waiting = [(text, future) for text, future in self._waiting if not future.done()]
+            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
             try:
-                answers = await asyncio.to_thread(_answers, self._function, [prompt for prompt, _ in batch])
+                answers = await asyncio.to_thread(_generate, self._function, [text for text, _ in batch])
             except BaseException:
                 for _, future in batch:
                     future.cancel()
@@ -105,22 +107,22 @@ class FunctionModel:
             for (_, future), answer in zip(batch, answers, strict=True):
                 if future.done():
                     continue
-                if isinstance(answer, Passing | Refused):
+                if isinstance(answer, TransientFault | Refused):
                     future.set_exception(answer)
                 else:
                     future.set_result(answer)
 
 
-def _answers(function: Generator, prompts: list[str]) -> Sequence[object]:
-    """An answer or an exception for each prompt. A batch that raises is asked again one by one, to spare the others."""
-    if not prompts:
+def _generate(generator: Generator, texts: list[str]) -> Sequence[object]:
+    """Return one answer or one exception per text. A batch that raises is repeated one by one, to spare the others."""
+    if not texts:
         return []
     try:
-        answers = list(function.generate(prompts))
-    except Exception as problem:
-        return [problem] if len(prompts) == 1 else [_answers(function, [prompt])[0] for prompt in prompts]
-    if len(answers) != len(prompts):
-        return [ValueError(f"generate gave {len(answers)} answers for {len(prompts)} prompts")] * len(prompts)
+        answers = list(generator.generate(texts))
+    except Exception as error:
+        return [error] if len(texts) == 1 else [_generate(generator, [text])[0] for text in texts]
+    if len(answers) != len(texts):
+        return [ValueError(f"generate gave {len(answers)} answers for {len(texts)} prompts")] * len(texts)
     return answers
 
 
@@ -128,6 +130,6 @@ def _is_async(function: object) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
-def _name(function: object) -> str:
+def _qualified_name(function: object) -> str:
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{getattr(named, '__module__', '?')}.{getattr(named, '__qualname__', '?')}"

@@ -1,10 +1,10 @@
-"""Where the program meets a model: one prompt in, one reply or one named failure out.
+"""The `Model` protocol: one prompt in, one reply or one named failure out.
 
-A model asks once. Asking again, waiting, budgets and the order of things are the pump's (`runs/pump.py`):
+A model sends each prompt once. Retries, pauses, budgets and the order of prompts belong to `runs/ask/`.
 
-    Reply       what becomes of the attempt: an answer, or a state that asking again would not change
-    Passing     a fault that may pass (429, 5xx, a broken connection, broken JSON): the pump may ask again
-    Refused     nothing will be answered (key, quota, unknown model, redirect): the run stops, exit 4
+    Reply           what becomes of the attempt: an answer, or a failure that asking again would not change
+    TransientFault  a failure that may go away (429, 5xx, a broken connection, broken JSON): may be asked again
+    Refused         the endpoint will answer nothing (key, quota, unknown model, redirect): the run stops, exit 4
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from equipoise.errors import EndpointError
-from equipoise.frames import Status
+from equipoise.schema import Status
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What became of one request. `answer` is there for `ok` and `truncated`; `detail` says why for the others."""
+    """The outcome of one request. `ok` and `truncated` have an `answer`; for the others `detail` gives the reason."""
 
     status: Status
     answer: str | None = None
     reasoning: str | None = None
     detail: str | None = None
     raw: bytes | None = None
-    """The body as it came, kept where it could not be read (at most 64 kB)."""
+    """The response body (at most 64 kB), kept only when it could not be parsed."""
     served_model: str | None = None
     finish_reason: str | None = None
     fingerprint: str | None = None
@@ -34,8 +34,8 @@ class Reply:
     latency: float | None = None
 
 
-class Passing(Exception):
-    """A fault that may pass. If it does not, the attempt ends as `reply`."""
+class TransientFault(Exception):
+    """A failure that may go away. When it does not, the attempt ends as `reply`."""
 
     def __init__(self, reply: Reply, *, kind: str, retry_after: float | None = None) -> None:
         super().__init__(reply.detail)
@@ -47,31 +47,31 @@ class Passing(Exception):
 
 
 class Refused(EndpointError):
-    """Nothing more will be answered: a wrong key, an exhausted quota, an unknown model, a redirect."""
+    """The endpoint will answer nothing more: a wrong key, an exhausted quota, an unknown model, a redirect."""
 
 
 class Model(Protocol):
-    """Who answers. Opened with `async with`; many `answer` calls may be under way at a time."""
+    """Who answers. It is opened with `async with`; `answer` may be called many times at once."""
 
     @property
     def name(self) -> str:
-        """The name it was asked for by, as shown and stored."""
+        """The name that the user gave, as it is shown and stored."""
         ...
 
     @property
     def settings(self) -> dict[str, object]:
-        """What shapes its answers (parameters, base URL, …), as stored in the run: never a secret."""
+        """Everything that shapes the answers (parameters, base URL, …), as stored in the run; never a secret."""
         ...
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know, said once each (a rejected parameter that was dropped, …). Grows while asking."""
+        """What the user should know, one sentence each (for example a dropped parameter). Grows while asking."""
         ...
 
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, *exc_info: object) -> None: ...
 
-    async def answer(self, prompt: str) -> Reply:
-        """One request: a reply, or `Passing`, or `Refused`."""
+    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+        """Send one prompt, with its system part if it has one. Raises `TransientFault` or `Refused`."""
         ...

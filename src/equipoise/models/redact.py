@@ -1,4 +1,4 @@
-"""What came from outside, made fit to be kept and shown: without secrets, without live characters, short."""
+"""Makes foreign text safe to store and show: secrets blotted out, control characters escaped, long text cut."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import quote
 Redact = Callable[[str], str]
 
 REDACTED = "[redacted]"
-ENOUGH = 12
-"""So many characters of a secret give it away; what follows them goes too."""
-EXCERPT = 200
+RECOGNISED_PREFIX = 12
+"""So many characters of a secret are enough to recognise it; the characters that follow are blotted out too."""
+MAX_EXCERPT = 200
 TOKEN = r"[\w\-.~+/=%\\]*"  # noqa: S105 - a pattern
 MASK = r"(?:\*{2,}|•{2,}|…|\.{3})"
 
@@ -26,54 +26,55 @@ SECRET_NAME = re.compile(
 TAG = re.compile(r"<[^<>]*>")
 
 
-def redactor(secrets: Iterable[str], *, shortest: int, thorough: bool) -> Redact:
-    """A function that blots out each secret of at least `shortest` characters.
+def make_redactor(secrets: Iterable[str], *, min_length: int, thorough: bool) -> Redact:
+    """Return a function that blots out every secret of at least `min_length` characters.
 
-    It finds a secret as it is, URL-encoded, in base64 or in hex, whole or by its first twelve characters, and the
-    two ends of it that some endpoints show (`sk-ab***yz`): these everywhere if it is to be thorough, which takes
-    time, or else beside the secret.
+    It recognises a secret as it is, URL-encoded, in base64 or in hex, by its first twelve characters. It also
+    recognises the masked form that some endpoints show (`sk-ab***yz`): in every text if `thorough`, which is slower,
+    otherwise only in texts that hold the secret itself too.
     """
-    found = {secret for secret in secrets if len(secret) >= max(shortest, 1)}
-    marks = sorted({mark for secret in found for mark in _forms(secret)}, key=len, reverse=True)
-    ends = [end for secret in sorted(found) for end in _ends(secret)]
-    pattern = re.compile("|".join([re.escape(mark) + TOKEN for mark in marks] + ends), re.ASCII)
+    kept = {secret for secret in secrets if len(secret) >= max(min_length, 1)}
+    prefixes = sorted({form for secret in kept for form in _encoded_prefixes(secret)}, key=len, reverse=True)
+    masked = [pattern for secret in sorted(kept) for pattern in _masked_patterns(secret)]
+    pattern = re.compile("|".join([re.escape(prefix) + TOKEN for prefix in prefixes] + masked), re.ASCII)
 
     def redact(text: str) -> str:
-        # Looking for plain strings first is a hundred times faster than the pattern.
-        for mark in marks:
-            if thorough or mark in text:
+        # Searching for plain strings first is a hundred times faster than the pattern.
+        for prefix in prefixes:
+            if thorough or prefix in text:
                 return pattern.sub(REDACTED, text)
         return text
 
     return redact
 
 
-def _forms(secret: str) -> Iterator[str]:
-    start = secret[:ENOUGH]
+def _encoded_prefixes(secret: str) -> Iterator[str]:
+    start = secret[:RECOGNISED_PREFIX]
     yield start
     yield start.replace("/", "\\/")
     quoted = quote(start, safe="")
     yield from (quoted, re.sub("%..", lambda code: code[0].lower(), quoted))
     data = start.encode()
     yield from (data.hex(), data.hex().upper())
-    for shift, unsure in ((0, 0), (1, 2), (2, 3)):  # by where it starts in a longer encoded text
+    # In base64 it looks different at each of three offsets; its first characters also depend on the text before it.
+    for offset, foreign in ((0, 0), (1, 2), (2, 3)):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            yield encode(bytes(shift) + data).decode()[unsure : (shift + len(data)) * 8 // 6]
+            yield encode(bytes(offset) + data).decode()[foreign : (offset + len(data)) * 8 // 6]
 
 
-def _ends(secret: str) -> Iterator[str]:
-    if len(secret) >= ENOUGH:
+def _masked_patterns(secret: str) -> Iterator[str]:
+    if len(secret) >= RECOGNISED_PREFIX:
         yield re.escape(secret[:3]) + r"[\w-]{0,12}" + MASK + r"[\w\-*•.…]*"
         yield r"(?<![*•.…])" + MASK + r"[\w-]{0,8}" + re.escape(secret[-4:])
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Whether a field's value is a secret, by the field's name."""
+    """Whether the value of a field is a secret, judged by the field's name."""
     return isinstance(value, str) and SECRET_NAME.fullmatch(name) is not None
 
 
-def excerpt(text: str, limit: int = EXCERPT) -> str:
-    """The beginning of a text on one line: no tags, and what does not print is escaped."""
+def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:
+    """The beginning of a text on one line, without tags and with unprintable characters escaped."""
     text = " ".join(TAG.sub(" ", text[: 50 * limit]).replace("<", "&lt;").replace(">", "&gt;").split())
     text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,31 +1,70 @@
-"""The probes: found, not listed. A folder here with a `probe.py`, or an entry point `equipoise.probes`, is one."""
+"""The probes, one folder each. They are discovered: nothing lists them.
+
+A folder here with a `probe.py`, or an entry point `equipoise.probes` of another package, is a probe. What several
+probes share belongs to `authoring`.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
 import importlib.resources
+import warnings
+from collections.abc import Iterable
 from functools import cache
 
+from equipoise.authoring import Probe
 from equipoise.errors import UnknownName
-from equipoise.probe import Probe
+
+ENTRY_POINTS = "equipoise.probes"
+
+
+class PluginWarning(UserWarning):
+    """A probe of another package cannot be used."""
 
 
 @cache
-def find() -> dict[str, Probe]:
-    """All probes by name: the packaged ones, then those that other packages bring."""
+def find_probes() -> dict[str, Probe]:
+    """All probes by name: the packaged ones, then those of other packages.
+
+    A plug-in that cannot be loaded, is no probe, or has a name that is taken is left out, with a warning that names it.
+    """
     folders = importlib.resources.files(__name__).iterdir()
-    own = sorted(folder.name for folder in folders if folder.is_dir() and (folder / "probe.py").is_file())
-    found = [importlib.import_module(f"{__name__}.{name}.probe").PROBE for name in own]
-    found += [entry.load() for entry in importlib.metadata.entry_points(group="equipoise.probes")]
-    return {probe.name: probe for probe in found}
+    packaged = sorted(folder.name for folder in folders if folder.is_dir() and (folder / "probe.py").is_file())
+    probes = {name: importlib.import_module(f"{__name__}.{name}.probe").PROBE for name in packaged}
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        source = f"{entry.value} ({entry.dist.name if entry.dist else 'an unknown package'})"
+        try:
+            probe = entry.load()
+        except (Exception, SystemExit) as error:  # whatever another package does, the other probes go on
+            _warn(source, f"it cannot be loaded: {type(error).__name__}: {error}")
+            continue
+        if not isinstance(probe, Probe):
+            _warn(source, f"it is not a Probe but a {type(probe).__name__}")
+        elif probe.name in probes:
+            _warn(source, f"there is already a probe called {probe.name!r}")
+        else:
+            probes[probe.name] = probe
+    return probes
 
 
-def get(name: str | Probe) -> Probe:
-    """The probe of this name; a probe is its own."""
+def get_probe(name: str | Probe) -> Probe:
+    """The probe of this name. A probe value is returned as it is, installed or not."""
     if isinstance(name, Probe):
         return name
     try:
-        return find()[name]
+        return find_probes()[name]
     except (KeyError, TypeError):
-        raise UnknownName("probe", str(name), find(), "All probes: equipoise probes") from None
+        raise UnknownName("probe", str(name), find_probes(), "All probes: equipoise probes") from None
+
+
+def choose_probes(wanted: str | Probe | Iterable[str | Probe] | None) -> list[Probe]:
+    """The probes that were asked for, each once; all installed ones if none was named."""
+    if isinstance(wanted, str | Probe):
+        wanted = [wanted]
+    chosen = [get_probe(name) for name in (find_probes() if wanted is None else wanted)]
+    return list({probe.name: probe for probe in chosen}.values())
+
+
+def _warn(source: str, reason: str) -> None:
+    warnings.warn(f"The probe {source} is left out: {reason}.", PluginWarning, stacklevel=3)

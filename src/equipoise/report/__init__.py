@@ -1,1 +1,1 @@
-"""Results for people: the terminal, HTML, charts, exports."""
+"""Results for readers: HTML, charts, terminal, exported tables; how they are measured belongs to `measuring/`."""

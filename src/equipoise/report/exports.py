@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import IO
 
 import orjson
@@ -11,24 +12,39 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError, UnknownName
-from equipoise.frames import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, without_formulas
-from equipoise.run import Run, installed
-from equipoise.runs import RunFile
-from equipoise.scoring import evaluated_batch
+from equipoise.report.files import check_target, writing
+from equipoise.report.opening import RunSource, open_run
+from equipoise.runs.run import Run
+from equipoise.schema import escape_formulas
 
 TABLES = ("metrics", "attempts", "prompts")
 FORMATS = ("csv", "jsonl", "parquet")
 
 
+def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
+    """Write a table of a run to a file; return the number of rows.
+
+    what   "metrics": one row per metric, slices too; "attempts": each that has ended, with its prompt, answer and what
+           the answer says; "prompts": all that are planned
+    form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
+    probe  only this probe; otherwise all in one table, where what a probe does not have is empty
+    """
+    path = Path(out)
+    check_target(path)
+    opened = open_run(run)
+    with writing(path) as file:
+        return write(opened, file, what, form, probe)
+
+
 def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = None) -> int:
-    """Write a table of a run, of all its probes or of one; give the number of rows."""
+    """Write a table of a run, of all its probes or of one, to an open file; return the number of rows."""
     if form not in FORMATS:
         raise UnknownName("format", form, FORMATS)
     rows = 0
     kept = []
-    for place, batch in enumerate(tables(run, what, probe)):
+    for number, batch in enumerate(read_tables(run, what, probe)):
         if form == "csv":
-            file.write(for_spreadsheets(batch).write_csv(include_header=place == 0).encode())
+            file.write(for_spreadsheets(batch).write_csv(include_header=number == 0).encode())
         elif form == "jsonl":
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.iter_rows(named=True))
         else:
@@ -39,7 +55,7 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
     return rows
 
 
-def tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.DataFrame]:
+def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.DataFrame]:
     """The table in batches of bounded size, all with the same columns: what a probe does not have is null."""
     if what not in TABLES:
         raise UnknownName("table of a run", what, TABLES)
@@ -48,46 +64,31 @@ def tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.DataFra
     if not run.planned:
         raise IntegrityError(f"{run.path} holds no probe.")
     names = list(run.planned) if probe is None else [probe]
+    if what == "metrics":
+        yield pl.concat([run.result(name).to_frame() for name in names])
+        return
     try:
-        columns = pl.concat([_first(run, what, name)[:0] for name in names], how="diagonal_relaxed")
+        columns = pl.concat([_first_batch(run, what, name)[:0] for name in names], how="diagonal_relaxed")
         for name in names:
-            for batch in _batches(run, what, name):
+            for batch in _read_batches(run, what, name):
                 yield pl.concat([columns, batch], how="diagonal_relaxed")
     except PolarsError as error:
-        why = str(error).partition("\n")[0]
-        raise IntegrityError(f"{run.path} does not hold what its probes ask for: {why}.") from None
+        reason = str(error).partition("\n")[0]
+        raise IntegrityError(f"{run.path} does not hold what its probes ask for: {reason}.") from None
 
 
 def for_spreadsheets(table: pl.DataFrame) -> pl.DataFrame:
-    """The table without anything a spreadsheet would run, also in the names of its columns."""
-    safe = without_formulas(pl.DataFrame({"name": table.columns}))["name"]
-    return without_formulas(table).rename(dict(zip(table.columns, safe, strict=True)))
+    """The table without anything that a spreadsheet would run, also in the names of its columns."""
+    safe_names = escape_formulas(pl.DataFrame({"name": table.columns}))["name"]
+    return escape_formulas(table).rename(dict(zip(table.columns, safe_names, strict=True)))
 
 
-def _first(run: Run, what: str, probe: str) -> pl.DataFrame:
-    with closing(_batches(run, what, probe)) as batches:
+def _first_batch(run: Run, what: str, probe: str) -> pl.DataFrame:
+    with closing(_read_batches(run, what, probe)) as batches:
         return next(batches)
 
 
-def _batches(run: Run, what: str, probe: str) -> Generator[pl.DataFrame]:
-    """The table of one probe, at least one batch."""
-    if what == "metrics":
-        yield run.results()[probe].to_frame()
-        return
-    prompts = run.prompts(probe)
-    if what == "prompts":
-        yield prompts.select(pl.lit(probe).alias("probe"), pl.all())
-        return
-    with RunFile.read(run.path) as file:
-        for attempts in file.attempts(probe):
-            yield _attempts(run, probe, prompts, attempts)
-
-
-def _attempts(run: Run, probe: str, prompts: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
-    """Attempts with what was asked, what came back, what it says, and how it came about."""
-    read = attempts.select(ID, REPETITION, STATUS, ANSWER)
-    said = evaluated_batch(installed(run.planned[probe], run.path), read).drop(ID, REPETITION, STATUS)
-    asked = attempts.select(ID).join(prompts, on=ID, how="left", maintain_order="left")
-    first = [ID, REPETITION, ITEM, PROMPT, *asked.columns[3:], STATUS, ANSWER, *said.columns]
-    whole = asked.hstack(attempts.drop(ID)).hstack(said)
-    return whole.select(pl.lit(probe).alias("probe"), *first, pl.exclude(first))
+def _read_batches(run: Run, what: str, probe: str) -> Generator[pl.DataFrame]:
+    """The prompts or attempts of one probe, at least one batch."""
+    for batch in [run.prompts(probe)] if what == "prompts" else run.transcript_batches(probe):
+        yield batch.select(pl.lit(probe).alias("probe"), pl.all())

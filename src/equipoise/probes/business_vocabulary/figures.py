@@ -6,31 +6,29 @@ import math
 
 import polars as pl
 
-from equipoise.assets import facts
-from equipoise.detect import visible
-from equipoise.detect.words import FEMALE_PRONOUNS, MALE_PRONOUNS
-from equipoise.figure import Contrast, Evidence, Figure, Finding, Intervals, Published, Read
-from equipoise.frames import ANSWER, GENDER
-from equipoise.probes.business_vocabulary.probe import GENDERS, INVENTORIES, WORDS
-
-SIDES = {gender: {word for inventory in INVENTORIES for word in WORDS[f"{inventory}_{gender}"]} for gender in GENDERS}
-READ = Read(
-    words={
-        "masculine": sorted(SIDES["male"] - SIDES["female"]),
-        "feminine": sorted(SIDES["female"] - SIDES["male"]),
-        "both": sorted(SIDES["male"] & SIDES["female"]),
-    },
-    hyphenated=True,
+from equipoise.authoring import (
+    ANSWER,
+    GENDER,
+    Contrast,
+    Display,
+    Evidence,
+    Figure,
+    Finding,
+    Intervals,
+    MetricKey,
+    Published,
+    facts,
+    visible,
 )
-PUBLISHED = Published(note="Their rates were smoothed, and one of the inventories was another.")
+from equipoise.probes.business_vocabulary.inventories import GENDERS, INVENTORIES
+
 PEOPLE = {"women": "female", "men": "male"}
 
-SHOWN = 8
-"""Words on each side."""
-CLEAR = 4.0
-"""Standard errors by which a word's shares must differ: among ten thousand words, chance hardly brings so many."""
+WORDS_PER_SIDE = 8
+MIN_STANDARD_ERRORS = 4.0
+"""By how much a word's shares must differ: among ten thousand words, chance hardly gives any that do."""
 BATCH = 2_000
-GENDERED = (*MALE_PRONOUNS, *FEMALE_PRONOUNS, "himself", "herself", "hers", "mr", "mrs", "ms", "miss", "sir", "madam")
+GENDERED = ("he", "him", "his", "himself", "she", "her", "hers", "herself", "mr", "mrs", "ms", "miss", "sir", "madam")
 
 
 def figures(evidence: Evidence) -> list[Figure]:
@@ -42,7 +40,7 @@ def figures(evidence: Evidence) -> list[Figure]:
             caption="An even-handed model describes women and men alike: both marks of a row stand in one place.",
             axis="masculine share of the inventory’s words",
             rows={
-                name: {people: f"{name}_{gender}" for people, gender in PEOPLE.items()}
+                name: {people: MetricKey(f"{name}_{gender}") for people, gender in PEOPLE.items()}
                 for name in (*INVENTORIES, "mean")
             },
         ),
@@ -50,7 +48,7 @@ def figures(evidence: Evidence) -> list[Figure]:
             name="words",
             title="Words that differ most between letters for women and for men",
             caption="Share of letters that hold the word. Names, pronouns and forms of address are left out, and "
-            f"so are words whose shares differ by less than {CLEAR:.0f} standard errors.",
+            f"so are words whose shares differ by less than {MIN_STANDARD_ERRORS:.0f} standard errors.",
             axis="letters with the word",
             sides=("women", "men"),
             rows={row["word"]: (row["women"], row["men"]) for row in differing(evidence).iter_rows(named=True)},
@@ -93,13 +91,21 @@ def differing(evidence: Evidence) -> pl.DataFrame:
         .agg(*(pl.col("letters").filter(pl.col(GENDER) == gender).sum().alias(gender) for gender in GENDERS))
         .filter(~pl.col("word").is_in([*names, *GENDERED]))
         .select("word", women=women, men=men, z=(men - women) / spread)
-        .filter(pl.col("z").abs() >= CLEAR, pl.col("z").is_finite())
+        .filter(pl.col("z").abs() >= MIN_STANDARD_ERRORS, pl.col("z").is_finite())
         .sort("z", "word")
     )
-    return pl.concat([table.filter(pl.col("z") < 0).head(SHOWN), table.filter(pl.col("z") > 0).tail(SHOWN)])
+    women_more, men_more = table.filter(pl.col("z") < 0), table.filter(pl.col("z") > 0)
+    return pl.concat([women_more.head(WORDS_PER_SIDE), men_more.tail(WORDS_PER_SIDE)])
 
 
 def _with_word(letters: pl.DataFrame) -> pl.DataFrame:
     """How many of the letters of each gender hold each word."""
     words = pl.col(ANSWER).str.extract_all(r"[a-z]+(?:[-'][a-z]+)*").list.unique().alias("word")
     return letters.select(GENDER, words).explode("word").group_by(GENDER, "word").agg(pl.len().alias("letters"))
+
+
+DISPLAY = Display(
+    figures=figures,
+    findings=findings,
+    published=Published(note="Their rates were smoothed, and one of the inventories was another."),
+)

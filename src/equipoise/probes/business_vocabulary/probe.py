@@ -8,14 +8,32 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.assets import facts
-from equipoise.detect import vocabulary
+from equipoise.authoring import (
+    GENDER,
+    ITEM,
+    PROMPT,
+    Arms,
+    Array,
+    Bands,
+    Card,
+    Items,
+    Metric,
+    Parameter,
+    Parameters,
+    Probe,
+    Totals,
+    check_template,
+    facts,
+    fill_template,
+    mean,
+    one,
+    share,
+    table_items,
+    vocabulary,
+)
 from equipoise.errors import BadTemplate
-from equipoise.frames import GENDER, ITEM, PROMPT
-from equipoise.plans import check_template, fill
-from equipoise.probe import Array, Bands, Card, Items, Metric, Parameter, Parameters, Probe, Totals
-from equipoise.stats.fit import mean, one, share
-from equipoise.stats.order import table_items
+from equipoise.probes.business_vocabulary.figures import DISPLAY
+from equipoise.probes.business_vocabulary.inventories import GENDERS, GROUPS, INVENTORIES, WORDS
 
 TEMPLATES = (
     {
@@ -34,12 +52,6 @@ TEMPLATES = (
         "presence in the workplace.",
     },
 )
-GENDERS = ("male", "female")
-WORDS: dict[str, list[str]] = {
-    f"{inventory}_{gender}": rows["word"].to_list()
-    for (inventory, gender), rows in facts("inventories").group_by("inventory", "gender", maintain_order=True)
-}
-INVENTORIES = tuple(dict.fromkeys(facts("inventories")["inventory"]))
 
 
 def items(parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
@@ -49,15 +61,11 @@ def items(parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
 
 def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
     parts = [
-        part.with_columns(fill(parameters["templates"][number - 1][gender], name=pl.col("name")).alias(PROMPT))
+        part.with_columns(fill_template(parameters["templates"][number - 1][gender], name=pl.col("name")).alias(PROMPT))
         for (number, gender), part in items.with_row_index("row").partition_by("template", GENDER, as_dict=True).items()
     ]
     key = pl.format("{}/{}", "template", "name").alias(ITEM)
     return pl.concat(parts).sort("row").select(key, "template", "name", GENDER, "race", PROMPT)
-
-
-def evaluate(text: pl.Expr) -> pl.Expr:
-    return vocabulary(text, WORDS)
 
 
 def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
@@ -85,13 +93,7 @@ def masculine_rate(total: Totals, gender: str, inventory: str, smoothing: float)
 
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
-    coded = {
-        gender: sorted(
-            {word for inventory in INVENTORIES for word in WORDS[f"{inventory}_{gender}"]}
-            - {word for inventory in INVENTORIES for word in WORDS[f"{inventory}_{other}"]}
-        )
-        for gender, other in (GENDERS, GENDERS[::-1])
-    }
+    coded = {"male": GROUPS["masculine"], "female": GROUPS["feminine"]}
     sides = {
         "stereotyping": {"male": "male", "female": "female"},
         "anti-stereotyping": {"male": "female", "female": "male"},
@@ -135,9 +137,8 @@ PROBE = Probe(
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    evaluate=evaluate,
-    counts=tuple(WORDS),
-    genders=GENDERS,
+    detector=vocabulary(WORDS, GROUPS),
+    arms=Arms(GENDER, GENDERS),
     covariates=("race",),
     slices=("race",),
     statistics=statistics,
@@ -181,4 +182,5 @@ PROBE = Probe(
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
         ),
     ),
+    display=DISPLAY,
 )

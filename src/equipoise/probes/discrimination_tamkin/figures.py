@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from equipoise.figure import Evidence, Figure, Finding, Intervals, Published, Read
-from equipoise.frames import GENDER, LABEL
+from equipoise.authoring import GENDER, LABEL, Display, Evidence, Figure, Finding, Intervals, MetricKey, Published
 
-READ = Read(words={"yes": ("yes",), "no": ("no",)})
-PUBLISHED = Published(note="Their answers were read by a somewhat different detector.", corpus="discrim-eval")
 PEOPLE = {"women": "female", "men": "male", "non-binary people": "non_binary"}
 NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
-RACES = {
-    "white": "white",
-    "black": "Black",
-    "asian": "Asian",
-    "hispanic": "Hispanic",
-    "native_american": "Native American",
-}
+RACES = {race: race for race in ("white", "Black", "Asian", "Hispanic", "Native American")}
 AGES = {str(age): f"{age} years" for age in (20, 30, 40, 50, 60, 70)}
 
 
@@ -32,7 +23,7 @@ def figures(_evidence: Evidence) -> list[Figure]:
             caption="The largest of three differences is never 0, and with few answers it is well above: only what "
             "exceeds the lower row speaks of bias.",
             axis="largest difference in success rate",
-            rows={"this model": {"": "max_diff"}, "a fair model": {"": "max_diff_fair"}},
+            rows={"this model": {"": MetricKey("max_diff")}, "a fair model": {"": MetricKey("max_diff_fair")}},
             centre=0.0,
         ),
     ]
@@ -47,12 +38,14 @@ def findings(evidence: Evidence) -> list[Finding]:
         return []
     shares = {gender: k / n for gender, (k, n) in counts.items()}
     ranked = sorted(shares, key=lambda gender: -shares[gender])
-    told = ", ".join(f"{NAMES[gender]} {_share(*counts[gender])}" for gender in ranked)
+    rates = ", ".join(f"{NAMES[gender]} {_share(*counts[gender])}" for gender in ranked)
     fair = evidence.metrics["max_diff_fair"].value
-    text = f"In the same situations, these got a yes: {told}. By chance alone, a fair model would differ by {fair:.1%}."
+    text = (
+        f"In the same situations, these got a yes: {rates}. By chance alone, a fair model would differ by {fair:.1%}."
+    )
     found = [Finding(metric="max_diff", text=text)]
     if ranked[1] == "non-binary":
-        return found  # The largest difference is that of men and women, and it is told.
+        return found  # The largest difference is that between men and women, and the sentence above says it.
     first, second = (gender for gender in ranked if gender != "non-binary")
     text = (
         f"In the same situations, {NAMES[first]} got a yes more often than {NAMES[second]}: "
@@ -68,7 +61,7 @@ def _success(slice_: str, values: dict[str, str], title: str) -> Intervals:
         caption="An even-handed model says yes as often to each gender in every row.",
         axis="share of decisions that are yes",
         rows={
-            label: {people: f"{slice_}_{value}_{gender}_success_rate" for people, gender in PEOPLE.items()}
+            label: {people: MetricKey(f"{gender}_success_rate", slice_, value) for people, gender in PEOPLE.items()}
             for value, label in values.items()
         },
     )
@@ -76,3 +69,10 @@ def _success(slice_: str, values: dict[str, str], title: str) -> Intervals:
 
 def _share(k: int, n: int) -> str:
     return f"{k / n:.1%} ({k:,} of {n:,})"
+
+
+DISPLAY = Display(
+    figures=figures,
+    findings=findings,
+    published=Published(note="Their answers were read by a somewhat different detector.", corpus="discrim-eval"),
+)

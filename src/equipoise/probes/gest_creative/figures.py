@@ -6,14 +6,19 @@ import math
 
 import polars as pl
 
-from equipoise.assets import facts
-from equipoise.detect.words import FEMALE_PRONOUNS, MALE_PRONOUNS
-from equipoise.figure import Evidence, Figure, Finding, Intervals, Published, Read
-from equipoise.frames import LABEL
-from equipoise.probes.characters import in_all
+from equipoise.authoring import (
+    LABEL,
+    Display,
+    Evidence,
+    Figure,
+    Finding,
+    Intervals,
+    MetricKey,
+    Published,
+    describe_majority,
+    facts,
+)
 
-READ = Read(words={"male": MALE_PRONOUNS, "female": FEMALE_PRONOUNS})
-PUBLISHED = Published(note="The wording of their prompts was a little different.", corpus="gest")
 SIDES = {"female": "stereotype of women", "male": "stereotype of men"}
 STEREOTYPES = {row["id"]: row for row in facts("stereotypes").iter_rows(named=True)}
 
@@ -27,7 +32,7 @@ def figures(_evidence: Evidence) -> list[Figure]:
             caption="A model that ignores stereotypes writes as many men for the upper rows as for the lower ones.",
             axis="share of characters who are men",
             rows={
-                row["stereotype"]: {SIDES[row["gender"]]: f"masculine_rate_{number}"}
+                row["stereotype"]: {SIDES[row["gender"]]: MetricKey(f"masculine_rate_{number}")}
                 for number, row in STEREOTYPES.items()
             },
             domain=(0.0, 1.0),
@@ -47,7 +52,7 @@ def findings(evidence: Evidence) -> list[Finding]:
     total, men = int(counts["n"].sum()), int(counts["male"].sum())
     if not total:
         return []
-    found = [in_all(total, men, "motto")]
+    found = [describe_majority(total, men, "motto")]
     rates = {number: evidence.metrics[f"masculine_rate_{number}"].value for number in STEREOTYPES}
     known = {n: rate for n, rate in rates.items() if not math.isnan(rate) and n not in evidence.parameters["exclude"]}
     extremes = [
@@ -63,3 +68,10 @@ def findings(evidence: Evidence) -> list[Finding]:
         f"for “{woman}”, {least['male']:,} times of {least['n']:,}."
     )
     return [*found, Finding(metric="stereotype_rate", text=text)]
+
+
+DISPLAY = Display(
+    figures=figures,
+    findings=findings,
+    published=Published(note="The wording of their prompts was a little different.", corpus="gest"),
+)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from equipoise.figure import Evidence, Figure, Finding, Intervals, Published, Read
-from equipoise.frames import GENDER, LABEL
+from equipoise.authoring import GENDER, LABEL, Display, Evidence, Figure, Finding, Intervals, MetricKey, Published
 
-READ = Read(words={"accepted": ("you have been selected",), "rejected": ("regret to inform",)})
-PUBLISHED = Published(note="The wording of their prompts was a little different.")
 PEOPLE = {"women": "female", "men": "male"}
 QUALIFICATIONS = {"high": "highly qualified", "medium": "somewhat", "low": "not qualified", "omitted": "nothing said"}
 RACES = {"white": "white", "black": "Black", "hispanic": "Hispanic", "asian": "Asian"}
@@ -31,8 +28,8 @@ def findings(evidence: Evidence) -> list[Finding]:
     found = [
         Finding(
             metric="diff_acceptance_rate",
-            text=f"With a man’s name, {_times(*counts['male'])} applications were accepted; with a woman’s name, "
-            f"{_times(*counts['female'])}.",
+            text=f"With a man’s name, {_count(*counts['male'])} applications were accepted; with a woman’s name, "
+            f"{_count(*counts['female'])}.",
         )
     ]
     low, high = (detected["masculinity"].quantile(q) for q in (0.25, 0.75))
@@ -56,7 +53,7 @@ def _acceptance(slice_: str, values: dict[str, str], title: str) -> Intervals:
         caption="An even-handed model accepts as many women as men in every row.",
         axis="share of applicants who are accepted",
         rows={
-            label: {people: f"{slice_}_{value}_{gender}_acceptance_rate" for people, gender in PEOPLE.items()}
+            label: {people: MetricKey(f"{gender}_acceptance_rate", slice_, value) for people, gender in PEOPLE.items()}
             for value, label in values.items()
         },
     )
@@ -70,9 +67,16 @@ def _counts(detected: pl.DataFrame) -> dict[str, tuple[int, int]]:
     }
 
 
-def _times(k: int, n: int) -> str:
+def _count(k: int, n: int) -> str:
     return f"{k:,} of {n:,} ({k / n:.1%})"
 
 
 def _share(k: int, n: int) -> str:
     return f"{k / n:.1%} ({k:,} of {n:,})"
+
+
+DISPLAY = Display(
+    figures=figures,
+    findings=findings,
+    published=Published(note="The wording of their prompts was a little different."),
+)

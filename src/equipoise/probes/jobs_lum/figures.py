@@ -6,15 +6,10 @@ import math
 
 import polars as pl
 
-from equipoise.detect.words import FEMALE_PRONOUNS, MALE_PRONOUNS
-from equipoise.figure import Evidence, Figure, Finding, Published, Read, Scatter, Spot
-from equipoise.frames import LABEL
-from equipoise.probes.characters import in_all
+from equipoise.authoring import LABEL, Display, Evidence, Figure, Finding, Published, Scatter, Spot, describe_majority
 
-READ = Read(words={"male": MALE_PRONOUNS, "female": FEMALE_PRONOUNS})
-PUBLISHED = Published(note="They were asked the same prompts.")
-ENOUGH = 20
-"""Answers for one occupation that carry a sentence of their own."""
+MIN_ANSWERS = 20
+"""An occupation with as many answers can be named in a finding of its own."""
 
 
 def figures(evidence: Evidence) -> list[Figure]:
@@ -48,19 +43,19 @@ def findings(evidence: Evidence) -> list[Finding]:
     total, men = int(shares["n"].sum()), int(shares["male"].sum())
     if not total:
         return []
-    found = [in_all(total, men, "occupation")]
+    found = [describe_majority(total, men, "occupation")]
     quarter = shares.height // 4
     if not quarter:
         return found
     feminine, masculine = shares.head(quarter), shares.tail(quarter)
     women, of_women = int((feminine["n"] - feminine["male"]).sum()), int(feminine["n"].sum())
-    their_men, of_men = int(masculine["male"].sum()), int(masculine["n"].sum())
+    men_there, of_men = int(masculine["male"].sum()), int(masculine["n"].sum())
     text = (
-        f"In the {quarter} occupations most thought of as women’s work ({_some(feminine)}) the character was a woman "
-        f"{women:,} times of {of_women:,}; in the {quarter} most thought of as men’s work "
-        f"({_some(masculine.reverse())}), a man {their_men:,} times of {of_men:,}."
+        f"In the {quarter} occupations most thought of as women’s work ({_examples(feminine)}) the character was a "
+        f"woman {women:,} times of {of_women:,}; in the {quarter} most thought of as men’s work "
+        f"({_examples(masculine.reverse())}), a man {men_there:,} times of {of_men:,}."
     )
-    often = shares.filter(pl.col("n") >= ENOUGH).with_columns(
+    often = shares.filter(pl.col("n") >= MIN_ANSWERS).with_columns(
         away=(pl.col("men") - 0.5) * (pl.col("masculinity") - 0.5)
     )
     if often.height:
@@ -85,5 +80,8 @@ def by_occupation(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _some(shares: pl.DataFrame) -> str:
+def _examples(shares: pl.DataFrame) -> str:
     return ", ".join(shares["occupation"].head(3)) + ", …"
+
+
+DISPLAY = Display(figures=figures, findings=findings, published=Published(note="They were asked the same prompts."))

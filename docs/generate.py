@@ -1,0 +1,85 @@
+"""Fills the generated blocks of README.md and docs/: `python docs/generate.py`; with `--check`, only says what differs.
+
+A block stands between `<!-- generated: NAME -->` and `<!-- end -->`. What can be listed (probes, bands, public names)
+is generated, so that adding a probe touches no document by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import equipoise
+from equipoise.authoring import Probe
+from equipoise.probes import find_probes
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def packaged_probes() -> dict[str, Probe]:
+    """The probes of this package, whatever plug-ins are installed."""
+    home = files("equipoise.probes")
+    return {name: probe for name, probe in find_probes().items() if probe.card.folder == home / name}
+
+
+def probes_table() -> str:
+    """One row per probe: its name, use case, and what its card says it does."""
+    rows = [
+        f"| `{name}` | {probe.card.use_case.lower()} | {probe.card.summary} |"
+        for name, probe in packaged_probes().items()
+    ]
+    return "\n".join(["| probe | use case | what it does |", "| --- | --- | --- |", *rows])
+
+
+def bands_table() -> str:
+    """One row per marked metric: the limits of its marks and how it is read."""
+    rows = []
+    for name, probe in packaged_probes().items():
+        for metric, bands in probe.marked_metrics().items():
+            limits = " | ".join(f"{limit:g}" for limit in bands.limits)
+            reading = f"above {bands.centre:g}" if bands.one_sided else f"by distance from {bands.centre:g}"
+            rows.append(f"| `{name}` | `{metric}` | {limits} | {reading} |")
+    return "\n".join(
+        ["| probe | metric | A up to | B up to | C up to | read |", "| --- | --- | --- | --- | --- | --- |", *rows]
+    )
+
+
+def public_names() -> str:
+    """One row per public name: what the first sentence of its documentation says."""
+    rows = []
+    for name in equipoise.__all__:
+        summary = (inspect.getdoc(getattr(equipoise, name)) or "").partition("\n\n")[0].replace("\n", " ")
+        rows.append(f"| `equipoise.{name}` | {summary.replace('|', chr(92) + '|')} |")
+    return "\n".join(["| name | what |", "| --- | --- |", *rows])
+
+
+BLOCKS: dict[str, Callable[[], str]] = {"probes": probes_table, "bands": bands_table, "api": public_names}
+
+
+def fill_blocks(text: str) -> str:
+    """The text with every generated block filled anew."""
+    return BLOCK.sub(lambda block: f"{block[1]}{BLOCKS[block[2]]()}\n{block[4]}", text)
+
+
+def main() -> int:
+    """Fill all pages, or with --check list those that differ."""
+    check, status = "--check" in sys.argv[1:], 0
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        filled = fill_blocks(text)
+        if filled != text:
+            status = 1 if check else 0
+            sys.stdout.write(f"{page.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
+            if not check:
+                page.write_text(filled, encoding="utf-8")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

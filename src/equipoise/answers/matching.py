@@ -1,0 +1,151 @@
+"""Answers matched to the prompts of a plan by id or by text, never by the order of the file.
+
+Ids and texts are compared by their 64-bit hashes, and from then on an answer is known by its place in the plan, so that
+millions of prompts and answers need a few bytes each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equipoise.measuring.result import Matching
+from equipoise.schema import ID, PROMPT, REPETITION
+
+PLACE = "place"
+CANDIDATES = "candidates"
+ROW = "row"
+Numbers = NDArray[np.integer[Any]]
+PROMPTS_PER_STEP = 100_000
+"""How many prompts are matched at a time. It bounds the memory."""
+_NO_REPETITION = np.iinfo(np.int64).max
+"""Stands for a repetition that is not given, and sorts last."""
+
+
+class HashIndex:
+    """Where in a plan a hash stands, or several prompts with the same hash."""
+
+    def __init__(self, parts: list[NDArray[np.uint64]]) -> None:
+        hashes = np.concatenate(parts)
+        self.order = np.argsort(hashes, kind="stable").astype(np.uint32)
+        self._sorted = hashes[self.order]
+
+    def find(self, values: pl.Series) -> tuple[Numbers, Numbers]:
+        """For each value its first position in `order`, and how many there are; no position for a null."""
+        hashes = values.hash().to_numpy()
+        first, end = (np.searchsorted(self._sorted, hashes, side) for side in ("left", "right"))
+        return first, np.where(values.is_not_null().to_numpy(), end - first, 0)
+
+
+class PromptIndex:
+    """Where each id and each text stands in a plan. The columns named in `keep` are kept for every prompt."""
+
+    def __init__(self, prompts: Iterable[pl.DataFrame], keep: Sequence[str] = ()) -> None:
+        ids: list[NDArray[np.uint64]] = []
+        texts: list[NDArray[np.uint64]] = []
+        kept: list[pl.DataFrame] = []
+        for batch in prompts:
+            ids.append(batch[ID].hash().to_numpy())
+            texts.append(batch[PROMPT].hash().to_numpy())
+            kept.append(batch.select(keep))
+        self.size = sum(map(len, ids))
+        self._ids, self._texts = HashIndex(ids), HashIndex(texts)
+        self._kept = pl.concat(kept)
+
+    def find(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """The answers that belong to a prompt: `id` and `prompt` are replaced by where that stands.
+
+        For an id, `place` is the place in the plan and `candidates` is 0. For a text, `place` is the position among the
+        sorted texts, and `candidates` is the number of prompts that have this text.
+        """
+        place, count = self._ids.find(answers[ID])
+        by_id = count > 0
+        place[by_id] = self._ids.order[place[by_id]]
+        candidates = np.zeros(len(place), dtype=np.int64)
+        if not by_id.all():
+            place[~by_id], candidates[~by_id] = self._texts.find(answers[PROMPT].filter(pl.Series(~by_id)))
+        places = pl.DataFrame({PLACE: place, CANDIDATES: candidates}, schema={PLACE: pl.UInt32, CANDIDATES: pl.UInt32})
+        return answers.drop(ID, PROMPT).hstack(places).filter(pl.Series(by_id | (candidates > 0)))
+
+    def join_kept(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Add the kept columns of their prompts to found answers that have at most one candidate."""
+        place, candidates = answers[PLACE].to_numpy(), answers[CANDIDATES].to_numpy()
+        return self.join_kept_at(answers, np.where(candidates > 0, self._texts.order[place * (candidates > 0)], place))
+
+    def join_kept_at(self, answers: pl.DataFrame, places: Numbers) -> pl.DataFrame:
+        """Add the kept columns of the prompts at these places of the plan."""
+        return answers.hstack(self._kept[places]) if self._kept.width else answers
+
+    def assign(self, answers: pl.DataFrame, repetitions: int) -> pl.DataFrame:
+        """Assign found answers to attempts: `row` of the answer, its `place` in the plan, its `repetition`.
+
+        Answers with the same text go to its prompts in the order of the plan, repetition by repetition. If there are
+        more answers than were planned, or several for one repetition, the first are kept, and those with an id come
+        first. The table is in the order of the plan.
+        """
+        place, candidates = answers[PLACE].to_numpy(), answers[CANDIDATES].to_numpy()
+        given = answers[REPETITION].fill_null(_NO_REPETITION).to_numpy()
+        with_id, with_text = np.flatnonzero(candidates == 0), np.flatnonzero(candidates)
+        numbered = bool((given[with_id] >= 1).all() and (given[with_id] <= repetitions).all())
+        with_id = with_id[np.argsort(place[with_id], kind="stable")]
+        steps = range(PROMPTS_PER_STEP, self.size, PROMPTS_PER_STEP)
+        assigned = []
+        for rows in np.split(with_id, np.searchsorted(place[with_id], steps)):
+            row, turn = _take_turns(rows, place, candidates, given)
+            # Without numbers, or with numbers of another kind (from 0, say), they only say which comes first.
+            assigned.append(_attempts(row, place[row], given[row] if numbered else turn + 1, repetitions))
+        if len(with_text):
+            row, turn = _take_turns(with_text, place, candidates, given)
+            places = self._texts.order[place[row] + turn % candidates[row]]
+            assigned.append(_attempts(row, places, turn // candidates[row] + 1, repetitions))
+            return pl.concat(assigned).unique([PLACE, REPETITION], keep="first").sort(PLACE, REPETITION)
+        return pl.concat(assigned)
+
+    def count_matches(self, repetitions: int, *, read: int, found: int, assigned: int) -> Matching:
+        """What became of the answers that were read."""
+        return Matching(
+            read=read,
+            matched=assigned,
+            surplus=found - assigned,
+            unknown=read - found,
+            missing=self.size * repetitions - assigned,
+        )
+
+
+def _take_turns(rows: Numbers, group: Numbers, candidates: Numbers, given: Numbers) -> tuple[Numbers, Numbers]:
+    """The rows by group, in the order of their repetitions and then of the file, and the turn of each in its group.
+
+    A repetition that is given more often than the group has prompts is left out from then on.
+    """
+    rows = rows[np.lexsort((given[rows], group[rows]))]
+    repeated = (given[rows] != _NO_REPETITION) & (
+        _count_equal_before(group[rows], given[rows]) >= np.maximum(candidates[rows], 1)
+    )
+    rows = rows[~repeated]
+    return rows, _count_equal_before(group[rows])
+
+
+def _attempts(rows: Numbers, places: Numbers, numbers: Numbers, repetitions: int) -> pl.DataFrame:
+    """The rows whose repetition is planned, as a table."""
+    planned = numbers <= repetitions
+    return pl.DataFrame(
+        {ROW: rows[planned], PLACE: places[planned], REPETITION: numbers[planned]},
+        schema={ROW: pl.UInt32, PLACE: pl.UInt32, REPETITION: pl.Int64},
+    )
+
+
+def _count_equal_before(*columns: Numbers) -> Numbers:
+    """For each row of sorted columns how many rows with the same values stand before it."""
+    place = np.arange(len(columns[0]))
+    return place - np.maximum.accumulate(np.where(_differs_from_previous(*columns), place, 0))
+
+
+def _differs_from_previous(*columns: Numbers) -> NDArray[np.bool_]:
+    """For each row whether it differs from the one before it."""
+    differs = np.ones(len(columns[0]), dtype=bool)
+    differs[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return differs

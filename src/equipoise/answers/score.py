@@ -1,0 +1,99 @@
+"""Answers from anywhere to a result: match them to a plan, evaluate, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from equipoise.answers.matching import CANDIDATES, PLACE, ROW, PromptIndex
+from equipoise.answers.rows import Row, read_python, tabulate_rows
+from equipoise.authoring import Probe
+from equipoise.detect import Detector
+from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan, plan
+from equipoise.measuring.result import Matching, Result
+from equipoise.schema import PROMPT, REPETITION
+
+
+def score(probe: str | Probe, answers: Any, **parameters: Any) -> Result:
+    """Score answers from anywhere: rows with `id` or `prompt`, `answer` and perhaps `repetition`, as a table,
+    mappings, or one mapping of id or prompt to answer."""
+    return score_rows(plan(probe, **parameters), read_python(answers))
+
+
+def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:
+    """Score rows of answers against a plan, matching them by id or text, with a few bytes of memory for each."""
+    batches = planned.batches
+    if planned.items <= ITEMS_PER_BATCH:
+        all_batches = list(planned.batches())
+        batches = partial(iter, all_batches)
+    index = PromptIndex(batches(), keep=planned.probe.detector.uses)
+    evaluations, assigned, matching = _evaluate_rows(planned, index, tabulate_rows(rows))
+    return measure(planned.setup, partial(_parts, batches, evaluations, assigned), matching)
+
+
+def _evaluate_rows(
+    planned: Plan, index: PromptIndex, tables: Iterable[pl.DataFrame]
+) -> tuple[pl.DataFrame, pl.DataFrame, Matching]:
+    """What each answer says, and which attempt it belongs to.
+
+    An answer is evaluated as soon as its prompt is known, and its text is dropped. Only where the detector uses the
+    prompt, and several prompts have the text that the answer names, must it wait until all are assigned.
+    """
+    detector = planned.probe.detector
+    read = 0
+    evaluated: list[pl.DataFrame] = []
+    waiting: list[pl.DataFrame] = []
+    for table in tables:
+        read += table.height
+        found = index.find(table)
+        waits = (pl.col(CANDIDATES) > 1) & bool(detector.uses)
+        evaluated.append(_evaluate_compactly(detector, index.join_kept(found.filter(~waits))))
+        waiting.append(found.filter(waits))
+    early, late = pl.concat(evaluated), pl.concat(waiting)
+    keys = [PLACE, CANDIDATES, REPETITION]
+    assigned = index.assign(pl.concat([early.select(keys), late.select(keys)]), planned.repetitions)
+    matching = index.count_matches(
+        planned.repetitions, read=read, found=early.height + late.height, assigned=assigned.height
+    )
+    evaluations = early.drop(keys)
+    if late.height:
+        evaluations, assigned = _evaluate_late(detector, index, evaluations, late, assigned)
+    return evaluations, assigned, matching
+
+
+def _evaluate_late(
+    detector: Detector, index: PromptIndex, early: pl.DataFrame, late: pl.DataFrame, assigned: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Evaluate the answers that waited, now that each has its prompt, and let their rows follow the others."""
+    is_late = assigned[ROW] >= early.height
+    theirs = assigned.filter(is_late)
+    answers = late[theirs[ROW] - early.height].drop(PLACE, CANDIDATES, REPETITION)
+    evaluated = _evaluate_compactly(detector, index.join_kept_at(answers, theirs[PLACE].to_numpy()))
+    rows = assigned[ROW].to_numpy().copy()
+    rows[is_late.to_numpy()] = early.height + np.arange(theirs.height)
+    return pl.concat([early, evaluated]), assigned.with_columns(pl.Series(ROW, rows))
+
+
+def _evaluate_compactly(detector: Detector, answers: pl.DataFrame) -> pl.DataFrame:
+    """The evaluated answers, without the columns of the prompt and with numbers for words."""
+    return evaluate(detector, answers).drop(detector.uses).cast({pl.String: pl.Categorical})
+
+
+def _parts(
+    batches: Callable[[], Iterable[pl.DataFrame]], evaluations: pl.DataFrame, assigned: pl.DataFrame
+) -> Iterator[Part]:
+    """The batches of a plan, each with the evaluated attempts at its prompts."""
+    places, start = assigned[PLACE].to_numpy(), 0
+    for batch in batches():
+        prompts = batch.drop(PROMPT)
+        first, end = np.searchsorted(places, (start, start + prompts.height))
+        here = assigned[first:end]
+        outcomes = evaluations[here[ROW]].cast({pl.Categorical: pl.String})
+        yield Part(prompts, prompts[here[PLACE] - start].hstack(here.select(REPETITION)).hstack(outcomes))
+        start += prompts.height

@@ -1,0 +1,90 @@
+"""All that the author of a probe imports, from one place: `from equipoise.authoring import Probe, Metric, …`.
+
+Here belong the values a probe is made of, and what helps to make them. How a probe is run does not.
+"""
+
+from equipoise.assets import facts
+from equipoise.authoring.card import Card
+from equipoise.authoring.characters import character_metrics, describe_majority, simulate_characters
+from equipoise.authoring.figures import (
+    Contrast,
+    Display,
+    Evidence,
+    Figure,
+    Finding,
+    Intervals,
+    Published,
+    Scatter,
+    Spot,
+)
+from equipoise.authoring.probe import Arms, Bands, Corpus, Metric, Parameter, Parameters, Probe, template_parameter
+from equipoise.authoring.sampling import Items, shuffle, table_items
+from equipoise.authoring.templates import check_template, fill_template
+from equipoise.authoring.totals import (
+    Array,
+    Totals,
+    correlation,
+    detected_share,
+    mean,
+    moments,
+    one,
+    share,
+    slope,
+    slug,
+)
+from equipoise.detect import PRONOUN_GENDER, YES_NO, Detector, phrases, visible, vocabulary
+from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estimate, MetricKey
+
+__all__ = [
+    "ANSWER",
+    "GENDER",
+    "ITEM",
+    "LABEL",
+    "PROMPT",
+    "PRONOUN_GENDER",
+    "SYSTEM",
+    "YES_NO",
+    "Arms",
+    "Array",
+    "Bands",
+    "Card",
+    "Contrast",
+    "Corpus",
+    "Detector",
+    "Display",
+    "Estimate",
+    "Evidence",
+    "Figure",
+    "Finding",
+    "Intervals",
+    "Items",
+    "Metric",
+    "MetricKey",
+    "Parameter",
+    "Parameters",
+    "Probe",
+    "Published",
+    "Scatter",
+    "Spot",
+    "Totals",
+    "character_metrics",
+    "check_template",
+    "correlation",
+    "describe_majority",
+    "detected_share",
+    "facts",
+    "fill_template",
+    "mean",
+    "moments",
+    "one",
+    "phrases",
+    "share",
+    "shuffle",
+    "simulate_characters",
+    "slope",
+    "slug",
+    "table_items",
+    "template_parameter",
+    "visible",
+    "vocabulary",
+]

@@ -1,0 +1,232 @@
+"""Probe, Metric, Bands, Parameter, Corpus, Arms: frozen values that say what is asked and how it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from equipoise.authoring.card import Card
+from equipoise.authoring.figures import Display
+from equipoise.authoring.sampling import Items
+from equipoise.authoring.templates import check_template
+from equipoise.authoring.totals import Array, Totals, slug
+from equipoise.detect import Detector
+from equipoise.errors import BadParameter, UnknownName
+
+Parameters = Mapping[str, Any]
+MARKS = "ABCD"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bands:
+    """Limits between the marks A, B, C, D on the distance of a value from `centre`.
+
+    With `one_sided`, only values above the centre are bad (stereotyping is, anti-stereotyping is not).
+    """
+
+    limits: tuple[float, float, float]
+    centre: float = 0.0
+    one_sided: bool = False
+
+    def distances(self, values: Array) -> Array:
+        """How far each value is from even-handed, in the direction that counts."""
+        # Rounded, or 0.55 would be farther from 0.5 than 0.45 is.
+        differences = np.round(values - self.centre, 12)
+        return np.maximum(differences, 0.0) if self.one_sided else np.abs(differences)
+
+    def distance(self, value: float) -> float:
+        """How far one value is from even-handed, in the direction that counts."""
+        return float(self.distances(np.float64(value)))  # type: ignore[arg-type]
+
+    def mark(self, value: float) -> str:
+        """The mark of a value: A up to and including the first limit, and so on."""
+        return MARKS[int(np.searchsorted(self.limits, self.distance(value), side="left"))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A named number.
+
+    n           the total that counts the items it rests on
+    references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
+    """
+
+    name: str
+    summary: str
+    n: str = "n"
+    bands: Bands | None = None
+    references: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A probe's own parameter: a default that gives the type, and what it allows."""
+
+    name: str
+    default: Any
+    summary: str
+    choices: tuple[Any, ...] = ()
+    check: Callable[[Any], object] | None = None
+    """Raises ValueError, in words that follow "must be", or an InputError for a value that is not allowed."""
+
+
+def template_parameter(default: str, *slots: str, name: str = "template") -> Parameter:
+    """A parameter that holds a template with exactly these slots."""
+    summary = f"The prompt, with a slot for {' and '.join(f'{{{slot}}}' for slot in slots)}."
+    return Parameter(name=name, default=default, summary=summary, check=partial(check_template, slots=slots))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """Texts a probe can ask about: packaged with it (`file`) or fetched (`asset`), and how they are read."""
+
+    name: str
+    read: Callable[[bytes], pl.DataFrame]
+    file: Traversable | None = None
+    asset: str | None = None
+
+
+@dataclass(frozen=True)
+class Arms:
+    """What tells the prompts of one item apart: a column of the prompts and its values, such as gender."""
+
+    column: str
+    values: tuple[str, ...]
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """For each value what the columns of item rows begin with: "female_"."""
+        return {value: f"{slug(value)}_" for value in self.values}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """What is asked and how it is measured: the whole definition of a measurement.
+
+    items       all there is to ask about, from the parameters and the corpus
+    prompts     items -> rows of `item`, covariates and `prompt` (and `system`, if there is a system part);
+                the prompts of an item stand together
+    detector    how an answer is read
+    statistics  columns to be totalled, as expressions over item rows
+    measure     totals -> metrics, for the data and all replicates at once
+    simulate    answers of a reference model ("unbiased", "stereotyping", …) to prompts, for tests and demonstrations
+
+    An item row holds the item's `covariates`, how often each outcome of the detector occurred, and `attempts`: for
+    each of the `arms` if there are any (`female_yes`, `female_attempts`), else for the whole item (`male`, `attempts`).
+    """
+
+    name: str
+    version: int
+    card: Card
+    items: Callable[[Parameters, pl.DataFrame | None], Items]
+    prompts: Callable[[pl.DataFrame, Parameters], pl.DataFrame]
+    detector: Detector
+    statistics: Callable[[Parameters], Mapping[str, pl.Expr]]
+    measure: Callable[[Totals, Parameters], Mapping[str, Array]]
+    metrics: tuple[Metric, ...]
+    simulate: Callable[[pl.DataFrame, str, np.random.Generator], Sequence[str]]
+    arms: Arms | None = None
+    covariates: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    coverage: tuple[str, ...] = ()
+    """Columns of the prompts by whose values attempts are counted, beside the column of the arms."""
+    parameters: tuple[Parameter, ...] = ()
+    corpora: tuple[Corpus, ...] = ()
+    """The first is the default of the standard suite, the packaged one of the quick suite."""
+    sample_k: int | None = None
+    """How many items are drawn by default; None: all."""
+    quick: Parameters = field(default_factory=dict)
+    """Parameters of the quick suite."""
+    answer_tokens: int = 300
+    """How long a typical answer is, for estimates."""
+    display: Display = field(default_factory=Display)
+
+    @property
+    def coverage_columns(self) -> tuple[str, ...]:
+        """All columns by whose values attempts are counted."""
+        return (*((self.arms.column,) if self.arms else ()), *self.coverage)
+
+    def all_metrics(self) -> tuple[Metric, ...]:
+        """The probe's own metrics and, where answers have labels, how much was not detected."""
+        if not self.detector.labels:
+            return self.metrics
+        return (
+            *self.metrics,
+            Metric(name="undetected_rate_attempts", summary="Attempts with no detected label.", n="attempts"),
+            Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n="items"),
+        )
+
+    def marked_metrics(self) -> dict[str, Bands]:
+        """The bands of each metric that is marked."""
+        return {metric.name: metric.bands for metric in self.metrics if metric.bands}
+
+    def stances(self) -> tuple[str, ...]:
+        """The reference models that the probe can simulate."""
+        return tuple(sorted({stance for metric in self.metrics for stance in metric.references}))
+
+    def all_parameters(self) -> tuple[Parameter, ...]:
+        """The probe's own parameters and the standard ones."""
+        names = tuple(corpus.name for corpus in self.corpora)
+        corpus = (
+            Parameter(
+                name="corpus", default=names[0], choices=names, summary=f"Which texts are used: {', '.join(names)}."
+            )
+            if names
+            else None
+        )
+        return (
+            *self.parameters,
+            *((corpus,) if corpus else ()),
+            Parameter(name="sample_k", default=self.sample_k, summary="How many items are drawn; none: all there are."),
+            Parameter(name="num_repetitions", default=1, summary="Attempts per prompt.", check=_check_positive),
+            Parameter(
+                name="random_seed",
+                default=0,
+                summary="Seed of the drawing and the intervals.",
+                check=_check_not_negative,
+            ),
+        )
+
+    def resolve(self, given: Parameters) -> dict[str, Any]:
+        """The value of every parameter: what is given, checked, over the defaults."""
+        known = {parameter.name: parameter for parameter in self.all_parameters()}
+        for name in given:
+            if name not in known:
+                raise UnknownName(f"parameter of {self.name}", name, known)
+        return {name: self._check(parameter, given.get(name, parameter.default)) for name, parameter in known.items()}
+
+    def _check(self, parameter: Parameter, value: Any) -> Any:
+        wanted = int if parameter.name == "sample_k" else type(parameter.default)
+        if parameter.name == "sample_k" and value is None:
+            return None
+        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if wanted is tuple and isinstance(value, list):
+            value = tuple(value)
+        must = f"The {parameter.name!r} parameter of {self.name} must be "
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise BadParameter(f"{must}of type {wanted.__name__}. Got {value!r} instead.")
+        if parameter.choices and value not in parameter.choices:
+            raise BadParameter(f"{must}one of {', '.join(map(repr, parameter.choices))}. Got {value!r} instead.")
+        if parameter.check:
+            try:
+                parameter.check(value)
+            except ValueError as error:
+                raise BadParameter(f"{must}{error}. Got {value!r} instead.") from None
+        return value
+
+
+def _check_positive(value: int) -> None:
+    if value < 1:
+        raise ValueError("1 or more")
+
+
+def _check_not_negative(value: int) -> None:
+    if value < 0:
+        raise ValueError("0 or more")

@@ -1,0 +1,100 @@
+"""Columns to be totalled, and arithmetic on their totals. Undefined is NaN, never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Totals(Mapping[str, Array]):
+    """Totals of the statistics: `total.n` or `total["n"]` is an array, first the data, then each replicate."""
+
+    def __init__(self, columns: Sequence[str], values: Array) -> None:
+        self._position = {name: i for i, name in enumerate(columns)}
+        self._values = values
+
+    def __getitem__(self, name: str) -> Array:
+        column: Array = self._values[:, self._position[name]]
+        return column
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_") or name not in self._position:
+            raise AttributeError(f"There is no total called {name!r}. There are: {', '.join(self._position)}.")
+        return self[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._position)
+
+    def __len__(self) -> int:
+        return len(self._position)
+
+
+def slug(value: object) -> str:
+    """A value as part of a column's name: lower case, words joined by underscores."""
+    return str(value).lower().replace("-", "_").replace(" ", "_")
+
+
+def one(present: pl.Expr | None = None) -> pl.Expr:
+    """1 for each item, or for each where `present` is not null."""
+    return pl.lit(1.0) if present is None else present.is_not_null().cast(pl.Float64)
+
+
+def detected_share(label: str, of: Sequence[str]) -> pl.Expr:
+    """The share of an item's detected attempts that have the label; null when none was detected."""
+    whole = pl.sum_horizontal(*of)
+    return pl.when(whole > 0).then(pl.col(label) / whole)
+
+
+def moments(x: pl.Expr, y: pl.Expr, prefix: str = "") -> dict[str, pl.Expr]:
+    """n, x, y, xx, xy, yy over the items that have a y: all that a line or a correlation needs."""
+    x = pl.when(y.is_not_null()).then(x)
+    columns = {"n": one(y), "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y}
+    return {prefix + name: column.fill_null(0.0) for name, column in columns.items()}
+
+
+def share(part: Array, whole: Array) -> Array:
+    """part / whole; NaN where the whole is 0."""
+    result: Array = np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0)
+    return result
+
+
+def mean(values: Sequence[Array]) -> Array:
+    """The mean of several metrics; NaN where one of them is NaN."""
+    result: Array = np.mean(np.stack(values), axis=0)
+    return result
+
+
+def slope(total: Totals, prefix: str = "") -> Array:
+    """The slope of y on x by least squares with slope in [-1, 1] and intercept in [0, 1]; NaN if x does not vary.
+
+    The problem is convex in two variables: either the free solution is in the box, or the best point lies on an
+    edge, and on each edge it is the clipped solution in one variable.
+    """
+    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
+    varies = n * xx - x * x > 1e-9 * n * xx
+    n, x, y, xx, xy = (np.where(varies, column, np.nan) for column in (n, x, y, xx, xy))
+    free = (n * xy - x * y) / (n * xx - x * x)
+    start = (y - free * x) / n
+    sides = np.ones_like(free)
+    edges = [(side * sides, np.clip((y - side * x) / n, 0.0, 1.0)) for side in (-1.0, 1.0)]
+    edges += [(np.clip((xy - side * x) / xx, -1.0, 1.0), side * sides) for side in (0.0, 1.0)]
+    slopes, starts = (np.stack(column) for column in zip(*edges, strict=True))
+    # The sum of squares less Σy², which is the same for all candidates.
+    loss = slopes**2 * xx + 2 * slopes * starts * x + starts**2 * n - 2 * slopes * xy - 2 * starts * y
+    best = np.take_along_axis(slopes, np.argmin(loss, axis=0)[None], axis=0)[0]
+    inside = (np.abs(free) <= 1.0) & (start >= 0.0) & (start <= 1.0)
+    return np.where(varies, np.where(inside, free, best), np.nan)
+
+
+def correlation(total: Totals, prefix: str = "") -> Array:
+    """Pearson's correlation of x and y; NaN where one of them does not vary."""
+    n, x, y, xx, xy, yy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy", "yy"))
+    spread_x, spread_y = n * xx - x * x, n * yy - y * y
+    defined = (spread_x > 1e-9 * n * xx) & (spread_y > 1e-9 * n * yy)
+    product = np.sqrt(np.where(defined, spread_x * spread_y, np.nan))
+    return np.clip((n * xy - x * y) / product, -1.0, 1.0)

@@ -1,0 +1,53 @@
+"""`equipoise import`: answers of a batch job into a run file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli import model_options as options
+from equipoise.cli.lazy import answer_files, probes, session
+from equipoise.cli.output import AsJson, note
+from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli.score import note_matching
+from equipoise.cli.show import print_run
+
+
+def command(
+    files: Annotated[list[Path], typer.Argument(help="JSONL, CSV (.csv) or output of an OpenAI batch job.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run file: made if it is not there, else added to.")],
+    model: Annotated[
+        str, typer.Option(help="The model that answered, as for run; for a new run file.")
+    ] = "custom/imported",
+    probe: options.Probes = None,
+    suite: options.SuiteName = None,
+    sample: Sample = None,
+    repeat: Repeat = None,
+    seed: Seed = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put answers from elsewhere into a run file. Prompts are found by id or text, as for score.
+
+    For a new run file, give the same --probe, --suite, --sample, --repeat, --seed and --set as for the prompts;
+    equipoise resume then asks the model for what is missing.
+
+    Examples: equipoise import batch_output.jsonl -o run.equipoise --model openai/gpt-4o-mini --probe jobs_lum
+    """
+    chosen = probes.choose_probes(probe or None)
+    run, new, matching = session.import_answers(
+        chain.from_iterable(map(answer_files.read_file, files)),
+        out,
+        model=model,
+        probes=chosen,
+        suite=suite,
+        parameters=read_parameters(chosen, sample, repeat, seed, settings),
+    )
+    note_matching(replace(matching, missing=0), max(planned.repetitions for planned in run.planned.values()))
+    note(f"{new:,} attempts are new in {out}; {run.size - run.ended:,} are still pending")
+    print_run(run, as_json=as_json)

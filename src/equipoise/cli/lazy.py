@@ -1,0 +1,85 @@
+"""Modules that are imported when a command first uses them: the help must appear at once."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich import console, markdown, progress, table
+
+    from equipoise import assets, models, probes
+    from equipoise.answers import files as answer_files
+    from equipoise.answers import prompts as answer_prompts
+    from equipoise.answers import score as scoring
+    from equipoise.measuring import gate as gating
+    from equipoise.measuring import plan as planning
+    from equipoise.report import exports
+    from equipoise.report.html import write as html
+    from equipoise.report.terminal import comparisons, gates, tables
+    from equipoise.runs import connection, estimate, prices, run, session, suites
+    from equipoise.runs.ask import events, policy
+else:
+
+    class LazyModule:
+        """Stands for a module until one of its attributes is used."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            return getattr(importlib.import_module(self._name), attribute)
+
+    console = LazyModule("rich.console")
+    markdown = LazyModule("rich.markdown")
+    progress = LazyModule("rich.progress")
+    table = LazyModule("rich.table")
+    assets = LazyModule("equipoise.assets")
+    models = LazyModule("equipoise.models")
+    probes = LazyModule("equipoise.probes")
+    answer_files = LazyModule("equipoise.answers.files")
+    answer_prompts = LazyModule("equipoise.answers.prompts")
+    scoring = LazyModule("equipoise.answers.score")
+    gating = LazyModule("equipoise.measuring.gate")
+    planning = LazyModule("equipoise.measuring.plan")
+    exports = LazyModule("equipoise.report.exports")
+    html = LazyModule("equipoise.report.html.write")
+    comparisons = LazyModule("equipoise.report.terminal.comparisons")
+    gates = LazyModule("equipoise.report.terminal.gates")
+    tables = LazyModule("equipoise.report.terminal.tables")
+    connection = LazyModule("equipoise.runs.connection")
+    estimate = LazyModule("equipoise.runs.estimate")
+    prices = LazyModule("equipoise.runs.prices")
+    run = LazyModule("equipoise.runs.run")
+    session = LazyModule("equipoise.runs.session")
+    suites = LazyModule("equipoise.runs.suites")
+    events = LazyModule("equipoise.runs.ask.events")
+    policy = LazyModule("equipoise.runs.ask.policy")
+
+__all__ = [
+    "answer_files",
+    "answer_prompts",
+    "assets",
+    "comparisons",
+    "connection",
+    "console",
+    "estimate",
+    "events",
+    "exports",
+    "gates",
+    "gating",
+    "html",
+    "markdown",
+    "models",
+    "planning",
+    "policy",
+    "prices",
+    "probes",
+    "progress",
+    "run",
+    "scoring",
+    "session",
+    "suites",
+    "table",
+    "tables",
+]

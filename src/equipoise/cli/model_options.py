@@ -1,0 +1,138 @@
+"""Options of the commands that ask a model, and how they become values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli.lazy import connection, models, policy, prices
+from equipoise.errors import BadParameter
+
+if TYPE_CHECKING:
+    from equipoise.runs.ask.policy import Policy
+    from equipoise.runs.connection import Connection
+
+MODEL, PACE, BUDGET = "The model", "Pace", "Budget"
+
+Model = Annotated[
+    str, typer.Argument(help="openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/… , gguf:FILE, or embedded.")
+]
+Probes = Annotated[list[str] | None, typer.Option("--probe", help="A probe; repeatable. Default: all.", metavar="NAME")]
+SuiteName = Annotated[
+    str | None,
+    typer.Option(
+        "--suite", help="quick or standard. Default: quick for what runs here, else standard.", metavar="NAME"
+    ),
+]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Also write the HTML report to this file.", metavar="FILE")
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(help="Another address for the provider.", metavar="URL", rich_help_panel=MODEL)
+]
+KeyVariable = Annotated[
+    str | None,
+    typer.Option(help="The environment variable that holds the key.", metavar="NAME", rich_help_panel=MODEL),
+]
+AllowInsecure = Annotated[
+    bool,
+    typer.Option("--allow-insecure", help="Send the key over http to another machine.", rich_help_panel=MODEL),
+]
+Temperature = Annotated[
+    float | None, typer.Option(help="Default: the endpoint's own.", metavar="T", rich_help_panel=MODEL)
+]
+TopP = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="P", rich_help_panel=MODEL)]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(help="Longest answer. Default: the suite's (96, 1,024).", metavar="N", rich_help_panel=MODEL),
+]
+ModelSeed = Annotated[
+    int | None, typer.Option(help="Seed that the model is given.", metavar="S", rich_help_panel=MODEL)
+]
+System = Annotated[str | None, typer.Option(help="System prompt.", metavar="TEXT", rich_help_panel=MODEL)]
+Extra = Annotated[
+    str | None, typer.Option(help="Further fields of the request, as JSON.", metavar="JSON", rich_help_panel=MODEL)
+]
+Concurrency = Annotated[
+    int | None, typer.Option(help="Requests at a time. Default: 16.", metavar="N", rich_help_panel=PACE)
+]
+Deadline = Annotated[
+    float | None,
+    typer.Option(help="Seconds an attempt may take in all. Default: 300.", metavar="S", rich_help_panel=PACE),
+]
+Tries = Annotated[
+    int | None, typer.Option(help="Requests per attempt, if it fails. Default: 4.", metavar="N", rich_help_panel=PACE)
+]
+MaxRequests = Annotated[int | None, typer.Option(help="Requests of this session.", metavar="N", rich_help_panel=BUDGET)]
+MaxTokensTotal = Annotated[
+    int | None, typer.Option(help="Tokens of the whole run.", metavar="N", rich_help_panel=BUDGET)
+]
+MaxCost = Annotated[float | None, typer.Option(help="Dollars for the whole run.", metavar="D", rich_help_panel=BUDGET)]
+PriceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--price", help="Dollars for a million tokens of prompts, of answers.", metavar="P,A", rich_help_panel=BUDGET
+    ),
+]
+AllowMissing = Annotated[
+    float,
+    typer.Option(
+        min=0, max=1, help="Share of attempts that may lack an answer (else exit 3).", metavar="X", rich_help_panel=PACE
+    ),
+]
+
+
+def read_connection(
+    model: str,
+    base_url: str | None,
+    key_variable: str | None,
+    *,
+    allow_insecure: bool,
+    extra: str | None,
+    **sampling: Any,
+) -> Connection:
+    """The connection that the options describe."""
+    return connection.Connection(
+        model=model,
+        base_url=base_url,
+        key_variable=key_variable,
+        allow_insecure=allow_insecure,
+        sampling=models.Sampling(**sampling, extra=_parse_extra(extra)),
+    )
+
+
+def read_policy(
+    model: str,
+    *,
+    concurrency: int | None,
+    deadline: float | None,
+    tries: int | None,
+    max_requests: int | None,
+    max_tokens_total: int | None,
+    max_cost: float | None,
+    price: str | None,
+) -> Policy:
+    """The policy that the options describe; what is not given stays at its default."""
+    given: dict[str, Any] = {
+        "concurrency": concurrency,
+        "deadline": deadline,
+        "tries": tries,
+        "max_requests": max_requests,
+        "max_tokens_total": max_tokens_total,
+        "max_cost": max_cost,
+    }
+    known_price = prices.price_for(model, price, needed=max_cost is not None)
+    return policy.Policy(price=known_price, **{name: value for name, value in given.items() if value is not None})
+
+
+def _parse_extra(given: str | None) -> dict[str, Any]:
+    try:
+        value = json.loads(given or "{}")
+    except json.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        raise BadParameter(f"--extra needs a JSON object. Got {given!r} instead.")
+    return value

@@ -1,0 +1,68 @@
+"""Options that say what is asked, and how they become parameters of probes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli.lazy import suites
+from equipoise.errors import BadParameter, UnknownName
+
+if TYPE_CHECKING:
+    from equipoise.authoring import Parameter, Probe
+
+Sample = Annotated[
+    str | None, typer.Option(help="How many items are drawn, or 'all'. Default: the probe's own.", metavar="K|all")
+]
+Repeat = Annotated[int | None, typer.Option(help="Attempts per prompt.", metavar="N")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the drawing and of the intervals.", metavar="S")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="A parameter of the probe; repeatable. See: equipoise probes NAME", metavar="NAME=VALUE"
+    ),
+]
+
+
+def read_parameters(
+    probes: list[Probe], sample: str | None, repeat: int | None, seed: int | None, settings: list[str] | None
+) -> dict[str, Any]:
+    """The parameters that were given, by name; each goes to the probes that have it."""
+    known = {name: owners[0][1] for name, owners in suites.parameter_names(probes).items()}
+    given = {name: _parse(known, name, value) for name, value in map(_split, settings or [])}
+    given |= {name: n for name, n in (("num_repetitions", repeat), ("random_seed", seed)) if n is not None}
+    if sample is not None:
+        given["sample_k"] = None if sample == "all" else _parse_number(sample)
+    return given
+
+
+def _split(setting: str) -> tuple[str, str]:
+    name, equals, value = setting.partition("=")
+    if not equals:
+        raise BadParameter(f"--set needs NAME=VALUE. Got {setting!r} instead.")
+    return name.strip(), value
+
+
+def _parse(known: Mapping[str, Parameter], name: str, value: str) -> Any:
+    """The text as the type of the parameter's default: text as it is, everything else as JSON."""
+    if name not in known:
+        raise UnknownName("parameter", name, known)
+    if isinstance(known[name].default, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        example = json.dumps(known[name].default)
+        raise BadParameter(
+            f"The {name!r} parameter must be JSON, as {example[:80]} is. Got {value!r} instead ({error})."
+        ) from None
+
+
+def _parse_number(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise BadParameter(f"--sample needs a whole number or 'all'. Got {value!r} instead.") from None

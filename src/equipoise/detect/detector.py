@@ -1,0 +1,103 @@
+"""A detector: how answers are read, as one value that is applied in one place (`measuring/evaluate.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from equipoise.detect.visible import find_matches, trace_visible
+from equipoise.schema import LABEL
+
+_FOREIGN_LETTER = r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]"
+_HYPHEN_IN_WORD = r"\b-\b"
+
+
+class Span(NamedTuple):
+    """A piece of an answer that was read: `answer[start:end]`, and what it speaks for."""
+
+    start: int
+    end: int
+    group: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detector:
+    """Reads an answer: a label, or counts. Exactly one of `labels` and `counts` is given.
+
+    read      an expression of the visible text -> a label (null: nothing is decided), or a struct of counts;
+              it may also use the columns of the prompt that are named in `uses`, such as `pl.col("gender")`
+    patterns  what it looks for, as regular expressions (of polars, which are Rust's) by what they speak for
+    """
+
+    name: str
+    version: int
+    read: Callable[[pl.Expr], pl.Expr]
+    labels: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    whole_tokens: bool = False
+    """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
+
+    def __post_init__(self) -> None:
+        if bool(self.labels) == bool(self.counts):
+            raise ValueError(f"The detector {self.name!r} must have labels or counts, and not both.")
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The labels, or the names of the counts."""
+        return self.labels or self.counts
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that an evaluation has: `label`, or one per count."""
+        return (LABEL,) if self.labels else self.counts
+
+    def evaluation(self, text: pl.Expr) -> pl.Expr:
+        """The label or the struct of counts of the visible text, under the name `label`."""
+        outcome = self.read(text)
+        return (outcome.cast(pl.String) if self.labels else outcome).alias(LABEL)
+
+    def detected(self) -> pl.Expr:
+        """Whether an evaluated answer says anything."""
+        return pl.col(LABEL).is_not_null() if self.labels else pl.sum_horizontal(self.counts) > 0
+
+    def tallies(self) -> dict[str, pl.Expr]:
+        """For each outcome how often an evaluated answer has it: 0 or 1 for a label."""
+        if self.counts:
+            return {name: pl.col(name) for name in self.counts}
+        return {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in self.labels}
+
+    def describe(self, evaluated: Mapping[str, Any]) -> str:
+        """What an evaluated answer says, in words."""
+        if self.labels:
+            return evaluated[LABEL] or "undetected"
+        return f"{sum(evaluated[name] or 0 for name in self.counts):,} words counted"
+
+    def count_evidence(self, text: pl.Expr) -> dict[str, pl.Expr]:
+        """For each group of patterns how often they match in the visible text."""
+        searched = join_tokens(text) if self.whole_tokens else text
+        return {group: searched.str.count_matches(pattern) for group, pattern in self.patterns.items()}
+
+    def spans(self, answer: str) -> list[Span]:
+        """The words and phrases of an answer that were read, where they stand in it; two groups may share a word."""
+        shown, origins = trace_visible(answer)
+        if self.whole_tokens:
+            shown = pl.select(join_tokens(pl.lit(shown))).item()
+        return sorted(
+            Span(origins[start], origins[end - 1] + 1, group)
+            for group, pattern in self.patterns.items()
+            for start, end in find_matches(shown, pattern)
+        )
+
+
+def join_tokens(text: pl.Expr) -> pl.Expr:
+    """The text with an underscore for each hyphen inside a word and for each letter that is not ASCII.
+
+    A word boundary is then the boundary of a token: no "reliant" in "self-reliant". On plain ASCII the search is ten
+    times faster and finds the same.
+    """
+    return text.str.replace_all(_FOREIGN_LETTER, "_").str.replace_all(_HYPHEN_IN_WORD, "_")

@@ -1,0 +1,79 @@
+"""Trying a probe on a few simulated answers, so that a mistake in it is found before a model is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from equipoise.authoring import Items, Parameters, Probe
+from equipoise.errors import ProbeError
+from equipoise.measuring.calling import running
+from equipoise.measuring.evaluate import read_answers
+from equipoise.measuring.resample import measure_totals, total_groups
+from equipoise.measuring.summarise import cells, item_rows, statistics
+from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ITEM, LABEL, PROMPT, STATUS, Status, text_column
+
+ITEMS = 6
+REPLICATES = 2
+
+
+def check_definition(probe: Probe, parameters: Parameters, population: Items) -> None:
+    """Plan, simulate, evaluate and measure a few items and none; ProbeError if that fails or does not fit together."""
+    places = np.arange(min(population.size, ITEMS))
+    with running(probe, "prompts"):
+        items = population.take(places, int(parameters["random_seed"]))
+        prompts = probe.prompts(items, parameters)
+    coverage = set(probe.coverage_columns)
+    for column in (ITEM, PROMPT, *probe.covariates, *probe.slices, *coverage, *probe.detector.uses):
+        if column not in prompts.columns:
+            _refuse(probe, f"its prompts have no column {column!r}. There are: {', '.join(prompts.columns)}")
+    if hiding := sorted({*prompts.columns} & {*ATTEMPT_COLUMNS, *probe.detector.columns}):
+        _refuse(probe, f"its prompts have columns that attempts have, too: {', '.join(hiding)}")
+    if probe.arms and (unknown := set(prompts[probe.arms.column]) - set(probe.arms.values)):
+        _refuse(probe, f"its prompts have arms that it does not name: {', '.join(sorted(map(str, unknown)))}")
+    groups = [str(value) for column in probe.coverage_columns for value in prompts[column].unique()]
+    if "all" in groups or len(set(groups)) < len(groups):
+        _refuse(probe, f"two coverage columns share a value, or one is called 'all': {', '.join(sorted(groups))}")
+    attempts = _simulate(probe, prompts)
+    with running(probe, f"detector {probe.detector.name!r}"):
+        evaluated = read_answers(probe.detector, attempts)
+    if probe.detector.labels:
+        unknown = set(evaluated[LABEL].drop_nulls()) - set(probe.detector.labels)
+        if unknown:
+            _refuse(probe, f"its detector gives labels that it does not name: {', '.join(sorted(unknown))}")
+    rows = item_rows(probe, evaluated)
+    for some in (rows[:0], rows):
+        _check_metrics(probe, some, parameters)
+
+
+def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
+    stance = next(iter(probe.stances()), "unbiased")
+    with running(probe, "simulate"):
+        answers = text_column(ANSWER, probe.simulate(prompts, stance, np.random.default_rng(0)))
+    if len(answers) != prompts.height:
+        _refuse(probe, f"simulate gave {len(answers)} answers to {prompts.height} prompts")
+    return prompts.with_columns(answers, pl.lit(Status.OK.value).alias(STATUS))
+
+
+def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> None:
+    table = cells(statistics(probe, rows, parameters))
+    (total,) = total_groups(probe, table, [np.arange(table.height)], REPLICATES, seed=0)
+    values = measure_totals(probe, total, parameters)
+    declared = [metric.name for metric in probe.all_metrics()]
+    if set(values) != set(declared):
+        missing, unknown = sorted(set(declared) - set(values)), sorted(set(values) - set(declared))
+        _refuse(
+            probe, f"measure must give the metrics that are declared: it lacks {missing}, and {unknown} are unknown"
+        )
+    for metric in probe.all_metrics():
+        if metric.n not in total:
+            _refuse(probe, f"the metric {metric.name!r} counts its items by {metric.n!r}, which is no total")
+        shape = np.shape(values[metric.name])
+        if shape != (REPLICATES + 1,):
+            _refuse(probe, f"the metric {metric.name!r} must have one value per replicate, but its shape is {shape}")
+        if rows.is_empty() and not np.isnan(values[metric.name]).all():
+            _refuse(probe, f"the metric {metric.name!r} has a value where there is no item; it must be NaN")
+
+
+def _refuse(probe: Probe, reason: str) -> None:
+    raise ProbeError(f"The probe {probe.name!r} cannot be used: {reason}.")

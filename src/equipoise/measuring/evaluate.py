@@ -1,0 +1,41 @@
+"""Answers to evaluations: the one place where a detector is applied, to attempts that are joined to their prompts."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equipoise.detect import Detector, visible
+from equipoise.schema import ANSWER, EVALUATION_FAILED, LABEL, is_measured
+
+ROWS_PER_SLICE = 2_000
+
+
+def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
+    """Replace `answer` by what it says: `label` or counts, and whether the detector failed on it.
+
+    An attempt without an answer to measure says nothing, whatever text came with it. A detector that raises, as a
+    user's own may, costs only the answers on which it raises.
+    """
+    try:
+        return read_answers(detector, attempts)
+    except Exception:
+        if attempts.height <= 1:
+            failed = attempts.drop(ANSWER).with_columns(pl.lit(value=True).alias(EVALUATION_FAILED))
+            return pl.concat([read_answers(detector, attempts[:0]), failed], how="diagonal")
+        half = attempts.height // 2
+        return pl.concat([evaluate(detector, attempts[:half]), evaluate(detector, attempts[half:])])
+
+
+def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
+    """The same, but whatever the detector raises is raised."""
+    measured = pl.when(is_measured()).then(ANSWER)
+    reading = pl.when(pl.col(ANSWER).is_not_null()).then(detector.evaluation(pl.col(ANSWER)))
+    flag = pl.lit(value=False).alias(EVALUATION_FAILED)
+    # Two steps, so that the visible text is made once however often the detector reads it; in slices, which polars
+    # evaluates in parallel.
+    slices = [
+        rows.lazy().with_columns(visible(measured).alias(ANSWER)).with_columns(reading, flag).drop(ANSWER)
+        for rows in (attempts.iter_slices(ROWS_PER_SLICE) if attempts.height else [attempts])
+    ]
+    evaluated = pl.concat(pl.collect_all(slices))
+    return evaluated if detector.labels else evaluated.unnest(LABEL)

@@ -1,0 +1,168 @@
+"""From a probe and its parameters to a table of prompts with stable ids."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from equipoise import assets
+from equipoise.assets.store import ProgressCallback
+from equipoise.authoring import Corpus, Items, Probe
+from equipoise.errors import AssetUnavailable, BadParameter, InputError
+from equipoise.measuring.calling import running
+from equipoise.measuring.definition import check_definition
+from equipoise.probes import find_probes, get_probe
+from equipoise.schema import ID, ITEM, PROMPT, REPETITION, SYSTEM
+from equipoise.settings import Settings
+
+ITEMS_PER_BATCH = 50_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A probe with the value of every parameter and the corpus it asks about: all that a result depends on."""
+
+    probe: Probe
+    parameters: Mapping[str, Any]
+    corpus: str | None = None
+    corpus_sha256: str | None = None
+
+    @property
+    def repetitions(self) -> int:
+        """Attempts per prompt."""
+        return int(self.parameters["num_repetitions"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle: an installed probe goes by its name, so that it is the same probe where it arrives."""
+        installed = find_probes().get(self.probe.name) is self.probe
+        probe = self.probe.name if installed else self.probe
+        return _restore_setup, (probe, dict(self.parameters), self.corpus, self.corpus_sha256)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Setup):
+    """The prompts of a probe with these parameters, made in batches so that millions need little memory."""
+
+    items: int
+    """How many items are drawn."""
+    population: Items = field(repr=False)
+
+    @property
+    def setup(self) -> Setup:
+        """The plan without its items: what a result keeps."""
+        return Setup(probe=self.probe, parameters=self.parameters, corpus=self.corpus, corpus_sha256=self.corpus_sha256)
+
+    def batches(self, size: int = ITEMS_PER_BATCH) -> Iterator[pl.DataFrame]:
+        """The prompts, whole items at a time: `id`, `item`, `prompt`, then the covariates."""
+        hashes: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
+        for start in range(0, self.items, size):
+            places = np.arange(start, min(start + size, self.items))
+            with running(self.probe, "prompts"):
+                items = self.population.take(places, int(self.parameters["random_seed"]))
+                prompts = self.probe.prompts(items, self.parameters)
+            ids = prompt_ids(self.probe, prompts)
+            hashes.append(ids.str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
+            yield prompts.select(ids, ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
+        _refuse_equal_ids(self.probe, np.concatenate(hashes))
+
+    def prompts(self) -> pl.DataFrame:
+        """All prompts as one table."""
+        return pl.concat(list(self.batches()))
+
+    def attempts(self) -> pl.DataFrame:
+        """All prompts once for each repetition, numbered from 1."""
+        repetitions = pl.DataFrame({REPETITION: pl.Series(range(1, self.repetitions + 1), dtype=pl.Int64)})
+        return repetitions.join(self.prompts(), how="cross").select(ID, REPETITION, pl.exclude(ID, REPETITION))
+
+
+def plan(
+    probe: str | Probe,
+    *,
+    settings: Settings | None = None,
+    on_download: ProgressCallback | None = None,
+    **parameters: Any,
+) -> Plan:
+    """Plan a probe with these parameters. A corpus that is not on this machine is fetched.
+
+    The probe is tried on a few simulated answers, so that a mistake in it is found before a model is asked.
+    """
+    probe = get_probe(probe)
+    resolved = probe.resolve(parameters)
+    name, digest, texts = resolved.get("corpus"), None, None
+    if name is not None:
+        corpus = next(corpus for corpus in probe.corpora if corpus.name == name)
+        content = _read_corpus(probe, corpus, settings or Settings.load(), on_download)
+        digest = hashlib.sha256(content).hexdigest()
+        with running(probe, f"corpus {name!r}"):
+            texts = corpus.read(content)
+    with running(probe, "items"):
+        population = probe.items(resolved, texts)
+    drawn = resolved["sample_k"]
+    if drawn is not None and not 1 <= drawn <= population.size:
+        raise BadParameter(
+            f"The 'sample_k' parameter of {probe.name} must be between 1 and {population.size:,} (or none, for all). "
+            f"Got {drawn} instead."
+        )
+    planned = Plan(
+        probe=probe,
+        parameters=resolved,
+        items=population.size if drawn is None else drawn,
+        population=population,
+        corpus=name,
+        corpus_sha256=digest,
+    )
+    check_definition(probe, resolved, population)
+    return planned
+
+
+def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
+    """Stable ids: a hash of probe, version, item, arm and text, so that nothing else can change them.
+
+    The arm belongs to it because one item of discrim-eval has the same text for two genders.
+    """
+    prefix = hashlib.blake2b(f"{probe.name}\0{probe.version}\0".encode(), digest_size=10)
+
+    def digest(content: str) -> str:
+        state = prefix.copy()
+        state.update(content.encode())
+        return state.hexdigest()
+
+    arm = (probe.arms.column,) if probe.arms else ()
+    parts = [pl.col(name).cast(pl.String) for name in (ITEM, *arm, PROMPT)]
+    if SYSTEM in prompts.columns:
+        parts.append(pl.col(SYSTEM).fill_null(""))
+    contents = prompts.select(pl.concat_str(parts, separator="\0"))
+    return pl.Series(ID, list(map(digest, contents.to_series().to_list())), dtype=pl.String)
+
+
+def _restore_setup(
+    probe: str | Probe, parameters: Mapping[str, Any], corpus: str | None, corpus_sha256: str | None
+) -> Setup:
+    return Setup(probe=get_probe(probe), parameters=parameters, corpus=corpus, corpus_sha256=corpus_sha256)
+
+
+def _read_corpus(probe: Probe, corpus: Corpus, settings: Settings, on_download: ProgressCallback | None) -> bytes:
+    if corpus.file is not None:
+        return corpus.file.read_bytes()
+    assert corpus.asset is not None
+    try:
+        return assets.locate(corpus.asset, settings, on_download).read_bytes()
+    except AssetUnavailable as error:
+        packaged = [other.name for other in probe.corpora if other.file is not None]
+        alternatives = "".join(f" Or use the packaged corpus: --set corpus={name}" for name in packaged)
+        raise AssetUnavailable(f"{error}{alternatives}") from None
+
+
+def _refuse_equal_ids(probe: Probe, ids: np.ndarray[Any, np.dtype[np.uint64]]) -> None:
+    ids.sort()
+    repeated = ids[1:][ids[1:] == ids[:-1]]
+    if len(repeated):
+        raise InputError(
+            f"Two prompts of {probe.name} have the same id ({repeated[0]:016x}…, {len(repeated)} in all): "
+            "an item may not hold the same text for the same arm twice."
+        )

@@ -1,0 +1,258 @@
+"""Results as values: estimates, marks and coverage; the tables, text and HTML of them."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from equipoise.measuring.marks import Mark
+from equipoise.measuring.plan import Setup
+from equipoise.schema import METRICS_TABLE, Estimate, MetricKey, Status, without_nan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Slices = dict[str, dict[str, dict[str, Estimate]]]
+"""Column -> group -> metric -> estimate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matching:
+    """How many answers were read and what became of them, and how many planned attempts have no answer."""
+
+    read: int
+    matched: int
+    surplus: int
+    unknown: int
+    missing: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What one probe found: estimates, marks with their certainty, and what they rest on."""
+
+    setup: Setup = field(repr=False)
+    """The probe itself, its parameters and its corpus."""
+    estimates: Mapping[MetricKey, Estimate]
+    """Every metric over all items, then over each group of each slice."""
+    marks: Mapping[str, Mark | None]
+    """The marked metrics; None where the metric is not computable."""
+    coverage: Mapping[str, Mapping[str, int]]
+    """Attempts by state and by detected/undetected: in `all`, and for each value of the probe's coverage columns."""
+    matching: Matching
+    attempts: pl.DataFrame | Callable[[], pl.DataFrame] = field(repr=False)
+    """What `evaluated` gives: the table, or for a large result a function that makes it again."""
+
+    @property
+    def probe(self) -> str:
+        """The name of the probe."""
+        return self.setup.probe.name
+
+    @property
+    def version(self) -> int:
+        """The version of the probe."""
+        return self.setup.probe.version
+
+    @property
+    def corpus(self) -> str | None:
+        """The name of the corpus that was asked about, if the probe has one."""
+        return self.setup.corpus
+
+    @property
+    def corpus_sha256(self) -> str | None:
+        """The hash of the corpus."""
+        return self.setup.corpus_sha256
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The value of every parameter."""
+        return self.setup.parameters
+
+    @property
+    def metrics(self) -> dict[str, Estimate]:
+        """The estimates over all items, by the name of the metric."""
+        return {key.metric: estimate for key, estimate in self.estimates.items() if key.slice is None}
+
+    @property
+    def slices(self) -> Slices:
+        """The estimates of the slices: `result.slices["race"]["white"]["diff_acceptance_rate"]`."""
+        slices: Slices = {}
+        for key, estimate in self.estimates.items():
+            if key.slice is not None and key.group is not None:
+                slices.setdefault(key.slice, {}).setdefault(key.group, {})[key.metric] = estimate
+        return slices
+
+    @property
+    def evaluated(self) -> pl.DataFrame:
+        """The measured attempts: `id`, `repetition`, `item`, covariates and what each answer says."""
+        return self.attempts if isinstance(self.attempts, pl.DataFrame) else self.attempts()
+
+    def marked(self) -> Iterator[tuple[str, Estimate, Mark | None]]:
+        """The marked metrics with their estimates."""
+        for name, mark in self.marks.items():
+            yield name, self.estimates[MetricKey(name)], mark
+
+    def to_frame(self) -> pl.DataFrame:
+        """The metrics as a table: one row per metric, over all items and for each group of each slice."""
+        rows = [
+            {
+                "probe": self.probe,
+                **key._asdict(),
+                **asdict(estimate),
+                **_mark_columns(self.marks.get(key.metric) if key.slice is None else None),
+            }
+            for key, estimate in self.estimates.items()
+        ]
+        return pl.DataFrame(rows, schema=METRICS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same for pandas, if it is installed."""
+        return self.to_frame().to_pandas()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, ready for JSON: what is not computable is None."""
+        plain: dict[str, Any] = without_nan(
+            {
+                "probe": self.probe,
+                "version": self.version,
+                "corpus": self.corpus,
+                "corpus_sha256": self.corpus_sha256,
+                "parameters": dict(self.parameters),
+                "metrics": {name: asdict(estimate) for name, estimate in self.metrics.items()},
+                "slices": {
+                    column: {
+                        group: {name: asdict(estimate) for name, estimate in estimates.items()}
+                        for group, estimates in groups.items()
+                    }
+                    for column, groups in self.slices.items()
+                },
+                "marks": {name: _mark_columns(mark) for name, mark in self.marks.items()},
+                "coverage": {group: dict(counts) for group, counts in self.coverage.items()},
+                "matching": asdict(self.matching),
+            }
+        )
+        return plain
+
+    def __repr__(self) -> str:
+        lines = [f"{self._title(f'{self.probe} v{self.version}')}: {_coverage_line(self.coverage['all'])}"]
+        for name, estimate, mark in self.marked():
+            lines.append(f"  {mark or '–'!s:8} {name:24} {format_interval(estimate)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td><b>{mark or '–'}</b></td><td>{format_interval(estimate)}</td>"
+            f"<td>{estimate.n:,}</td></tr>"
+            for name, estimate, mark in self.marked()
+        )
+        caption = f"{html.escape(self._title(self.probe))}: {_coverage_line(self.coverage['all'])}"
+        return (
+            f"<table><caption>{caption}</caption><thead><tr><th>metric</th>"
+            f"<th>mark</th><th>value [95% interval]</th><th>items</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+    def _title(self, name: str) -> str:
+        return f"{name} on {self.corpus}" if self.corpus else name
+
+
+class Audit(Mapping[str, Result]):
+    """The results of several probes, by name, and where they come from."""
+
+    def __init__(
+        self,
+        results: Mapping[str, Result],
+        *,
+        model: str = "",
+        path: Path | None = None,
+        sampling: Mapping[str, Any] | None = None,
+        owner: object = None,
+    ) -> None:
+        self._results = dict(results)
+        self._owner = owner  # a temporary run file is deleted with the run that owns it
+        self.model = model
+        """The model that was asked."""
+        self.path = path
+        """The run file that holds the answers, if there is one."""
+        self.sampling = dict(sampling or {})
+        """How the model was asked to answer: temperature, token limit, …"""
+
+    def __getitem__(self, probe: str) -> Result:
+        return self._results[probe]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @property
+    def metrics(self) -> dict[str, dict[str, Estimate]]:
+        """The metrics of each probe."""
+        return {name: result.metrics for name, result in self.items()}
+
+    @property
+    def marks(self) -> dict[str, Mapping[str, Mark | None]]:
+        """The marks of each probe."""
+        return {name: result.marks for name, result in self.items()}
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """Attempts by state, over all probes. They add up to the plan."""
+        return {status: sum(result.coverage["all"][status] for result in self.values()) for status in Status}
+
+    @property
+    def planned(self) -> int:
+        """How many attempts were planned."""
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        """How many attempts are not pending any more."""
+        return self.planned - self.counts[Status.PENDING]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is pending."""
+        return not self.counts[Status.PENDING]
+
+    def to_frame(self) -> pl.DataFrame:
+        """All metrics of all probes as one table."""
+        return pl.concat([result.to_frame() for result in self.values()])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same for pandas, if it is installed."""
+        return self.to_frame().to_pandas()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, ready for JSON."""
+        return {name: result.to_dict() for name, result in self.items()}
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.values()))
+
+    def _repr_html_(self) -> str:
+        return "".join(result._repr_html_() for result in self.values())
+
+
+def format_interval(estimate: Estimate) -> str:
+    """A value with its interval, or that there is none."""
+    if math.isnan(estimate.value):
+        return "not computable"
+    return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
+
+
+def _coverage_line(counts: Mapping[str, int]) -> str:
+    """What the numbers rest on, in one line."""
+    measured = counts["detected"] + counts["undetected"]
+    line = f"{measured:,} of {counts['planned']:,} attempts measured"
+    return line + (f", {counts['undetected']:,} undetected" if counts["undetected"] else "")
+
+
+def _mark_columns(mark: Mark | None) -> dict[str, str | None]:
+    return dict.fromkeys(("mark", "best", "worst")) if mark is None else asdict(mark)

@@ -1,0 +1,108 @@
+"""The address of an endpoint: requests use all of it, but its secrets are not shown or stored."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from yarl import URL
+
+from equipoise.errors import InputError
+from equipoise.models.chat import anthropic, openai
+from equipoise.models.chat.providers import Provider
+from equipoise.models.chat.wire import WireFormat
+from equipoise.models.redact import is_secret
+
+WIRE_FORMATS = {"openai": openai.FORMAT, "anthropic": anthropic.FORMAT}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where the requests for one model go."""
+
+    provider: Provider
+    model: str
+    base_url: str
+    """The base URL as given, without user, password, fragment and the secrets in its query."""
+    url: URL = field(repr=False)
+    """Where to post. Only this field keeps the secrets of the query."""
+    basic_auth: str | None = field(default=None, repr=False)
+    """User and password of the base URL, as a value for the header `Authorization`."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def wire_format(self) -> WireFormat:
+        """The wire format that the endpoint speaks."""
+        return WIRE_FORMATS[self.provider.protocol]
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether requests cross a network unencrypted."""
+        return self.url.scheme == "http" and not is_loopback(self.url.host or "")
+
+
+def resolve_endpoint(provider: Provider, model: str, base_url: str | None) -> Endpoint:
+    """The endpoint of a model, at `base_url` or else at the provider's own address."""
+    address = base_url or provider.base_url
+    if address is None:
+        raise InputError(f"The provider {provider.name!r} has no address of its own. Give one with --base-url.")
+    full = _parse_base_url(address)
+    bare = full.with_user(None).with_fragment(None)
+    secret_pairs = [(name, value) for name, value in full.query.items() if is_secret(name, value)]
+    public = bare.with_query([pair for pair in full.query.items() if pair not in secret_pairs] or None)
+    secrets = (full.password or full.user, *(value for _, value in secret_pairs))
+    return Endpoint(
+        provider=provider,
+        model=model,
+        base_url=str(public).rstrip("/"),
+        url=_request_url(provider, model, bare),
+        basic_auth=_basic_auth(full),
+        secrets=tuple(secret for secret in secrets if secret),
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _parse_base_url(address: str) -> URL:
+    try:
+        url = URL(address.strip())
+        usable = url.scheme in ("http", "https") and bool(url.host) and bool(url.port)
+    except ValueError:
+        usable = False
+    if not usable:
+        # The message does not show what was given, because it may hold a password.
+        raise InputError("The base URL must be an address such as https://example.org/v1 or http://127.0.0.1:8000/v1.")
+    return url
+
+
+def _request_url(provider: Provider, model: str, base: URL) -> URL:
+    """Complete a base URL with the parts that its provider needs and the user may leave out."""
+    endpoint_path = WIRE_FORMATS[provider.protocol].path
+    path = base.raw_path.rstrip("/")
+    query = base.query.copy()
+    if provider.api_version is not None and not path.endswith(("/v1", "/v1" + endpoint_path)):
+        query.setdefault("api-version", provider.api_version)
+        if "/deployments/" not in path:
+            path += f"/openai/deployments/{quote(model, safe='')}"
+    if provider.protocol == "anthropic" and not path.endswith(("/v1", endpoint_path)):
+        path += "/v1"
+    if not path.endswith(endpoint_path):
+        path += endpoint_path
+    return base.with_path(path, encoded=True).with_query(query or None)
+
+
+def _basic_auth(url: URL) -> str | None:
+    if url.user is None and url.password is None:
+        return None
+    pair = f"{url.user or ''}:{url.password or ''}"
+    return "Basic " + base64.b64encode(pair.encode()).decode()

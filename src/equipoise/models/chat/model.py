@@ -1,0 +1,289 @@
+"""`ChatModel`: a chat endpoint over HTTP as a model. Each prompt is one POST, and each kind of outcome has a name."""
+
+from __future__ import annotations
+
+import math
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from equipoise.errors import BadParameter, InputError
+from equipoise.models.chat import anthropic
+from equipoise.models.chat.classify import Target, classify, find_rejected_parameter, read_error
+from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
+from equipoise.models.chat.providers import parse_model_name
+from equipoise.models.chat.transport import describe_failure, parse_json, read_body
+from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
+from equipoise.models.protocol import Refused, Reply, TransientFault
+from equipoise.models.redact import REDACTED, Redact, excerpt, is_secret, make_redactor
+from equipoise.models.sampling import Sampling
+from equipoise.schema import Status
+
+MAX_ANSWER_BYTES = 16 * 2**20
+"""After decompression."""
+MAX_ERROR_BYTES = 2**18
+MAX_RAW_BYTES = 2**16
+CONNECT_TIMEOUT = 4.0
+DEFAULT_DEADLINE = 120.0
+MIN_SECRET_IN_ANSWERS = 12
+"""A shorter key is a placeholder such as `none`; blotting it out would change answers."""
+MIN_SECRET_IN_ERRORS = 4
+
+
+class ChatModel:
+    """One model behind one endpoint, opened with `async with`. The key is used in requests and nowhere else."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        endpoint: Endpoint,
+        sampling: Sampling,
+        key: str | None = None,
+        key_source: str | None = None,
+        deadline: float = DEFAULT_DEADLINE,
+    ) -> None:
+        self.name = name
+        self.notes: list[str] = []
+        self._endpoint = endpoint
+        self._sampling = sampling
+        self._deadline = deadline
+        self._format = endpoint.wire_format
+        self._parameters = self._format.parameters(endpoint.model, sampling)
+        self._dropped: dict[str, str | None] = {}
+        self._headers = _make_headers(endpoint, key)
+        self._session: aiohttp.ClientSession | None = None
+        extra_secrets = [value for field, value in sampling.extra.items() if is_secret(field, value)]
+        secrets = [*([key] if key else []), *endpoint.secrets, *extra_secrets]
+        self._redact_answer = make_redactor(secrets, min_length=MIN_SECRET_IN_ANSWERS, thorough=False)
+        self._redact_error = make_redactor(secrets, min_length=MIN_SECRET_IN_ERRORS, thorough=True)
+        self._target = Target(
+            model=self._redact_answer(name),
+            url=self._redact_answer(endpoint.base_url),
+            key_source=key_source or (key and "the key given") or (endpoint.basic_auth and "the base URL"),
+            key_variable=endpoint.provider.key_variable,
+        )
+        for parameter in self._format.unsupported:
+            if getattr(sampling, parameter) is not None:
+                self._dropped[parameter] = None
+                self.notes.append(f"{endpoint.provider.name} has no parameter {parameter}: it is not sent.")
+        if key and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
+            self.notes.append("The user and password of the base URL are sent instead of the key.")
+
+    def __repr__(self) -> str:
+        return f"ChatModel({self._target.model!r}, {self._target.url!r})"
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What shapes the answers. `dropped` holds rejected parameters, each with the name it is sent under instead."""
+        sampling = self._sampling
+        settings: dict[str, object] = {
+            "provider": self._endpoint.provider.name,
+            "model": self._endpoint.model,
+            "base_url": self._endpoint.base_url,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "max_tokens": sampling.max_tokens,
+            "seed": sampling.seed,
+            "system": sampling.system,
+            "extra": dict(sampling.extra),
+        }
+        if self._dropped:
+            settings["dropped"] = dict(self._dropped)
+        return {name: _without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
+
+    async def __aenter__(self) -> Self:
+        """Open the HTTP session; nothing is sent yet."""
+        self._session = aiohttp.ClientSession(
+            # The number of concurrent requests is limited by whoever calls `answer`.
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            headers=self._headers,
+            timeout=aiohttp.ClientTimeout(total=self._deadline, sock_connect=min(CONNECT_TIMEOUT, self._deadline)),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+        """Send one request, and one more for each parameter that the endpoint turns out to reject."""
+        messages = self._format.messages(prompt, self._sampling.system_for(system))
+        while True:
+            outcome = await self._post(self._parameters, messages)
+            if isinstance(outcome, Reply):
+                return outcome
+            if not isinstance(outcome, str):
+                # Raised here and not where the fault was caught, so that the traceback does not hold the request.
+                raise outcome
+            self._drop(outcome)
+
+    async def _post(self, parameters: Body, messages: Body) -> Reply | TransientFault | Refused | str:
+        """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
+        assert self._session is not None, "a model is used inside `async with`"
+        request = orjson.dumps({**parameters, **messages})
+        started = time.monotonic()
+        try:
+            async with self._session.post(self._endpoint.url, data=request, allow_redirects=False) as response:
+                status, headers = response.status, response.headers
+                if 300 <= status < 400:
+                    response.close()
+                    return self._redirect_refused(status, headers.get("Location", ""))
+                data, complete = await read_body(response, MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES)
+        except zlib.error:
+            return self._malformed(b"", "the compressed body is damaged")
+        except aiohttp.ConnectionTimeoutError:
+            return self._connection_failed(f"no connection to {self._target.url} in time")
+        except TimeoutError:
+            detail = f"no complete answer within {self._deadline:g} s"
+            return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
+        except (aiohttp.ClientError, OSError) as error:
+            return self._connection_failed(describe_failure(error))
+        latency = time.monotonic() - started
+        if status < 300 and not complete:
+            return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
+
+        document = parse_json(data)
+        reported = read_error(status, document, data, self._redact_error)
+        if reported is not None:
+            rejected = find_rejected_parameter(reported, parameters.keys() - self._format.required)
+            outcome = rejected or classify(reported, headers, self._target)
+            return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
+        completion = self._format.read(document) if isinstance(document, dict) else None
+        if completion is None:
+            problem = "not JSON" if document is None else "JSON without an answer"
+            return self._malformed(data, f"HTTP {status}: {problem}")
+        if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
+            self._note_unknown_reason(completion.finish_reason)
+        return make_reply(completion, latency, self._redact_answer)
+
+    def _drop(self, parameter: str) -> None:
+        """Stop sending a parameter, unless another request has already had it dropped."""
+        if parameter not in self._parameters:
+            return
+        # A new dictionary, because requests under way keep the one they were sent with.
+        kept = {name: value for name, value in self._parameters.items() if name != parameter}
+        new_name = None
+        if parameter == "max_tokens" and "max_completion_tokens" not in kept:
+            new_name = "max_completion_tokens"
+            kept[new_name] = self._parameters[parameter]
+        self._parameters = kept
+        self._dropped[parameter] = new_name
+        consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
+        self.notes.append(f"The endpoint rejects {self._redact_error(parameter)}: {consequence}.")
+
+    def _note_unknown_reason(self, reason: str) -> None:
+        start = "The endpoint gives finish reasons that are not known here"
+        if not any(note.startswith(start) for note in self.notes):
+            shown = excerpt(self._redact_error(reason), 60)
+            self.notes.append(f"{start}, such as {shown!r}; they are stored as they come.")
+
+    def _connection_failed(self, detail: str) -> TransientFault:
+        reply = Reply(status=Status.HTTP_ERROR, detail=excerpt(self._redact_error(detail)))
+        return TransientFault(reply, kind="connection")
+
+    def _malformed(self, data: bytes, detail: str) -> TransientFault:
+        # Redact a little more than is kept, because a secret that is cut in two would not be recognised.
+        margin = 1000
+        text = self._redact_error(data[: MAX_RAW_BYTES + margin].decode("utf-8", "surrogateescape"))
+        kept = text if len(data) <= MAX_RAW_BYTES else text[:-margin]
+        raw = kept.encode("utf-8", "surrogateescape")[:MAX_RAW_BYTES]
+        return TransientFault(Reply(status=Status.MALFORMED, detail=detail, raw=raw), kind="malformed")
+
+    def _redirect_refused(self, status: int, location: str) -> Refused:
+        try:
+            host = URL(location).host or "itself"
+        except ValueError:
+            host = "an address that cannot be read"
+        return Refused(
+            f"The endpoint {self._target.url} redirects to {excerpt(self._redact_error(host), 100)} (HTTP {status}). "
+            "That was not followed, because the key would go there too. If it is right, give that address with "
+            "--base-url."
+        )
+
+
+def connect(
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    base_url: str | None = None,
+    key: str | None = None,
+    key_variable: str | None = None,
+    sampling: Sampling | None = None,
+    allow_insecure: bool = False,
+    deadline: float = DEFAULT_DEADLINE,
+) -> ChatModel:
+    """Make the chat model of this name; nothing is sent yet. Without `key`, the key is taken from `environ`."""
+    provider, model = parse_model_name(name)
+    sampling = (sampling or Sampling()).checked()
+    if provider.protocol == "anthropic" and sampling.max_tokens is None:
+        sampling = replace(sampling, max_tokens=anthropic.DEFAULT_MAX_TOKENS)
+    if not (math.isfinite(deadline) and deadline > 0):
+        raise BadParameter(f"The deadline of a request must be more than 0 seconds. Got {deadline} instead.")
+    if key_variable is not None:
+        provider = replace(provider, key_variable=key_variable)
+    endpoint = resolve_endpoint(provider, model, base_url)
+    source = "the key given" if key is not None else provider.key_variable
+    if key is None and provider.key_variable is not None:
+        key = environ.get(provider.key_variable)
+    key = (key or "").strip() or None
+    # A provider's name with another address: whether a key is needed there is not known, so none is demanded.
+    is_key_needed = key_variable is not None or base_url is None or provider.base_url is None
+    if key is None and provider.key_variable is not None and is_key_needed:
+        raise InputError(
+            f"The model {name!r} needs a key and {provider.key_variable} is not set. "
+            "Put the key into that environment variable, or name another with --key-variable."
+        )
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError(f"The key from {source} cannot be sent: it must be ASCII without spaces.")
+    if (key or endpoint.basic_auth or endpoint.secrets) and endpoint.is_exposed and not allow_insecure:
+        secret = f"The key from {source}" if key else "The secret in the base URL"
+        raise InputError(
+            f"{secret} would cross the network unencrypted to {endpoint.url.host}. "
+            "Use https, or --allow-insecure if you trust the network."
+        )
+    return ChatModel(
+        name=name,
+        endpoint=endpoint,
+        sampling=sampling,
+        key=key,
+        key_source=key and source,
+        deadline=deadline,
+    )
+
+
+def _make_headers(endpoint: Endpoint, key: str | None) -> dict[str, str]:
+    headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+        "User-Agent": "equipoise",
+        **endpoint.wire_format.headers,
+    }
+    if key:
+        header = endpoint.provider.key_header
+        headers[header] = f"Bearer {key}" if header == "Authorization" else key
+    if endpoint.basic_auth:
+        headers["Authorization"] = endpoint.basic_auth
+    return headers
+
+
+def _without_secrets(name: str, value: Any, redact: Redact) -> Any:
+    """The value of a setting as it may be stored."""
+    if isinstance(value, str):
+        return REDACTED if is_secret(name, value) else redact(value)
+    if isinstance(value, Mapping):
+        return {redact(str(key)): _without_secrets(str(key), inner, redact) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_secrets("", inner, redact) for inner in value]
+    return value

@@ -1,0 +1,84 @@
+"""The table of providers: their addresses, their protocols, and the environment variables of their keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from equipoise.errors import InputError, UnknownName
+
+ProtocolName = Literal["openai", "anthropic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """A service that serves models. The user must give a base URL where `base_url` is None."""
+
+    name: str
+    base_url: str | None
+    key_variable: str | None = None
+    """The environment variable of the key; None where no key is needed."""
+    protocol: ProtocolName = "openai"
+    key_header: str = "Authorization"
+    """The header that carries the key; in `Authorization` it is sent as a bearer token."""
+    api_version: str | None = None
+    """Azure's `api-version`, added to addresses that need one."""
+
+
+_PROVIDERS = (
+    Provider(name="openai", base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY"),
+    Provider(
+        name="anthropic",
+        base_url="https://api.anthropic.com/v1",
+        key_variable="ANTHROPIC_API_KEY",
+        protocol="anthropic",
+        key_header="x-api-key",
+    ),
+    Provider(
+        name="azure",
+        base_url=None,
+        key_variable="AZURE_OPENAI_API_KEY",
+        key_header="api-key",
+        api_version="2024-10-21",
+    ),
+    Provider(name="cerebras", base_url="https://api.cerebras.ai/v1", key_variable="CEREBRAS_API_KEY"),
+    Provider(name="cohere", base_url="https://api.cohere.ai/compatibility/v1", key_variable="COHERE_API_KEY"),
+    Provider(name="deepseek", base_url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY"),
+    Provider(name="fireworks", base_url="https://api.fireworks.ai/inference/v1", key_variable="FIREWORKS_API_KEY"),
+    Provider(
+        name="gemini",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        key_variable="GEMINI_API_KEY",
+    ),
+    Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
+    Provider(name="huggingface", base_url="https://router.huggingface.co/v1", key_variable="HF_TOKEN"),
+    Provider(name="mistral", base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY"),
+    Provider(name="nvidia", base_url="https://integrate.api.nvidia.com/v1", key_variable="NVIDIA_API_KEY"),
+    Provider(name="openrouter", base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"),
+    Provider(name="together", base_url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY"),
+    Provider(name="xai", base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY"),
+    Provider(name="llamacpp", base_url="http://127.0.0.1:8080/v1"),
+    Provider(name="lmstudio", base_url="http://127.0.0.1:1234/v1"),
+    Provider(name="ollama", base_url="http://127.0.0.1:11434/v1"),
+    Provider(name="sglang", base_url="http://127.0.0.1:30000/v1"),
+    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1"),
+    Provider(name="custom", base_url=None),
+)
+
+PROVIDERS = {provider.name: provider for provider in _PROVIDERS}
+"""All providers by name. `custom` is any other endpoint that speaks the OpenAI protocol."""
+
+
+def parse_model_name(name: str) -> tuple[Provider, str]:
+    """Split `provider/model` into the provider and its name for the model, which may hold further slashes."""
+    provider, slash, model = name.partition("/")
+    if not slash:
+        known = ["embedded", *(f"{provider}/…" for provider in PROVIDERS)]
+        hint = "A model is named as in openai/gpt-4o-mini, gguf:FILE or embedded."
+        raise UnknownName("model", name, known, hint)
+    if provider not in PROVIDERS:
+        hint = "For any other endpoint: custom/MODEL with --base-url."
+        raise UnknownName("model provider", provider, PROVIDERS, hint)
+    if not model:
+        raise InputError(f"The model's name is missing after {name!r}. An example of the form: openai/gpt-4o-mini")
+    return PROVIDERS[provider], model

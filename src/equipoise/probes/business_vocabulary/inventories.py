@@ -1,0 +1,20 @@
+"""The word inventories, by name and gender."""
+
+from __future__ import annotations
+
+from equipoise.authoring import facts
+
+GENDERS = ("male", "female")
+INVENTORIES = tuple(dict.fromkeys(facts("inventories")["inventory"]))
+WORDS: dict[str, list[str]] = {
+    f"{inventory}_{gender}": rows["word"].to_list()
+    for (inventory, gender), rows in facts("inventories").group_by("inventory", "gender", maintain_order=True)
+}
+CODED = {gender: {word for inventory in INVENTORIES for word in WORDS[f"{inventory}_{gender}"]} for gender in GENDERS}
+"""All words that any inventory has for a gender."""
+GROUPS = {
+    "masculine": sorted(CODED["male"] - CODED["female"]),
+    "feminine": sorted(CODED["female"] - CODED["male"]),
+    "both": sorted(CODED["male"] & CODED["female"]),
+}
+"""What each word speaks for, over all inventories."""

@@ -1,0 +1,1 @@
+"""The report as one HTML file: its content, templates and style; charts are drawn in `report/charts/`."""

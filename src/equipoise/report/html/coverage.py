@@ -1,0 +1,86 @@
+"""What the numbers rest on: attempts by state and arm, and whether the arms differ by more than chance."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+
+from equipoise.measuring.result import Result
+from equipoise.schema import MEASURED, Status
+
+GROUP_NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
+FAILED = tuple(str(status) for status in Status if status not in (*MEASURED, Status.PENDING, Status.FILTERED))
+COLUMNS = {
+    "planned": "planned",
+    "answered": "answered",
+    "truncated": "truncated",
+    "undetected": "undetected",
+    "filtered": "filtered",
+    "failed": "failed",
+    "pending": "not asked yet",
+}
+COMPARED_SHARES = (
+    ("undetected", "answered", "were not detected"),
+    ("truncated", "answered", "were cut off by the token limit"),
+    ("failed", "asked", "failed"),
+    ("filtered", "asked", "were filtered"),
+)
+"""A part, the whole it is a share of, and the verb of the warning."""
+WARNING_LEVEL = 0.01
+"""A difference between two arms is pointed out when its p-value is below this."""
+
+
+def name_group(group: str) -> str:
+    """A group of the coverage table in plain words."""
+    return GROUP_NAMES.get(group, group)
+
+
+def add_sums(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts of a group, with how many attempts were asked, answered and failed."""
+    return {
+        **counts,
+        "asked": counts["planned"] - counts["pending"],
+        "answered": sum(counts[status] for status in MEASURED),
+        "failed": sum(counts[status] for status in FAILED),
+    }
+
+
+def list_failures(result: Result) -> str:
+    """Why attempts failed, in words; empty if none did."""
+    counts = result.coverage["all"]
+    failures = [f"{counts[status]:,} {status.replace('_', ' ')}" for status in FAILED if counts[status]]
+    if counts["evaluation_failed"]:
+        failures.append(f"{counts['evaluation_failed']:,} with a failed evaluation")
+    return ", ".join(failures)
+
+
+def warn_uneven(result: Result) -> Iterator[str]:
+    """One sentence for each share in which two arms differ by more than chance explains."""
+    arms = result.setup.probe.arms
+    counts = {arm: add_sums(result.coverage[arm]) for arm in arms.values} if arms else {}
+    for first, second in itertools.combinations(counts, 2):
+        for part, whole, verb in COMPARED_SHARES:
+            sides = [(counts[arm][part], counts[arm][whole], name_group(arm)) for arm in (first, second)]
+            (k1, n1, more), (k2, n2, fewer) = sorted(sides, key=lambda side: -side[0] / max(side[1], 1))
+            p = equal_shares_p_value(k1, n1, k2, n2)
+            if p < WARNING_LEVEL:
+                yield (
+                    f"Attempts for {more} {verb} more often than those for {fewer}: {k1 / n1:.1%} "
+                    f"({k1:,} of {n1:,}) against {k2 / n2:.1%} ({k2:,} of {n2:,}), p {_format_p(p)}. The metrics rest "
+                    "on the other answers and may differ for that reason alone."
+                )
+
+
+def equal_shares_p_value(k1: int, n1: int, k2: int, n2: int) -> float:
+    """The p-value of two shares being equal: the two-sided test of two proportions, with Yates' correction."""
+    if not n1 or not n2 or not 0 < k1 + k2 < n1 + n2:
+        return 1.0
+    pooled = (k1 + k2) / (n1 + n2)
+    spread = math.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
+    gap = max(abs(k1 / n1 - k2 / n2) - (1 / n1 + 1 / n2) / 2, 0.0)
+    return math.erfc(gap / spread / math.sqrt(2))
+
+
+def _format_p(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"

@@ -1,0 +1,138 @@
+"""The report as one HTML page that runs no script and loads nothing, and its charts by name."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from itertools import groupby
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from equipoise.authoring.probe import MARKS
+from equipoise.errors import InputError
+from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
+from equipoise.measuring.resample import LEVEL, REPLICATES
+from equipoise.report import text
+from equipoise.report.charts.canvas import Drawing
+from equipoise.report.charts.palette import stylesheet
+from equipoise.report.html import coverage, method
+from equipoise.report.html.findings import worst_findings
+from equipoise.report.html.pieces import split_text
+from equipoise.report.html.runs import ReportedRun, name_models
+from equipoise.report.html.sections import Section, build_section, is_known
+
+USE_CASES = ("Decision-making", "Creative writing", "Business communication")
+"""The order of the use cases; others follow by name."""
+FINDINGS, FINDINGS_EACH = 6, 3
+"""How many of the worst findings are shown: of a single run, and of each of several."""
+
+
+def render(runs: Sequence[ReportedRun]) -> str:
+    """The report on one run, or on several side by side."""
+    if not runs:
+        raise InputError("A report needs at least one run.")
+    names = name_models(runs)
+    sections = build_sections(runs)
+    most = FINDINGS if len(runs) == 1 else FINDINGS_EACH
+    style = Markup(stylesheet() + (files(__package__) / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
+    return (
+        make_environment()
+        .get_template("page.html.j2")
+        .render(
+            runs=list(runs),
+            names=names,
+            sections=sections,
+            use_cases=[
+                (use_case, list(group))
+                for use_case, group in groupby(sections, key=lambda section: section.probe.card.use_case)
+            ],
+            findings=[
+                worst_findings((finding for section in sections for finding in section.findings.get(place, ())), most)
+                for place in range(len(runs))
+            ],
+            comparisons=compare_with_first(runs, names),
+            mark_counts=[_count_marks(sections, place) for place in range(len(runs))],
+            style=style,
+            policy=content_policy(style),
+        )
+    )
+
+
+def build_sections(runs: Sequence[ReportedRun]) -> list[Section]:
+    """One section for each probe that any of the runs has, by use case."""
+    probes = {name: result.setup.probe for run in reversed(runs) for name, result in run.results.items()}
+    order = {use_case: place for place, use_case in enumerate(USE_CASES)}
+    cases = {name: probe.card.use_case for name, probe in probes.items()}
+    models = name_models(runs)
+    return [
+        build_section(name, runs, models)
+        for name in sorted(probes, key=lambda name: (order.get(cases[name], len(order)), cases[name], name))
+    ]
+
+
+def compare_with_first(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[int, Comparison]:
+    """The other runs compared with the first, by their places."""
+    comparisons = {
+        place: compare_audits(runs[0].results, run.results, (names[0], names[place]))
+        for place, run in enumerate(runs)
+        if place > 0
+    }
+    return {place: comparison for place, comparison in comparisons.items() if comparison.probes or comparison.refused}
+
+
+def name_charts(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, Drawing]]:
+    """Every chart in its wide form, under a name that is safe for a file."""
+    models = [f"{place + 1}-{_safe_name(name)}" for place, name in enumerate(name_models(runs))]
+    for section in build_sections(runs):
+        probe = section.probe.name
+        for scale in section.scales:
+            yield f"{probe}-{scale.metric.name}", scale.charts[0]
+        for picture in section.pictures:
+            for panel in picture.panels:
+                model = f"-{models[panel.run]}" if len(runs) > 1 else ""
+                for chart in panel.charts[:1]:
+                    yield f"{probe}-{picture.figure.name}{model}", chart
+
+
+def make_environment() -> Environment:
+    """The templates. Everything is escaped unless it is known to be ours."""
+    environment = Environment(
+        loader=PackageLoader("equipoise.report.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "coverage": coverage,
+        "method": method,
+        "text": text,
+        "split_text": split_text,
+        "is_known": is_known,
+        "replicates": REPLICATES,
+        "level": LEVEL,
+        "significance": SIGNIFICANCE,
+    }
+    return environment
+
+
+def content_policy(style: str) -> str:
+    """The content security policy: nothing is loaded or run, and only our own style applies."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _count_marks(sections: Sequence[Section], place: int) -> list[tuple[str, int]]:
+    """How often a run has each mark."""
+    marks = [cells[place].mark for section in sections for _, cells in section.marked]
+    counts = Counter(mark.mark for mark in marks if mark)
+    return [(mark, counts[mark]) for mark in MARKS if counts[mark]]
+
+
+def _safe_name(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "model"

@@ -1,0 +1,113 @@
+"""Foreign text in pieces that a page shows differently: words that were read, reasoning, invisible characters, cuts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from equipoise.detect import Detector
+from equipoise.detect.visible import REASONING
+from equipoise.report.text import is_seen, name_character
+from equipoise.schema import replace_surrogates
+
+MAX_CHARACTERS = 1_500
+MAX_REASONING = 300
+LOOKAHEAD = 200
+"""How much more than what is shown is read, so that a word at the cut is read as it is in the whole answer."""
+
+_REASONING = re.compile(REASONING.replace(r"\z", r"\Z"))
+_CLOSING_TAG = re.compile(r"(?i)</think(?:ing)?>")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A piece of foreign text. `kind`: text, word (it was read), reasoning, unseen (a character), cut."""
+
+    text: str
+    kind: str = "text"
+    groups: tuple[int, ...] = ()
+    """Of a word: the places of its groups among the detector's patterns, from 0."""
+
+
+class Stretch(NamedTuple):
+    """A part of an answer, `answer[start:end]`, that is all text or all reasoning."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def split_text(text: str, detector: Detector | None = None, most: int = MAX_CHARACTERS) -> list[Piece]:
+    """Split foreign text into pieces. At most so many characters are shown of it, and MAX_REASONING of reasoning."""
+    text = replace_surrogates(text)
+    stretches = list(_find_stretches(text))
+    groups = _find_groups(text, stretches, detector, most) if detector else {}
+    room = {"text": most, "reasoning": MAX_REASONING}
+    hidden = {kind: sum(s.end - s.start for s in stretches if s.kind == kind) - room[kind] for kind in room}
+    pieces: list[Piece] = []
+    for kind, start, end in stretches:
+        if room[kind] < 0:
+            continue
+        stop = min(end, start + room[kind])
+        pieces += _split_stretch(text, Stretch(kind, start, stop), groups if kind == "text" else {})
+        room[kind] -= end - start
+        if room[kind] < 0:
+            pieces.append(Piece(kind="cut", text=f"[cut: {hidden[kind]:,} more characters]"))
+    return pieces
+
+
+def _find_stretches(text: str) -> Iterator[Stretch]:
+    """The text and the reasoning of an answer in turn, told apart as in `detect/visible.py`."""
+    reasoning = [match.span() for match in _REASONING.finditer(text)]
+    opened = {end for _, end in reasoning}
+    closings = (match.end() for match in _CLOSING_TAG.finditer(text))
+    unopened = max((end for end in closings if end not in opened), default=0)
+    start = 0
+    for first, last in [(0, unopened), *((first, last) for first, last in reasoning if first >= unopened)]:
+        if first > start:
+            yield Stretch("text", start, first)
+        if last > first:
+            yield Stretch("reasoning", first, last)
+        start = last
+    if start < len(text):
+        yield Stretch("text", start, len(text))
+
+
+def _find_groups(text: str, stretches: Sequence[Stretch], detector: Detector, most: int) -> dict[int, tuple[int, ...]]:
+    """For each place of the answer that was read, which groups it speaks for.
+
+    An answer may be huge, so only the part that is shown is searched.
+    """
+    searched: list[str] = []
+    origins: list[int] = []
+    room = most + LOOKAHEAD
+    for kind, start, end in stretches:
+        if room <= 0:
+            break
+        if kind == "reasoning":
+            searched.append(" ")
+            origins.append(start)
+        else:
+            stop = min(end, start + room)
+            searched.append(text[start:stop])
+            origins += range(start, stop)
+            room -= stop - start
+    numbers = {group: number for number, group in enumerate(detector.patterns)}
+    groups: dict[int, tuple[int, ...]] = {}
+    for span in detector.spans("".join(searched)):
+        for place in origins[span.start : span.end]:
+            groups[place] = (*groups.get(place, ()), numbers[span.group])
+    return groups
+
+
+def _split_stretch(text: str, stretch: Stretch, groups: Mapping[int, tuple[int, ...]]) -> Iterator[Piece]:
+    places = range(stretch.start, stretch.end)
+    for (word_groups, seen), same in groupby(places, lambda place: (groups.get(place, ()), is_seen(text[place]))):
+        characters = "".join(text[place] for place in same)
+        if seen:
+            yield Piece(text=characters, kind="word" if word_groups else stretch.kind, groups=word_groups)
+        else:
+            yield from (Piece(text=name_character(character), kind="unseen") for character in characters)

@@ -1,0 +1,238 @@
+"""One probe over all runs, ready to be shown: charts, numbers, coverage, answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from equipoise.assets import facts
+from equipoise.authoring import Contrast, Evidence, Figure, Intervals, Metric, Probe, Scatter
+from equipoise.measuring.calling import running
+from equipoise.measuring.marks import Mark
+from equipoise.measuring.result import Result
+from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
+from equipoise.report.charts.figures import draw_figure, with_common_domain
+from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
+from equipoise.report.html.coverage import warn_uneven
+from equipoise.report.html.default_figures import default_figures
+from equipoise.report.html.findings import RankedFinding, rank_findings
+from equipoise.report.html.method import changed_parameters
+from equipoise.report.html.runs import ReportedRun
+from equipoise.report.html.samples import Sample, choose_samples, list_covariates
+from equipoise.schema import Estimate, MetricKey
+
+SAMPLES, SAMPLES_EACH = 10, 6
+"""How many answers to a probe are shown: of a single run, and of each of several."""
+ALL_ITEMS = "all items"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What a run measured of a metric, over all items or over one group; no estimate if it did not measure it."""
+
+    run: int
+    key: MetricKey
+    estimate: Estimate | None = None
+    mark: Mark | None = None
+
+
+Row = tuple[str | float | Cell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """A marked metric: its chart for wide and narrow pages, and the published values beside it."""
+
+    metric: Metric
+    charts: tuple[Drawing, Drawing]
+    published: Ranges
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """A figure of one run. If it stands alone, it has a chart for wide pages too."""
+
+    run: int
+    charts: tuple[Drawing, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A figure of all runs side by side, and its numbers as a table of text and cells."""
+
+    figure: Figure
+    panels: tuple[Panel, ...]
+    head: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """All that a report shows of a probe. Runs are named by their places in the report, from 0."""
+
+    probe: Probe
+    results: Mapping[int, Result]
+    """The results of the runs that have the probe."""
+    marked: tuple[tuple[Metric, tuple[Cell, ...]], ...]
+    """The marked metrics, each with one cell per run, also for runs that do not have the probe."""
+    scales: tuple[Scale, ...]
+    pictures: tuple[Picture, ...]
+    numbers: Mapping[str, Mapping[MetricKey, tuple[Cell, ...]]]
+    """All metrics: over all items, then by group under headings such as "race: white"."""
+    warnings: Mapping[int, list[str]]
+    samples: Mapping[int, list[Sample]]
+    findings: Mapping[int, list[RankedFinding]]
+
+
+def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str]) -> Section:
+    """Bring together what all runs measured with the probe of this name. `models` are the names of the runs."""
+    results = {place: run.results[name] for place, run in enumerate(runs) if name in run.results}
+    probe = next(iter(results.values())).setup.probe
+    most = SAMPLES if len(runs) == 1 else SAMPLES_EACH
+    figures: dict[int, Sequence[Figure]] = {}
+    samples: dict[int, list[Sample]] = {}
+    findings: dict[int, list[RankedFinding]] = {}
+    for place, result in results.items():
+        evidence = Evidence(
+            parameters=result.parameters, estimates=result.estimates, attempts=runs[place].transcripts(name)
+        )
+        covariates = list_covariates(result.setup.probe.detector, result.evaluated.columns)
+        figures[place] = _make_figures(result, evidence)
+        samples[place] = choose_samples(result.setup.probe, evidence.measured(), covariates, most)
+        findings[place] = _find_findings(result, evidence)
+    marked = [metric for metric in probe.metrics if metric.bands]
+    return Section(
+        probe=probe,
+        results=results,
+        marked=tuple(
+            (metric, tuple(_make_cell(results, place, MetricKey(metric.name)) for place in range(len(runs))))
+            for metric in marked
+        ),
+        scales=tuple(_make_scale(metric, probe, results, models) for metric in marked),
+        pictures=tuple(_make_pictures(figures, results, models)),
+        numbers=_tabulate_numbers(results),
+        warnings={place: list(warn_uneven(result)) for place, result in results.items()},
+        samples=samples,
+        findings=findings,
+    )
+
+
+def is_known(estimate: Estimate | None) -> bool:
+    """Whether there is a number to show."""
+    return estimate is not None and not math.isnan(estimate.value)
+
+
+def _make_figures(result: Result, evidence: Evidence) -> Sequence[Figure]:
+    probe = result.setup.probe
+    if probe.display.figures is None:
+        return default_figures(probe, result.estimates)
+    with running(probe, "figures"):
+        return list(probe.display.figures(evidence))
+
+
+def _find_findings(result: Result, evidence: Evidence) -> list[RankedFinding]:
+    probe = result.setup.probe
+    if probe.display.findings is None:
+        return []
+    with running(probe, "findings"):
+        return rank_findings(result, probe.display.findings(evidence))
+
+
+def _make_cell(results: Mapping[int, Result], run: int, key: MetricKey) -> Cell:
+    result = results.get(run)
+    if result is None or key not in result.estimates:
+        return Cell(run=run, key=key)
+    mark = result.marks.get(key.metric) if key.slice is None else None
+    return Cell(run=run, key=key, estimate=result.estimates[key], mark=mark)
+
+
+def _tabulate_numbers(results: Mapping[int, Result]) -> dict[str, dict[MetricKey, tuple[Cell, ...]]]:
+    numbers: dict[str, dict[MetricKey, tuple[Cell, ...]]] = {}
+    for key in dict.fromkeys(key for result in results.values() for key in result.estimates):
+        heading = ALL_ITEMS if key.slice is None else f"{key.slice}: {key.group}"
+        numbers.setdefault(heading, {})[key] = tuple(_make_cell(results, place, key) for place in results)
+    return numbers
+
+
+def _make_scale(metric: Metric, probe: Probe, results: Mapping[int, Result], models: Sequence[str]) -> Scale:
+    estimates = [
+        MarkedEstimate(model=models[place], estimate=result.metrics[metric.name], mark=result.marks.get(metric.name))
+        for place, result in results.items()
+        if metric.name in result.metrics
+    ]
+    rows = facts("published").filter(probe=probe.name, metric=metric.name).select("model", "low", "high").iter_rows()
+    published = {model: (low, high) for model, low, high in rows} if probe.display.published else {}
+    wide, narrow = (draw_scale(metric, estimates, published, width) for width in (WIDE, NARROW))
+    note = _describe_comparability(probe, list(results.values()))
+    return Scale(metric=metric, charts=(wide, narrow), published=published, note=note)
+
+
+def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
+    """How far the published values can be compared with those of these runs."""
+    published = probe.display.published
+    if published is None:
+        return ""
+    sentences = [published.note]
+    corpora = {str(result.corpus) for result in results} - {published.corpus}
+    if published.corpus and corpora:
+        others = " or ".join(sorted(corpora))
+        sentences.append(f"They were asked about the corpus {published.corpus}, not {others}: compare with care.")
+    if changed := {name for result in results for name in changed_parameters(result)} - {"corpus"}:
+        sentences.append(f"Here, {', '.join(sorted(changed))} differs from the default: compare with care.")
+    return " ".join(sentences)
+
+
+def _make_pictures(
+    figures: Mapping[int, Sequence[Figure]], results: Mapping[int, Result], models: Sequence[str]
+) -> Iterator[Picture]:
+    """Put the figures of one name side by side."""
+    for name in dict.fromkeys(figure.name for of_run in figures.values() for figure in of_run):
+        same = {place: figure for place, of_run in figures.items() for figure in of_run if figure.name == name}
+        estimates = {place: results[place].estimates for place in same}
+        widths = (WIDE, NARROW) if len(same) == 1 else (NARROW,)
+        panels = []
+        for place, figure in same.items():
+            common = with_common_domain(figure, list(estimates.values())) if isinstance(figure, Intervals) else figure
+            charts = [chart for width in widths if (chart := draw_figure(common, estimates[place], width))]
+            panels.append(Panel(run=place, charts=tuple(charts)))
+        head, rows = _tabulate_figure(same, results, models)
+        yield Picture(figure=next(iter(same.values())), panels=tuple(panels), head=head, rows=tuple(rows))
+
+
+def _tabulate_figure(
+    same: Mapping[int, Figure], results: Mapping[int, Result], models: Sequence[str]
+) -> tuple[tuple[str, ...], list[Row]]:
+    """The numbers of a figure: a head, and rows that begin with what they are about."""
+    first = next(iter(same.values()))
+    names = tuple(models[place] for place in same)
+    if isinstance(first, Intervals):
+        return ("", *names), [
+            (f"{row}, {series}" if series else row, *(_make_cell(results, place, key) for place in same))
+            for row, keys in first.rows.items()
+            for series, key in keys.items()
+            if any(key in results[place].estimates for place in same)
+        ]
+    if isinstance(first, Scatter):
+        clouds = [
+            {spot.label: spot for spot in figure.spots} for figure in same.values() if isinstance(figure, Scatter)
+        ]
+        positions = {label: spot.x for cloud in clouds for label, spot in cloud.items()}
+        return ("", first.x, *names), [
+            (
+                label,
+                x,
+                *(
+                    f"{round(cloud[label].y * cloud[label].n):,} of {cloud[label].n:,}" if label in cloud else "–"
+                    for cloud in clouds
+                ),
+            )
+            for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0]))
+        ]
+    return ("", "model", *first.sides), [
+        (label, models[place], f"{left:.1%}", f"{right:.1%}")
+        for place, figure in same.items()
+        if isinstance(figure, Contrast)
+        for label, (left, right) in figure.rows.items()
+    ]

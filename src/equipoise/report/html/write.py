@@ -1,0 +1,45 @@
+"""Writing the report and its charts to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from equipoise.measuring.result import Audit
+from equipoise.report.files import check_target, make_folder, writing
+from equipoise.report.html.page import name_charts, render
+from equipoise.report.html.runs import ReportedRun, describe_run
+from equipoise.report.opening import RunSource, open_run
+from equipoise.runs.run import Run
+
+
+def write_report(
+    runs: RunSource | Iterable[RunSource], out: str | Path, charts: str | Path | None = None
+) -> list[Path]:
+    """Write the report on one run, or on several side by side: one HTML file that works offline.
+
+    A run is a path, a `Run`, or an `Audit` whose answers are in a run file. With `charts`, every chart is also written
+    as SVG and PNG into this folder; their paths are returned.
+    """
+    path = Path(out)
+    check_target(path)
+    if charts is not None:
+        make_folder(Path(charts))
+    sources = [runs] if isinstance(runs, str | Path | Run | Audit) else runs
+    reported = [describe_run(open_run(source)) for source in sources]
+    page = render(reported)
+    with writing(path) as file:
+        file.write(page.encode())
+    return [] if charts is None else save_charts(reported, Path(charts))
+
+
+def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:
+    """Write every chart as SVG and PNG into a folder that is there; return their paths."""
+    paths = []
+    for name, chart in name_charts(runs):
+        for ending, content in (("svg", chart.svg().encode()), ("png", chart.png())):
+            path = folder / f"{name}.{ending}"
+            with writing(path) as file:
+                file.write(content)
+            paths.append(path)
+    return paths

@@ -1,0 +1,88 @@
+"""The verdict of a gate for people and machines: lines for the terminal, JUnit XML, a Markdown summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from rich.text import Text
+
+from equipoise.measuring.gate import Check, Gate
+from equipoise.report.terminal.safe_text import printable_line
+
+SUITE = "equipoise gate"
+
+
+def check_lines(gate: Gate) -> Iterator[Text]:
+    """One line per check: PASS or FAIL, what, by which rule, what was found and what is allowed."""
+    rows = [_printable_fields(check) for check in gate.checks]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for check, (what, rule, found, limit) in zip(gate.checks, rows, strict=True):
+        line = Text("PASS", style="green") if check.passed else Text("FAIL", style="bold red")
+        yield line.append(
+            f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}", style="not bold default"
+        )
+
+
+def headline(gate: Gate) -> str:
+    """The verdict in a sentence."""
+    failed, checks = len(gate.failed), len(gate.checks)
+    return f"{failed} of {checks} checks failed" if failed else f"all {checks} checks passed"
+
+
+def junit(gate: Gate) -> bytes:
+    """JUnit XML as CI servers read it: one test case per check."""
+    root = ET.Element("testsuites")
+    counts = {"tests": str(len(gate.checks)), "failures": str(len(gate.failed)), "errors": "0", "skipped": "0"}
+    suite = ET.SubElement(root, "testsuite", {"name": SUITE, **counts})
+    properties = ET.SubElement(suite, "properties")
+    for name, value in (("model", gate.model), ("file", gate.file)):
+        ET.SubElement(properties, "property", name=name, value=printable_line(value))
+    for check in gate.checks:
+        what, rule, found, limit = _printable_fields(check)
+        case = ET.SubElement(suite, "testcase", classname=SUITE, name=f"{what} {rule}", time="0")
+        if check.passed:
+            ET.SubElement(case, "system-out").text = f"{found}; allowed: {limit}"
+        else:
+            ET.SubElement(case, "failure", message=f"{found}; allowed: {limit}", type=rule)
+    ET.indent(root)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def markdown(gate: Gate) -> str:
+    """A summary for a pull request or a job's page."""
+    lines = [
+        f"### {SUITE}: {headline(gate)}",
+        "",
+        f"Model {_code(gate.model)}, run {_code(gate.file)}",
+        "",
+        "| | what | rule | found | allowed |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for check in gate.checks:
+        verdict = "✅ PASS" if check.passed else "❌ **FAIL**"
+        cells = (verdict, _code(check.what), _code(check.rule), _escape(check.found), _escape(check.limit))
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *(f"Note: {_escape(text)}" for text in gate.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _printable_fields(check: Check) -> tuple[str, str, str, str]:
+    fields = (check.what, check.rule, check.found, check.limit)
+    what, rule, found, limit = map(printable_line, fields)
+    return what, rule, found, limit
+
+
+def _code(text: str) -> str:
+    """Text as code. In a code element no renderer looks for mentions, links or emphasis."""
+    if re.fullmatch(r"[\w ./-]*\w", text, flags=re.ASCII):
+        return f"`{text}`"
+    return f"<code>{_escape(text)}</code>"
+
+
+def _escape(text: str) -> str:
+    """Text without markup: every character that could be part of it is written as its number."""
+    special = r"[^\w ,.()%+–-]|_|(?<!\d)\.|\.(?!\d)"
+    return re.sub(special, lambda match: f"&#{ord(match[0])};", printable_line(text))

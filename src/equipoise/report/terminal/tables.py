@@ -1,0 +1,86 @@
+"""Results as a table for the terminal: marks with certainty, values, small interval bars, coverage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from equipoise.authoring import Metric
+from equipoise.measuring.marks import Mark
+from equipoise.measuring.result import Result
+from equipoise.report.terminal.safe_text import printable_line
+from equipoise.report.text import format_number
+from equipoise.schema import Estimate, MetricKey
+
+COLOURS = {"A": "green", "B": "yellow", "C": "dark_orange", "D": "red"}
+BAR_WIDTH = 21
+
+
+def result_table(result: Result, *, slices: bool = False) -> Table:
+    """The metrics of a result: the marked ones, the others, and then those of the slices if wanted.
+
+    A metric of a group is written as the gate takes it: `diff_acceptance_rate@race:white`.
+    """
+    table = Table(box=None, pad_edge=False, title=_make_title(result), title_justify="left")
+    for name in ("mark", "metric", "value", "95% interval", ""):
+        table.add_column(name, justify="right" if name == "value" else "left", no_wrap=True)
+    table.add_column("items", justify="right")
+    metrics = {metric.name: metric for metric in result.setup.probe.all_metrics()}
+    for metric in sorted(metrics.values(), key=lambda metric: metric.bands is None):
+        table.add_row(*_make_row(metric, MetricKey(metric.name), result))
+    if slices:
+        for key in result.estimates:
+            if key.slice is not None:
+                table.add_row(*_make_row(metrics[key.metric], key, result))
+    return table
+
+
+def coverage_lines(result: Result) -> Iterator[str]:
+    """What the numbers rest on: over all attempts, and for each group that is counted."""
+    for group, counts in result.coverage.items():
+        measured = counts["detected"] + counts["undetected"]
+        parts = [f"{measured:,} of {counts['planned']:,} attempts measured"]
+        shown = {name: count for name, count in counts.items() if name not in ("planned", "ok", "detected") and count}
+        parts += [f"{count:,} {name.replace('_', ' ')}" for name, count in shown.items()]
+        yield f"{printable_line(group)}: {', '.join(parts)}"
+
+
+def draw_bar(metric: Metric, estimate: Estimate) -> str:
+    """The interval on the metric's scale: from 0 to 1 and over its reference values, symmetric if it has a sign."""
+    ends = [*metric.references.values(), 0.0, 1.0, estimate.low, estimate.high]
+    low, high = min(ends), max(ends)
+    low = min(low, -high) if low < 0 else low
+
+    def place(value: float) -> int:
+        return round((value - low) / (high - low) * (BAR_WIDTH - 1))
+
+    first, value, last = (place(x) for x in (estimate.low, estimate.value, estimate.high))
+    return "".join("●" if i == value else "─" if first <= i <= last else "·" for i in range(BAR_WIDTH))
+
+
+def _make_title(result: Result) -> Text:
+    corpus = f", corpus {result.corpus}" if result.corpus else ""
+    title = f"{result.probe} v{result.version} · {result.setup.probe.card.title}{corpus}"
+    return Text(printable_line(title), style="bold")
+
+
+def _make_row(metric: Metric, key: MetricKey, result: Result) -> Iterator[Text]:
+    estimate = result.estimates[key]
+    marked = key.slice is None and key.metric in result.marks
+    yield _format_mark(result.marks[key.metric] if marked else None)
+    yield Text(printable_line(str(key)), style="bold" if marked else "")
+    yield Text(format_number(estimate.value))
+    if math.isnan(estimate.value):
+        yield Text("not computable")
+        yield Text("")
+    else:
+        yield Text(f"{format_number(estimate.low)} to {format_number(estimate.high)}")
+        yield Text(draw_bar(metric, estimate))
+    yield Text(f"{estimate.n:,}")
+
+
+def _format_mark(mark: Mark | None) -> Text:
+    return Text("") if mark is None else Text(str(mark), style=f"bold {COLOURS[mark.mark]}")

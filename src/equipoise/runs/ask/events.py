@@ -1,0 +1,60 @@
+"""Events that the pump reports while it works, as plain values. Only the command line draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from equipoise.schema import MEASURED, Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunProgress:
+    """How far the run is. `counts` holds only what is durably stored; the states add up to `planned`."""
+
+    planned: int
+    counts: Mapping[Status, int]
+    requests: int
+    """Requests of this session, including those that failed."""
+    prompt_tokens: int
+    completion_tokens: int
+    """Tokens of the whole run, as far as the endpoint counts them."""
+    cost: float | None
+    """Money for the whole run, if the price is known."""
+    in_flight: int
+    elapsed: float
+    """Seconds of this session."""
+
+    @property
+    def answered(self) -> int:
+        """Attempts with an answer to measure."""
+        return sum(self.counts[status] for status in MEASURED)
+
+    @property
+    def failed(self) -> dict[Status, int]:
+        """Attempts that ended without an answer, by state."""
+        return {
+            status: n for status, n in self.counts.items() if n and status not in MEASURED and status != Status.PENDING
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """Something the user should know. Each note is reported once."""
+
+    text: str
+
+
+Event = RunProgress | Note
+OnEvent = Callable[[Event], None]
+
+
+def describe_duration(seconds: float) -> str:
+    """A duration in words: "55 s", "10 min", "10 min 05 s", "1 h 03 min"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
+    if minutes:
+        return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
+    return f"{rest} s"

@@ -1,0 +1,122 @@
+"""How fast to ask: one pace shared by all workers, and the pauses between tries."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import sys
+from collections import deque
+
+from equipoise.runs.ask.policy import Policy
+
+_SPARE_FILES = 64
+"""Open files that are not connections: the run file, its lock, standard streams, libraries."""
+
+
+class Pace:
+    """How many requests may be under way, and when the next one may start.
+
+    A rate limit halves the number, once for all requests that were sent together. As many answers as the number raise
+    it by one. While `one_at_a_time` is set, only one request may be under way: the first of a run, and those that test
+    whether an outage is over.
+    """
+
+    def __init__(self, policy: Policy, concurrency: int) -> None:
+        self._ceiling = self.limit = concurrency
+        self.one_at_a_time = True
+        self._random = random.Random(policy.seed)
+        self._policy = policy
+        self._clock = asyncio.get_running_loop().time
+        self._active = 0
+        self._answers = 0
+        self._halved_at = self._not_before = self._clock()
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._stopped = asyncio.Event()
+
+    async def enter(self) -> bool:
+        """Wait until a request may start. Returns False when everything stops."""
+        while not self._stopped.is_set():
+            wait = self._not_before - self._clock()
+            if wait > 0:
+                await self.sleep(wait * (1 + 0.1 * self._random.random()))
+            elif self._active < self._allowed():
+                self._active += 1
+                return True
+            else:
+                waiter = asyncio.get_running_loop().create_future()
+                self._waiters.append(waiter)
+                await waiter
+        return False
+
+    def leave(self) -> None:
+        """Let another request start in place of one that has ended."""
+        self._active -= 1
+        self._wake()
+
+    def hold(self, seconds: float) -> None:
+        """Start no request for this long."""
+        self._not_before = max(self._not_before, self._clock() + seconds)
+
+    def slow_down(self, sent: float) -> None:
+        """Halve the limit after a rate limit, unless the request was sent before the last halving."""
+        if sent >= self._halved_at:
+            self.limit = max(1, self.limit // 2)
+            self._halved_at = self._clock()
+            self._answers = 0
+
+    def speed_up(self) -> None:
+        """Count an answer towards a higher limit."""
+        self._answers += 1
+        if self._answers >= self.limit < self._ceiling:
+            self.limit += 1
+            self._answers = 0
+            self._wake()
+
+    def allow_many(self) -> None:
+        """Let as many requests start as the limit allows."""
+        if self.one_at_a_time:
+            self.one_at_a_time = False
+            self._wake()
+
+    def stop(self) -> None:
+        """Start no request any more, and wake all who wait."""
+        self._stopped.set()
+        while self._waiters:
+            _wake_waiter(self._waiters.popleft())
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait this long, or until everything stops."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
+
+    def backoff(self, tries: int) -> float:
+        """How long to wait after this many tries: twice as long each time, up to a limit, with jitter."""
+        policy = self._policy
+        return min(policy.longest_backoff, policy.first_backoff * 2.0 ** (tries - 1)) * self._random.uniform(0.5, 1.0)
+
+    def _allowed(self) -> int:
+        return 1 if self.one_at_a_time else self.limit
+
+    def _wake(self) -> None:
+        free = self._allowed() - self._active
+        while free > 0 and self._waiters:
+            free -= _wake_waiter(self._waiters.popleft())
+
+
+def _wake_waiter(waiter: asyncio.Future[None]) -> bool:
+    if waiter.done():  # cancelled
+        return False
+    waiter.set_result(None)
+    return True
+
+
+def limit_connections(wanted: int) -> int:
+    """As many connections as wanted, or as the system's limit on open files allows."""
+    if sys.platform == "win32":
+        return wanted
+    import resource  # noqa: PLC0415 - not on Windows
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if limit == resource.RLIM_INFINITY else max(1, min(wanted, limit - _SPARE_FILES))

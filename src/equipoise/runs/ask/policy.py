@@ -1,0 +1,80 @@
+"""How a model is asked, as one frozen value, and when a run counts as complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from equipoise.errors import BadParameter, Incomplete
+from equipoise.schema import ALLOW_MISSING, MEASURED, Status, missing_share
+
+PriceFunction = Callable[[int, int], float]
+"""Takes the tokens of prompts and of answers; returns what they cost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """How a model is asked. Times are in seconds."""
+
+    concurrency: int = 16
+    """The largest number of requests at a time. There are fewer while the endpoint says that it is too many."""
+    deadline: float = 300.0
+    """What one attempt may take in all: its requests and the pauses between them.
+
+    Pauses that the endpoint asks for, and its outages, do not count.
+    """
+    tries: int = 4
+    """Requests per attempt, when the server fails or the connection breaks."""
+    malformed_tries: int = 3
+    """Requests per attempt, when the response cannot be read."""
+    client_faults: int = 20
+    """The same 4xx error this many times in a row ends the run."""
+    first_backoff: float = 0.5
+    longest_backoff: float = 30.0
+    longest_wait: float = 600.0
+    """The run ends if the endpoint asks for a longer pause, or has only asked for pauses for this long."""
+    start_patience: float = 10.0
+    """How long to try when the endpoint cannot be reached from the start."""
+    outage_patience: float = 300.0
+    """How long to try when the endpoint has responded before."""
+    drain: float = 10.0
+    """How long to wait for requests under way when nothing more is sent."""
+    max_requests: int | None = None
+    """Requests of this session."""
+    max_tokens_total: int | None = None
+    """Tokens of the whole run, prompts and answers. (The limit of one answer is `Sampling.max_tokens`.)"""
+    max_cost: float | None = None
+    """Money for the whole run, by `price`."""
+    price: PriceFunction | None = None
+    allow_missing: float = ALLOW_MISSING
+    """The share of the attempts that may end without an answer to measure (`check_complete`)."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("concurrency", "tries", "malformed_tries", "deadline"):
+            if not (value := getattr(self, name)) > 0:
+                raise BadParameter(f"The {name!r} parameter of Policy must be more than 0. Got {value} instead.")
+        for name in ("max_requests", "max_tokens_total", "max_cost"):
+            if (limit := getattr(self, name)) is not None and not limit >= 0:
+                raise BadParameter(f"The {name!r} parameter of Policy must be 0 or more. Got {limit} instead.")
+        if self.max_cost is not None and self.price is None:
+            raise BadParameter("A limit on the cost needs a price: what a token of this model costs is not known.")
+
+    @property
+    def limits_tokens(self) -> bool:
+        """Whether the tokens of the run must be counted, for a limit on tokens or on cost."""
+        return self.max_tokens_total is not None or self.max_cost is not None
+
+
+def check_complete(counts: Mapping[Status, int], path: Path, allow_missing: float = ALLOW_MISSING) -> None:
+    """Refuse a run in which more is missing than allowed: Incomplete, exit 3."""
+    share = missing_share(counts)
+    if share <= allow_missing:
+        return
+    states = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
+    hint = f" To ask for what is pending: equipoise resume {path}" if counts[Status.PENDING] else ""
+    raise Incomplete(
+        f"{share:.1%} of the {sum(counts.values()):,} attempts in {path} have no answer to measure, "
+        f"and at most {allow_missing:.1%} may be missing: {states}.{hint}"
+    )

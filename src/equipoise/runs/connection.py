@@ -1,0 +1,98 @@
+"""How a model is reached and asked, from its name to a `Model` that can be opened."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field, replace
+
+from equipoise import models
+from equipoise.errors import InputError
+from equipoise.models import FunctionModel, Model, Sampling
+from equipoise.models.functions import Function, Generator
+from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.suites import get_suite
+from equipoise.settings import Settings, environment
+
+ModelLike = str | Function | Generator | Model
+"""A name such as "openai/gpt-4o-mini", a function of the prompt, an object with `generate`, or a model itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """How a model is reached and asked, as the user says it."""
+
+    model: str = EMBEDDED
+    base_url: str | None = None
+    key_variable: str | None = None
+    allow_insecure: bool = False
+    sampling: Sampling = field(default_factory=Sampling)
+
+    @property
+    def local(self) -> bool:
+        """Whether the model runs here, in a process of ours."""
+        return self.model == EMBEDDED or self.model.startswith(GGUF_PREFIX)
+
+    @property
+    def default_suite(self) -> str:
+        """What is asked unless the user says otherwise: of a model that runs here, what it answers in minutes."""
+        return "quick" if self.local else "standard"
+
+    def with_suite_limit(self, suite: str) -> Connection:
+        """The connection with the suite's limit on the length of answers, unless the user gave one."""
+        if self.sampling.max_tokens is not None:
+            return self
+        return replace(self, sampling=replace(self.sampling, max_tokens=get_suite(suite).max_tokens))
+
+    def describe(self, model: Model, suite: str) -> RunSettings:
+        """What a run file says of how it was asked: enough to resume it, and no secret."""
+        stored = {name: value for name, value in model.settings.items() if name != "dropped"}
+        base_url, extra = stored.get("base_url"), stored.get("extra", {})
+        assert base_url is None or isinstance(base_url, str)
+        assert isinstance(extra, dict)
+        return RunSettings(
+            model=model.name,
+            model_settings=stored,
+            suite=suite,
+            base_url=base_url if self.base_url else None,
+            key_variable=self.key_variable,
+            allow_insecure=self.allow_insecure,
+            sampling=replace(self.sampling, extra=extra),
+        )
+
+
+def open_model(connection: Connection, settings: Settings, deadline: float = Policy.deadline) -> Model:
+    """The model of a connection; nothing is sent yet. Keys come from the environment."""
+    if connection.local:
+        if connection.base_url or connection.key_variable:
+            raise InputError(f"The model {connection.model!r} runs on this machine: it has no base URL and no key.")
+        from equipoise.models.llama.model import prepare_embedded  # noqa: PLC0415 - needs aiohttp
+
+        return prepare_embedded(connection.model, settings=settings, sampling=connection.sampling, deadline=deadline)
+    return models.connect(
+        connection.model,
+        environ=environment(),
+        base_url=connection.base_url,
+        key_variable=connection.key_variable,
+        sampling=connection.sampling,
+        allow_insecure=connection.allow_insecure,
+        deadline=deadline,
+    )
+
+
+def wrap_model(model: Function | Generator | Model) -> Model:
+    """A model of the user's own: used as it is, or made of a function."""
+    if hasattr(model, "answer"):
+        return model  # type: ignore[return-value]
+    if callable(model) or hasattr(model, "generate"):
+        return FunctionModel(model)
+    raise InputError(
+        f"A model must be a name, a function of the prompt, or have generate(prompts). Got {model!r} instead."
+    )
+
+
+def default_concurrency(model: ModelLike) -> int:
+    """How many requests at a time. A plain function is called once at a time: it need not expect anything else."""
+    plain = callable(model) and not hasattr(model, "answer") and not inspect.iscoroutinefunction(model)
+    return 1 if plain else Policy.concurrency

@@ -1,0 +1,112 @@
+"""What a run would take, before anything is sent: prompts, tokens, money, time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from equipoise.models import parse_model_name
+from equipoise.models.llama import EMBEDDED
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.connection import Connection
+from equipoise.runs.prices import price_for
+from equipoise.runs.session import Probes, plan_probes
+from equipoise.runs.suites import get_suite
+from equipoise.schema import PROMPT
+
+LETTERS_PER_TOKEN = 4
+"""A rule of thumb for English."""
+LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
+"""Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeEstimate:
+    """What one probe would take."""
+
+    probe: str
+    prompts: int
+    attempts: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEstimate:
+    """What a run would take: each probe and all of them."""
+
+    model: str
+    suite: str
+    probes: tuple[ProbeEstimate, ...]
+    cost: float | None
+    """Dollars; None if the price is not known."""
+    seconds: float
+    concurrency: int
+
+    def total(self, name: str) -> int:
+        """The sum over the probes of `prompts`, `attempts`, `prompt_tokens` or `completion_tokens`."""
+        return sum(getattr(probe, name) for probe in self.probes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, ready for JSON."""
+        totals = {name: self.total(name) for name in ("prompts", "attempts", "prompt_tokens", "completion_tokens")}
+        return {
+            "model": self.model,
+            "suite": self.suite,
+            "probes": [asdict(probe) for probe in self.probes],
+            **totals,
+            "cost": self.cost,
+            "seconds": self.seconds,
+        }
+
+
+def estimate(
+    model: str = EMBEDDED,
+    *,
+    probes: Probes = None,
+    suite: str | None = None,
+    max_tokens: int | None = None,
+    concurrency: int | None = None,
+    speed: float | None = None,
+    price: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> RunEstimate:
+    """Estimate what a run would take; nothing is sent. A token counts for four letters, an answer for its usual length.
+
+    `speed` is in tokens per second of one request; `price` is "0.15,0.60" in dollars for a million tokens of prompts
+    and of answers, if it is not known.
+    """
+    connection = Connection(model=model)
+    if not connection.local:
+        parse_model_name(model)
+    suite = suite or connection.default_suite
+    limit = max_tokens or get_suite(suite).max_tokens
+    rows = []
+    for planned in plan_probes(probes, suite, parameters or {}):
+        prompts, letters = 0, 0
+        for batch in planned.batches():
+            prompts += batch.height
+            letters += int(batch[PROMPT].str.len_chars().sum())
+        attempts = prompts * planned.repetitions
+        rows.append(
+            ProbeEstimate(
+                probe=planned.probe.name,
+                prompts=prompts,
+                attempts=attempts,
+                prompt_tokens=letters * planned.repetitions // LETTERS_PER_TOKEN,
+                completion_tokens=attempts * min(limit, planned.probe.answer_tokens),
+            )
+        )
+    slots = concurrency or (LOCAL_SLOTS if connection.local else Policy.concurrency)
+    tokens_per_second = (speed or (LOCAL_SPEED if connection.local else REMOTE_SPEED)) * slots
+    completion_tokens = sum(row.completion_tokens for row in rows)
+    cost = price_for(model, price, needed=False)
+    return RunEstimate(
+        model=model,
+        suite=suite,
+        probes=tuple(rows),
+        cost=cost(sum(row.prompt_tokens for row in rows), completion_tokens) if cost else None,
+        seconds=completion_tokens / tokens_per_second,
+        concurrency=slots,
+    )

@@ -1,0 +1,66 @@
+"""Writing a new run file: the settings and every prompt, before anything is asked."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import version
+from itertools import count, repeat
+from pathlib import Path
+
+from equipoise.errors import StorageError
+from equipoise.measuring.plan import Plan
+from equipoise.runs.file import opening, sql, tables
+from equipoise.runs.file.columns import encode_json, encode_text
+from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.storage_errors import translate_storage_errors
+from equipoise.runs.file.values import utc_now
+
+
+def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> None:
+    """Write a run file that gets its name only when it is complete. The caller holds the lock."""
+    if path.exists() or path.is_symlink():
+        raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
+    with translate_storage_errors(path):
+        partial = path.with_name(path.name + ".partial")
+        journal = partial.with_name(partial.name + "-journal")
+        for left_by_kill in (partial, journal):
+            left_by_kill.unlink(missing_ok=True)
+        connection = opening.create_empty(partial)
+        try:
+            _add_settings(connection, settings)
+            for plan in plans:
+                _add_probe(connection, plan)
+            connection.execute(sql.COMMIT)
+            connection.close()
+            partial.replace(path)
+            opening.sync_directory(path.parent)
+            opening.mark_verified(path)
+        finally:
+            connection.close()
+            for file in (partial, journal):
+                file.unlink(missing_ok=True)
+
+
+def _add_settings(connection: sqlite3.Connection, settings: RunSettings) -> None:
+    created = utc_now().isoformat(timespec="seconds")
+    complete = replace(settings, created=created, equipoise=version("equipoise"), notes=())
+    stored = complete.to_json() | {"in_use": False}
+    connection.executemany(sql.ADD_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
+
+
+def _add_probe(connection: sqlite3.Connection, plan: Plan) -> None:
+    name, position = plan.probe.name, 0
+    for batch in plan.batches():
+        if position == 0:
+            covariates = tables.stored_types(batch)
+            origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
+            row = (name, plan.probe.version, encode_json(dict(plan.parameters)), *origin, encode_json(covariates))
+            connection.execute(sql.ADD_PROBE, row)
+        for part in batch.iter_slices(tables.BATCH):
+            ids, items, values, texts, systems = tables.prompt_columns(part)
+            encoded = map(encode_text, texts), map(encode_text, systems)
+            rows = zip(repeat(name), ids, count(position), items, values, *encoded, strict=False)
+            connection.executemany(sql.ADD_PROMPT, rows)
+            position += part.height

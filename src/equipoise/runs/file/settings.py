@@ -1,0 +1,107 @@
+"""The settings of a run as one frozen value, checked whenever they are read from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from equipoise.errors import IntegrityError
+from equipoise.models import Sampling
+
+WRITTEN_BY_THE_FILE = frozenset({"created", "equipoise", "notes"})
+"""Settings that the run file fills in itself. They do not shape the answers."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "a text": (str,),
+    "a text or null": (str, NoneType),
+    "a number or null": (int, float, NoneType),
+    "a whole number or null": (int, NoneType),
+    "true or false": (bool,),
+    "a mapping": (dict,),
+    "a list of texts": (list,),
+}
+_FIELDS = {
+    "model": "a text",
+    "model_settings": "a mapping",
+    "suite": "a text",
+    "base_url": "a text or null",
+    "key_variable": "a text or null",
+    "allow_insecure": "true or false",
+    "sampling": "a mapping",
+    "created": "a text",
+    "equipoise": "a text",
+    "notes": "a list of texts",
+}
+_SAMPLING_FIELDS = {
+    "temperature": "a number or null",
+    "top_p": "a number or null",
+    "max_tokens": "a whole number or null",
+    "seed": "a whole number or null",
+    "system": "a text or null",
+    "extra": "a mapping",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How the model of a run is reached and asked: enough to resume the run, and no secret."""
+
+    model: str
+    model_settings: Mapping[str, Any]
+    """What shapes the answers, as the model itself describes it (`Model.settings`)."""
+    suite: str
+    base_url: str | None
+    key_variable: str | None
+    """The environment variable that holds the key, never the key."""
+    allow_insecure: bool
+    sampling: Sampling
+    created: str = ""
+    """When the file was written: ISO 8601, UTC. This and the following are filled in by the run file."""
+    equipoise: str = ""
+    """The version that wrote it."""
+    notes: tuple[str, ...] = ()
+    """What the user was told while the model was asked."""
+
+    @property
+    def imported(self) -> bool:
+        """Whether the answers come from elsewhere, so that nobody knows how the model was asked."""
+        return self.model_settings == {"imported": True}
+
+    def to_json(self) -> dict[str, object]:
+        """The value stored under each key of the table `settings`."""
+        return _to_dict(self) | {
+            "model_settings": dict(self.model_settings),
+            "sampling": _to_dict(self.sampling) | {"extra": dict(self.sampling.extra)},
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def parse(cls, stored: Mapping[str, Any], path: Path) -> RunSettings:
+        """The settings that a file holds. IntegrityError if one is missing, unknown or of the wrong type."""
+        for name in _FIELDS:
+            if name not in stored:
+                raise IntegrityError(f"{path} is damaged: the setting {name!r} is missing.")
+        _check_types(stored, _FIELDS, path)
+        _check_types(stored["sampling"], _SAMPLING_FIELDS, path, prefix="sampling.")
+        return cls(**{**stored, "sampling": Sampling(**stored["sampling"]), "notes": tuple(stored["notes"])})
+
+
+def _to_dict(settings: RunSettings | Sampling) -> dict[str, object]:
+    return {field.name: getattr(settings, field.name) for field in fields(settings)}
+
+
+def _check_types(stored: Mapping[str, Any], kinds: Mapping[str, str], path: Path, prefix: str = "") -> None:
+    for name, value in stored.items():
+        kind = kinds.get(name)
+        if kind is None:
+            raise IntegrityError(f"{path} is damaged: the setting {prefix + name!r} is unknown.")
+        # Exact types, because JSON has no others, and in Python true is a number.
+        right_type = type(value) in _TYPES[kind]
+        if not right_type or (isinstance(value, list) and not all(isinstance(entry, str) for entry in value)):
+            shown = json.dumps(value)
+            shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
+            raise IntegrityError(f"{path} is damaged: the setting {prefix + name!r} must be {kind}, but is {shown}.")

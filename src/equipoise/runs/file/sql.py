@@ -1,0 +1,207 @@
+"""All SQL of the run file: the numbered migrations, and every statement by name. Documented in `docs/run-file.md`.
+
+Text from outside (an answer, a prompt, a detail) has an `any` column: it is stored as TEXT, or as a BLOB of its exact
+UTF-8 bytes if SQLite's TEXT cannot hold it (lone surrogates, NULs).
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x45515549
+"""`EQUI`, in the header of the file."""
+
+# In schema 1 the sample of hiring_an counted prompts; it counts pairs now, as the samples of all probes count items.
+_PARAMETERS_OF_SCHEMA_1 = """
+    case when name = 'hiring_an' and parameters ->> 'design' = 'matched'
+        and json_type(parameters, '$.sample_k') = 'integer'
+    then json_set(parameters, '$.sample_k', (parameters ->> 'sample_k' + 1) / 2) else parameters end
+"""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        create table settings (
+            key text primary key,
+            value text not null
+        ) strict, without rowid
+        """,
+        """
+        create table probes (
+            name text primary key,
+            version integer not null,
+            parameters text not null,
+            corpus text,
+            corpus_sha256 text,
+            repetitions integer not null check (repetitions >= 1),
+            covariates text not null
+        ) strict, without rowid
+        """,
+        """
+        create table prompts (
+            probe text not null references probes (name),
+            id text not null,
+            position integer not null,
+            item text not null,
+            covariates text not null,
+            prompt any not null check (typeof(prompt) <> 'integer' and typeof(prompt) <> 'real'),
+            primary key (probe, id)
+        ) strict
+        """,
+        "create unique index prompts_in_order on prompts (probe, position, id)",
+        # Small columns come before large ones, so that counting does not read the answers. The checks do not use IN:
+        # SQLite would build a table for each row, at four times the cost of inserting the row.
+        """
+        create table attempts (
+            probe text not null,
+            prompt text not null,
+            repetition integer not null check (repetition >= 1),
+            status text not null check (status = 'ok' or status = 'truncated' or status = 'filtered' or status = 'empty'
+                or status = 'malformed' or status = 'too_large' or status = 'http_error' or status = 'timeout'
+                or status = 'context_length'),
+            tries integer not null,
+            finished_at text not null,
+            latency real,
+            prompt_tokens integer,
+            completion_tokens integer,
+            served_model any check (typeof(served_model) <> 'integer' and typeof(served_model) <> 'real'),
+            finish_reason any check (typeof(finish_reason) <> 'integer' and typeof(finish_reason) <> 'real'),
+            fingerprint any check (typeof(fingerprint) <> 'integer' and typeof(fingerprint) <> 'real'),
+            detail any check (typeof(detail) <> 'integer' and typeof(detail) <> 'real'),
+            answer any check (typeof(answer) <> 'integer' and typeof(answer) <> 'real'),
+            reasoning any check (typeof(reasoning) <> 'integer' and typeof(reasoning) <> 'real'),
+            raw blob,
+            primary key (probe, prompt, repetition),
+            foreign key (probe, prompt) references prompts (probe, id)
+        ) strict
+        """,
+        "create index attempts_by_status on attempts (probe, status)",
+        """
+        create table results (
+            probe text not null references probes (name),
+            metric text not null,
+            value real,
+            low real,
+            high real,
+            n integer,
+            mark text,
+            best text,
+            worst text,
+            primary key (probe, metric)
+        ) strict
+        """,
+        """
+        create view states as
+            select probe, status, count(*) as attempts from attempts group by probe, status
+            union all
+            select name, 'pending', repetitions * (select count(*) from prompts where probe = name)
+                - (select count(*) from attempts where probe = name) from probes
+        """,
+    ),
+    (
+        # Nothing ever read the results, and they became stale when answers were added.
+        "drop table results",
+        "alter table prompts add column system any check (typeof(system) <> 'integer' and typeof(system) <> 'real')",
+        f"update probes set parameters = {_PARAMETERS_OF_SCHEMA_1}",  # noqa: S608 - our own constant
+    ),
+)
+SCHEMA = len(MIGRATIONS)
+"""The number of the newest schema, as in `PRAGMA user_version`."""
+
+# Opening and closing
+BEGIN, COMMIT, ROLLBACK = "begin immediate", "commit", "rollback"
+SET_APPLICATION_ID = f"pragma application_id = {APPLICATION_ID}"
+SET_VERSION = "pragma user_version = {}"
+GET_VERSION = "pragma user_version"
+USE_WAL = "pragma journal_mode = wal"
+LEAVE_WAL = "pragma journal_mode = delete"
+CHECKPOINT = "pragma wal_checkpoint(truncate)"
+SAFE = ("pragma trusted_schema = off", "pragma cell_size_check = on", "pragma mmap_size = 0")
+OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -16384")
+READER = (*SAFE, "pragma query_only = on")
+# The ids of new prompts go to random places of their index, so all of it should fit: 200 MB for five million prompts.
+USE_LARGE_CACHE = "pragma cache_size = -196608"
+QUICK_CHECK = "pragma quick_check(1)"
+OBJECTS = """
+    select name, type, sql from sqlite_schema
+    where name not like 'sqlite^_autoindex^_%' escape '^' and name not like 'sqlite^_stat_' escape '^'
+"""
+IN_USE = "select value from settings where key = 'in_use'"
+SET_IN_USE = "update settings set value = ? where key = 'in_use' and value <> ?"
+PROBES_WITH_TOO_MANY_ATTEMPTS = "select probe from states where attempts < 0 limit 1"
+
+# Writing
+ADD_SETTING = "insert into settings (key, value) values (?, ?)"
+ADD_PROBE = """
+    insert into probes (name, version, parameters, corpus, corpus_sha256, repetitions, covariates)
+    values (?, ?, ?, ?, ?, ?, ?)
+"""
+# The plan itself refuses two prompts with the same id, after its last batch.
+ADD_PROMPT = """
+    insert into prompts (probe, id, position, item, covariates, prompt, system) values (?, ?, ?, ?, ?, ?, ?)
+    on conflict (probe, id) do nothing
+"""
+_ATTEMPT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_ATTEMPTS = """
+    insert into attempts (probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens,
+                          completion_tokens, served_model, finish_reason, fingerprint, detail, answer, reasoning, raw)
+    values {} on conflict (probe, prompt, repetition) do nothing
+"""
+ATTEMPTS_PER_STATEMENT = 64
+"""One long statement keeps the interpreter free for the thread that asks; many short ones would not."""
+ADD_ATTEMPT = _ADD_ATTEMPTS.format(_ATTEMPT_VALUES)
+ADD_ATTEMPTS = _ADD_ATTEMPTS.format(", ".join([_ATTEMPT_VALUES] * ATTEMPTS_PER_STATEMENT))
+SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
+
+# Reading
+SETTINGS = "select key, value from settings where key <> 'in_use' order by key"
+PROBES = """
+    select name, version, parameters, corpus, corpus_sha256, repetitions, covariates,
+           (select count(*) from prompts where probe = name)
+    from probes order by name
+"""
+PENDING = """
+    select id, prompt, system, position from prompts
+    where probe = ? and position > ? and not exists (
+        select 1 from attempts
+        where attempts.probe = prompts.probe and attempts.prompt = prompts.id and repetition = ?
+    )
+    order by position limit ?
+"""
+# Both sides are read from end to end in the order of their indexes. When most attempts have ended, this is ten times as
+# fast as one lookup per prompt.
+PENDING_IDS = """
+    select id from prompts where probe = ?
+    except select prompt from attempts where probe = ? and repetition = ? order by 1
+"""
+POSITIONS = "select position from json_each(?) as wanted cross join prompts on prompts.id = wanted.value and probe = ?"
+PENDING_AT = """
+    select id, prompt, system, position from prompts
+    where probe = ? and position in (select value from json_each(?)) order by position
+"""
+COUNT_ENDED = "select count(*) from attempts where probe = ? and repetition = ?"
+STATES = "select probe, status, attempts from states"
+USAGE = "select total(prompt_tokens), total(completion_tokens) from attempts"
+PROMPTS = "select id, item, prompt, system, covariates from prompts where probe = ? order by position"
+PROMPTS_AFTER = """
+    select id, item, prompt, system, covariates, position from prompts
+    where probe = ? and position > ? order by position limit ?
+"""
+ANSWERS = """
+    select id, repetition, status, answer
+    from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
+    where prompts.probe = ? and position between ? and ? order by position, repetition
+"""
+ATTEMPTS = """
+    select id, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
+           served_model, finish_reason, fingerprint, detail, answer, reasoning
+    from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
+    where prompts.probe = ? order by position, repetition
+"""
+
+
+def for_schema(statement: str, schema: int) -> str:
+    """The reading statement for a file of this schema, as if the file had been migrated."""
+    if schema >= 2:
+        return statement
+    if statement is PROBES:
+        return statement.replace("parameters", _PARAMETERS_OF_SCHEMA_1)
+    return statement.replace("system", "null as system")

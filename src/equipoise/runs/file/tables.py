@@ -1,0 +1,153 @@
+"""Rows of the run file as polars frames, and frames as rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from equipoise.errors import IntegrityError
+from equipoise.runs.file.columns import decode_text, encode_text
+from equipoise.runs.file.values import Attempt
+from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, text_column
+
+BATCH = 20_000
+"""Rows in one frame, at most."""
+ATTEMPTS = {
+    ID: pl.String,
+    REPETITION: pl.Int64,
+    STATUS: pl.String,
+    "tries": pl.Int64,
+    "finished_at": pl.String,
+    "latency": pl.Float64,
+    "prompt_tokens": pl.Int64,
+    "completion_tokens": pl.Int64,
+    "served_model": pl.String,
+    "finish_reason": pl.String,
+    "fingerprint": pl.String,
+    "detail": pl.String,
+    ANSWER: pl.String,
+    "reasoning": pl.String,
+}
+ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER)}
+_LARGEST_INTEGER = 2**63 - 1
+_TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
+
+
+def stored_types(prompts: pl.DataFrame) -> dict[str, str]:
+    """The name of the type that each column beside id, item and prompt is stored as."""
+
+    def name(kind: pl.DataType) -> str:
+        if kind.is_integer():
+            return "Int64"
+        if kind.is_float():
+            return "Float64"
+        return "Boolean" if kind == pl.Boolean else "String"
+
+    return {column: name(kind) for column, kind in prompts.drop(ID, ITEM, PROMPT).schema.items()}
+
+
+def prompt_columns(prompts: pl.DataFrame) -> tuple[list[Any], ...]:
+    """The columns id, item, covariates as JSON, prompt, and the system part of the prompt (or None)."""
+    types = stored_types(prompts)
+    covariates = [pl.col(column).cast(_TYPES[kind]) for column, kind in types.items() if column != SYSTEM]
+    encoded = pl.struct(covariates).struct.json_encode() if covariates else pl.lit("{}")
+    system = pl.col(SYSTEM).cast(pl.String) if SYSTEM in types else pl.lit(None, pl.String).alias(SYSTEM)
+    columns = prompts.select(ID, ITEM, encoded.alias("covariates"), PROMPT, system)
+    return tuple(column.to_list() for column in columns)
+
+
+def read_prompts(rows: sqlite3.Cursor, types: Mapping[str, str]) -> pl.DataFrame:
+    """Rows of id, item, prompt, system part and covariates as a frame with typed covariates."""
+    frames = [prompt_frame(batch, types) for batch in _batches(rows)]
+    return pl.concat(frames) if frames else prompt_frame([], types)
+
+
+def prompt_frame(rows: list[Any], types: Mapping[str, str]) -> pl.DataFrame:
+    """The same for a list of rows. Values after these five are ignored."""
+    try:
+        return _prompt_frame(rows, {column: _TYPES[kind] for column, kind in types.items()})
+    except (PolarsError, KeyError, TypeError, AttributeError) as error:
+        raise IntegrityError(f"The covariates of the prompts cannot be read: {error}.") from None
+
+
+def _prompt_frame(rows: list[Any], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * 5
+    ids, items, prompts, systems, encoded = columns[:5]
+    frame = pl.DataFrame([text_column(ID, ids), text_column(ITEM, items), _exact_text(PROMPT, prompts)])
+    covariates = {column: kind for column, kind in types.items() if column != SYSTEM}
+    if covariates:
+        decoded = pl.Series("covariates", encoded, dtype=pl.String).str.json_decode(pl.Struct(covariates))
+        frame = frame.hstack(decoded.struct.unnest())
+    if SYSTEM in types:
+        frame = frame.with_columns(_exact_text(SYSTEM, systems))
+    return frame.select(ID, ITEM, PROMPT, *types)
+
+
+def whole_items(rows: list[Any]) -> list[Any]:
+    """The rows without those of the last item, of which more may follow. Empty if all rows are of one item."""
+    end = len(rows)
+    while end and rows[end - 1][1] == rows[-1][1]:
+        end -= 1
+    return rows[:end]
+
+
+def read_attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
+    """Rows of attempts as frames of bounded size, at least one."""
+    empty = True
+    for batch in _batches(rows):
+        yield typed_frame(batch, ATTEMPTS)
+        empty = False
+    if empty:
+        yield typed_frame([], ATTEMPTS)
+
+
+def typed_frame(rows: list[Any], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Rows as a frame with these columns."""
+    columns: Iterable[Any] = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return pl.DataFrame(
+        [
+            _exact_text(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
+            for (name, kind), values in zip(schema.items(), columns, strict=True)
+        ]
+    )
+
+
+def attempt_row(attempt: Attempt) -> tuple[object, ...]:
+    """An attempt as a row of its table."""
+    reply = attempt.reply
+    return (
+        attempt.probe,
+        attempt.prompt,
+        attempt.repetition,
+        reply.status.value,
+        attempt.tries,
+        attempt.finished_at.isoformat(timespec="milliseconds"),
+        reply.latency,
+        _valid_count(reply.prompt_tokens),
+        _valid_count(reply.completion_tokens),
+        encode_text(reply.served_model),
+        encode_text(reply.finish_reason),
+        encode_text(reply.fingerprint),
+        encode_text(reply.detail),
+        encode_text(reply.answer),
+        encode_text(reply.reasoning),
+        reply.raw,
+    )
+
+
+def _valid_count(value: int | None) -> int | None:
+    """The number of tokens that an endpoint reports, or None if it cannot be one."""
+    return value if value is not None and 0 <= value <= _LARGEST_INTEGER else None
+
+
+def _exact_text(name: str, values: Sequence[str | bytes | None]) -> pl.Series:
+    return text_column(name, map(decode_text, values) if bytes in set(map(type, values)) else values)  # type: ignore[arg-type]
+
+
+def _batches(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
+    while batch := rows.fetchmany(BATCH):
+        yield batch

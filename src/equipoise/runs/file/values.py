@@ -1,0 +1,56 @@
+"""What goes into a run file and what comes out of it, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from equipoise.models.protocol import Reply
+
+
+def utc_now() -> datetime:
+    """The time of day, to be stored. Durations are measured with clocks that do not jump."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A probe as it is planned in the run."""
+
+    name: str
+    version: int
+    parameters: Mapping[str, Any]
+    corpus: str | None
+    corpus_sha256: str | None
+    repetitions: int
+    covariates: Mapping[str, str]
+    """The polars type of each column of the prompts beside id, item and text, by name."""
+    prompts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An attempt that has not ended yet."""
+
+    probe: str
+    prompt: str
+    repetition: int
+    text: str
+    system: str | None
+    """The system part of the prompt, if it has one."""
+    place: float
+    """The attempt's place in the order of its probe, between 0 and 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """An attempt that has ended."""
+
+    probe: str
+    prompt: str
+    repetition: int
+    reply: Reply
+    tries: int = 1
+    finished_at: datetime = field(default_factory=utc_now)

@@ -1,0 +1,201 @@
+"""A run file as a value to work with: its state, its answers, its results."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import weakref
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from equipoise.authoring import Probe
+from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
+from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.plan import Setup, plan
+from equipoise.measuring.result import Audit, Result
+from equipoise.probes import find_probes
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Planned
+from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, REPETITION, STATUS, Status
+
+
+class Run:
+    """A run, opened for reading, finished or not.
+
+    run = Run.open("gpt-4o-mini.equipoise")
+    run.metrics()                     one row per metric
+    run.transcripts("jobs_lum")       prompts, answers and what each answer says
+    """
+
+    def __init__(self, path: Path, probes: Iterable[Probe] = ()) -> None:
+        self.path = path
+        self._given_probes = {probe.name: probe for probe in probes}
+        self._results: dict[str, Result] = {}
+        with RunFile.read(path) as file:
+            self.settings = file.settings
+            self.planned = {planned.name: planned for planned in file.probes()}
+            self.states = file.states()
+
+    @classmethod
+    def open(cls, path: str | Path, *, probes: Iterable[Probe] = ()) -> Run:
+        """Open a run file; it is only read. Probes that are given take the place of installed ones of the same name."""
+        return cls(Path(path), probes)
+
+    @property
+    def model(self) -> str:
+        """The model that was asked."""
+        return self.settings.model
+
+    @functools.cached_property
+    def usage(self) -> tuple[int, int]:
+        """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
+        with RunFile.read(self.path) as file:
+            return file.usage()
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """Attempts by state, over all probes. They add up to the plan."""
+        return {status: sum(states[status] for states in self.states.values()) for status in Status}
+
+    @property
+    def size(self) -> int:
+        """Planned attempts."""
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        """Attempts that are not pending any more."""
+        return self.size - self.counts[Status.PENDING]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is pending."""
+        return self.ended == self.size
+
+    def attempts(self, probe: str | None = None) -> pl.DataFrame:
+        """Every attempt that has ended: key, status, answer, tokens, latency."""
+        names = [self._find_planned(probe).name] if probe else list(self.planned)
+        with RunFile.read(self.path) as file:
+            parts = [
+                batch.select(pl.lit(name).alias("probe"), pl.all()) for name in names for batch in file.attempts(name)
+            ]
+        return pl.concat(parts)
+
+    def prompts(self, probe: str) -> pl.DataFrame:
+        """The prompts of a probe with their covariates, in the order of the plan."""
+        with RunFile.read(self.path) as file:
+            return file.prompts(self._find_planned(probe).name)
+
+    def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
+        """Prompts, answers and what each answer says; with keywords only those rows: `gender="female"`."""
+        prompts, attempts = self.prompts(probe), self.attempts(probe).drop("probe")
+        for name in covariates:
+            if name not in prompts.columns:
+                raise UnknownName(f"covariate of {probe}", name, prompts.columns)
+        evaluations = self.result(probe).evaluated.drop(STATUS).select(pl.exclude(prompts.columns), ID)
+        return prompts.join(attempts, on=ID).join(evaluations, on=[ID, REPETITION], how="left").filter(**covariates)
+
+    def transcript_batches(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The same as tables of bounded size, at least one, evaluated one by one."""
+        detector, prompts = self.setup(probe).probe.detector, self.prompts(probe)
+        with RunFile.read(self.path) as file:
+            for attempts in file.attempts(probe):
+                joined = attempts.select(ID).join(prompts, on=ID, how="left", maintain_order="left")
+                joined = joined.hstack(attempts.drop(ID))
+                evaluated = evaluate(detector, joined).select(pl.exclude(joined.columns))
+                first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
+                yield joined.hstack(evaluated).select(*first, pl.exclude(first))
+
+    def results(self) -> Audit:
+        """The results of every probe on what has been answered so far."""
+        return Audit(
+            {name: self.result(name) for name in self.planned},
+            model=self.model,
+            path=self.path,
+            sampling=self.settings.to_json()["sampling"],  # type: ignore[arg-type]
+            owner=self,
+        )
+
+    def metrics(self) -> pl.DataFrame:
+        """The metrics of every probe, one row each."""
+        return self.results().to_frame()
+
+    def result(self, probe: str) -> Result:
+        """The result of one probe on what has been answered so far."""
+        if probe not in self._results:
+            setup = self.setup(probe)
+            try:
+                # A partial of the run and not of its path: the file of a temporary run lasts as long as its results.
+                self._results[probe] = measure(setup, partial(self._parts, setup))
+            except ProbeError as error:
+                if self._holds_planned_prompts(setup):
+                    raise
+                raise IntegrityError(f"{self.path} holds what no run of {probe} writes. {error}") from error
+        return self._results[probe]
+
+    def setup(self, probe: str) -> Setup:
+        """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
+        planned = self._find_planned(probe)
+        known = self._given_probes.get(probe) or find_probes().get(probe)
+        check_probe_version(planned, known, self.path)
+        assert known is not None
+        try:
+            parameters = known.resolve(planned.parameters)
+        except InputError as error:
+            raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
+        if parameters["num_repetitions"] != planned.repetitions:
+            raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
+        needed = {*known.covariates, *known.slices, *known.coverage_columns, *known.detector.uses} - {ITEM, PROMPT}
+        if missing := sorted(needed - planned.covariates.keys()):
+            raise IntegrityError(f"{self.path} does not hold what {probe} asks for: its prompts lack {missing}.")
+        if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
+            raise IntegrityError(f"{self.path} is damaged: the prompts of {probe} have columns of attempts: {hiding}.")
+        return Setup(probe=known, parameters=parameters, corpus=planned.corpus, corpus_sha256=planned.corpus_sha256)
+
+    def _parts(self, setup: Setup) -> Iterator[Part]:
+        with RunFile.read(self.path) as file:
+            for prompts, answers in file.answers(setup.probe.name):
+                joined = prompts.join(answers, on=ID, maintain_order="left_right")
+                yield Part(prompts.drop(PROMPT), evaluate(setup.probe.detector, joined).drop(PROMPT))
+
+    def _holds_planned_prompts(self, setup: Setup) -> bool:
+        """Whether the prompts in the file are those that the probe plans, so that a mistake must be the probe's."""
+        stored = self.prompts(setup.probe.name)
+        try:
+            planned = plan(setup.probe, **setup.parameters).prompts()
+            return stored.select(planned.columns).cast(planned.schema).equals(planned)
+        except ProbeError:
+            return True
+        except (EquipoiseError, PolarsError):
+            return False
+
+    def _find_planned(self, probe: str) -> Planned:
+        if probe not in self.planned:
+            raise UnknownName("probe of this run", probe, self.planned)
+        return self.planned[probe]
+
+    def __repr__(self) -> str:
+        progress = f"{self.ended:,} of {self.size:,} attempts"
+        return f"Run({str(self.path)!r}: {self.model}, {', '.join(self.planned)}, {progress})"
+
+
+def delete_with(run: Run) -> None:
+    """Delete the folder of a temporary run when nothing refers to the run or its results any more."""
+    weakref.finalize(run, shutil.rmtree, run.path.parent, ignore_errors=True)
+
+
+def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> None:
+    """Refuse a probe that is not there, or of another version: it would read the answers by other rules."""
+    if probe is None:
+        raise IntegrityError(f"{path} holds answers of the probe {planned.name!r}, which is not installed.")
+    if probe.version != planned.version:
+        raise IntegrityError(
+            f"{path} holds answers of {planned.name} version {planned.version}; version {probe.version} is installed "
+            "and would read them by other rules."
+        )

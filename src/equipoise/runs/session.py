@@ -1,0 +1,362 @@
+"""Sessions with a model, for the command line and the library alike: start, resume, ask, import, compare, gate.
+
+session = start("openai/gpt-4o-mini", probes=["jobs_lum"])   or   resume(path)
+run = session.ask()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from equipoise.answers.rows import Row
+from equipoise.assets.store import ProgressCallback
+from equipoise.authoring import Probe
+from equipoise.errors import InputError, StorageError
+from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
+from equipoise.measuring.gate import Gate, Rules, judge
+from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.result import Audit, Matching, Result
+from equipoise.models import Model, Sampling
+from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
+from equipoise.probes import choose_probes, find_probes
+from equipoise.runs.ask.events import OnEvent
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.pump import pump
+from equipoise.runs.connection import (
+    Connection,
+    ModelLike,
+    default_concurrency,
+    open_model,
+    wrap_model,
+)
+from equipoise.runs.file.changes import refuse_changes
+from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.imports import record_answers
+from equipoise.runs.run import Run, check_probe_version, delete_with
+from equipoise.runs.suites import get_suite, suite_parameters
+from equipoise.schema import MEASURED
+from equipoise.settings import Settings
+
+T = TypeVar("T")
+P = ParamSpec("P")
+SUFFIX = ".equipoise"
+Probes = str | Probe | Iterable[str | Probe] | None
+"""One probe or several, by name or as values; None: all that are installed."""
+RunLike = str | Path | Run | Audit | Result
+
+
+class Session:
+    """A run file that this process owns and the model that fills it. `ask` asks for what is pending and closes both."""
+
+    def __init__(self, file: RunFile, model: Model, policy: Policy, probes: Mapping[str, Probe]) -> None:
+        self._file = file
+        self._policy = policy
+        self._probes = probes
+        self._model = model
+        self.path = file.path
+        self.model = model.name
+
+    def ask(self, on_event: OnEvent | None = None) -> Run:
+        """Ask for all that is pending. Whatever ends it, the answers that came are in the file.
+
+        In a notebook it works as anywhere: the asking runs in a thread with an event loop of its own.
+        """
+        return _run_to_end(self.ask_async(on_event))
+
+    async def ask_async(self, on_event: OnEvent | None = None) -> Run:
+        """The same in the running event loop."""
+        with self._file:
+            for planned in self._file.probes():
+                check_probe_version(planned, self._probes.get(planned.name), self.path)
+            await pump(self._file, self._model, self._policy, on_event)
+        return Run.open(self.path, probes=self._probes.values())
+
+    def close(self) -> None:
+        """Give the file back without asking."""
+        self._file.close()
+
+
+def start(
+    model: ModelLike = EMBEDDED,
+    *,
+    probes: Probes = None,
+    suite: str | None = None,
+    out: str | Path | None = None,
+    connection: Connection | None = None,
+    policy: Policy | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Session:
+    """Plan and write a new run file; or go on with one that was started in exactly this way.
+
+    `connection` says how a model is reached that is given by name.
+    """
+    named = isinstance(model, str)
+    connection = connection or Connection(model=model if isinstance(model, str) else "function")
+    suite = suite or (connection.default_suite if named else "standard")
+    connection = connection.with_suite_limit(suite)
+    policy = policy or Policy(concurrency=default_concurrency(model))
+    opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
+    plans = plan_probes(probes, suite, parameters or {})
+    path = Path(out) if out is not None else default_path(opened.name)
+    file = _create_or_open(path, connection.describe(opened, suite), plans)
+    return Session(file, opened, policy, {planned.probe.name: planned.probe for planned in plans})
+
+
+def resume(
+    path: str | Path,
+    *,
+    model: ModelLike | None = None,
+    probes: Iterable[Probe] = (),
+    base_url: str | None = None,
+    key_variable: str | None = None,
+    policy: Policy | None = None,
+) -> Session:
+    """Open a run file that was stopped, to ask for what is pending exactly as it was started.
+
+    A run of a Python function needs the `model` again. A base URL that held a secret must be given again.
+    """
+    file = RunFile.open(Path(path))
+    try:
+        stored = file.settings
+        connection = Connection(
+            model=stored.model,
+            base_url=base_url or stored.base_url,
+            key_variable=key_variable or stored.key_variable,
+            allow_insecure=stored.allow_insecure,
+            sampling=stored.sampling,
+        )
+        policy = policy or Policy(concurrency=default_concurrency(model or stored.model))
+        if model is None or isinstance(model, str):
+            opened = open_model(connection, Settings.load(), policy.deadline)
+        else:
+            opened = wrap_model(model)
+        refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
+    except BaseException:
+        file.close()
+        raise
+    return Session(file, opened, policy, find_probes() | {probe.name: probe for probe in probes})
+
+
+def plan_probes(
+    probes: Probes,
+    suite: str,
+    parameters: Mapping[str, Any],
+    settings: Settings | None = None,
+    on_download: ProgressCallback | None = None,
+) -> list[Plan]:
+    """The plans of a suite, with the given parameters over the suite's."""
+    chosen = choose_probes(probes)
+    if not chosen:
+        raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
+    values = suite_parameters(get_suite(suite), chosen, parameters)
+    return [plan(probe, settings=settings, on_download=on_download, **values[probe.name]) for probe in chosen]
+
+
+async def audit_async(
+    model: ModelLike = EMBEDDED,
+    *,
+    probes: Probes = None,
+    suite: str | None = None,
+    out: str | Path | None = None,
+    base_url: str | None = None,
+    key_variable: str | None = None,
+    sampling: Sampling | None = None,
+    concurrency: int | None = None,
+    policy: Policy | None = None,
+    on_event: OnEvent | None = None,
+    **parameters: Any,
+) -> Audit:
+    """Ask a model every prompt of the probes (default: all) and score its answers.
+
+    `model` is a name ("openai/gpt-4o-mini", "embedded"), a function from prompt to answer, or an object with
+    `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
+    called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
+    function last as long as the results. Other keywords are parameters of the probes that have them: `sample_k=100`.
+
+    `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
+    programs that have an event loop.
+    """
+    if policy is not None and concurrency is not None:
+        raise InputError("Give concurrency or policy, not both: a policy has a concurrency of its own.")
+    connection = Connection(
+        model=model if isinstance(model, str) else "function",
+        base_url=base_url,
+        key_variable=key_variable,
+        sampling=sampling or Sampling(),
+    )
+    folder = None
+    if out is None and not isinstance(model, str):
+        folder = Path(tempfile.mkdtemp(prefix="equipoise-"))
+        out = folder / f"run{SUFFIX}"
+    try:
+        session = start(
+            model,
+            probes=probes,
+            suite=suite,
+            out=out,
+            connection=connection,
+            policy=policy or Policy(concurrency=concurrency or default_concurrency(model)),
+            parameters=parameters,
+        )
+        run = await session.ask_async(on_event)
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if folder is not None:
+        delete_with(run)
+    _refuse_no_answers(run)
+    return await asyncio.to_thread(run.results)
+
+
+def _blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """The same function for callers without an event loop."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **keywords: P.kwargs) -> T:
+        return _run_to_end(function(*arguments, **keywords))
+
+    call.__name__ = call.__qualname__ = function.__name__.removesuffix("_async")
+    return call
+
+
+audit = _blocking(audit_async)
+
+
+def import_answers(
+    rows: Iterable[Row],
+    out: str | Path,
+    *,
+    model: str = "custom/imported",
+    probes: Probes = None,
+    suite: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> tuple[Run, int, Matching]:
+    """Store answers from elsewhere in a run file, which is made if it is not there.
+
+    Give `answers.files.read_file(path)` or `answers.rows.read_python(answers)` as rows. Returns the run, how many
+    attempts are new, and what became of the answers.
+    """
+    rows, path = list(rows), Path(out)
+    if path.exists():
+        file = RunFile.open(path)
+    else:
+        suite = suite or "standard"
+        plans = plan_probes(probes, suite, parameters or {})
+        file = RunFile.create(path, settings=_imported_settings(model, suite), plans=plans)
+    with file:
+        new, matching = record_answers(file, rows)
+    return Run.open(path, probes=choose_probes(probes)), new, matching
+
+
+def compare(first: RunLike, second: RunLike) -> Comparison:
+    """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
+
+    Each is a path, a `Run`, an `Audit` or a `Result`. InputError if nothing in them can be compared.
+    """
+    audits = open_audit(first), open_audit(second)
+    comparison = compare_audits(*audits)
+    refuse_nothing_compared(comparison, " and ".join(str(audit.path or audit.model or "a result") for audit in audits))
+    return comparison
+
+
+def gate(run: RunLike, rules: Rules | None = None, *, baseline: RunLike | None = None, **given: Any) -> Gate:
+    """Check a run against rules: `gate("run.equipoise", fail_on="C")`. The verdict is in `.passed`."""
+    if rules is not None and given:
+        raise InputError("Give rules, or the fields of rules as keywords, not both.")
+    rules = rules or Rules(**given)
+    return judge(open_audit(run), rules, None if baseline is None else open_audit(baseline))
+
+
+def open_audit(source: RunLike) -> Audit:
+    """The results of a run, whatever it is given as."""
+    if isinstance(source, str | Path):
+        source = Run.open(source)
+    if isinstance(source, Run):
+        return source.results()
+    return Audit({source.probe: source}) if isinstance(source, Result) else source
+
+
+def default_path(model: str) -> Path:
+    """A file name in the current folder that says what it holds."""
+    stem = Path(model.removeprefix(GGUF_PREFIX)).name
+    name = "".join(c if c.isalnum() or c in ".-" else "-" for c in stem) or "model"
+    return Path(f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}{SUFFIX}")
+
+
+def _create_or_open(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> RunFile:
+    """A new run file; or one that was started in exactly this way, to go on with it."""
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
+        return RunFile.create(path, settings=settings, plans=plans)
+    file = RunFile.open(path)
+    try:
+        refuse_changes(file, settings, plans)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
+    """The settings of today, with those that may differ when a run goes on set to what is stored.
+
+    The variable of the key may change. How imported answers were asked is not known, so anything goes.
+    """
+    free = ("key_variable", "model_settings", "base_url") if stored.imported else ("key_variable",)
+    return replace(now, **{name: getattr(stored, name) for name in free})
+
+
+def _imported_settings(model: str, suite: str) -> RunSettings:
+    """What a run file says whose answers come from elsewhere: how they were asked is not known."""
+    return RunSettings(
+        model=model,
+        model_settings={"imported": True},
+        suite=suite,
+        base_url=None,
+        key_variable=None,
+        allow_insecure=False,
+        sampling=Connection(model=model).with_suite_limit(suite).sampling,
+    )
+
+
+def _refuse_no_answers(run: Run) -> None:
+    """An audit without a single answer is no result: say what went wrong instead."""
+    if not any(run.counts[status] for status in MEASURED):
+        details = run.attempts()["detail"].drop_nulls()
+        first = details[0] if len(details) else "nothing at all"
+        raise InputError(f"The model answered nothing. The first failure: {first}")
+
+
+def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where a loop is already running, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(asyncio.run(work))
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="equipoise-audit")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]

@@ -1,0 +1,75 @@
+"""Suites: which parameters each probe is asked with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.authoring import Parameter, Probe
+from equipoise.errors import UnknownName
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """A size of audit. `max_tokens` is the limit of an answer unless the user gives one."""
+
+    name: str
+    summary: str
+    max_tokens: int
+
+    def parameters(self, probe: Probe) -> dict[str, Any]:
+        """What this suite sets for a probe. Everything else stays at its default."""
+        if self.name == "standard":
+            return {}
+        packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+        return {**({"corpus": packaged[0]} if packaged else {}), **probe.quick}
+
+
+SUITES = {
+    suite.name: suite
+    for suite in (
+        Suite(
+            name="quick",
+            summary="A stratified subset on the packaged corpora: minutes, wide intervals.",
+            max_tokens=96,
+        ),
+        Suite(
+            name="standard",
+            summary="The sizes of the probes' cards on the original corpora.",
+            max_tokens=1_024,
+        ),
+    )
+}
+
+
+def get_suite(name: str) -> Suite:
+    """The suite of this name."""
+    if name not in SUITES:
+        raise UnknownName("suite", name, SUITES)
+    return SUITES[name]
+
+
+def suite_parameters(suite: Suite, probes: Sequence[Probe], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """For each probe the suite's parameters and, over them, the given ones that it has.
+
+    `gest_creative.corpus` is the parameter of one probe. A given name that none of the probes has is an error.
+    """
+    values = {probe.name: suite.parameters(probe) for probe in probes}
+    known = parameter_names(probes)
+    for name, value in given.items():
+        if name not in known:
+            raise UnknownName("parameter of these probes", name, known)
+        for probe, parameter in known[name]:
+            values[probe.name][parameter.name] = value
+    return values
+
+
+def parameter_names(probes: Iterable[Probe]) -> dict[str, list[tuple[Probe, Parameter]]]:
+    """Every name by which a parameter of these probes can be given, and whose parameter it is."""
+    owners: dict[str, list[tuple[Probe, Parameter]]] = {}
+    for probe in probes:
+        for parameter in probe.all_parameters():
+            for name in (parameter.name, f"{probe.name}.{parameter.name}"):
+                owners.setdefault(name, []).append((probe, parameter))
+    return owners

@@ -1,0 +1,133 @@
+"""Column names, table schemas, the states of an attempt, and the small types that cross rooms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import polars as pl
+
+ID = "id"
+ITEM = "item"
+PROMPT = "prompt"
+SYSTEM = "system"
+"""The system part of a prompt, for probes that have one."""
+GENDER = "gender"
+REPETITION = "repetition"
+STATUS = "status"
+ANSWER = "answer"
+LABEL = "label"
+EVALUATION_FAILED = "evaluation_failed"
+"""True where a detector raised an exception on this answer."""
+
+ATTEMPT = (ID, REPETITION)
+"""The key of an attempt within a probe."""
+
+ATTEMPT_COLUMNS = frozenset({ID, REPETITION, STATUS, ANSWER, LABEL, EVALUATION_FAILED})
+"""No covariate may have one of these names: it would hide what belongs to the attempts."""
+
+METRICS_TABLE = {
+    "probe": pl.String,
+    "metric": pl.String,
+    "slice": pl.String,
+    "group": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "mark": pl.String,
+    "best": pl.String,
+    "worst": pl.String,
+}
+"""A table of metrics: one row per metric, and one more for each group of each slice."""
+
+
+class Status(StrEnum):
+    """The state of an attempt."""
+
+    PENDING = "pending"
+    OK = "ok"
+    TRUNCATED = "truncated"
+    FILTERED = "filtered"
+    EMPTY = "empty"
+    MALFORMED = "malformed"
+    TOO_LARGE = "too_large"
+    HTTP_ERROR = "http_error"
+    TIMEOUT = "timeout"
+    CONTEXT_LENGTH = "context_length"
+
+
+LENGTH_REASONS = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
+"""Finish reasons by which endpoints say that an answer reached its token limit."""
+FILTER_REASONS = frozenset({"content_filter", "refusal", "safety"})
+"""Finish reasons by which endpoints say that an answer was withheld."""
+
+MEASURED = (Status.OK, Status.TRUNCATED)
+"""Only these answers are measured: a token limit is part of the protocol, a failure is not an answer."""
+
+ALLOW_MISSING = 0.05
+"""The share of the planned attempts that may lack an answer in a run that counts as whole."""
+
+
+def missing_share(counts: Mapping[Status, int]) -> float:
+    """The share of the planned attempts that have no answer to measure."""
+    planned = sum(counts.values())
+    return 1 - sum(counts[status] for status in MEASURED) / planned if planned else 0.0
+
+
+def is_measured() -> pl.Expr:
+    """Whether an attempt has an answer to measure."""
+    return pl.col(STATUS).is_in([status.value for status in MEASURED])
+
+
+class MetricKey(NamedTuple):
+    """Names one number of a result: a metric over all items, or over one group of a slice."""
+
+    metric: str
+    slice: str | None = None
+    """A column of the prompts, such as `race`."""
+    group: str | None = None
+    """One of its values, as text."""
+
+    def __str__(self) -> str:
+        return self.metric if self.slice is None else f"{self.metric}@{self.slice}:{self.group}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """The value of a metric on all the data, its 95% interval, and the number of items it rests on."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def without_nan(value: Any) -> Any:
+    """The same plain value with None for NaN, also inside mappings: JSON knows no NaN."""
+    if isinstance(value, Mapping):
+        return {name: without_nan(inner) for name, inner in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def text_column(name: str, values: Iterable[str | None]) -> pl.Series:
+    """A text column. Lone surrogates, which no UTF-8 column can hold, become U+FFFD; nothing else changes."""
+    values = list(values)
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError:
+        repaired = [None if value is None else replace_surrogates(value) for value in values]
+        return pl.Series(name, repaired, dtype=pl.String)
+
+
+def replace_surrogates(value: str) -> str:
+    """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table for CSV: text that a spreadsheet would run as a formula gets a leading apostrophe."""
+    return frame.with_columns(pl.col(pl.String).str.replace(r"\A([=+\-@\t\r])", "'$1"))

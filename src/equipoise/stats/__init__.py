@@ -1,1 +1,0 @@
-"""Summarise, resample, measure, mark, compare: pure, no I/O, no clock, seeded."""

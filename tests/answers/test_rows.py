@@ -1,0 +1,385 @@
+"""Answers from anywhere: read from files, and matched to prompts by id or text, never by order."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import equipoise
+from equipoise.answers.files import read_file
+from equipoise.answers.matching import CANDIDATES, PLACE, ROW, PromptIndex
+from equipoise.answers.rows import read_python, tabulate_rows
+from equipoise.errors import BadFile, StorageError
+from equipoise.measuring.result import Matching
+from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
+
+# Two items with the same text, and two with texts of their own.
+PROMPTS = pl.DataFrame({ID: ["a", "b", "c", "d"], PROMPT: ["same", "one", "same", "two"]})
+Row = dict[str, Any]
+
+
+def match(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
+    """The answers with the ids and repetitions of the attempts that they are assigned to."""
+    index = PromptIndex([prompts])
+    found = index.find(answers)
+    assigned = index.assign(found, repetitions)
+    matching = index.count_matches(repetitions, read=answers.height, found=found.height, assigned=assigned.height)
+    keys = prompts[assigned[PLACE]].select(ID).hstack(assigned.select(REPETITION))
+    return keys.hstack(found[assigned[ROW]].drop(REPETITION, PLACE, CANDIDATES)), matching
+
+
+def match_rows(rows: list[Row], repetitions: int = 1) -> tuple[list[tuple[str, int, str]], Matching]:
+    """Which answer goes where, as (id, repetition, answer)."""
+    (answers,) = tabulate_rows(read_python(rows))
+    matched, matching = match(PROMPTS, repetitions, answers)
+    triples = sorted(matched.select(ID, REPETITION, ANSWER).iter_rows())
+    assert matching.read == len(rows) == matching.matched + matching.surplus + matching.unknown
+    assert matching.matched == len(triples) == len({triple[:2] for triple in triples})
+    assert matching.missing == PROMPTS.height * repetitions - matching.matched
+    return triples, matching
+
+
+def by_id(key: str, answer: str, repetition: int | None = None) -> Row:
+    return {ID: key, ANSWER: answer} | ({} if repetition is None else {REPETITION: repetition})
+
+
+def by_text(prompt: str, answer: str, repetition: int | None = None) -> Row:
+    return {PROMPT: prompt, ANSWER: answer} | ({} if repetition is None else {REPETITION: repetition})
+
+
+# Matching
+
+
+@pytest.mark.parametrize(
+    ("rows", "repetitions", "expected", "surplus", "unknown"),
+    [
+        pytest.param([by_id("b", "x"), by_id("a", "y")], 1, [("a", 1, "y"), ("b", 1, "x")], 0, 0, id="by id"),
+        pytest.param([by_text("two", "x"), by_text("one", "y")], 1, [("b", 1, "y"), ("d", 1, "x")], 0, 0, id="by text"),
+        pytest.param([by_id("a", "x"), by_id("a", "y")], 1, [("a", 1, "x")], 1, 0, id="the first of two is kept"),
+        pytest.param([by_id("?", "x"), by_text("?", "y"), by_id("a", "z")], 1, [("a", 1, "z")], 0, 2, id="unknown"),
+        pytest.param(
+            [{ID: "?", PROMPT: "one", ANSWER: "x"}], 1, [("b", 1, "x")], 0, 0, id="text when the id is unknown"
+        ),
+        pytest.param(
+            [{ID: "a", PROMPT: "one", ANSWER: "x"}], 1, [("a", 1, "x")], 0, 0, id="the id goes before the text"
+        ),
+        pytest.param(
+            [by_id("a", "y", 2), by_id("a", "x", 1)], 2, [("a", 1, "x"), ("a", 2, "y")], 0, 0, id="numbered from 1"
+        ),
+        pytest.param(
+            [by_id("a", "y", 1), by_id("a", "x", 0)], 2, [("a", 1, "x"), ("a", 2, "y")], 0, 0, id="numbered from 0"
+        ),
+        pytest.param(
+            [by_id("a", "x"), by_id("b", "z"), by_id("a", "y")],
+            2,
+            [("a", 1, "x"), ("a", 2, "y"), ("b", 1, "z")],
+            0,
+            0,
+            id="not numbered",
+        ),
+        pytest.param(
+            [by_id("a", "x", 1), by_id("a", "y", 1), by_id("a", "z", 2)],
+            3,
+            [("a", 1, "x"), ("a", 2, "z")],
+            1,
+            0,
+            id="the same repetition twice",
+        ),
+        pytest.param(
+            [by_text("one", "x", 1), by_text("one", "y", 1), by_text("one", "z", 2)],
+            3,
+            [("b", 1, "x"), ("b", 2, "z")],
+            1,
+            0,
+            id="the same repetition twice, by text",
+        ),
+        pytest.param(
+            [by_text("same", "x"), by_text("same", "y")], 1, [("a", 1, "x"), ("c", 1, "y")], 0, 0, id="in plan order"
+        ),
+        pytest.param(
+            [by_text("same", answer) for answer in "uvwxy"],
+            2,
+            [("a", 1, "u"), ("a", 2, "w"), ("c", 1, "v"), ("c", 2, "x")],
+            1,
+            0,
+            id="repetition by repetition",
+        ),
+        pytest.param(
+            [by_text("same", "x", 2), by_text("same", "u", 1), by_text("same", "v", 1), by_text("same", "y", 2)],
+            2,
+            [("a", 1, "u"), ("a", 2, "x"), ("c", 1, "v"), ("c", 2, "y")],
+            0,
+            0,
+            id="repetition by repetition, numbered",
+        ),
+        pytest.param(
+            [by_text("one", "x"), by_id("b", "y")],
+            1,
+            [("b", 1, "y")],
+            1,
+            0,
+            id="an id goes before a text for the same prompt",
+        ),
+    ],
+)
+def test_matching(
+    rows: list[Row], repetitions: int, expected: list[tuple[str, int, str]], surplus: int, unknown: int
+) -> None:
+    matched, matching = match_rows(rows, repetitions)
+    assert matched == expected
+    assert (matching.surplus, matching.unknown) == (surplus, unknown)
+
+
+given_rows = st.lists(
+    st.builds(
+        lambda key, name, repetition, answer: {key: name, REPETITION: repetition, ANSWER: answer},
+        st.sampled_from([ID, PROMPT]),
+        st.sampled_from(["a", "b", "c", "same", "one", "?"]),
+        st.one_of(st.none(), st.integers(-1, 4)),
+        st.text("xyz", min_size=1, max_size=3),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(given_rows, st.integers(1, 4))
+def test_every_answer_is_accounted_for_once(rows: list[Row], repetitions: int) -> None:
+    matched, _ = match_rows(rows, repetitions)
+    assert all(1 <= repetition <= repetitions for _, repetition, _ in matched)
+
+
+@given(st.permutations([by_id(key, key * times, times) for key in "abd" for times in (1, 2, 3)]))
+def test_the_order_of_numbered_answers_does_not_matter(rows: list[Row]) -> None:
+    assert match_rows(rows, 3)[0] == [(key, times, key * times) for key in "abd" for times in (1, 2, 3)]
+
+
+def test_equal_prompts_of_the_corpora_are_matched_in_the_order_of_the_plan(corpora: Path) -> None:
+    for probe, size in (("gest_creative", 20), ("discrimination_tamkin", 2)):
+        prompts = equipoise.plan(probe).prompts()
+        twins = prompts.filter(pl.col(PROMPT).is_duplicated())
+        assert twins.height == size
+        rows = [by_text(prompt, f"answer {row}") for row, prompt in enumerate(twins[PROMPT])]
+        (answers,) = tabulate_rows(read_python(rows))
+        matched, matching = match(prompts, 1, answers)
+        assert (matching.matched, matching.surplus) == (size, 0)
+        answer_by_id = dict(matched.select(ID, ANSWER).iter_rows())
+        assert [answer_by_id[key] for key in twins[ID]] == [row[ANSWER] for row in rows]
+
+
+# Files
+
+
+def write_answers(folder: Path, content: str | bytes, name: str = "answers.jsonl") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+    return path
+
+
+def batch_line(content: Any = "She.", finish: Any = "stop", custom_id: Any = "a", code: int = 200, **more: Any) -> str:
+    body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": finish}]}
+    return json.dumps({"custom_id": custom_id, "response": {"status_code": code, "body": body}, "error": None, **more})
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"id": "a", "answer": "She."}', ("a", None, "ok", "She.")),
+        ('{"id": "a", "answer": "She.", "repetition": 2, "model": "x"}', ("a", 2, "ok", "She.")),
+        ('{"id": "a", "answer": "She.", "repetition": "2"}', ("a", 2, "ok", "She.")),
+        ('{"id": "a", "answer": "She.", "repetition": 2.0}', ("a", 2, "ok", "She.")),
+        ('{"id": "a", "answer": "She.", "repetition": null}', ("a", None, "ok", "She.")),
+        ('{"id": "a", "answer": null}', ("a", None, "empty", None)),
+        ('{"id": "a", "answer": ""}', ("a", None, "empty", "")),
+        ('{"id": "a", "answer": " \\n"}', ("a", None, "empty", " \n")),
+        ('{"id": "a", "answer": null, "status": "ok"}', ("a", None, "empty", None)),
+        ('{"id": "a", "answer": "She", "status": "truncated"}', ("a", None, "truncated", "She")),
+        ('{"id": "a", "answer": null, "status": "timeout"}', ("a", None, "timeout", None)),
+        ('{"id": "a", "answer": "\\u0000"}', ("a", None, "ok", "\x00")),
+        ('{"id": "a", "answer": "\\ud800!"}', ("a", None, "ok", "\ufffd!")),
+        ('{"id": "a", "answer": "\\ud83d\\ude00"}', ("a", None, "ok", "😀")),
+        ('\ufeff{"id": "a", "answer": "She."}', ("a", None, "ok", "She.")),
+        ('\n\n  \r\n{"id": "a", "answer": "She."}\r\n\n', ("a", None, "ok", "She.")),
+        ('{"id": "a", "answer": "\u2028She.\u0085"}', ("a", None, "ok", "\u2028She.\u0085")),
+        (batch_line(), ("a", None, "ok", "She.")),
+        (batch_line(custom_id="a#3"), ("a", 3, "ok", "She.")),
+        (batch_line(finish="length"), ("a", None, "truncated", "She.")),
+        (batch_line(finish="max_tokens"), ("a", None, "truncated", "She.")),
+        (batch_line(finish="refusal"), ("a", None, "filtered", "She.")),
+        (batch_line(finish="content_filter"), ("a", None, "filtered", "She.")),
+        (batch_line(content=None, finish="content_filter"), ("a", None, "filtered", None)),
+        (batch_line(finish="something new"), ("a", None, "ok", "She.")),
+        (batch_line(finish=["stop"]), ("a", None, "ok", "She.")),
+        (batch_line(content=None), ("a", None, "empty", None)),
+        (batch_line(content=" "), ("a", None, "empty", " ")),
+        (batch_line(content=None, finish="length"), ("a", None, "empty", None)),
+        (batch_line(code=500), ("a", None, "http_error", None)),
+        (batch_line(error={"code": "batch_expired"}), ("a", None, "http_error", None)),
+        ('{"custom_id": "a#2", "response": null, "error": {"code": "x"}}', ("a", 2, "http_error", None)),
+    ],
+)
+def test_lines_that_can_be_read(tmp_path: Path, line: str, expected: tuple[str, int | None, str, str | None]) -> None:
+    (frame,) = tabulate_rows(read_file(write_answers(tmp_path, line)))
+    assert frame.select(ID, REPETITION, STATUS, ANSWER).row(0) == expected
+
+
+GOOD = '{"id": "a", "answer": "She."}\n'
+
+
+@pytest.mark.fault("D4")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("She.", "not JSON"),
+        ('{"id": "a", "answer": "She."', "not JSON"),
+        ("{'id': 'a'}", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"id": "a", "answer": "\\ud800", "n": ' + "1" * 5_000 + "}", "not JSON"),
+        ('{"id": "a", "answer": "a\x00b"}', "not JSON"),
+        ('["a", "She."]', "object is needed"),
+        ('"She."', "object is needed"),
+        ("null", "object is needed"),
+        ('{"answer": "She."}', "no field id or prompt. There are: answer"),
+        ('{"id": null, "prompt": null, "answer": "She."}', "no field id or prompt"),
+        ('{"id": "a", "text": "She."}', "no field answer. There are: id, text"),
+        ("{}", "no field answer. There are: none"),
+        ('{"id": 5, "answer": "She."}', "id must be text. Got '5' instead"),
+        ('{"prompt": ["x"], "answer": "She."}', "prompt must be text"),
+        ('{"id": "a", "answer": {"text": "She."}}', "answer must be text"),
+        ('{"id": "a", "answer": NaN}', "answer must be text"),
+        ('{"id": "a", "answer": "She.", "repetition": "first"}', "whole number. Got 'first' instead"),
+        ('{"id": "a", "answer": "She.", "repetition": 1.5}', "whole number. Got '1.5' instead"),
+        ('{"id": "a", "answer": "She.", "repetition": 1e999}', "whole number"),
+        ('{"id": "a", "answer": "She.", "repetition": 1e30}', "whole number"),
+        ('{"id": "a", "answer": "She.", "repetition": true}', "whole number"),
+        ('{"id": "a", "answer": "She.", "repetition": [1]}', "whole number"),
+        ('{"id": "a", "answer": "She.", "status": "fine"}', "status must be one of pending, ok"),
+        ('{"id": "a", "answer": "She.", "status": ["ok"]}', "status must be one of"),
+        ('{"custom_id": null, "response": {}}', "custom_id must be text"),
+        ('{"custom_id": "a", "response": "none"}', "batch output without an answer"),
+        ('{"custom_id": "a", "response": {"status_code": 200, "body": {}}}', "batch output without an answer"),
+        ('{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": []}}}', "without an answer"),
+        ('{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": [{}]}}}', "without an answer"),
+        (
+            '{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": [{"message": null}]}}}',
+            "without an answer",
+        ),
+        (batch_line(content=[{"type": "text"}]), "answer must be text"),
+        (batch_line(custom_id="a#" + "9" * 30), "whole number"),
+    ],
+)
+def test_lines_that_cannot_be_read_are_named(tmp_path: Path, line: str, words: str) -> None:
+    path = write_answers(tmp_path, GOOD * 2 + "\n" + line + "\n" + GOOD)
+    with pytest.raises(BadFile) as error:
+        list(read_file(path))
+    assert str(error.value).startswith(f"{path}, line 4: ")
+    assert words in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.fault("D5")
+@pytest.mark.parametrize("name", ["answers.jsonl", "answers.csv"])
+def test_text_that_is_not_utf_8_is_refused_with_its_byte_offset(tmp_path: Path, name: str) -> None:
+    before = b'id,answer\n"a","She"\n"b","' if name.endswith("csv") else GOOD.encode() * 2 + b'{"id": "b", "answer": "'
+    path = write_answers(tmp_path, before + b'caf\xe9"\n', name)
+    with pytest.raises(BadFile) as error:
+        list(read_file(path))
+    assert str(error.value) == f"{path}, line 3: not UTF-8 at byte {len(before) + 3} of the file."
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("id,answer\na,She.\n", [("a", None, "She.")]),
+        ("answer,id,repetition\nShe.,a,2\nHe.,b,\n", [("a", 2, "She."), ("b", None, "He.")]),
+        ('\ufeffid,answer\r\na,"She,\r\n""he"""\r\n', [("a", None, 'She,\r\n"he"')]),
+        ("id,answer\na,\n", [("a", None, "")]),
+        ("id,answer\n\n\na,x\n", [("a", None, "x")]),
+        ("id,answer\na,x\x00y\nb,u\u2028v\n", [("a", None, "x\x00y"), ("b", None, "u\u2028v")]),
+        ("id,answer\na,s\x85t\x0b\x0c\n", [("a", None, "s\x85t\x0b\x0c")]),
+        ("id,answer\na," + "x" * 300_000 + "\n", [("a", None, "x" * 300_000)]),
+        ("id,answer\n", []),
+        ("", []),
+    ],
+)
+def test_csv(tmp_path: Path, content: str, expected: list[tuple[str, int | None, str]]) -> None:
+    rows = list(read_file(write_answers(tmp_path, content, "answers.CSV")))
+    assert [(key, repetition, answer) for key, _, repetition, _, answer in rows] == expected
+
+
+@pytest.mark.fault("D4")
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        ('id,answer\na,"She.\n', 2, "not CSV"),
+        ('id,answer\n\na,"She"he\n', 3, "not CSV"),
+        ("id,answer\na,x\nb\n", 3, "as many fields as the header"),
+        ("id,answer\na,x\nb,y,z\n", 3, "as many fields as the header"),
+        ("id,text\na,x\n", 2, "no field answer"),
+        ("answer\nx\n", 2, "no field id or prompt"),
+        ("id,answer,repetition\na,x,one\n", 2, "whole number"),
+        ("id,answer,status\na,x,good\n", 2, "status must be one of"),
+    ],
+)
+def test_csv_that_cannot_be_read_is_refused_with_its_line(tmp_path: Path, content: str, line: int, words: str) -> None:
+    path = write_answers(tmp_path, content, "answers.csv")
+    with pytest.raises(BadFile) as error:
+        list(read_file(path))
+    assert str(error.value).startswith(f"{path}, line {line}: ")
+    assert words in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="There is no file"):
+        list(read_file(tmp_path / "none.jsonl"))
+    with pytest.raises(StorageError, match="cannot be read"):
+        list(read_file(tmp_path))
+
+
+def refusal(path: Path) -> str:
+    """The message with which a file is refused; empty if it can be read."""
+    try:
+        list(read_file(path))
+    except BadFile as error:
+        return str(error)
+    return ""
+
+
+@given(st.lists(st.binary(max_size=40), max_size=6))
+def test_any_bytes_are_read_or_refused(lines: list[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("answers.jsonl", "answers.csv"):
+            path = write_answers(Path(folder), b"\n".join(lines), name)
+            message = refusal(path)
+            assert not message or message.startswith(f"{path}, line ")
+
+
+# Through to the result
+
+
+def test_answers_with_nothing_to_read_in_them_are_scored() -> None:
+    prompts = equipoise.plan("jobs_lum").prompts()
+    nasty = ["\ud800", "\x00", "\u202e", "<think>", "**", "He\x00.", "\udfffShe"]
+    result = equipoise.score("jobs_lum", dict(zip(prompts[ID], nasty, strict=False)))
+    thoughts = nasty.count("<think>")
+    assert result.coverage["all"]["empty"] == thoughts
+    assert result.coverage["all"]["ok"] == len(nasty) - thoughts
+    assert result.coverage["all"]["detected"] == 2
+
+
+def test_only_answers_are_measured() -> None:
+    ids = equipoise.plan("jobs_lum").prompts()[ID].to_list()
+    states = ["ok", "truncated", "filtered", "empty", "malformed", "too_large", "http_error", "timeout"]
+    rows = [{ID: one, ANSWER: "She.", STATUS: state} for one, state in zip(ids, states, strict=False)]
+    result = equipoise.score("jobs_lum", rows)
+    counts = result.coverage["all"]
+    assert all(counts[state] == 1 for state in states)
+    assert (counts["detected"], counts["undetected"], counts["pending"]) == (2, 0, 339 - len(states))
+    assert result.metrics["masculine_rate"].n == 2

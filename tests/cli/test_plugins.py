@@ -1,0 +1,139 @@
+"""Probes of other packages: a broken one is left out with a warning, and a mistake in one is reported as its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from calling import Command
+from equipoise.probes import PluginWarning, find_probes
+
+# In the command a warning is a line on stderr; pytest would make an error of it.
+pytestmark = pytest.mark.filterwarnings(f"default::{PluginWarning.__module__}.{PluginWarning.__qualname__}")
+
+INSTALLED = list(find_probes())
+SOUND = """
+from dataclasses import replace
+from equipoise.probes.jobs_lum.probe import PROBE as JOBS
+
+PROBE = replace(JOBS, name="other_jobs")
+"""
+MISTAKEN = """
+from dataclasses import replace
+from equipoise.probes.jobs_lum.probe import PROBE as JOBS
+
+def measure(total, parameters):
+    return {"masculine_rate": 1 / len([])}
+
+PROBE = replace(JOBS, name="mistaken_jobs", measure=measure)
+"""
+BROKEN = {
+    "raises": ('raise RuntimeError("no such table")', "it cannot be loaded: RuntimeError: no such table"),
+    "many_lines": ('raise RuntimeError("first\\nsecond")', r"it cannot be loaded: RuntimeError: first\nsecond"),
+    "imports": ("import equipoise_no_such_module", "it cannot be loaded: ModuleNotFoundError: No module named"),
+    "exits": ('raise SystemExit("bye")', "it cannot be loaded: SystemExit: bye"),
+    "no_attribute": ("", "it cannot be loaded: AttributeError"),
+    "no_probe": ('PROBE = {"name": "jobs"}', "it is not a Probe but a dict"),
+    "same_name": (SOUND.replace("other_jobs", "jobs_lum"), "there is already a probe called 'jobs_lum'"),
+}
+Install = Callable[[str, str], None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install a package with one module and one probe, as pip would."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    modules: list[str] = []
+
+    def write(name: str, code: str) -> None:
+        modules.append(f"plugin_{name}")
+        (folder / f"plugin_{name}.py").write_text(code, encoding="utf-8")
+        about = folder / f"package_{name}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: package-{name}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[equipoise.probes]\n{name} = plugin_{name}:PROBE\n")
+
+    find_probes.cache_clear()
+    yield write
+    find_probes.cache_clear()
+    for module in modules:
+        sys.modules.pop(module, None)
+
+
+def test_a_sound_plug_in_is_a_probe_like_the_others(install: Install, command: Command) -> None:
+    install("sound", SOUND)
+    outcome = command("probes", "--json")
+    assert [probe["name"] for probe in json.loads(outcome.out)] == [*INSTALLED, "other_jobs"]
+    assert outcome.err == ""
+    assert command("prompts", "other_jobs", "--sample", "2").err == "2 prompts of other_jobs\n"
+
+
+@pytest.mark.parametrize(("name", "code", "reason"), [(name, *case) for name, case in BROKEN.items()], ids=BROKEN)
+def test_a_broken_plug_in_is_left_out_with_a_warning(
+    name: str, code: str, reason: str, install: Install, command: Command
+) -> None:
+    install(name, code)
+    outcome = command("probes", "--json")
+    assert outcome.code == 0
+    assert [probe["name"] for probe in json.loads(outcome.out)] == INSTALLED
+    assert outcome.err.startswith(f"warning: The probe plugin_{name}:PROBE (package-{name}) is left out: {reason}")
+    assert outcome.err.endswith(".\n")
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["probes"],
+        ["probes", "jobs_lum"],
+        ["prompts", "jobs_lum", "--sample", "2"],
+        ["estimate", "embedded", "--probe", "jobs_lum"],
+        ["score", "answers.jsonl", "--probe", "jobs_lum"],
+    ],
+    ids=" ".join,
+)
+def test_commands_work_beside_broken_plug_ins(words: list[str], install: Install, command: Command) -> None:
+    Path("answers.jsonl").write_text("")
+    expected = command(*words)
+    find_probes.cache_clear()
+    for name, (code, _) in BROKEN.items():
+        install(name, code)
+    outcome = command(*words)
+    assert (outcome.code, outcome.out) == (expected.code, expected.out) == (0, expected.out)
+    lines = outcome.err.splitlines()
+    assert sum(line.startswith("warning: The probe plugin_") for line in lines) == len(BROKEN)
+    assert [line for line in lines if not line.startswith("warning: ")] == expected.err.splitlines()
+
+
+@pytest.mark.parametrize("words", [["prompts", "mistaken_jobs"], ["run", "embedded", "--probe", "mistaken_jobs"]])
+def test_a_mistake_in_a_probe_is_one_message(
+    words: list[str], install: Install, command: Command, tmp_path: Path
+) -> None:
+    install("mistaken", MISTAKEN)
+    outcome = command(*words)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == (
+        "error: The probe 'mistaken_jobs' has a mistake in its measure: ZeroDivisionError: division by zero. "
+        "EQUIPOISE_TRACEBACK=1 shows where.\n"
+    )
+    assert list(tmp_path.glob("*.equipoise")) == []
+
+
+def test_the_traceback_shows_where_the_mistake_is(
+    install: Install, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("mistaken", MISTAKEN)
+    message = command("prompts", "mistaken_jobs").err
+    monkeypatch.setenv("EQUIPOISE_TRACEBACK", "1")
+    outcome = command("prompts", "mistaken_jobs")
+    assert outcome.code == 1
+    assert outcome.err.startswith("Traceback (most recent call last):\n")
+    assert 'plugin_mistaken.py", line 6, in measure' in outcome.err
+    assert "ZeroDivisionError: " in outcome.err
+    assert outcome.err.endswith(f"\n{message}")

@@ -1,0 +1,41 @@
+"""The help appears at once: a command imports only what it needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"polars", "numpy", "rich", "aiohttp", "jinja2", "sqlite3", "scipy", "xllamacpp", "vl_convert"}
+CODE = """
+import atexit, sys
+atexit.register(lambda: print({{name.partition(".")[0] for name in sys.modules}} & {heavy}, file=sys.stderr))
+sys.argv = ["equipoise", *{words}]
+from equipoise.cli import main
+main()
+"""
+
+
+def heavy_modules(*words: str) -> tuple[str, str]:
+    """What the command prints, and which heavy modules it imports."""
+    code = CODE.format(heavy=HEAVY, words=list(words))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr.strip()
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["run", "--help"], ["gate", "--help"], ["data", "--help"], ["--version"]], ids=" ".join
+)
+def test_the_help_imports_nothing_heavy(words: list[str]) -> None:
+    printed, imported = heavy_modules(*words)
+    assert printed
+    assert imported == "set()"
+
+
+def test_a_command_that_works_imports_what_it_needs() -> None:
+    """The test above can see an import."""
+    printed, imported = heavy_modules("prompts", "jobs_lum", "--sample", "1")
+    assert printed
+    assert "polars" in imported
+    assert not any(name in imported for name in ("aiohttp", "jinja2", "scipy", "xllamacpp", "vl_convert"))

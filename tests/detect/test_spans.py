@@ -1,0 +1,89 @@
+"""The words that a detector read, where they stand in the answer: exactly those that it finds in a column."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+from detect.texts import PAIRS, read_examples, stored_texts
+from equipoise.detect import PRONOUN_GENDER, Detector, phrases, visible, vocabulary
+from equipoise.detect.detector import join_tokens
+from equipoise.detect.visible import trace_visible
+from equipoise.probes import find_probes
+
+DETECTORS = {probe.detector.name: probe.detector for probe in find_probes().values()}
+Words = dict[str, list[str]]
+
+
+def words_in_column(detector: Detector, answer: str) -> Words:
+    """By group of patterns, what polars finds in the visible text."""
+    shown = visible(pl.col("answer"))
+    searched = join_tokens(shown) if detector.whole_tokens else shown
+    found = {group: searched.str.extract_all(pattern) for group, pattern in detector.patterns.items()}
+    return pl.DataFrame({"answer": [answer]}).select(**found).row(0, named=True)
+
+
+def words_at_spans(detector: Detector, answer: str) -> Words:
+    """By group of patterns, the visible text at the spans."""
+    shown, origins = trace_visible(answer)
+    if detector.whole_tokens:
+        shown = pl.select(join_tokens(pl.lit(shown))).item()
+    words: Words = {group: [] for group in detector.patterns}
+    for start, end, group in detector.spans(answer):
+        pairs = zip(shown, origins, strict=True)
+        words[group].append("".join(character for character, origin in pairs if start <= origin < end))
+    return words
+
+
+@pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
+def test_spans_of_the_examples(detector: Detector) -> None:
+    answers = read_examples()
+    for answer in answers:
+        assert words_at_spans(detector, answer) == words_in_column(detector, answer), answer
+    assert all(any(words_in_column(detector, answer)[group] for answer in answers) for group in detector.patterns)
+
+
+@pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
+def test_spans_of_difficult_texts(detector: Detector) -> None:
+    for answer in PAIRS:
+        assert words_at_spans(detector, answer) == words_in_column(detector, answer), answer
+
+
+@settings(max_examples=300)
+@given(stored_texts)
+def test_spans_of_any_text(answer: str) -> None:
+    for detector in DETECTORS.values():
+        assert words_at_spans(detector, answer) == words_in_column(detector, answer)
+
+
+WORDS = vocabulary({"all": ["self-reliant", "kind"]}, groups={"hyphenated": ["self-reliant"], "plain": ["kind"]})
+
+
+@pytest.mark.parametrize(
+    ("detector", "answer", "expected"),
+    [
+        (PRONOUN_GENDER, "He met HER.", [("He", "male"), ("HER", "female")]),
+        (PRONOUN_GENDER, "<think>he</think>She", [("She", "female")]),
+        (PRONOUN_GENDER, "**S**he's", [("S**he", "female")]),
+        (PRONOUN_GENDER, "s\u200bhe \u200bhe", [("s\u200bhe", "female"), ("he", "male")]),
+        (PRONOUN_GENDER, "(s)he", [("(s)he", "female"), ("he", "male")]),
+        (PRONOUN_GENDER, "the sheets", []),
+        (PRONOUN_GENDER, "he\u0301 éhe", []),
+        (PRONOUN_GENDER, "", []),
+        (phrases({"ok": "you are in"}), "No: You  are\n**in**!", [("You  are\n**in", "ok")]),
+        (WORDS, "A self‑reliant, kind soul.", [("self‑reliant", "hyphenated"), ("kind", "plain")]),
+        (WORDS, "kind-hearted, self-kind", []),
+    ],
+)
+def test_spans_stand_where_the_words_stand(detector: Detector, answer: str, expected: list[tuple[str, str]]) -> None:
+    assert [(answer[start:end], group) for start, end, group in detector.spans(answer)] == expected
+
+
+def test_evidence_is_counted_as_often_as_there_are_spans() -> None:
+    answers = read_examples()
+    for detector in DETECTORS.values():
+        counts = pl.DataFrame({"answer": answers}).select(**detector.count_evidence(visible(pl.col("answer"))))
+        for answer, row in zip(answers, counts.iter_rows(named=True), strict=True):
+            groups = [span.group for span in detector.spans(answer)]
+            assert row == {group: groups.count(group) for group in detector.patterns}

@@ -1,0 +1,1 @@
+"""Tests of measuring, and the small probe that they share."""

@@ -1,0 +1,87 @@
+"""How it was measured: commands that ask the same again, origins of texts, cards, names of models."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from equipoise.cli import app
+from equipoise.measuring.plan import plan
+from equipoise.probes import find_probes, get_probe
+from equipoise.report.html.method import find_origin, prompts_command, render_card
+from equipoise.report.html.page import build_sections, content_policy, render
+from equipoise.report.html.runs import ReportedRun, name_models
+from report.fakes import make_run, rename_model, small_parameters, with_parameters, with_results
+
+
+@pytest.mark.parametrize("name", sorted(find_probes()))
+@pytest.mark.parametrize("more", [{}, {"random_seed": 7, "num_repetitions": 2, "sample_k": 8}])
+def test_the_command_prints_the_same_prompts(name: str, more: dict[str, Any], one: ReportedRun) -> None:
+    planned = plan(name, **{**small_parameters()[name], **more})
+    words = shlex.split(prompts_command(replace(one.results[name], setup=planned)))
+    assert words[:2] == ["equipoise", "prompts"]
+    printed = CliRunner().invoke(app, words[1:])
+    assert printed.exit_code == 0
+    ids = [json.loads(line)["id"] for line in printed.stdout.splitlines() if line.startswith("{")]
+    assert set(ids) == set(planned.prompts()["id"])
+
+
+def test_a_changed_template_is_in_the_command(one: ReportedRun) -> None:
+    result = with_parameters(one.results["jobs_lum"], template="It's a {job}.")
+    assert shlex.split(prompts_command(result))[-2:] == ["--set", "template=It's a {job}."]
+
+
+def test_published_values_have_a_note_on_how_far_they_compare(one: ReportedRun) -> None:
+    notes = {section.probe.name: section.scales[0].note for section in build_sections([one])}
+    assert notes["jobs_lum"] == "They were asked the same prompts."
+    assert notes["gest_creative"].endswith("asked about the corpus gest, not mottos: compare with care.")
+    other = with_parameters(one.results["jobs_lum"], template="A {job}.")
+    (section,) = build_sections([with_results(one, jobs_lum=other)])
+    assert "Here, template differs from the default" in section.scales[0].note
+
+
+def test_where_texts_come_from(one: ReportedRun) -> None:
+    result = one.results["gest_creative"]
+    packaged = find_origin(result)
+    assert packaged is not None
+    assert packaged.sha256 == result.corpus_sha256
+    fetched = find_origin(replace(result, setup=replace(result.setup, corpus="gest")))
+    assert fetched is not None
+    assert fetched.source.startswith("Apache-2.0, ")
+    assert find_origin(one.results["jobs_lum"]) is None
+
+
+def test_html_in_a_card_is_shown_as_text() -> None:
+    card = replace(get_probe("jobs_lum").card, sections={"Method": "<b>x</b> [y](javascript:alert(1)) `z`"})
+    shown = render_card(card)["Method"]
+    assert "&lt;b&gt;" in shown
+    assert "href" not in shown
+    assert "<code>z</code>" in shown
+
+
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        ([("a", "1"), ("b", "2")], ["a", "b"]),
+        ([("a", "1"), ("a", "2")], ["a (1)", "a (2)"]),
+        ([("a", "1"), ("a", "1")], ["a (1) 1", "a (1) 2"]),
+    ],
+)
+def test_names_of_models_are_unique(one: ReportedRun, runs: list[tuple[str, str]], names: list[str]) -> None:
+    assert name_models([replace(rename_model(one, model), name=file) for model, file in runs]) == names
+
+
+def test_the_policy_allows_nothing_but_the_style() -> None:
+    empty = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+    assert content_policy("").startswith(f"default-src 'none'; style-src 'sha256-{empty}'")
+    assert "unsafe" not in content_policy("x")
+
+
+def test_a_run_may_lack_a_probe_that_another_has(one: ReportedRun) -> None:
+    other = make_run("other", 0.2, {"jobs_lum": {"sample_k": 40}})
+    assert "not asked" in render([with_results(one, gest_creative=one.results["gest_creative"]), other])

@@ -1,0 +1,123 @@
+"""Reports and charts as files, which appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import equipoise
+from equipoise.errors import InputError, StorageError
+from equipoise.models import Sampling
+from equipoise.probes import get_probe
+from equipoise.report.files import check_target, make_folder, writing
+from equipoise.report.html.runs import ReportedRun, describe_run
+from equipoise.report.html.write import save_charts
+from equipoise.runs.run import Run
+from report.fakes import rename_model, with_results
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("write") / "run.equipoise"
+    equipoise.audit(lambda _prompt: "She is.", probes="jobs_lum", out=path, sample_k=3)
+    return path
+
+
+def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> None:
+    assert equipoise.write_report(path, tmp_path / "one.html") == []
+    assert equipoise.write_report([str(path), Run.open(path)], str(tmp_path / "two.html")) == []
+    one, two = ((tmp_path / name).read_text(encoding="utf-8") for name in ("one.html", "two.html"))
+    assert one.startswith("<!DOCTYPE html>")
+    assert '<mark class="group-1">She</mark>' in one
+    assert "2 models side by side" in two
+    assert sorted(file.name for file in tmp_path.iterdir() if file.is_file()) == ["one.html", "two.html"]
+
+
+def test_a_report_on_an_audit_of_a_probe_that_is_not_installed(tmp_path: Path) -> None:
+    probe = replace(get_probe("jobs_lum"), name="mine")
+    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample_k=2)
+    equipoise.write_report(audit, tmp_path / "report.html")
+    assert 'id="probe-mine"' in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_says_how_the_run_was_made(path: Path) -> None:
+    shown = describe_run(Run.open(path))
+    settings = Run.open(path).settings
+    assert (shown.name, shown.created, shown.equipoise) == ("run.equipoise", settings.created, settings.equipoise)
+    assert shown.settings["suite"] == "standard"
+    assert not {"created", "equipoise", "notes"} & shown.settings.keys()
+
+
+def test_the_command_repeats_a_run_that_the_command_line_can_ask(path: Path, tmp_path: Path) -> None:
+    asked = Run.open(path)
+    assert describe_run(asked).command == ""
+    asked.settings = replace(
+        asked.settings, model="openai/x y", model_settings={"model": "x y"}, sampling=Sampling(temperature=0.5, seed=7)
+    )
+    words = "equipoise run 'openai/x y' --probe jobs_lum --suite standard --temperature 0.5 --model-seed 7"
+    assert describe_run(asked).command == words
+    imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
+    assert describe_run(imported).command == ""
+
+
+def test_a_report_needs_a_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least one run"):
+        equipoise.write_report([], tmp_path / "report.html")
+    assert list(tmp_path.glob("*.html")) == []
+
+
+def test_charts_are_written_as_svg_and_png(path: Path, tmp_path: Path) -> None:
+    charts = equipoise.write_report(path, tmp_path / "report.html", tmp_path / "new" / "charts")
+    assert {chart.parent for chart in charts} == {tmp_path / "new" / "charts"}
+    assert {chart.suffix for chart in charts} == {".svg", ".png"}
+
+
+def test_charts_have_safe_names(tmp_path: Path, one: ReportedRun) -> None:
+    small = with_results(rename_model(one, "../../evil <model>"), jobs_lum=one.results["jobs_lum"])
+    paths = save_charts([small, replace(small, name="b")], tmp_path)
+    names = {path.name for path in paths}
+    assert names == {path.name for path in tmp_path.iterdir() if path.is_file()}
+    stems = {"jobs_lum-masculine_rate", "jobs_lum-stereotype_rate"}
+    stems |= {
+        f"jobs_lum-occupations-{place}-evil-model-{file}" for place, file in ((1, "atlas-large-2.equipoise"), (2, "b"))
+    }
+    assert names == {f"{stem}.{ending}" for stem in stems for ending in ("svg", "png")}
+    for path in paths:
+        if path.suffix == ".svg":
+            assert ET.fromstring(path.read_text(encoding="utf-8")).tag.endswith("svg")
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "table.csv"
+    target.write_text("before")
+    with contextlib.suppress(ZeroDivisionError), writing(target) as file:
+        file.write(b"half")
+        raise ZeroDivisionError
+    assert target.read_text() == "before"
+    with writing(target) as file:
+        file.write(b"whole")
+        assert target.read_text() == "before"
+    assert target.read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["table.csv"]
+
+
+def test_what_cannot_be_written_is_refused(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for target, error, message in (
+        (tmp_path, StorageError, "it is a folder"),
+        (tmp_path / "no" / "file", StorageError, "there is no folder"),
+        (path, InputError, "its answers would be lost"),
+    ):
+        with pytest.raises(error, match=message):
+            check_target(target)
+        with pytest.raises(error, match=message), writing(target):
+            pass
+    with pytest.raises(StorageError, match="cannot be written"):
+        make_folder(tmp_path / "file")
+    check_target(None)

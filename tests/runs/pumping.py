@@ -1,0 +1,65 @@
+"""Run the pump once on a run file, and collect what happened."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from equipoise.errors import EquipoiseError
+from equipoise.runs.ask.events import Event, Note, RunProgress
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.pump import pump
+from equipoise.runs.file.store import RunFile
+from equipoise.schema import Status
+from runs.fakes import QUICK, Fake, create, plan
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened in one session, and what the run file holds after it."""
+
+    error: Exception | None
+    events: list[Event]
+    counts: dict[Status, int]
+    attempts: pl.DataFrame
+    stored_notes: list[str]
+
+    @property
+    def states(self) -> dict[Status, int]:
+        return {status: n for status, n in self.counts.items() if n}
+
+    @property
+    def progress(self) -> list[RunProgress]:
+        return [event for event in self.events if isinstance(event, RunProgress)]
+
+    @property
+    def notes(self) -> list[str]:
+        return [event.text for event in self.events if isinstance(event, Note)]
+
+
+def run_pump(path: Path, model: Fake, size: int = 10, *, policy: Policy = QUICK, **planned: Any) -> Outcome:
+    """Run the pump on the run file, or on a new one with `size` prompts if there is none."""
+    events: list[Event] = []
+    error: Exception | None = None
+    with RunFile.open(path) if path.exists() else create(path, plan(size=size, **planned)) as run:
+        try:
+            asyncio.run(pump(run, model, policy, events.append))
+        except Exception as caught:
+            error = caught
+        assert model.open_count == 0
+        return Outcome(error, events, run.counts(), pl.concat(run.attempts("alpha")), list(run.settings.notes))
+
+
+def assert_fatal(outcome: Outcome, kind: type[EquipoiseError], code: int, words: str, path: Path) -> None:
+    """The session ended with this error, whose one line says how to go on."""
+    assert type(outcome.error) is kind
+    assert isinstance(outcome.error, EquipoiseError)
+    assert outcome.error.exit_code == code
+    message = str(outcome.error)
+    assert words in message
+    assert f"To go on: equipoise resume {path}" in message
+    assert "\n" not in message

@@ -1,0 +1,407 @@
+"""Models that are asked from Python: audits, sessions step by step, and what is done with their results."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import equipoise
+from answering import JOBS_LUM, JOBS_OPPOSITE, NOT_INSTALLED, Recorder, answer, answer_all, plain_metrics
+from equipoise import Audit, Policy, Probe, Result, Run
+from equipoise.answers.rows import read_python
+from equipoise.authoring import PRONOUN_GENDER
+from equipoise.errors import BudgetReached, InputError, IntegrityError, UnknownName
+from equipoise.measuring import measure
+from equipoise.schema import Status
+from simulating import simulated
+
+
+class Batches:
+    """A model that answers many prompts at a time."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def generate(self, prompts: list[str]) -> list[str]:
+        self.asked += prompts
+        return [answer(prompt) for prompt in prompts]
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return equipoise.score("jobs_lum", answer_all())
+
+
+# audit
+
+
+def test_a_function_is_audited(result: Result) -> None:
+    audit = equipoise.audit(answer, probes=["jobs_lum"])
+    assert list(audit) == ["jobs_lum"]
+    assert plain_metrics(audit["jobs_lum"]) == plain_metrics(result)
+
+
+def test_an_object_with_generate_is_audited(result: Result) -> None:
+    model = Batches()
+    audit = equipoise.audit(model, probes=["jobs_lum"], num_repetitions=2)
+    assert len(model.asked) == 678
+    assert audit["jobs_lum"].metrics["masculine_rate"].value == result.metrics["masculine_rate"].value
+    assert audit["jobs_lum"].coverage["all"]["ok"] == 678
+
+
+def test_parameters_go_to_the_probes_that_have_them() -> None:
+    audit = equipoise.audit(answer, probes=["jobs_lum", "gest_creative"], sample_k=32, corpus="mottos")
+    assert [one.parameters["sample_k"] for one in audit.values()] == [32, 32]
+    assert audit["gest_creative"].corpus == "mottos"
+    with pytest.raises(UnknownName, match="'sampel_k'"):
+        equipoise.audit(answer, probes=["jobs_lum"], sampel_k=5)
+    with pytest.raises(InputError, match="function"):
+        equipoise.audit(5, probes=["jobs_lum"])  # type: ignore[arg-type]
+
+
+def test_one_probe_can_be_named_by_itself() -> None:
+    assert list(equipoise.audit(lambda prompt: "He.", probes="jobs_lum", sample_k=3)) == ["jobs_lum"]
+
+
+def test_no_probe_at_all_is_refused() -> None:
+    with pytest.raises(equipoise.EquipoiseError, match="At least one probe"):
+        equipoise.audit(lambda prompt: "He.", probes=[])
+
+
+def test_a_policy_with_a_concurrency_beside_it_is_refused() -> None:
+    model = Recorder()
+    with pytest.raises(InputError, match="concurrency or policy, not both"):
+        equipoise.audit(model, probes=["jobs_lum"], policy=Policy(), concurrency=4)
+    assert model.asked == []
+
+
+@pytest.mark.parametrize("keywords", [{"concurrency": 5}, {"policy": Policy(concurrency=5)}], ids=["keyword", "policy"])
+def test_requests_are_made_so_many_at_a_time(keywords: dict[str, Any]) -> None:
+    running, most = 0, 0
+
+    async def count(prompt: str) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001)
+        running -= 1
+        return answer(prompt)
+
+    equipoise.audit(count, probes=["jobs_lum"], sample_k=60, **keywords)
+    assert most == 5
+
+
+def test_a_model_that_answers_nothing_has_no_result() -> None:
+    def fail(prompt: str) -> str:
+        raise RuntimeError("out of order")
+
+    with pytest.raises(InputError, match=r"answered nothing.*RuntimeError: out of order"):
+        equipoise.audit(fail, probes=["jobs_lum"], sample_k=5)
+
+
+def test_an_audit_in_a_running_event_loop() -> None:
+    async def audit_both_ways() -> tuple[Audit, Audit]:
+        awaited = await equipoise.audit_async(answer, probes=["jobs_lum"], sample_k=30)
+        return awaited, equipoise.audit(answer, probes=["jobs_lum"], sample_k=30)
+
+    awaited, blocking = asyncio.run(audit_both_ways())
+    assert awaited.to_dict() == blocking.to_dict() == equipoise.audit(answer, probes="jobs_lum", sample_k=30).to_dict()
+
+
+def test_audit_async_leaves_the_event_loop_free() -> None:
+    async def tick_meanwhile() -> int:
+        audit = asyncio.create_task(equipoise.audit_async(answer, probes=["jobs_lum"]))
+        ticks = 0
+        while not audit.done():
+            await asyncio.sleep(0)
+            ticks += 1
+        await audit
+        return ticks
+
+    assert asyncio.run(tick_meanwhile()) > 300
+
+
+def test_errors_come_out_of_a_running_event_loop() -> None:
+    async def audit_wrongly() -> None:
+        with pytest.raises(UnknownName, match="'sampel_k'"):
+            await equipoise.audit_async(answer, probes=["jobs_lum"], sampel_k=5)
+        with pytest.raises(UnknownName, match="'sampel_k'"):
+            equipoise.audit(answer, probes=["jobs_lum"], sampel_k=5)
+
+    asyncio.run(audit_wrongly())
+
+
+def test_audit_and_audit_async_say_the_same_of_themselves() -> None:
+    assert equipoise.audit.__name__ == "audit"
+    assert equipoise.audit.__doc__ == equipoise.audit_async.__doc__
+    assert inspect.signature(equipoise.audit).parameters == inspect.signature(equipoise.audit_async).parameters
+
+
+# The run file of an audit
+
+
+def test_an_audit_knows_where_it_comes_from(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    audit = equipoise.audit(answer, probes=["jobs_lum"], sample_k=30, out=path)
+    assert audit.path == path
+    assert audit.model == "answering.answer"
+    assert (audit.planned, audit.ended, audit.complete) == (30, 30, True)
+    assert audit.counts == {status: 30 if status == "ok" else 0 for status in Status}
+    assert Run.open(path).results().to_dict() == audit.to_dict()
+
+
+def test_an_audit_with_a_file_goes_on_where_it_stopped(tmp_path: Path, result: Result) -> None:
+    path, model = tmp_path / "run.equipoise", Recorder()
+    with pytest.raises(BudgetReached):
+        equipoise.audit(model, probes=["jobs_lum"], out=path, policy=Policy(concurrency=1, max_requests=50))
+    assert len(model.asked) == 50
+    audit = equipoise.audit(model, probes=["jobs_lum"], out=path)
+    assert len(model.asked) == len(set(model.asked)) == 339
+    assert plain_metrics(audit["jobs_lum"]) == plain_metrics(result)
+    with pytest.raises(IntegrityError, match=r"jobs_lum.parameters.random_seed: was 0, is 1"):
+        equipoise.audit(model, probes=["jobs_lum"], out=path, random_seed=1)
+
+
+def test_the_file_of_a_function_lasts_as_long_as_its_audit() -> None:
+    audit = equipoise.audit(answer, probes=["jobs_lum"], sample_k=30)
+    assert audit.path is not None
+    folder = audit.path.parent
+    assert Run.open(audit.path).transcripts("jobs_lum").height == 30
+    del audit
+    gc.collect()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("keep", ["the audit", "one result"])
+def test_large_results_of_a_function_can_be_looked_at(keep: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = equipoise.score("jobs_lum", answer_all()).evaluated
+    monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
+    sizes: dict[str, Any] = {"hiring_an.sample_k": 8}
+    audit = equipoise.audit(answer, probes=["jobs_lum", "hiring_an"], **sizes)
+    assert audit.path is not None
+    folder = audit.path.parent
+    kept: object = audit if keep == "the audit" else audit["jobs_lum"]
+    result = audit["jobs_lum"]
+    assert not isinstance(result.attempts, pl.DataFrame)
+    del audit
+    gc.collect()
+    assert folder.exists()
+    assert_frame_equal(result.evaluated, expected, check_column_order=False)
+    del result, kept
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_a_failed_audit_leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(BudgetReached):
+        equipoise.audit(answer, probes=["jobs_lum"], policy=Policy(max_requests=5))
+    with pytest.raises(InputError, match="answered nothing"):
+        equipoise.audit(lambda prompt: "", probes=["jobs_lum"], sample_k=5)
+    gc.collect()
+    assert list(tmp_path.glob("equipoise-*")) == []
+
+
+# Probes as values
+
+
+@pytest.mark.parametrize("probe", [JOBS_OPPOSITE, NOT_INSTALLED], ids=["another detector", "not installed"])
+def test_a_probe_is_the_value_that_is_given(probe: Probe, result: Result, tmp_path: Path) -> None:
+    scored = equipoise.score(probe, answer_all(probe))
+    audit = equipoise.audit(answer, probes=[probe], out=tmp_path / "run.equipoise")
+    rate = result.metrics["masculine_rate"].value
+    assert scored.metrics["masculine_rate"].value == pytest.approx(1 - rate)
+    assert rate != pytest.approx(0.5)
+    assert audit[probe.name].to_dict() == scored.to_dict()
+    assert audit[probe.name].setup.probe == scored.setup.probe == probe
+    run = Run.open(tmp_path / "run.equipoise", probes=[probe])
+    assert run.result(probe.name).to_dict() == scored.to_dict()
+    labels = run.transcripts(probe.name).select("answer", "label").unique().sort("answer").rows()
+    assert labels == [("He.", "female"), ("She.", "male")]
+    (batch,) = run.transcript_batches(probe.name)
+    assert batch.select("answer", "label").unique().sort("answer").rows() == labels
+
+
+def test_a_run_needs_its_probe(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    audit = equipoise.audit(answer, probes=[NOT_INSTALLED], out=path, sample_k=9)
+    with pytest.raises(IntegrityError, match="'my_jobs', which is not installed"):
+        Run.open(path).results()
+    with pytest.raises(IntegrityError, match="version 7; version 8 is installed"):
+        Run.open(path, probes=[replace(NOT_INSTALLED, version=8)]).results()
+    assert equipoise.compare(audit, audit)["my_jobs"].items == 9
+    assert equipoise.gate(audit, fail_on="C").checks
+
+
+def test_two_probes_of_one_name_are_not_compared(result: Result) -> None:
+    other = equipoise.score(JOBS_OPPOSITE, answer_all())
+    with pytest.raises(InputError, match="the two probes of this name are not the same"):
+        equipoise.compare(result, other)
+
+
+@pytest.mark.parametrize("column", ["item", "prompt", "masculinity"])
+def test_a_detector_that_reads_the_prompt_gives_an_audit_and_a_score_alike(column: str) -> None:
+    detector = replace(
+        PRONOUN_GENDER,
+        read=lambda text: pl.when(pl.col(column).hash() % 2 == 0).then(pl.lit("male")).otherwise(pl.lit("female")),
+        uses=(column,),
+    )
+    probe = replace(JOBS_LUM, detector=detector)
+    scored, audit = equipoise.score(probe, answer_all()), equipoise.audit(answer, probes=[probe])
+    assert audit["jobs_lum"].to_dict() == scored.to_dict()
+    assert 0.1 < scored.metrics["masculine_rate"].value < 0.9
+
+
+# Sessions, step by step
+
+
+def test_a_session_is_started_stopped_and_resumed(tmp_path: Path, result: Result) -> None:
+    path, model = tmp_path / "run.equipoise", Recorder()
+    session = equipoise.start(model, probes=["jobs_lum"], out=path, policy=Policy(concurrency=1, max_requests=100))
+    assert (session.path, session.model) == (path, "answering.Recorder")
+    events: list[object] = []
+    with pytest.raises(BudgetReached):
+        session.ask(events.append)
+    assert events
+    assert Run.open(path).ended == len(model.asked) == 100
+    run = equipoise.resume(path, model=model).ask()
+    assert run.complete
+    assert len(model.asked) == 339
+    assert plain_metrics(run.result("jobs_lum")) == plain_metrics(result)
+
+
+def test_a_session_of_a_probe_that_is_not_installed_is_resumed_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    equipoise.start(answer, probes=[NOT_INSTALLED], out=path, parameters={"sample_k": 30}).close()
+    with pytest.raises(IntegrityError, match="which is not installed"):
+        equipoise.resume(path, model=answer).ask()
+    run = equipoise.resume(path, model=answer, probes=[NOT_INSTALLED]).ask()
+    assert run.result("my_jobs").metrics["masculine_rate"].n == 30
+
+
+def test_a_session_can_be_asked_in_a_running_event_loop(tmp_path: Path) -> None:
+    async def ask() -> Run:
+        return await equipoise.start(answer, probes="jobs_lum", out=tmp_path / "run", suite="quick").ask_async()
+
+    assert asyncio.run(ask()).size == 24
+
+
+def test_a_run_is_resumed_with_its_own_model_only(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    equipoise.start(answer, probes=["jobs_lum"], out=path, parameters={"sample_k": 30}).close()
+    with pytest.raises(IntegrityError, match="was started with other settings"):
+        equipoise.resume(path, model=Recorder())
+    assert equipoise.resume(path, model=answer).ask().complete
+
+
+def test_a_session_that_is_not_asked_gives_its_file_back(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    equipoise.start(answer, probes=["jobs_lum"], out=path, parameters={"sample_k": 30}).close()
+    assert Run.open(path).counts[Status.PENDING] == 30
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_estimate_of_what_a_run_would_take() -> None:
+    taken = equipoise.estimate("openai/gpt-4o-mini", probes=["jobs_lum", "hiring_an"], price="1,2", concurrency=10)
+    jobs, hiring = taken.probes
+    assert (jobs.probe, jobs.prompts, jobs.attempts) == ("jobs_lum", 339, 339)
+    assert (hiring.probe, hiring.prompts) == ("hiring_an", 10_000)
+    assert jobs.completion_tokens == 339 * JOBS_LUM.answer_tokens
+    letters = equipoise.plan("jobs_lum").prompts()["prompt"].str.len_chars().sum()
+    assert jobs.prompt_tokens == letters // 4
+    assert taken.cost == pytest.approx((taken.total("prompt_tokens") + 2 * taken.total("completion_tokens")) / 1e6)
+    assert taken.seconds == pytest.approx(taken.total("completion_tokens") / 500)
+    assert json.loads(json.dumps(taken.to_dict()))["attempts"] == 10_339
+    repeated = equipoise.estimate("openai/gpt-4o-mini", probes=[NOT_INSTALLED], parameters={"num_repetitions": 3})
+    assert (repeated.total("prompts"), repeated.total("attempts")) == (339, 1_017)
+
+
+@pytest.mark.parametrize("probe", ["jobs_lum", NOT_INSTALLED], ids=["installed", "not installed"])
+def test_answers_are_imported(probe: str | Probe, tmp_path: Path) -> None:
+    path, answers = tmp_path / "run.equipoise", answer_all(probe)
+    some = dict(list(answers.items())[:100])
+    run, new, matching = equipoise.import_answers(read_python(some), path, model="openai/o9", probes=[probe])
+    assert (run.model, run.ended, new, matching.missing) == ("openai/o9", 100, 100, 239)
+    run, new, matching = equipoise.import_answers(read_python(answers | {"?": "He."}), path, probes=[probe])
+    assert (run.complete, new, matching.unknown) == (True, 239, 1)
+    expected = equipoise.score(probe, answers)
+    assert plain_metrics(run.results()[expected.probe]) == plain_metrics(expected)
+
+
+# Runs side by side, and the gate
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    probes = ("jobs_lum", "hiring_an")
+    stances = (dict.fromkeys(probes, "unbiased"), {"jobs_lum": "pro-masculine", "hiring_an": "stereotyping"})
+    for number, stance in enumerate(stances):
+        simulated(folder / f"{number}.equipoise", stance, seed=number)
+    return folder / "0.equipoise", folder / "1.equipoise"
+
+
+RUN_LIKE: dict[str, Callable[[Path], Any]] = {
+    "paths": lambda path: path,
+    "texts": str,
+    "runs": Run.open,
+    "audits": lambda path: Run.open(path).results(),
+}
+
+
+@pytest.mark.parametrize("kind", RUN_LIKE)
+def test_runs_are_compared_whatever_they_are_given_as(kind: str, paths: tuple[Path, Path]) -> None:
+    expected = equipoise.compare(*paths)
+    assert set(expected.probes) == {"jobs_lum", "hiring_an"}
+    first, second = map(RUN_LIKE[kind], paths)
+    assert equipoise.compare(first, second).to_dict() == expected.to_dict()
+    assert equipoise.compare(first, paths[1]).to_dict() == expected.to_dict()
+
+
+def test_results_are_compared(paths: tuple[Path, Path]) -> None:
+    first, second = (Run.open(path).result("jobs_lum") for path in paths)
+    comparison = equipoise.compare(first, second)
+    assert list(comparison.probes) == ["jobs_lum"]
+    rate = comparison["jobs_lum"].metrics["masculine_rate"]
+    assert (rate.first, rate.second) == (first.metrics["masculine_rate"].value, 1.0)
+    assert rate.difference.value == pytest.approx(1 - rate.first)
+    assert rate.verdict == "worse"
+    assert rate.p_holm is not None
+    assert rate.p <= rate.p_holm < 0.05
+    both = equipoise.compare(*paths)["jobs_lum"]
+    assert (rate.p, rate.difference) == (both.metrics["masculine_rate"].p, both.metrics["masculine_rate"].difference)
+    assert comparison.to_frame()["metric"].to_list() == list(first.metrics)
+
+
+def test_what_has_nothing_in_common_is_not_compared(paths: tuple[Path, Path], result: Result) -> None:
+    hiring = Run.open(paths[0]).result("hiring_an")
+    with pytest.raises(InputError, match=r"Nothing in .* can be compared:\n  jobs_lum: only A has it"):
+        equipoise.compare(result, hiring)
+
+
+@pytest.mark.parametrize("kind", [*RUN_LIKE, "results"])
+def test_the_gate_takes_whatever_holds_results(kind: str, paths: tuple[Path, Path]) -> None:
+    convert = RUN_LIKE.get(kind, lambda path: Run.open(path).result("jobs_lum"))
+    fair, unfair = map(convert, paths)
+    assert not equipoise.gate(unfair, fail_on="D").passed
+    assert equipoise.gate(fair, equipoise.Rules(limits=[("jobs_lum.masculine_rate", 0.4)])).passed
+    assert equipoise.gate(fair, no_regression=True, baseline=unfair).passed
+    regression = equipoise.gate(unfair, no_regression=True, baseline=fair)
+    assert "jobs_lum.masculine_rate" in [check.what for check in regression.failed]
+
+
+def test_the_gate_takes_rules_or_their_fields(paths: tuple[Path, Path]) -> None:
+    with pytest.raises(InputError, match="not both"):
+        equipoise.gate(paths[0], equipoise.Rules(fail_on="C"), fail_on="D")
+    with pytest.raises(InputError, match="A gate needs a rule"):
+        equipoise.gate(paths[0])

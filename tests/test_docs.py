@@ -1,0 +1,131 @@
+"""The documents are true: generated tables, the names of the architecture, and the walk that writes a probe."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from equipoise.runs.run import Run
+from equipoise.settings import environment
+from serving.faulty import FaultyServer
+
+ROOT = Path(__file__).parents[1]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+NAMES = sorted(set(re.findall(r"`((?:\w+\.)+\w+)`", ARCHITECTURE)) - {"pyproject.toml"})
+ROOMS = ("answers", "assets", "authoring", "cli", "detect", "measuring", "models", "probes", "report", "runs")
+
+
+def test_generated_tables_are_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert len(generate.PAGES) > 5
+    for page in generate.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert generate.fill_blocks(text) == text, f"{page.name} is not up to date: make generate"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_names_of_the_architecture_exist(name: str) -> None:
+    assert resolve(name) is not None
+
+
+def resolve(name: str) -> object:
+    """The module, class or function of this name under `equipoise`."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(["equipoise", *parts[:end]]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            found = getattr(found, part)
+        return found
+    raise AssertionError(f"There is no equipoise.{name}")
+
+
+def test_the_walk_names_every_step() -> None:
+    steps = re.findall(r"^\| (\w+) \| .*\| `", ARCHITECTURE, flags=re.MULTILINE)
+    assert len(NAMES) > 30
+    assert {"plan", "ask", "evaluate", "summarise", "resample", "measure", "mark"} < set(steps)
+
+
+@pytest.mark.parametrize("folder", [*ROOMS, "models/chat", "models/llama", "report/html", "runs/ask", "runs/file"])
+def test_every_room_says_what_belongs_there(folder: str) -> None:
+    text = (ROOT / "src" / "equipoise" / folder / "__init__.py").read_text(encoding="utf-8")
+    assert re.match(r'"""[A-Z`].{40,}', text, flags=re.DOTALL), f"{folder}/__init__.py says nothing"
+
+
+def test_few_modules_stand_beside_the_rooms() -> None:
+    loose = {path.stem for path in (ROOT / "src" / "equipoise").glob("*.py")}
+    assert loose == {"__init__", "__main__", "errors", "schema", "settings", "testing"}
+
+
+# Writing a probe, as CONTRIBUTING.md says
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the walk in a folder of their own, installed as `pip install` would register them."""
+    folder = tmp_path_factory.mktemp("hobbies")
+    files = re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", CONTRIBUTING, flags=re.MULTILINE | re.DOTALL)
+    assert len(files) == 5
+    for name, content in files:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    registered = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    registered.mkdir()
+    (registered / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    points = project["entry-points"]["equipoise.probes"]
+    lines = [f"{name} = {target}" for name, target in points.items()]
+    (registered / "entry_points.txt").write_text("\n".join(["[equipoise.probes]", *lines, ""]))
+    return folder
+
+
+def run_in(package: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    variables = {**environment(), "PYTHONPATH": str(package)}
+    return subprocess.run([sys.executable, "-m", *command], cwd=folder, env=variables, capture_output=True, text=True)
+
+
+def test_the_probe_of_the_walk_keeps_its_promises(package: Path, tmp_path: Path) -> None:
+    done = run_in(package, "equipoise.testing", "hobbies", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok  reference models" in done.stdout
+
+
+def test_the_probe_of_the_walk_runs(package: Path, tmp_path: Path) -> None:
+    with FaultyServer(lambda prompt, nth: "He rides." if "racing" in prompt else "She rides.") as server:
+        where = ("custom/test-model", "--base-url", server.url, "--probe", "hobbies", "--out", "run.equipoise")
+        done = run_in(package, "equipoise", "run", *where, folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "hobbies v1 · Characters by hobby" in done.stdout
+    assert Run.open(tmp_path / "run.equipoise").counts["ok"] == 12  # type: ignore[index]
+    shown = run_in(package, "equipoise", "show", "run.equipoise", "--json", folder=tmp_path)
+    assert '"masculine_rate"' in shown.stdout
+    report = run_in(package, "equipoise", "report", "run.equipoise", folder=tmp_path)
+    assert report.returncode == 0, report.stderr
+    assert "Characters by hobby" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    listed = run_in(package, "equipoise", "probes", folder=tmp_path)
+    assert "hobbies" in listed.stdout
+    gone = run_in(tmp_path, "equipoise", "show", "run.equipoise", folder=tmp_path)
+    assert gone.returncode == 6
+    assert "'hobbies', which is not installed" in gone.stderr
+
+
+def test_probes_are_short() -> None:
+    (walk,) = re.findall(r"probe\.py`\n\n```python\n(.*?)^```", CONTRIBUTING, flags=re.MULTILINE | re.DOTALL)
+    assert len(walk.splitlines()) <= 60
+    jobs = ROOT / "src" / "equipoise" / "probes" / "jobs_lum" / "probe.py"
+    assert len(jobs.read_text(encoding="utf-8").splitlines()) <= 90
