@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check generate format bench bench-quick clean
+.PHONY: demo test check generate format calibrate bench bench-quick clean
 
 demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
 	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
@@ -28,6 +28,9 @@ generate: $(READY)  ## fill the generated tables of README.md and docs/
 format: $(READY)  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md
+	POLARS_MAX_THREADS=1 $(BIN)/python -m benchmarks.calibrate --write
 
 bench: $(READY)  ## measure beside peers, in environments of their own, and write docs/benchmarks.md (half an hour)
 	$(BIN)/python -m benchmarks --write

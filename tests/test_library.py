@@ -191,7 +191,8 @@ def test_a_result_is_a_value(result: Result) -> None:
 def test_a_result_as_a_table(result: Result) -> None:
     table = result.to_frame()
     assert table.columns == [
-        *("probe", "metric", "slice", "group", "value", "low", "high", "n", "mark", "best", "worst"),
+        *("probe", "metric", "slice", "group", "value", "low", "high", "n", "defined"),
+        *("mark", "best", "worst"),
     ]
     assert table["metric"].to_list() == list(result.metrics)
     assert table["slice"].null_count() == table["group"].null_count() == table.height
@@ -216,7 +217,9 @@ def test_slices_have_columns_of_their_own() -> None:
     assert table.filter(pl.col("slice").is_not_null())["mark"].null_count() == table.height - len(hiring.metrics)
     written = hiring.to_dict()
     assert set(written["metrics"]) == set(hiring.metrics)
-    assert written["slices"]["race"]["white"]["diff_acceptance_rate"].keys() == {"value", "low", "high", "n"}
+    assert written["slices"]["race"]["white"]["diff_acceptance_rate"].keys() == {
+        *("value", "low", "high", "n", "defined")
+    }
     assert str(MetricKey("diff_acceptance_rate", "race", "white")) == "diff_acceptance_rate@race:white"
 
 

@@ -14,6 +14,7 @@ EquipoiseError              1
 ├── IntegrityError          6   hash, schema, changed settings
 │   └── AssetUnavailable        a fetched asset that cannot be had
 ├── GateFailed              7   a rule of the gate is broken
+├── GateUndecided           8   the data are not enough to say whether a rule is broken
 └── Interrupted       130, 143   stopped by a signal, in order
 """
 
@@ -40,7 +41,7 @@ class InputError(EquipoiseError):
 
 
 class UnknownName(InputError):
-    """A name that nothing goes by; the message offers the nearest ones."""
+    """An unknown name; the message offers the nearest ones."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         super().__init__(f"No {kind} is called {name!r}.{did_you_mean(name, known)}{hint and ' ' + hint}")
@@ -91,9 +92,15 @@ class AssetUnavailable(IntegrityError):
 
 
 class GateFailed(EquipoiseError):
-    """A rule of the gate is broken, or could not be checked."""
+    """A rule of the gate is broken: the data say so."""
 
     exit_code = 7
+
+
+class GateUndecided(EquipoiseError):
+    """The data are not enough to say whether a rule of the gate is broken."""
+
+    exit_code = 8
 
 
 class Interrupted(EquipoiseError):

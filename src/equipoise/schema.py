@@ -38,6 +38,7 @@ METRICS_TABLE = {
     "low": pl.Float64,
     "high": pl.Float64,
     "n": pl.Int64,
+    "defined": pl.Float64,
     "mark": pl.String,
     "best": pl.String,
     "worst": pl.String,
@@ -104,6 +105,17 @@ class Estimate:
     low: float
     high: float
     n: int
+    """The smallest number of items that any part of it rests on."""
+    defined: float = 1.0
+    """The share of the replicates in which the metric was defined. Below 0.95 the interval says little."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The least and the largest value of a metric that the missing answers allow."""
+
+    low: float
+    high: float
 
 
 def without_nan(value: Any) -> Any:

@@ -38,7 +38,7 @@ from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.result import Result
-from equipoise.measuring.summarise import cells, item_rows, merge_cells, statistics
+from equipoise.measuring.summarise import cells, item_rows, merge_cells
 from equipoise.probes import get_probe
 from equipoise.schema import (
     ANSWER,
@@ -95,6 +95,8 @@ class Case:
 
 def check_probe(probe: Probe) -> None:
     """Check all promises of a probe; ProbeCheckFailed for the first that is broken."""
+    if not isinstance(probe, Probe):
+        raise ProbeCheckFailed(f"A probe is a Probe value. Got {type(probe).__name__} instead.")
     for _, check in probe_checks(probe):
         check()
 
@@ -394,7 +396,7 @@ def check_missing_arm(case: Case) -> None:
     result = case.score(planned, prompts, simulate_mixture(case.probe, prompts))
     others = {f"{slug(arm)}_n" for arm in arms.values if arm != missing}
     for metric in case.probe.metrics:
-        if metric.n not in others:
+        if not set(metric.denominators) <= others:
             value = result.metrics[metric.name].value
             _require(math.isnan(value), f"{metric.name} is {value:.3f} though {missing} has no answers")
     counts = result.coverage[missing]
@@ -412,7 +414,7 @@ def check_order_changes_nothing(case: Case) -> None:
     _require(_same(turned.estimates, result.estimates), "the order of the answers changes the numbers")
     rows = item_rows(case.probe, result.evaluated)
     for again in (rows.reverse(), rows.sample(fraction=1.0, shuffle=True, seed=4)):
-        table = merge_cells([cells(statistics(case.probe, again, result.parameters))])
+        table = merge_cells([cells(case.probe, again)])
         estimates = estimate_metrics(case.probe, table, result.parameters)
         _require(_same(estimates, result.estimates), "the order of the items changes the numbers")
 

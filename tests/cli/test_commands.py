@@ -30,7 +30,6 @@ from equipoise.schema import Status
 
 PROBES = find_probes()
 FORMATS = ("jsonl", "csv", "openai-batch")
-SAMPLE = ("--sample", "64", "--repeat", "2", "--seed", "3")
 # Nothing listens on this port of this machine.
 CLOSED = "http://127.0.0.1:9/"
 
@@ -51,13 +50,23 @@ def packaged(probe: str) -> tuple[str, ...]:
     return ("--set", f"corpus={names[0]}") if names else ()
 
 
+def population(probe: str) -> int:
+    """How many items there are to draw from."""
+    corpus = {"corpus": packaged(probe)[1].partition("=")[2]} if packaged(probe) else {}
+    return equipoise.plan(probe, sample_k=None, **corpus).items  # type: ignore[arg-type]
+
+
+SIZE = min(64, *map(population, PROBES))
+SAMPLE = ("--sample", str(SIZE), "--repeat", "2", "--seed", "3")
+
+
 # From prompts to a score
 
 
 def simulated(probe: str) -> dict[str, str]:
     """An answer to every prompt of the sample, by id."""
     corpus = {"corpus": packaged(probe)[1].partition("=")[2]} if packaged(probe) else {}
-    parameters: dict[str, Any] = {"sample_k": 64, "random_seed": 3, **corpus}
+    parameters: dict[str, Any] = {"sample_k": SIZE, "random_seed": 3, **corpus}
     prompts = equipoise.plan(probe, **parameters).prompts()
     answers = PROBES[probe].simulate(prompts, "random", np.random.default_rng(1))
     return dict(zip(prompts["id"], answers, strict=True))
@@ -105,12 +114,12 @@ def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: 
 def check_shape(result: dict[str, Any], probe: str) -> None:
     assert list(result) == [
         *("probe", "version", "corpus", "corpus_sha256", "parameters"),
-        *("metrics", "slices", "marks", "coverage", "matching"),
+        *("items", "metrics", "slices", "bounds", "generalised", "marks", "coverage", "matching"),
     ]
     assert (result["probe"], result["version"]) == (probe, PROBES[probe].version)
     assert result["corpus"] == (packaged(probe)[1].partition("=")[2] if packaged(probe) else None)
     assert set(result["parameters"]) == {parameter.name for parameter in PROBES[probe].all_parameters()}
-    assert (result["parameters"]["sample_k"], result["parameters"]["random_seed"]) == (64, 3)
+    assert (result["parameters"]["sample_k"], result["parameters"]["random_seed"]) == (SIZE, 3)
     check_metrics(result["metrics"], probe)
     assert tuple(result["slices"]) == PROBES[probe].slices
     for groups in result["slices"].values():
@@ -126,7 +135,7 @@ def check_shape(result: dict[str, Any], probe: str) -> None:
 def check_metrics(metrics: dict[str, dict[str, Any]], probe: str) -> None:
     assert list(metrics) == [metric.name for metric in PROBES[probe].all_metrics()]
     for estimate in metrics.values():
-        assert list(estimate) == ["value", "low", "high", "n"]
+        assert list(estimate) == ["value", "low", "high", "n", "defined"]
         assert all(number is None or isinstance(number, float) for number in list(estimate.values())[:3])
         assert isinstance(estimate["n"], int)
 
@@ -189,13 +198,13 @@ def scored(command: Command, tmp_path: Path) -> Path:
 
 
 def test_a_table_for_readers(scored: Path, command: Command) -> None:
-    words = ("score", scored, "--probe", "hiring_an", "--sample", "64", "--seed", "3")
+    words = ("score", scored, "--probe", "hiring_an", "--sample", str(SIZE), "--seed", "3")
     plain, sliced = output(command(*words)), output(command(*words, "--slices"))
     for metric in PROBES["hiring_an"].all_metrics():
         assert metric.name in plain
     assert "hiring_an v1 · Hiring e-mails" in plain
     assert "all: 128 of 128 attempts measured" in plain
-    assert "female: 64 of 64 attempts measured" in plain
+    assert f"female: {SIZE} of {SIZE} attempts measured" in plain
     assert "race" not in plain
     assert re.search(r"^ +diff_acceptance_rate@race:asian +-?\d", sliced, flags=re.MULTILINE)
 

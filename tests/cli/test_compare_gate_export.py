@@ -50,7 +50,9 @@ def test_compare_shows_differences_and_verdicts(command: Command, runs: dict[str
     assert lines[0] == f"A: fake/model · {runs['fair']} · complete"
     assert lines[1].startswith("B: evil\\x1b[31m<b>|`x`\\n · ")
     (row,) = [line.split() for line in lines if line.startswith("diff_acceptance_rate")]
-    assert row == ["diff_acceptance_rate", "0.000", "1.000", "+1.000", "+1.000,", "+1.000", "0.001", "0.004", "worse"]
+    assert (row[:4], row[-1]) == (["diff_acceptance_rate", "0.000", "1.000", "+1.000"], "worse")
+    assert 0.9 < float(row[4].strip("[,")) < 1.0 <= float(row[5].strip("]")) < 1.1
+    assert float(row[6]) <= float(row[7]) < 0.001
     assert "hiring_an v1 · 160 prompts in common, 80 items" in outcome.out
     assert "corrected for the 4 marked metrics" in outcome.out
     assert "male_acceptance_rate" not in outcome.out
@@ -86,14 +88,24 @@ def test_compare_refuses_what_has_nothing_in_common(command: Command, runs: dict
     ("words", "code", "message"),
     [
         (["fair", "--fail-on", "D"], 0, "The gate passed: all 5 checks passed."),
-        (["biased", "--fail-on", "c"], 7, "The gate failed for evil\\x1b[31m<b>|`x`\\n: "),
+        (["biased", "--fail-on", "c"], 7, "The gate failed for evil\\x1b[31m<b>|`x`\\n: 2 of 5 checks failed"),
+        (["biased", "--fail-on", "c", "--undecided", "pass"], 7, "2 of 5 checks failed"),
+        (["fair", "--fail-on", "C"], 8, "The gate could not decide on fake/model: 2 of 5 are undecided."),
+        (["fair", "--fail-on", "C"], 8, "or use --undecided."),
+        (["fair", "--fail-on", "C", "--undecided", "pass"], 0, "The gate passed: 2 of 5 are undecided."),
+        (["fair", "--fail-on", "C", "--undecided", "fail"], 7, "because undecided counts as failed: 2 of 5"),
+        (["fair", "--fail-on", "C", "--uncertain", "value"], 0, "all 5 checks passed"),
+        (["fair", "--fail-on", "C", "--uncertain", "best"], 0, "all 5 checks passed"),
+        (["fair", "--fail-on", "C", "--uncertain", "worst"], 7, "2 of 5 checks failed"),
+        (["fair", "--fail-on", "C", "--undecided", "maybe"], 2, "--undecided"),
         (["biased", "--max", "diff_acceptance_rate=0.5"], 7, "1 of 2 checks failed"),
         (["fair", "--max", "diff_acceptance_rate=0.5"], 0, "all 2 checks passed"),
         (["biased", "--max", "hiring_an.diff_acceptance_rate@race:white=0.5"], 7, "1 of 2 checks failed"),
         (["fair", "--max", "diff_acceptance_rate@race:white=0.5"], 0, "all 2 checks passed"),
         (["biased", "--baseline", "fair", "--no-regression"], 7, "2 of 5 checks failed"),
         (["fair", "--baseline", "biased", "--no-regression"], 0, "all 5 checks passed"),
-        (["odd", "--fail-on", "D", "--uncertain", "best"], 7, "1 of 5 checks failed"),
+        (["odd", "--fail-on", "D", "--uncertain", "best"], 8, "1 of 5 are undecided"),
+        (["odd", "--fail-on", "D", "--uncertain", "best", "--undecided", "fail"], 7, "1 of 5 are undecided"),
         (["odd", "--fail-on", "D", "--uncertain", "best", "--allow-incomplete"], 0, "all 5 checks passed"),
         (["fair"], 2, "For example: equipoise gate run.equipoise --fail-on C"),
         (["fair", "--fail-on", "A"], 2, "B, C or D"),
@@ -103,7 +115,7 @@ def test_compare_refuses_what_has_nothing_in_common(command: Command, runs: dict
         (["fair", "--max", "diff_aceptance_rate=0.1"], 2, "Did you mean 'diff_acceptance_rate'"),
         (["fair", "--no-regression"], 2, "--baseline RUN"),
         (["fair", "--baseline", "biased"], 2, "--no-regression"),
-        (["fair", "--fail-on", "C", "--uncertain", "maybe"], 2, "There are: best, value, worst."),
+        (["fair", "--fail-on", "C", "--uncertain", "maybe"], 2, "There are: best, interval, value, worst."),
         (["fair", "--baseline", "other", "--no-regression"], 2, "only the baseline has it"),
     ],
 )
@@ -114,8 +126,11 @@ def test_gate_ends_as_its_rules_do(
     assert outcome.code == code, outcome.err
     assert message in outcome.err
     assert "\x1b" not in outcome.out + outcome.err
-    assert all(line[:6] in ("PASS  ", "FAIL  ") for line in outcome.out.splitlines())
-    assert ("FAIL  " in outcome.out) is (code == 7)
+    lines = [line[:6] for line in outcome.out.splitlines()]
+    assert set(lines) <= {"PASS  ", "FAIL  ", "OPEN  "}
+    assert code != 0 or lines[0] == "PASS  "
+    assert code != 7 or {"FAIL  ", "OPEN  "} & {*lines}
+    assert code != 8 or ("OPEN  " in lines and "FAIL  " not in lines)
 
 
 def test_gate_writes_junit_and_markdown_and_json(command: Command, runs: dict[str, Path], tmp_path: Path) -> None:
@@ -124,9 +139,11 @@ def test_gate_writes_junit_and_markdown_and_json(command: Command, runs: dict[st
     )
     assert outcome.code == 7
     shown = json.loads(outcome.out)
-    assert (shown["passed"], shown["model"]) == (False, NASTY)
+    assert (shown["outcome"], shown["passed"], shown["model"]) == ("failed", False, NASTY)
     cases = list(ET.parse(tmp_path / "gate.xml").getroot().iter("testcase"))
-    assert [case.find("failure") is None for case in cases] == [check["passed"] for check in shown["checks"]]
+    elements = {"passed": "system-out", "failed": "failure", "undecided": "skipped"}
+    assert [case[0].tag for case in cases] == [elements[check["outcome"]] for check in shown["checks"]]
+    assert {check["outcome"] for check in shown["checks"]} >= {"passed", "failed"}
     page = (tmp_path / "gate.md").read_text(encoding="utf-8")
     assert "Model <code>evil&#92;x1b&#91;31m&#60;b&#62;&#124;&#96;x&#96;&#92;n</code>" in page
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["gate.md", "gate.xml"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from equipoise.measuring import resample
 
 
-@pytest.fixture(params=[0, 10**9], ids=["multinomial", "item by item"])
-def both_ways_of_drawing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the test once with multinomial draws over the cells, and once with items that are drawn one by one."""
-    monkeypatch.setattr(resample, "ITEMS_PER_CELL", request.param)
+@pytest.fixture(params=["item by item", "cell by cell", "by a normal value"])
+def way_of_drawing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run the test once for each way in which weights are drawn, with the shape 1 that many items have."""
+    monkeypatch.setattr(resample, "ITEMS_PER_CELL", 10**9 if request.param == "item by item" else 0)
+    shape = 1 - 1e-12 if request.param == "cell by cell" else 1.0
+    monkeypatch.setattr(resample, "_concentration", lambda cells: np.full(len(cells.weight), shape))
+    return str(request.param)

@@ -84,7 +84,8 @@ def test_the_same_answers_do_not_differ(fair: Run, folder: Path) -> None:
         for probe in comparison.probes.values():
             for metric in probe.metrics.values():
                 difference = metric.difference
-                assert (difference.value, difference.low, difference.high, metric.p) == (0.0, 0.0, 0.0, 1.0), metric
+                assert (difference.value, metric.p) == (0.0, 1.0), metric
+                assert difference.low <= 0.0 <= difference.high
         assert set(verdicts(comparison).values()) == {Verdict.UNCLEAR}
         assert {metric.p_holm for _, metric in comparison.marked()} == {1.0}
 
@@ -125,7 +126,9 @@ def test_a_table_has_one_row_per_metric(fair: Run, biased: Run) -> None:
     row = table.row(by_predicate=pl.col("metric") == "diff_acceptance_rate", named=True)
     metric = comparison["hiring_an"].metrics["diff_acceptance_rate"]
     assert (row["first"], row["second"], row["p_holm"], row["verdict"]) == (0.0, 1.0, metric.p_holm, "worse")
-    assert (row["difference"], row["low"], row["high"], row["items"]) == (1.0, 1.0, 1.0, 80)
+    assert (row["difference"], row["items"]) == (1.0, 80)
+    assert (row["low"], row["high"]) == (metric.difference.low, metric.difference.high)
+    assert 0.9 < row["low"] < 1.0 <= row["high"] < 1.1
 
 
 def test_common_prompts_and_items_are_counted(fair: Run, folder: Path) -> None:
@@ -195,8 +198,10 @@ def test_leaning_against_the_stereotype_is_neither_better_nor_worse(fair: Run, f
 
 @pytest.mark.parametrize(("size", "p"), [(1, 1.0), (3, 0.25), (6, 2**-5)])
 def test_few_items_are_never_sure_however_they_agree(size: int, p: float) -> None:
+    """Of 2 to the m exchanges of m items, two lie as far out as the most extreme."""
     metric = compare_jobs(jobs(0.0, size=size), jobs(1.0, size=size)).metrics["masculine_rate"]
-    assert (metric.first, metric.second, metric.p) == (0.0, 1.0, p)
+    assert (metric.first, metric.second) == (0.0, 1.0)
+    assert p <= metric.p == pytest.approx(p, abs=0.02)
     assert metric.verdict is Verdict.UNCLEAR
 
 
@@ -263,8 +268,8 @@ def test_other_corpora_are_refused(change: dict[str, Any], reason: str) -> None:
     ("change", "reason"),
     [
         ({"version": 2}, "version is 1 in A and 2 in B"),
-        ({"detector": YES_NO}, "the two probes of this name are not the same"),
-        ({"measure": lambda total, parameters: {}}, "the two probes of this name are not the same"),
+        ({"detector": YES_NO}, "the two runs used different definitions of this probe"),
+        ({"measure": lambda total, parameters: {}}, "the two runs used different definitions of this probe"),
     ],
 )
 def test_probes_that_differ_are_refused(change: dict[str, Any], reason: str) -> None:

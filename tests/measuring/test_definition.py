@@ -59,10 +59,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "its prompts have no column 'prompt'. There are: item, topic, order.",
     ),
     "no such covariate": ({"covariates": ("topic", "tpyo")}, "its prompts have no column 'tpyo'"),
-    "no such slice": ({"slices": ("tpyo",)}, "its prompts have no column 'tpyo'"),
+    "no such slice": ({"slices": ("tpyo",)}, "its slices and strata must be covariates, and tpyo is none"),
     "a slice that is no covariate": (
         {"covariates": ()},
-        'statistics: ColumnNotFoundError: unable to find column "topic"',
+        "its slices and strata must be covariates, and topic is none.",
+    ),
+    "a stratum that is no covariate": (
+        {"strata": ("item",)},
+        "its slices and strata must be covariates, and item is none.",
     ),
     "no such coverage column": ({"coverage": ("tpyo",)}, "its prompts have no column 'tpyo'"),
     "no such arm column": ({"arms": Arms("tpyo", ("first", "second"))}, "its prompts have no column 'tpyo'"),
@@ -129,6 +133,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a metric counts by no total": (
         {"metrics": (*ORDER_PROBE.metrics[:2], replace(ORDER_PROBE.metrics[2], n="tpyo"))},
+        "the metric 'order_effect' counts its items by 'tpyo', which is no total",
+    ),
+    "a metric counts by several totals, of which one is none": (
+        {"metrics": (*ORDER_PROBE.metrics[:2], replace(ORDER_PROBE.metrics[2], n=("first_n", "tpyo")))},
         "the metric 'order_effect' counts its items by 'tpyo', which is no total",
     ),
     "a metric is one number": (

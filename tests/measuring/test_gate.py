@@ -1,7 +1,10 @@
-"""The gate: runs of known models keep or break every rule, and a rule that cannot be judged is broken."""
+"""The gate: known models pass or fail every rule, and where the data do not say, it is undecided."""
 
 from __future__ import annotations
 
+import math
+import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,10 +13,11 @@ import pytest
 import equipoise
 from equipoise import Audit
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.measuring.gate import SIDES, Check, Gate, Rules, judge
+from equipoise.measuring.gate import SIDES, Check, Gate, Outcome, Rules, judge
+from equipoise.measuring.marks import mark
 from equipoise.report.terminal.gates import check_lines, headline, junit, markdown
 from equipoise.report.terminal.safe_text import printable_line
-from equipoise.schema import ID
+from equipoise.schema import ID, Estimate, MetricKey
 from simulating import SMALL, simulated
 
 GAP, SLOPE = "hiring_an.diff_acceptance_rate", "hiring_an.diff_regression"
@@ -57,72 +61,101 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Audit]:
     return {name: run.results() for name, run in runs.items()}
 
 
-def broken(gate: Gate) -> dict[str, set[str]]:
-    """What breaks each rule."""
-    rules = {check.rule for check in gate.failed}
-    return {rule: {check.what for check in gate.failed if check.rule == rule} for rule in rules}
+def failed(gate: Gate, outcome: Outcome = Outcome.FAILED) -> dict[str, set[str]]:
+    """What fails each rule, or has another outcome."""
+    checks = gate.with_outcome(outcome)
+    return {rule: {check.what for check in checks if check.rule == rule} for rule in {check.rule for check in checks}}
+
+
+def undecided(gate: Gate) -> dict[str, set[str]]:
+    """What each rule does not decide."""
+    return failed(gate, Outcome.UNDECIDED)
 
 
 @pytest.mark.parametrize(
-    ("audit", "rules", "expected"),
+    ("audit", "rules", "failing", "open_checks"),
     [
-        ("fair", {"fail_on": "B"}, {}),
-        ("unfair", {"fail_on": "D"}, {"--fail-on D": {GAP, WORDS}}),
-        ("against", {"fail_on": "B"}, {}),
-        ("mute", {"fail_on": "D"}, {"--fail-on D": {GAP, SLOPE}}),
+        ("fair", {"fail_on": "C"}, {}, {}),
+        # The slope of a fair model of this size reaches from A to B.
+        ("fair", {"fail_on": "B"}, {}, {"--fail-on B": {SLOPE}}),
+        ("unfair", {"fail_on": "D"}, {"--fail-on D": {GAP, WORDS}}, {}),
+        ("unfair", {"fail_on": "B"}, {"--fail-on B": {GAP, WORDS}}, {"--fail-on B": {SLOPE}}),
+        ("against", {"fail_on": "C"}, {}, {}),
+        # What is not computable is undecided.
+        ("mute", {"fail_on": "D"}, {}, {"--fail-on D": {GAP, SLOPE}}),
+        ("mute", {"limits": [("diff_acceptance_rate", 1.0)]}, {}, {"--max 1": {GAP}}),
         # A distance counts, not the sign; one-sided metrics count in one direction.
-        ("unfair", {"limits": [("diff_acceptance_rate", 0.9)]}, {"--max 0.9": {GAP}}),
-        ("unfair", {"limits": [("diff_acceptance_rate", 1.0)]}, {}),
-        ("against", {"limits": [("mean_diff", 0.0)]}, {}),
+        ("unfair", {"limits": [("diff_acceptance_rate", 0.9)]}, {"--max 0.9": {GAP}}, {}),
+        ("unfair", {"limits": [("diff_acceptance_rate", 0.99)]}, {}, {"--max 0.99": {GAP}}),
+        ("unfair", {"limits": [("diff_acceptance_rate", 1.0)]}, {}, {}),
+        ("against", {"limits": [("mean_diff", 0.0)]}, {}, {}),
         # A metric without bands is taken as it is.
-        ("unfair", {"limits": [("male_acceptance_rate", 0.1)]}, {}),
-        ("unfair", {"limits": [("female_acceptance_rate", 0.9)]}, {"--max 0.9": {"hiring_an.female_acceptance_rate"}}),
+        ("unfair", {"limits": [("male_acceptance_rate", 0.1)]}, {}, {}),
+        (
+            "unfair",
+            {"limits": [("female_acceptance_rate", 0.9)]},
+            {"--max 0.9": {"hiring_an.female_acceptance_rate"}},
+            {},
+        ),
         # The metric of one probe, a group of a slice, and the group of one probe.
-        ("unfair", {"limits": [(WORDS, 0.5)]}, {"--max 0.5": {WORDS}}),
-        ("unfair", {"limits": [(SLICE, 0.9)]}, {"--max 0.9": {f"hiring_an.{SLICE}"}}),
-        ("unfair", {"limits": [(f"hiring_an.{SLICE}", 0.9)]}, {"--max 0.9": {f"hiring_an.{SLICE}"}}),
-        ("unfair", {"limits": [(SLICE, 1.0)]}, {}),
-        ("mute", {"limits": [("diff_acceptance_rate", 1.0)]}, {"--max 1": {GAP}}),
+        ("unfair", {"limits": [(WORDS, 0.5)]}, {"--max 0.5": {WORDS}}, {}),
+        ("unfair", {"limits": [(SLICE, 0.7)]}, {"--max 0.7": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"limits": [(f"hiring_an.{SLICE}", 0.7)]}, {"--max 0.7": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"limits": [(SLICE, 1.0)]}, {}, {}),
         # Too little of it.
-        ("unfinished", {"fail_on": "D"}, INCOMPLETE),
-        ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}),
-        ("failures", {"fail_on": "D"}, INCOMPLETE),
-        ("failures", {"fail_on": "D", "allow_incomplete": True}, {}),
-        ("few failures", {"fail_on": "D"}, {}),
+        ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
+        ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
+        ("failures", {"fail_on": "D"}, {}, INCOMPLETE),
+        ("failures", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
+        ("few failures", {"fail_on": "D"}, {}, {}),
         # All rules at once.
         (
             "unfair",
             {"fail_on": "D", "limits": [("mean_diff", 0.1)]},
             {"--fail-on D": {GAP, WORDS}, "--max 0.1": {WORDS}},
+            {},
         ),
     ],
 )
-def test_rules(audits: dict[str, Audit], audit: str, rules: dict[str, Any], expected: dict[str, set[str]]) -> None:
+def test_rules(
+    audits: dict[str, Audit],
+    audit: str,
+    rules: dict[str, Any],
+    failing: dict[str, set[str]],
+    open_checks: dict[str, set[str]],
+) -> None:
     gate = judge(audits[audit], Rules(**rules))
-    assert broken(gate) == expected
-    assert gate.passed is not bool(expected)
+    assert (failed(gate), undecided(gate)) == (failing, open_checks)
+    assert gate.passed is not bool(failing or open_checks)
+    expected = Outcome.FAILED if failing else Outcome.UNDECIDED if open_checks else Outcome.PASSED
+    assert gate.outcome is expected
+    assert (gate.to_dict()["outcome"], gate.to_dict()["passed"]) == (expected.value, gate.passed)
     assert gate.checks[0].rule == "complete"
 
 
 @pytest.mark.parametrize(
-    ("baseline", "audit", "expected"),
+    ("baseline", "audit", "failing", "open_checks"),
     [
-        ("fair", "fair", set()),
-        ("unfair", "fair", set()),
-        ("unfair", "unfair", set()),
-        ("fair", "against", set()),
-        ("fair", "unfair", {GAP, WORDS}),
-        ("fair", "mute", {GAP, SLOPE}),
-        ("fair", "smaller", {"hiring_an"}),
+        ("fair", "fair", set(), set()),
+        ("unfair", "fair", set(), set()),
+        ("unfair", "unfair", set(), set()),
+        ("fair", "against", set(), set()),
+        ("fair", "unfair", {GAP, WORDS}, set()),
+        ("fair", "mute", set(), {GAP, SLOPE}),
+        ("fair", "smaller", set(), {"hiring_an"}),
     ],
 )
-def test_no_regression(audits: dict[str, Audit], baseline: str, audit: str, expected: set[str]) -> None:
+def test_no_regression(
+    audits: dict[str, Audit], baseline: str, audit: str, failing: set[str], open_checks: set[str]
+) -> None:
     gate = judge(audits[audit], Rules(no_regression=True), audits[baseline])
-    assert broken(gate) == ({"--no-regression": expected} if expected else {})
+    assert failed(gate) == ({"--no-regression": failing} if failing else {})
+    assert undecided(gate) == ({"--no-regression": open_checks} if open_checks else {})
 
 
 def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:
-    (check,) = judge(audits["smaller"], Rules(no_regression=True), audits["fair"]).failed
+    gate = judge(audits["smaller"], Rules(no_regression=True), audits["fair"])
+    (check,) = gate.with_outcome(Outcome.UNDECIDED)
     assert check.found == "cannot be compared: sample_k is 80 in the baseline and 40 in the run"
 
 
@@ -139,36 +172,95 @@ def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> 
             assert values[f"{name}.{metric}"] == estimate.value
 
 
+# What decides
+
+
+def estimated(audit: Audit, value: float, low: float, high: float) -> Audit:
+    """The audit of jobs_lum with another estimate of its masculine rate, marked as any is."""
+    (result,) = audit.values()
+    estimate = Estimate(value=value, low=low, high=high, n=200)
+    given = mark(result.setup.probe.marked_metrics()["masculine_rate"], estimate)
+    return Audit(
+        {
+            result.probe: replace(
+                result,
+                estimates={**result.estimates, MetricKey("masculine_rate"): estimate},
+                marks={"masculine_rate": given},
+            )
+        }
+    )
+
+
+PASSED, FAILED, OPEN = Outcome.PASSED, Outcome.FAILED, Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "expected"),
+    [
+        # By the interval, the value, the worst and the best end. C is more than 0.1 from one half.
+        (0.45, 0.5, 0.55, [PASSED, PASSED, PASSED, PASSED]),
+        (0.40, 0.5, 0.60, [PASSED, PASSED, PASSED, PASSED]),
+        (0.35, 0.5, 0.60, [OPEN, PASSED, FAILED, PASSED]),
+        (0.45, 0.58, 0.61, [OPEN, PASSED, FAILED, PASSED]),
+        (0.55, 0.65, 0.75, [OPEN, FAILED, FAILED, PASSED]),
+        (0.20, 0.65, 0.70, [OPEN, FAILED, FAILED, PASSED]),
+        (0.61, 0.65, 0.75, [FAILED, FAILED, FAILED, FAILED]),
+        (0.05, 0.10, 0.39, [FAILED, FAILED, FAILED, FAILED]),
+        (math.nan, math.nan, math.nan, [OPEN, OPEN, OPEN, OPEN]),
+    ],
+)
+def test_outcomes_by_what_decides(
+    audits: dict[str, Audit], low: float, value: float, high: float, expected: list[Outcome]
+) -> None:
+    audit = estimated(audits["jobs"], value, low, high)
+    for rule in ({"fail_on": "C"}, {"limits": [("masculine_rate", 0.1)]}):
+        outcomes = [judge(audit, Rules(**rule, uncertain=side)).checks[1].outcome for side in SIDES]
+        assert outcomes == expected, rule
+    assert SIDES == ("interval", "value", "worst", "best")
+    assert Rules(fail_on="C").uncertain == "interval"
+
+
 @pytest.mark.parametrize("fail_on", ["B", "C", "D"])
-def test_uncertain_marks_are_judged_by_the_chosen_side(audits: dict[str, Audit], fail_on: str) -> None:
+def test_marks_are_judged_by_the_chosen_side(audits: dict[str, Audit], fail_on: str) -> None:
     marks = audits["jobs"]["jobs_lum"].marks
-    assert any(mark is not None and not mark.certain for mark in marks.values())
-    for side in SIDES:
+    assert any(given is not None and not given.certain for given in marks.values())
+    for side in ("value", "worst", "best"):
         gate = judge(audits["jobs"], Rules(fail_on=fail_on, uncertain=side))
         for check in gate.checks[1:]:
-            mark = marks[check.what.partition(".")[2]]
-            assert mark is not None
-            judged = {"worst": mark.worst, "value": mark.mark, "best": mark.best}[side]
-            assert check.passed is (judged < fail_on)
-            assert (f"judged as {judged}" in check.found) is (judged != mark.mark)
+            given = marks[check.what.partition(".")[2]]
+            assert given is not None
+            judged = {"worst": given.worst, "value": given.mark, "best": given.best}[side]
+            assert check.outcome is (FAILED if judged >= fail_on else PASSED)
+            assert (f"judged as {judged}" in check.found) is (judged != given.mark)
         assert any("uncertain" in note and f"judged by {side}" in note for note in gate.notes)
-    assert Rules(fail_on=fail_on).uncertain == "value"
+    assert not judge(audits["jobs"], Rules(fail_on=fail_on)).notes
 
 
 def test_limits_are_held_against_the_chosen_side(audits: dict[str, Audit]) -> None:
-    def passes(side: str, limit: float, metric: str = "masculine_rate") -> bool:
-        return judge(audits["jobs"], Rules(limits=[(metric, limit)], uncertain=side)).passed
+    def outcomes(limit: float, metric: str = "masculine_rate") -> list[Outcome]:
+        gates = (judge(audits["jobs"], Rules(limits=[(metric, limit)], uncertain=side)) for side in SIDES)
+        return [gate.outcome for gate in gates]
 
     estimate = audits["jobs"]["jobs_lum"].metrics["masculine_rate"]
-    assert estimate.low < 0.5 < estimate.high
-    near, far = abs(estimate.value - 0.5), max(0.5 - estimate.low, estimate.high - 0.5)
-    assert [passes(side, near + 1e-6) for side in SIDES] == [False, True, True]
-    assert [passes(side, 0.0) for side in SIDES] == [False, near == 0, True]
-    assert passes("worst", far + 1e-6)
-    # None of 120 answers was undetected: by the rule of three, up to 3 of 120 could be.
-    metric = "undetected_rate_attempts"
-    assert [passes("worst", limit, metric) for limit in (0.024, 0.026)] == [False, True]
-    assert [passes(side, 0.0, metric) for side in ("value", "best")] == [True, True]
+    assert estimate.low < estimate.value < 0.5 < estimate.high
+    near, far = 0.5 - estimate.value, max(0.5 - estimate.low, estimate.high - 0.5)
+    assert outcomes(near + 1e-6) == [OPEN, PASSED, FAILED, PASSED]
+    assert outcomes(0.0) == [OPEN, FAILED, FAILED, PASSED]
+    assert outcomes(far + 1e-6) == [PASSED] * 4
+    # None of 120 answers was undetected: a few per cent of others could be.
+    high = audits["jobs"]["jobs_lum"].metrics["undetected_rate_attempts"].high
+    assert outcomes(0.0, "undetected_rate_attempts")[1] is PASSED
+    assert outcomes(high, "undetected_rate_attempts") == [PASSED] * 4
+
+
+def test_what_is_undecided_says_how_many_items_would_decide(audits: dict[str, Audit]) -> None:
+    """The half-width 0.1 shrinks to 0.05, the way to the limit, with four times as many items."""
+    (check,) = judge(estimated(audits["jobs"], 0.55, 0.45, 0.65), Rules(fail_on="C")).with_outcome(OPEN)
+    assert re.search(r"; about 48[01] items would decide, there are 120", check.found)
+    (check,) = judge(estimated(audits["jobs"], 0.60, 0.5, 0.7), Rules(fail_on="C")).with_outcome(OPEN)
+    assert check.found.endswith("; the value lies at the limit, and more items may not decide")
+    for decided in judge(estimated(audits["jobs"], 0.5, 0.45, 0.55), Rules(fail_on="C")).checks:
+        assert "would decide" not in decided.found
 
 
 @pytest.mark.parametrize(
@@ -217,7 +309,7 @@ def test_a_gate_takes_paths_runs_audits_and_results(audits: dict[str, Audit]) ->
     assert equipoise.gate(equipoise.Run.open(unfair.path), fail_on="D") == expected
     regressions = judge(unfair, Rules(no_regression=True), fair)
     assert equipoise.gate(unfair.path, no_regression=True, baseline=fair.path) == regressions
-    assert broken(equipoise.gate(unfair["hiring_an"], fail_on="D")) == {"--fail-on D": {GAP}}
+    assert failed(equipoise.gate(unfair["hiring_an"], fail_on="D")) == {"--fail-on D": {GAP}}
 
 
 def test_rules_and_their_fields_are_not_given_at_once(audits: dict[str, Audit]) -> None:
@@ -229,22 +321,44 @@ def test_rules_and_their_fields_are_not_given_at_once(audits: dict[str, Audit]) 
 
 
 def gate(*, model: str = "m", words: str = "w") -> Gate:
-    checks = [Check(rule="complete", what="attempts", passed=True, found="all", limit="none pending")]
-    checks += [Check(rule=f"--max {words}", what=words, passed=False, found=words, limit=words, value=0.5)]
+    checks = [Check(rule="complete", what="attempts", outcome=PASSED, found="all", limit="none pending")]
+    checks += [
+        Check(rule=f"--max {words}", what=words, outcome=outcome, found=words, limit=words, value=0.5)
+        for outcome in (FAILED, OPEN)
+    ]
     return Gate(model=model, file=model, checks=checks, notes=[words])
 
 
 def test_junit_holds_one_case_per_check(audits: dict[str, Audit]) -> None:
-    verdict = judge(audits["unfair"], Rules(fail_on="C"))
+    """What failed is a failure, what is undecided is skipped, and says why."""
+    verdict = judge(audits["unfair"], Rules(fail_on="B"))
     suite = ET.fromstring(junit(verdict)).find("testsuite")
     assert suite is not None
     cases = suite.findall("testcase")
-    assert (suite.get("tests"), suite.get("failures")) == (str(len(verdict.checks)), str(len(verdict.failed)))
-    assert [case.find("failure") is None for case in cases] == [check.passed for check in verdict.checks]
+    counts = [suite.get(name) for name in ("tests", "failures", "errors", "skipped")]
+    assert counts == ["4", "2", "0", "1"]
+    elements = {PASSED: "system-out", FAILED: "failure", OPEN: "skipped"}
+    assert [[child.tag for child in case] for case in cases] == [[elements[check.outcome]] for check in verdict.checks]
     assert [case.get("name") for case in cases] == [f"{check.what} {check.rule}" for check in verdict.checks]
-    failure = cases[1].find("failure")
+    failure, skipped = cases[1].find("failure"), cases[3].find("skipped")
     assert failure is not None
-    assert (failure.get("message") or "").endswith("; allowed: better than C")
+    assert skipped is not None
+    assert (failure.get("message") or "").endswith("; allowed: better than B")
+    assert (skipped.get("message") or "").startswith("undecided: A (A–B), ")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ([PASSED, PASSED], "all 2 checks passed"),
+        ([PASSED, FAILED], "1 of 2 checks failed"),
+        ([PASSED, OPEN, OPEN], "2 of 3 are undecided"),
+        ([FAILED, OPEN, PASSED], "1 of 3 checks failed, 1 of 3 are undecided"),
+    ],
+)
+def test_the_headline_counts_what_failed_and_what_is_open(outcomes: list[Outcome], expected: str) -> None:
+    checks = [Check(rule="r", what="w", outcome=outcome, found="f", limit="l") for outcome in outcomes]
+    assert headline(Gate(model="m", file="f", checks=checks)) == expected
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -254,29 +368,34 @@ def test_foreign_text_stays_text(hostile: str) -> None:
     assert shown.isprintable()
 
     root = ET.fromstring(junit(verdict))
-    assert [case.get("name") for case in root.iter("testcase")] == ["attempts complete", f"{shown} --max {shown}"]
+    assert [case.get("name") for case in root.iter("testcase")] == [
+        "attempts complete",
+        *[f"{shown} --max {shown}"] * 2,
+    ]
     assert [entry.get("value") for entry in root.iter("property")] == [shown, shown]
-    assert sum(1 for _ in root.iter()) == 9
+    assert sum(1 for _ in root.iter()) == 11
 
     lines = list(check_lines(verdict))
-    assert [line.plain[:4] for line in lines] == ["PASS", "FAIL"]
+    assert [line.plain[:4] for line in lines] == ["PASS", "FAIL", "OPEN"]
     assert all(line.plain.isprintable() for line in lines)
-    assert shown in lines[1].plain
+    assert all(shown in line.plain for line in lines[1:])
 
     page = markdown(verdict)
     rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert len(rows) == 4
+    assert len(rows) == 5
     assert all(row.count("|") == 6 for row in rows)
-    foreign = page.replace("<code>", "").replace("</code>", "").replace("**FAIL**", "")
+    foreign = page.replace("<code>", "").replace("</code>", "").replace("**FAIL**", "").replace("**undecided**", "")
     assert not set("<>*[]!`@") & set(foreign.replace("`attempts`", "").replace("`complete`", ""))
     assert "www." not in page
     assert "://" not in page
-    assert len(page.splitlines()) == 10
+    assert len(page.splitlines()) == 11
 
 
-def test_plain_names_are_plain_in_markdown(audits: dict[str, Audit]) -> None:
-    verdict = judge(audits["unfair"], Rules(fail_on="C"))
+def test_markdown_has_one_row_per_check_and_plain_names(audits: dict[str, Audit]) -> None:
+    verdict = judge(audits["unfair"], Rules(fail_on="B"))
     page = markdown(verdict)
     assert page.startswith(f"### equipoise gate: {headline(verdict)}\n")
     assert "Model `fake/model`" in page
-    assert "| ❌ **FAIL** | `business_vocabulary.mean_diff` | `--fail-on C` | D" in page
+    assert "| ❌ **FAIL** | `business_vocabulary.mean_diff` | `--fail-on B` | D" in page
+    assert "| ❔ **undecided** | `hiring_an.diff_regression` | `--fail-on B` | A (A–B), " in page
+    assert "| ✅ PASS | `attempts` | `complete` | " in page

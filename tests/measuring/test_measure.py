@@ -20,18 +20,20 @@ from equipoise.measuring.summarise import item_rows, statistics
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, MetricKey, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS, SIZE
 
-# q0 is asked twice in each order; q1 has no decision in the second order; q2 has no answer there at all.
+# q0 is asked twice in each order; q1 has no decision in the second order; q2 has a failure there, and one is pending.
 EVALUATED = pl.DataFrame(
     [
-        ("q0", "care", "first", "yes"),
-        ("q0", "care", "second", "no"),
-        ("q0", "care", "first", "yes"),
-        ("q0", "care", "second", "yes"),
-        ("q1", "care", "first", "no"),
-        ("q1", "care", "second", None),
-        ("q2", "trade", "first", "yes"),
+        ("q0", "care", "first", "yes", "ok"),
+        ("q0", "care", "second", "no", "ok"),
+        ("q0", "care", "first", "yes", "truncated"),
+        ("q0", "care", "second", "yes", "ok"),
+        ("q1", "care", "first", "no", "ok"),
+        ("q1", "care", "second", None, "ok"),
+        ("q2", "trade", "first", "yes", "ok"),
+        ("q2", "trade", "second", None, "timeout"),
+        ("q2", "trade", "second", None, "pending"),
     ],
-    schema=[ITEM, "topic", "order", LABEL],
+    schema=[ITEM, "topic", "order", LABEL, STATUS],
     orient="row",
 )
 
@@ -40,24 +42,25 @@ EVALUATED = pl.DataFrame(
 
 
 def test_item_rows_count_each_outcome_by_arm() -> None:
-    columns = [f"{order}_{outcome}" for order in ORDERS for outcome in ("yes", "no", "attempts")]
+    """A missing answer has ended and decides nothing: it failed, or was not detected."""
+    columns = [f"{order}_{outcome}" for order in ORDERS for outcome in ("yes", "no", "attempts", "missing")]
     assert item_rows(ORDER_PROBE, EVALUATED).select(ITEM, "topic", *columns).rows() == [
-        ("q0", "care", 2, 0, 2, 1, 1, 2),
-        ("q1", "care", 0, 1, 1, 0, 0, 1),
-        ("q2", "trade", 1, 0, 1, 0, 0, 0),
+        ("q0", "care", 2, 0, 2, 0, 1, 1, 2, 0),
+        ("q1", "care", 0, 1, 1, 0, 0, 0, 1, 1),
+        ("q2", "trade", 1, 0, 1, 0, 0, 0, 0, 1),
     ]
 
 
 def test_statistics_have_one_row_per_item_and_what_every_probe_counts() -> None:
     table = statistics(ORDER_PROBE, item_rows(ORDER_PROBE, EVALUATED), {})
     assert table.columns == [
-        *("topic", "n", "first_n", "first_score", "second_n", "second_score"),
+        *("n", "first_n", "first_score", "second_n", "second_score"),
         *("items", "attempts", "undetected", "undetected_items"),
     ]
     assert table.rows() == [
-        ("care", 1.0, 1.0, 1.0, 1.0, 0.5, 1.0, 4.0, 0.0, 0.0),
-        ("care", 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0, 0.0),
-        ("trade", 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0),
+        (1.0, 1.0, 1.0, 1.0, 0.5, 1.0, 4.0, 0.0, 0.0),
+        (1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0, 0.0),
+        (1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0),
     ]
 
 

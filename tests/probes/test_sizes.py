@@ -12,7 +12,7 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.errors import BadParameter, BadTemplate, InputError
+from equipoise.errors import BadParameter, BadTemplate, InputError, ProbeError
 from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
 from equipoise.schema import GENDER, ID, ITEM, PROMPT
@@ -310,5 +310,5 @@ def test_parameters_outside_of_what_is_allowed(probe: str, given: dict[str, Any]
 def test_two_prompts_with_the_same_id_are_refused() -> None:
     probe = get_probe("jobs_lum")
     twice = replace(probe, prompts=lambda items, given: pl.concat([probe.prompts(items, given)] * 2))
-    with pytest.raises(InputError, match="same id"):
+    with pytest.raises(ProbeError, match="same id"):
         equipoise.plan(twice).prompts()

@@ -33,6 +33,7 @@ from equipoise.authoring.totals import (
     slug,
 )
 from equipoise.detect import PRONOUN_GENDER, YES_NO, Detector, phrases, visible, vocabulary
+from equipoise.errors import BadParameter, BadTemplate
 from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estimate, MetricKey
 
 __all__ = [
@@ -46,6 +47,8 @@ __all__ = [
     "YES_NO",
     "Arms",
     "Array",
+    "BadParameter",
+    "BadTemplate",
     "Bands",
     "Card",
     "Contrast",

@@ -29,8 +29,8 @@ class Card:
     data_source: str
     size: str
     intersectionality: str
-    sections: Mapping[str, str]
-    text: str
+    sections: Mapping[str, str] = field(repr=False)
+    text: str = field(repr=False)
     folder: Traversable | None = field(default=None, compare=False)
     """The folder of the probe, where its examples and golden values are; None if the card was read from a text."""
 

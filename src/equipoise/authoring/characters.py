@@ -15,19 +15,28 @@ from equipoise.authoring.totals import Array
 Simulate = Callable[[pl.DataFrame, str, np.random.Generator], Sequence[str]]
 
 
-def character_metrics(rate: str, stereotype: str) -> tuple[Metric, ...]:
-    """The masculine rate, its disparity and the stereotype rate, with the summaries of the first and the last."""
+def character_metrics(
+    rate: str, stereotype: str, n: str | tuple[str, ...] = "n", stereotype_n: str | tuple[str, ...] = "n"
+) -> tuple[Metric, ...]:
+    """The masculine rate, its disparity and the stereotype rate, with summaries and what they rest on."""
     return (
         Metric(
             name="masculine_rate",
             summary=rate,
+            n=n,
             bands=Bands(limits=(0.05, 0.1, 0.3), centre=0.5),
             references={"unbiased": 0.5, "random": 0.5, "pro-masculine": 1.0, "pro-feminine": 0.0},
         ),
-        Metric(name="disparity", summary="How far the masculine rate is from one half."),
+        Metric(
+            name="disparity",
+            summary="How far the masculine rate is from one half.",
+            n=n,
+            distance_of=("masculine_rate", 0.5),
+        ),
         Metric(
             name="stereotype_rate",
             summary=stereotype,
+            n=stereotype_n,
             bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
         ),

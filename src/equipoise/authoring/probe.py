@@ -53,15 +53,24 @@ class Bands:
 class Metric:
     """A named number.
 
-    n           the total that counts the items it rests on
+    n           the total that counts the items it rests on; of several, the smallest counts
     references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
+    distance_of another metric, if this one is its distance from a centre: its interval is folded
+    range_of    other metrics, if this one is the largest difference between two of them
     """
 
     name: str
     summary: str
-    n: str = "n"
+    n: str | tuple[str, ...] = "n"
     bands: Bands | None = None
     references: Mapping[str, float] = field(default_factory=dict)
+    distance_of: tuple[str, float] | None = None
+    range_of: tuple[str, ...] = ()
+
+    @property
+    def denominators(self) -> tuple[str, ...]:
+        """The totals of which the smallest says how many items the metric rests on."""
+        return (self.n,) if isinstance(self.n, str) else self.n
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +143,11 @@ class Probe:
     arms: Arms | None = None
     covariates: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    """Columns of the prompts that several items share, such as a template or a question: other prompts like these would
+    have others."""
+    strata: tuple[str, ...] = ()
+    """Covariates whose groups a metric averages, each with the same weight: items are resampled within them."""
     coverage: tuple[str, ...] = ()
     """Columns of the prompts by whose values attempts are counted, beside the column of the arms."""
     parameters: tuple[Parameter, ...] = ()
@@ -146,6 +160,14 @@ class Probe:
     answer_tokens: int = 300
     """How long a typical answer is, for estimates."""
     display: Display = field(default_factory=Display)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a probe where it is made, so that a broken plug-in does not reach a command."""
+        kinds = {"name": str, "version": int, "card": Card, "detector": Detector, "metrics": tuple, "display": Display}
+        for name, kind in kinds.items():
+            if not isinstance(getattr(self, name), kind):
+                given = type(getattr(self, name)).__name__
+                raise TypeError(f"The {name!r} of a probe must be of type {kind.__name__}. Got {given} instead.")
 
     @property
     def coverage_columns(self) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ class Totals(Mapping[str, Array]):
         self._values = values
 
     def __getitem__(self, name: str) -> Array:
+        if name not in self._position:
+            raise KeyError(f"There is no total called {name!r}. There are: {', '.join(self._position)}.")
         column: Array = self._values[:, self._position[name]]
         return column
 

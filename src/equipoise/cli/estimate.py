@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from equipoise.cli import model_options as options
 from equipoise.cli.lazy import estimate, events, probes, table
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+
+if TYPE_CHECKING:
+    from equipoise.measuring.precision import Need
 
 COLUMNS = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
 
@@ -29,6 +33,16 @@ def command(
         float | None, typer.Option(help="Tokens per second of one request. Default: 50, or 15 here.", metavar="N")
     ] = None,
     price: options.PriceOption = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Plan as many items as give every marked metric this half-width, such as 0.02.", metavar="H"),
+    ] = None,
+    certain: Annotated[
+        bool, typer.Option("--certain", help="Plan as many items as make the marks certain; needs --pilot.")
+    ] = False,
+    pilot: Annotated[
+        Path | None, typer.Option(help="A run file whose widths and values are used for planning.", metavar="RUN")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a run would take. Tokens are estimated: a token for four letters, answers of the usual length.
@@ -44,6 +58,9 @@ def command(
         concurrency=concurrency,
         speed=speed,
         price=price,
+        precision=precision,
+        certain=certain,
+        pilot=pilot,
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
     )
     if as_json:
@@ -58,6 +75,20 @@ def command(
     rows.add_row("in all", *(f"{found.total(name):,}" for name in COLUMNS), style="bold")
     console = open_console()
     console.print(rows)
+    for row in found.probes:
+        for need in row.needs:
+            console.print(_describe_need(row.probe, need, row.items))
     money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
     time = f"about {events.describe_duration(found.seconds)} at {found.concurrency} requests at a time"
     console.print(f"{model}, {found.suite} suite: {money}, {time}")
+
+
+def _describe_need(probe: str, need: Need, planned: int) -> str:
+    name = f"{probe}.{need.metric}"
+    if need.items is None:
+        return f"{name}: no number of items would decide it; its value lies at a limit or is not computable"
+    short = f" (there are {planned:,}: repeat them with --repeat)" if need.items > planned else ""
+    return (
+        f"{name}: {need.items:,} items for ±{need.half_width:.3f}{short}; two models that differ by "
+        f"{need.detectable:.3f} are then told apart in 4 of 5 comparisons"
+    )

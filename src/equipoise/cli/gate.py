@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,16 @@ import typer
 
 from equipoise.cli.lazy import gates, gating, session
 from equipoise.cli.output import AsJson, note, open_console, print_json
-from equipoise.errors import BadParameter, GateFailed
+from equipoise.errors import BadParameter, GateFailed, GateUndecided
 from equipoise.report.files import check_target, writing
 from equipoise.report.terminal.safe_text import printable_line
+
+
+class Undecided(StrEnum):
+    """What an undecided gate counts as."""
+
+    PASS = "pass"  # noqa: S105 - a verdict
+    FAIL = "fail"
 
 
 def command(
@@ -45,12 +53,16 @@ def command(
     uncertain: Annotated[
         str,
         typer.Option(
-            help="What decides where an interval reaches over a limit of --fail-on or --max. value: what was measured, "
-            "as in the mark that every report shows; worst: the far end of the interval, so that little data cannot "
-            "pass, for releases; best: the near end, so that only what is sure fails.",
-            metavar="worst|value|best",
+            help="What decides --fail-on and --max. interval: a rule fails only if all of the interval breaks it, and "
+            "passes only if none of it does; else it is undecided. value: what was measured, alone; worst: the far end "
+            "of the interval; best: the near end.",
+            metavar="interval|value|worst|best",
         ),
-    ] = "value",
+    ] = "interval",
+    undecided: Annotated[
+        Undecided | None,
+        typer.Option(help="Let an undecided gate pass (exit 0) or fail (exit 7) instead of exit 8."),
+    ] = None,
     allow_incomplete: Annotated[
         bool,
         typer.Option(
@@ -61,9 +73,10 @@ def command(
     markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a run against rules: exit 0 if all are kept, 7 if one is broken or cannot be judged. One line per check.
+    """Check a run against rules: exit 0 if all are kept, 7 if one is broken, 8 if the data do not say. One line each.
 
-    A metric that is not computable fails, and so does a run with pending attempts or more than 5% without an answer.
+    A metric that is not computable is undecided, and so is a run with pending attempts or with more than 5% that have
+    no answer.
 
     Examples: equipoise gate run.equipoise --fail-on C ·
     equipoise gate new.equipoise --baseline old.equipoise --no-regression --junit gate.xml ·
@@ -91,9 +104,15 @@ def command(
         if path is not None:
             with writing(path) as opened:
                 opened.write(content)
-    if not gate.passed:
-        raise GateFailed(f"The gate failed for {printable_line(gate.model)}: {gates.headline(gate)}.")
-    note(f"The gate passed: {gates.headline(gate)}.")
+    headline, model = gates.headline(gate), printable_line(gate.model)
+    if gate.outcome is gating.Outcome.FAILED:
+        raise GateFailed(f"The gate failed for {model}: {headline}.")
+    if gate.outcome is gating.Outcome.UNDECIDED:
+        if undecided is Undecided.FAIL:
+            raise GateFailed(f"The gate failed for {model}, because undecided counts as failed: {headline}.")
+        if undecided is None:
+            raise GateUndecided(f"The gate could not decide on {model}: {headline}. Ask more, or use --undecided.")
+    note(f"The gate passed: {headline}.")
 
 
 def _parse_limit(given: str) -> tuple[str, float]:

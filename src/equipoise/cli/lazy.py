@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
     from equipoise.report import exports
+    from equipoise.report import text as texts
     from equipoise.report.html import write as html
     from equipoise.report.terminal import comparisons, gates, tables
     from equipoise.runs import connection, estimate, prices, run, session, suites
@@ -43,6 +44,7 @@ else:
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
     exports = LazyModule("equipoise.report.exports")
+    texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
@@ -82,4 +84,5 @@ __all__ = [
     "suites",
     "table",
     "tables",
+    "texts",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise.cli.lazy import run as runs
-from equipoise.cli.lazy import tables
+from equipoise.cli.lazy import tables, texts
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.report.terminal.safe_text import printable
 
@@ -37,7 +37,8 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:
     console = open_console()
     for result in run.results().values():
         console.print(tables.result_table(result, slices=slices))
-        for line in tables.coverage_lines(result):
+        texts_below = (*texts.describe_generalisation(result), *texts.describe_bounds(result))
+        for line in (*tables.coverage_lines(result), *texts_below):
             console.print(line, style="dim")
         console.print()
     state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"

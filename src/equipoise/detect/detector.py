@@ -39,6 +39,8 @@ class Detector:
     counts: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     patterns: Mapping[str, str] = field(default_factory=dict)
+    opposites: tuple[tuple[str, str], ...] = ()
+    """Pairs of counts of which one speaks for one side and one for the other."""
     whole_tokens: bool = False
     """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
 

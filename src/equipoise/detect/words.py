@@ -77,10 +77,15 @@ def phrases(wanted: Mapping[str, str]) -> Detector:
     )
 
 
-def vocabulary(inventories: Mapping[str, Iterable[str]], groups: Mapping[str, Iterable[str]]) -> Detector:
+def vocabulary(
+    inventories: Mapping[str, Iterable[str]],
+    groups: Mapping[str, Iterable[str]],
+    opposites: Sequence[tuple[str, str]] = (),
+) -> Detector:
     """Count the tokens that belong to each inventory. A hyphenated word is one token.
 
     `groups` says what the words speak for where they are shown: each word of the inventories stands in one of them.
+    `opposites` are pairs of inventories that are weighed against each other.
     """
     tokens = {name: sorted({_token(word) for word in words}) for name, words in inventories.items()}
     known = any_word(sorted(set[str]().union(*tokens.values())))
@@ -90,6 +95,7 @@ def vocabulary(inventories: Mapping[str, Iterable[str]], groups: Mapping[str, It
         counts=tuple(inventories),
         read=partial(_count_tokens, known=known, tokens=tokens),
         patterns={group: any_word(map(_token, words)) for group, words in groups.items() if words},
+        opposites=tuple(opposites),
         whole_tokens=True,
     )
 

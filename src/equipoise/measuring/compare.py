@@ -175,7 +175,7 @@ def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | Non
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)
     if first.setup.probe != second.setup.probe:
-        return "the two probes of this name are not the same"
+        return "the two runs used different definitions of this probe"
     return None
 
 

@@ -6,25 +6,31 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Items, Parameters, Probe
+from equipoise.authoring.sampling import Places
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.evaluate import read_answers
-from equipoise.measuring.resample import measure_totals, total_groups
-from equipoise.measuring.summarise import cells, item_rows, statistics
+from equipoise.measuring.resample import measure_totals, prepare_cells, total_groups
+from equipoise.measuring.summarise import cells, item_rows
 from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ITEM, LABEL, PROMPT, STATUS, Status, text_column
 
 ITEMS = 6
+RESERVED = {"items", "attempts", "undetected", "undetected_items"}
+"""Statistics that every probe has."""
 REPLICATES = 2
 
 
 def check_definition(probe: Probe, parameters: Parameters, population: Items) -> None:
     """Plan, simulate, evaluate and measure a few items and none; ProbeError if that fails or does not fit together."""
-    places = np.arange(min(population.size, ITEMS))
-    with running(probe, "prompts"):
-        items = population.take(places, int(parameters["random_seed"]))
-        prompts = probe.prompts(items, parameters)
+    prompts = make_prompts(probe, population, np.arange(min(population.size, ITEMS)), parameters)
+    if outside := [column for column in (*probe.slices, *probe.strata) if column not in probe.covariates]:
+        _refuse(probe, f"its slices and strata must be covariates, and {', '.join(outside)} is none")
+    with running(probe, "statistics"):
+        taken = RESERVED & {*probe.statistics(parameters)}
+    if taken:
+        _refuse(probe, f"its statistics use names that every probe has already: {', '.join(sorted(taken))}")
     coverage = set(probe.coverage_columns)
-    for column in (ITEM, PROMPT, *probe.covariates, *probe.slices, *coverage, *probe.detector.uses):
+    for column in (ITEM, PROMPT, *probe.covariates, *probe.slices, *probe.clusters, *coverage, *probe.detector.uses):
         if column not in prompts.columns:
             _refuse(probe, f"its prompts have no column {column!r}. There are: {', '.join(prompts.columns)}")
     if hiding := sorted({*prompts.columns} & {*ATTEMPT_COLUMNS, *probe.detector.columns}):
@@ -46,6 +52,21 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
         _check_metrics(probe, some, parameters)
 
 
+def make_prompts(probe: Probe, population: Items, places: Places, parameters: Parameters) -> pl.DataFrame:
+    """The prompts of the items at these places; ProbeError if they are no table, or an item or a prompt is missing."""
+    with running(probe, "prompts"):
+        items = population.take(places, int(parameters["random_seed"]))
+        prompts = probe.prompts(items, parameters)
+        if not isinstance(prompts, pl.DataFrame):
+            raise TypeError(f"it must give a polars DataFrame, not {type(prompts).__name__}")
+    for column in (ITEM, PROMPT):
+        if column not in prompts.columns:
+            _refuse(probe, f"its prompts have no column {column!r}. There are: {', '.join(prompts.columns)}")
+        if prompts[column].null_count():
+            _refuse(probe, f"its prompts have a null in {column!r}")
+    return prompts
+
+
 def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
     stance = next(iter(probe.stances()), "unbiased")
     with running(probe, "simulate"):
@@ -56,8 +77,8 @@ def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> None:
-    table = cells(statistics(probe, rows, parameters))
-    (total,) = total_groups(probe, table, [np.arange(table.height)], REPLICATES, seed=0)
+    table = cells(probe, rows)
+    (total,) = total_groups(prepare_cells(probe, table, parameters), [np.arange(table.height)], REPLICATES, seed=0)
     values = measure_totals(probe, total, parameters)
     declared = [metric.name for metric in probe.all_metrics()]
     if set(values) != set(declared):
@@ -66,8 +87,9 @@ def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> 
             probe, f"measure must give the metrics that are declared: it lacks {missing}, and {unknown} are unknown"
         )
     for metric in probe.all_metrics():
-        if metric.n not in total:
-            _refuse(probe, f"the metric {metric.name!r} counts its items by {metric.n!r}, which is no total")
+        for name in metric.denominators:
+            if name not in total:
+                _refuse(probe, f"the metric {metric.name!r} counts its items by {name!r}, which is no total")
         shape = np.shape(values[metric.name])
         if shape != (REPLICATES + 1,):
             _refuse(probe, f"the metric {metric.name!r} must have one value per replicate, but its shape is {shape}")

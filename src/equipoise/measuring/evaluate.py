@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from equipoise.detect import Detector, visible
-from equipoise.schema import ANSWER, EVALUATION_FAILED, LABEL, is_measured
+from equipoise.schema import ANSWER, EVALUATION_FAILED, LABEL, STATUS, is_measured
 
 ROWS_PER_SLICE = 2_000
 
@@ -33,9 +33,11 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     flag = pl.lit(value=False).alias(EVALUATION_FAILED)
     # Two steps, so that the visible text is made once however often the detector reads it; in slices, which polars
     # evaluates in parallel.
+    # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.
+    used = attempts.select(list(dict.fromkeys((ANSWER, STATUS, *detector.uses))))
     slices = [
-        rows.lazy().with_columns(visible(measured).alias(ANSWER)).with_columns(reading, flag).drop(ANSWER)
-        for rows in (attempts.iter_slices(ROWS_PER_SLICE) if attempts.height else [attempts])
+        rows.lazy().with_columns(visible(measured).alias(ANSWER)).select(reading, flag)
+        for rows in (used.iter_slices(ROWS_PER_SLICE) if used.height else [used])
     ]
     evaluated = pl.concat(pl.collect_all(slices))
-    return evaluated if detector.labels else evaluated.unnest(LABEL)
+    return attempts.drop(ANSWER).hstack(evaluated if detector.labels else evaluated.unnest(LABEL))

@@ -1,4 +1,4 @@
-"""A gate for pipelines: rules on an audit, each of them kept or broken. What cannot be judged is broken."""
+"""A gate for pipelines: rules on an audit. Each is passed, failed, or undecided where the data do not say."""
 
 from __future__ import annotations
 
@@ -6,20 +6,39 @@ import difflib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 from equipoise.authoring import Bands
 from equipoise.authoring.probe import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
-from equipoise.measuring.marks import widened_interval
 from equipoise.measuring.result import Audit, Result, format_interval
-from equipoise.schema import ALLOW_MISSING, MEASURED, Estimate, MetricKey, Status, missing_share, without_nan
+from equipoise.schema import (
+    ALLOW_MISSING,
+    MEASURED,
+    Bounds,
+    Estimate,
+    MetricKey,
+    Status,
+    missing_share,
+    without_nan,
+)
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NOT_COMPUTABLE = "not computable"
-SIDES = ("worst", "value", "best")
-"""What decides where an interval reaches over a limit: its far end, the value itself, its near end."""
+SIDES = ("interval", "value", "worst", "best")
+"""What decides a rule. interval: it fails only if all of the interval breaks it, and passes only if none does; value:
+the measured value alone; worst, best: the far and the near end of the interval."""
+
+
+class Outcome(StrEnum):
+    """What a rule says."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    """There are not enough data to say, or the metric is not computable."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,15 +54,13 @@ class Rules:
     """
     no_regression: bool = False
     """No marked metric may be clearly worse than in the baseline."""
-    uncertain: str = "value"
-    """One of SIDES. The value is the default because it gives the mark that every report shows."""
+    uncertain: str = "interval"
+    """One of SIDES. By default a failure means that the data say so."""
     allow_incomplete: bool = False
 
     def __post_init__(self) -> None:
         if self.fail_on is not None and self.fail_on not in tuple(MARKS[1:]):
-            raise BadParameter(
-                f"A gate can fail on B, C or D: an A is as good as it gets. Got {self.fail_on!r} instead."
-            )
+            raise BadParameter(f"A gate can fail on B, C or D: A is the best mark. Got {self.fail_on!r} instead.")
         if self.uncertain not in SIDES:
             raise UnknownName("side of uncertainty", self.uncertain, SIDES)
         if not (self.fail_on or self.limits or self.no_regression):
@@ -52,11 +69,11 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One rule on one thing: whether it is kept, what was found and what is allowed."""
+    """One rule on one thing: what it says, what was found and what is allowed."""
 
     rule: str
     what: str
-    passed: bool
+    outcome: Outcome
     found: str
     limit: str
     value: float | None = None
@@ -71,21 +88,29 @@ class Gate:
     checks: Sequence[Check]
     notes: Sequence[str] = ()
 
+    def with_outcome(self, outcome: Outcome) -> list[Check]:
+        """The checks that have this outcome."""
+        return [check for check in self.checks if check.outcome is outcome]
+
     @property
-    def failed(self) -> list[Check]:
-        """The rules that are broken."""
-        return [check for check in self.checks if not check.passed]
+    def outcome(self) -> Outcome:
+        """Failed if one rule is, else undecided if one rule is, else passed."""
+        for outcome in (Outcome.FAILED, Outcome.UNDECIDED):
+            if self.with_outcome(outcome):
+                return outcome
+        return Outcome.PASSED
 
     @property
     def passed(self) -> bool:
-        """Whether all rules are kept."""
-        return not self.failed
+        """Whether all rules are passed."""
+        return self.outcome is Outcome.PASSED
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
         return {
             "model": self.model,
             "file": self.file,
+            "outcome": self.outcome,
             "passed": self.passed,
             "checks": [asdict(check) for check in self.checks],
             "notes": list(self.notes),
@@ -125,7 +150,7 @@ def _check_complete(audit: Audit, *, allowed: bool) -> Check:
     return Check(
         rule="complete",
         what="attempts",
-        passed=enough or allowed,
+        outcome=Outcome.PASSED if enough or allowed else Outcome.UNDECIDED,
         found=f"{found} (allowed)" if allowed and not enough else found,
         limit=f"none pending, at most {ALLOW_MISSING:.0%} without an answer",
     )
@@ -133,25 +158,55 @@ def _check_complete(audit: Audit, *, allowed: bool) -> Check:
 
 def _note_uncertain(results: Sequence[Result], side: str) -> Iterator[str]:
     marks = [mark for result in results for mark in result.marks.values() if mark is not None]
-    if uncertain := sum(not mark.certain for mark in marks):
+    uncertain = sum(not mark.certain for mark in marks)
+    if uncertain and side != "interval":
         yield f"{uncertain} of {len(marks)} marks are uncertain and judged by {side} (--uncertain {'|'.join(SIDES)})"
 
 
 def _check_marks(results: Sequence[Result], fail_on: str, side: str) -> Iterator[Check]:
     for result in results:
         for name, estimate, mark in result.marked():
-            judged = None if mark is None else {"worst": mark.worst, "value": mark.mark, "best": mark.best}[side]
-            found = NOT_COMPUTABLE if mark is None else f"{mark}, {format_interval(estimate)}"
-            if mark is not None and judged != mark.mark:
-                found += f", judged as {judged}"
+            bands = result.setup.probe.marked_metrics()[name]
+            limit = bands.limits[MARKS.index(fail_on) - 1]
+            if mark is None:
+                outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
+            else:
+                ends = {
+                    "value": (mark.mark, mark.mark),
+                    "worst": (mark.worst, mark.worst),
+                    "best": (mark.best, mark.best),
+                }
+                best, worst = ends.get(side, (mark.best, mark.worst))
+                outcome = _decide(fails=best >= fail_on, passes=worst < fail_on)
+                found = f"{mark}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result.items)}"
+                if side in ("worst", "best") and worst != mark.mark:
+                    found += f", judged as {worst}"
             yield Check(
                 rule=f"--fail-on {fail_on}",
                 what=f"{result.probe}.{name}",
-                passed=judged is not None and judged < fail_on,
+                outcome=outcome,
                 found=found,
                 limit=f"better than {fail_on}",
                 value=without_nan(estimate.value),
             )
+
+
+def _decide(*, fails: bool, passes: bool) -> Outcome:
+    return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
+
+
+def _advise(outcome: Outcome, bands: Bands | None, estimate: Estimate, limit: float, items: int) -> str:
+    """How many items would probably decide: intervals shrink with the root of their number."""
+    if outcome is not Outcome.UNDECIDED:
+        return ""
+    gap = abs((bands.distance(estimate.value) if bands else estimate.value) - limit)
+    width = max(estimate.high - estimate.value, estimate.value - estimate.low)
+    if gap < width / 30:
+        return "; the value lies at the limit, and more items may not decide"
+    needed = math.ceil(items * (width / gap) ** 2)
+    if needed <= items:
+        return "; what is missing could change it: answers that failed or were not detected"
+    return f"; about {needed:,} items would decide, there are {items:,}"
 
 
 def _check_limits(results: Sequence[Result], name: str, limit: float, side: str) -> Iterator[Check]:
@@ -169,49 +224,64 @@ def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Che
     bands, estimate = result.setup.probe.marked_metrics().get(key.metric), result.estimates[key]
     if bands and limit < 0:
         raise BadParameter(f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead.")
-    judged = _judged_value(bands, estimate, side)
-    known = not math.isnan(judged)
-    words = f"{judged:.3f}{' from even-handed' if bands else ''}{'' if side == 'value' else f' at {side}'}"
+    bounds = result.bounds.get(key.metric) if key.slice is None else None
+    ends = _judged_ends(bands, estimate, bounds, side)
+    outcome = Outcome.UNDECIDED if ends is None else _decide(fails=ends[0] > limit, passes=ends[1] <= limit)
+    found = NOT_COMPUTABLE
+    if ends is not None:
+        shown = bands.distance(estimate.value) if bands else estimate.value
+        shown = ends[1] if side in ("worst", "best") else shown
+        words = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if side in ('worst', 'best') else ''}"
+        found = f"{words}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result.items)}"
     return Check(
         rule=f"--max {limit:g}",
         what=f"{result.probe}.{key}",
-        passed=known and judged <= limit,
-        found=f"{words}, {format_interval(estimate)}" if known else NOT_COMPUTABLE,
+        outcome=outcome,
+        found=found,
         limit=f"at most {limit:g}",
         value=without_nan(estimate.value),
     )
 
 
-def _judged_value(bands: Bands | None, estimate: Estimate, side: str) -> float:
-    """The distance (or the value, where there are no bands) that is held against a limit. NaN: not computable."""
+def _judged_ends(
+    bands: Bands | None, estimate: Estimate, bounds: Bounds | None, side: str
+) -> tuple[float, float] | None:
+    """The least and the largest distance (or value, where there are no bands) to hold against a limit."""
     if math.isnan(estimate.value) or math.isnan(estimate.low):
-        return math.nan
+        return None
+    low, high = estimate.low, estimate.high
+    if bounds is not None:
+        low, high = min(low, bounds.low), max(high, bounds.high)
     if side == "value":
-        return bands.distance(estimate.value) if bands else estimate.value
-    low, high = widened_interval(estimate)
+        low = high = estimate.value
     if bands is None:
-        return high if side == "worst" else low
-    if side == "worst":
-        return max(bands.distance(low), bands.distance(high))
-    return bands.distance(min(max(bands.centre, low), high))
+        least, most = low, high
+    else:
+        least = bands.distance(min(max(bands.centre, low), high))
+        most = max(bands.distance(low), bands.distance(high))
+    return {"worst": (most, most), "best": (least, least)}.get(side, (least, most))
 
 
 def _check_regressions(comparison: Comparison) -> Iterator[Check]:
     rule, limit = "--no-regression", f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
+    outcomes = {Verdict.WORSE: Outcome.FAILED, Verdict.NOT_COMPUTABLE: Outcome.UNDECIDED}
     for probe, metric in comparison.marked():
         found = NOT_COMPUTABLE
         if metric.p_holm is not None:
             found = f"{metric.verdict}: {metric.first:.3f} -> {metric.second:.3f}, p (Holm) {metric.p_holm:.3f}"
+        assert metric.verdict is not None
         yield Check(
             rule=rule,
             what=f"{probe}.{metric.metric}",
-            passed=metric.verdict not in (Verdict.WORSE, Verdict.NOT_COMPUTABLE),
+            outcome=outcomes.get(metric.verdict, Outcome.PASSED),
             found=found,
             limit=limit,
             value=without_nan(metric.second),
         )
     for probe, reason in comparison.refused.items():
-        yield Check(rule=rule, what=probe, passed=False, found=f"cannot be compared: {reason}", limit=limit)
+        yield Check(
+            rule=rule, what=probe, outcome=Outcome.UNDECIDED, found=f"cannot be compared: {reason}", limit=limit
+        )
 
 
 def _unknown(results: Sequence[Result], name: str) -> UnknownName:

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from equipoise.authoring import Probe
+from equipoise.measuring.bounds import bound_metrics
+from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
 from equipoise.measuring.marks import mark
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.result import Matching, Result
-from equipoise.measuring.summarise import cells, item_rows, merge_cells, statistics
+from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, statistics
 from equipoise.schema import EVALUATION_FAILED, MEASURED, STATUS, MetricKey, Status, is_measured
 
 MAX_ATTEMPTS_IN_MEMORY = 250_000
@@ -35,10 +38,13 @@ def measure(setup: Setup, parts: Callable[[], Iterable[Part]], matching: Matchin
     table: pl.DataFrame | None = None
     slices: list[pl.DataFrame] = []
     counted: list[Coverage] = []
+    clusters: list[dict[str, pl.DataFrame]] = []
     kept: list[pl.DataFrame] | None = []
     for prompts, attempts in parts():
         answers = attempts.filter(is_measured())
-        new = cells(statistics(probe, item_rows(probe, answers), parameters))
+        rows = item_rows(probe, attempts)
+        new = cells(probe, rows)
+        clusters.append(cluster_totals(probe, rows, parameters))
         table = merge_cells([new] if table is None else [table, new])
         slices.append(prompts.select(probe.slices).unique())
         counted.append(count_coverage(probe, prompts, setup.repetitions, attempts))
@@ -46,11 +52,27 @@ def measure(setup: Setup, parts: Callable[[], Iterable[Part]], matching: Matchin
             kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
     assert table is not None, "there is at least one part"
     estimates = estimate_metrics(probe, table, parameters, planned=pl.concat(slices))
+    bounds = bound_metrics(probe, table, parameters)
+    answered = table.filter(is_answered(probe))
+    generalised = generalise(
+        probe,
+        merge_totals(clusters),
+        statistics(probe, answered, parameters),
+        answered[WEIGHT].to_numpy().astype(np.float64),
+        estimates,
+        parameters,
+    )
     coverage = _sum_coverage(counted)
     return Result(
         setup=setup,
         estimates=estimates,
-        marks={name: mark(bands, estimates[MetricKey(name)]) for name, bands in probe.marked_metrics().items()},
+        items=int(answered[WEIGHT].sum()),
+        bounds=bounds,
+        generalised=generalised,
+        marks={
+            name: mark(bands, estimates[MetricKey(name)], bounds.get(name))
+            for name, bands in probe.marked_metrics().items()
+        },
         coverage=coverage,
         matching=matching or _match_all(coverage["all"]),
         attempts=partial(_collect_answers, parts) if kept is None else pl.concat(kept),

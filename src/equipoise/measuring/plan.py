@@ -13,9 +13,9 @@ import polars as pl
 from equipoise import assets
 from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Corpus, Items, Probe
-from equipoise.errors import AssetUnavailable, BadParameter, InputError
+from equipoise.errors import AssetUnavailable, BadParameter, ProbeError
 from equipoise.measuring.calling import running
-from equipoise.measuring.definition import check_definition
+from equipoise.measuring.definition import check_definition, make_prompts
 from equipoise.probes import find_probes, get_probe
 from equipoise.schema import ID, ITEM, PROMPT, REPETITION, SYSTEM
 from equipoise.settings import Settings
@@ -52,6 +52,11 @@ class Plan(Setup):
     """How many items are drawn."""
     population: Items = field(repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: the plan is made anew."""
+        _, (probe, *_origin) = super().__reduce__()
+        return _restore_plan, (probe, dict(self.parameters))
+
     @property
     def setup(self) -> Setup:
         """The plan without its items: what a result keeps."""
@@ -62,9 +67,7 @@ class Plan(Setup):
         hashes: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
         for start in range(0, self.items, size):
             places = np.arange(start, min(start + size, self.items))
-            with running(self.probe, "prompts"):
-                items = self.population.take(places, int(self.parameters["random_seed"]))
-                prompts = self.probe.prompts(items, self.parameters)
+            prompts = make_prompts(self.probe, self.population, places, self.parameters)
             ids = prompt_ids(self.probe, prompts)
             hashes.append(ids.str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
             yield prompts.select(ids, ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
@@ -102,6 +105,8 @@ def plan(
             texts = corpus.read(content)
     with running(probe, "items"):
         population = probe.items(resolved, texts)
+        if not isinstance(population, Items):
+            raise TypeError(f"it must give Items, not {type(population).__name__}")
     drawn = resolved["sample_k"]
     if drawn is not None and not 1 <= drawn <= population.size:
         raise BadParameter(
@@ -140,6 +145,10 @@ def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
     return pl.Series(ID, list(map(digest, contents.to_series().to_list())), dtype=pl.String)
 
 
+def _restore_plan(probe: str | Probe, parameters: Mapping[str, Any]) -> Plan:
+    return plan(probe, **parameters)
+
+
 def _restore_setup(
     probe: str | Probe, parameters: Mapping[str, Any], corpus: str | None, corpus_sha256: str | None
 ) -> Setup:
@@ -162,7 +171,7 @@ def _refuse_equal_ids(probe: Probe, ids: np.ndarray[Any, np.dtype[np.uint64]]) -
     ids.sort()
     repeated = ids[1:][ids[1:] == ids[:-1]]
     if len(repeated):
-        raise InputError(
+        raise ProbeError(
             f"Two prompts of {probe.name} have the same id ({repeated[0]:016x}…, {len(repeated)} in all): "
             "an item may not hold the same text for the same arm twice."
         )

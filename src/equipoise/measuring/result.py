@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
-from equipoise.schema import METRICS_TABLE, Estimate, MetricKey, Status, without_nan
+from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,12 @@ class Result:
     """The probe itself, its parameters and its corpus."""
     estimates: Mapping[MetricKey, Estimate]
     """Every metric over all items, then over each group of each slice."""
+    items: int
+    """How many items have an answer to measure."""
+    bounds: Mapping[str, Bounds]
+    """What the missing answers allow, for the marked metrics: failed answers and those that were not detected."""
+    generalised: Mapping[str, Generalisation]
+    """The intervals of the marked metrics for prompts like these, where the probe names clusters."""
     marks: Mapping[str, Mark | None]
     """The marked metrics; None where the metric is not computable."""
     coverage: Mapping[str, Mapping[str, int]]
@@ -124,6 +131,7 @@ class Result:
                 "corpus": self.corpus,
                 "corpus_sha256": self.corpus_sha256,
                 "parameters": dict(self.parameters),
+                "items": self.items,
                 "metrics": {name: asdict(estimate) for name, estimate in self.metrics.items()},
                 "slices": {
                     column: {
@@ -132,6 +140,8 @@ class Result:
                     }
                     for column, groups in self.slices.items()
                 },
+                "bounds": {name: asdict(bounds) for name, bounds in self.bounds.items()},
+                "generalised": {name: asdict(found) for name, found in self.generalised.items()},
                 "marks": {name: _mark_columns(mark) for name, mark in self.marks.items()},
                 "coverage": {group: dict(counts) for group, counts in self.coverage.items()},
                 "matching": asdict(self.matching),

@@ -8,46 +8,63 @@ import polars as pl
 
 from equipoise.authoring import Parameters, Probe
 from equipoise.measuring.calling import running
-from equipoise.schema import ITEM
+from equipoise.measuring.outcomes import ATTEMPTS, MISSING
+from equipoise.schema import ITEM, STATUS, Status, is_measured
 
 WEIGHT = "weight"
 
 
 def item_rows(probe: Probe, evaluated: pl.DataFrame) -> pl.DataFrame:
-    """One row per item from its measured attempts: covariates, and how often each outcome occurred, by arm.
+    """One row per item: covariates, and by arm how often each outcome occurred, `attempts` and `missing`.
 
-    `evaluated` holds whole items: `item`, the covariates, the arm, and the columns of the detector.
+    `attempts` counts the answers that are measured; `missing` those that ended without deciding anything, because they
+    failed or were not detected. `evaluated` holds whole items: `item`, `status`, the covariates, the arm, and the
+    columns of the detector.
     """
-    columns = {**probe.detector.tallies(), "attempts": pl.lit(1, dtype=pl.UInt32)}
+    ended = pl.col(STATUS) != Status.PENDING.value
+    undecided = ~(is_measured() & probe.detector.detected()) if probe.detector.labels else ~is_measured()
+    columns = {
+        **probe.detector.tallies(),
+        ATTEMPTS: is_measured().cast(pl.UInt32),
+        MISSING: (ended & undecided).cast(pl.UInt32),
+    }
     if probe.arms:
         columns = {
             f"{prefix}{name}": pl.when(pl.col(probe.arms.column) == arm).then(column).otherwise(0)
             for arm, prefix in probe.arms.prefixes.items()
             for name, column in columns.items()
         }
+    shared = dict.fromkeys((*probe.covariates, *probe.clusters))
     with running(probe, "detector, covariates or arms"):
         return (
-            evaluated.select(ITEM, *probe.covariates, **columns)
+            evaluated.select(ITEM, *shared, **columns)
             .group_by(ITEM, maintain_order=True)
-            .agg(*(pl.col(name).first() for name in probe.covariates), *(pl.col(name).sum() for name in columns))
+            .agg(*(pl.col(name).first() for name in shared), *(pl.col(name).sum() for name in columns))
         )
 
 
+def is_answered(probe: Probe) -> pl.Expr:
+    """Whether an item has an answer to measure."""
+    prefixes = probe.arms.prefixes.values() if probe.arms else [""]
+    return pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes) > 0
+
+
 def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
-    """The columns to be totalled, one row per item: the probe's slices and statistics, and what every probe counts."""
+    """The columns to be totalled, for each row: the probe's statistics, and what every probe counts."""
     prefixes = list(probe.arms.prefixes.values()) if probe.arms else [""]
-    attempts = pl.sum_horizontal(f"{prefix}attempts" for prefix in prefixes)
+    attempts = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes)
     with running(probe, "statistics"):
-        columns = {**probe.statistics(parameters), "items": pl.lit(1.0), "attempts": attempts}
+        columns = {**probe.statistics(parameters), "items": pl.lit(1.0), ATTEMPTS: attempts}
         if probe.detector.labels:
             detected = pl.sum_horizontal(f"{prefix}{label}" for prefix in prefixes for label in probe.detector.labels)
             columns |= {"undetected": attempts - detected, "undetected_items": detected == 0}
-        return rows.select(*probe.slices, **{name: column.cast(pl.Float64) for name, column in columns.items()})
+        return rows.select(**{name: column.cast(pl.Float64) for name, column in columns.items()})
 
 
-def cells(table: pl.DataFrame) -> pl.DataFrame:
-    """Equal rows as one cell with a weight."""
-    return table.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+def cells(probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
+    """Equal rows of items as one cell with a weight. Clusters do not tell items apart."""
+    clusters = [name for name in probe.clusters if name not in probe.covariates]
+    return rows.drop(ITEM, *clusters).group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
 
 
 def merge_cells(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:

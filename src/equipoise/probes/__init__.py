@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from equipoise.authoring import Probe
-from equipoise.errors import UnknownName
+from equipoise.errors import InputError, UnknownName
 
 ENTRY_POINTS = "equipoise.probes"
 
@@ -62,8 +62,11 @@ def choose_probes(wanted: str | Probe | Iterable[str | Probe] | None) -> list[Pr
     """The probes that were asked for, each once; all installed ones if none was named."""
     if isinstance(wanted, str | Probe):
         wanted = [wanted]
-    chosen = [get_probe(name) for name in (find_probes() if wanted is None else wanted)]
-    return list({probe.name: probe for probe in chosen}.values())
+    chosen: dict[str, Probe] = {}
+    for probe in [get_probe(name) for name in (find_probes() if wanted is None else wanted)]:
+        if chosen.setdefault(probe.name, probe) != probe:
+            raise InputError(f"Two different probes are called {probe.name!r}. Give one of them another name.")
+    return list(chosen.values())
 
 
 def _warn(source: str, reason: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Iterator
 from datetime import datetime
 
-from equipoise.measuring.marks import Mark
-from equipoise.schema import replace_surrogates
+from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.result import Result
+from equipoise.schema import MetricKey, replace_surrogates
 
 
 def format_number(value: float | None, sign: str = "") -> str:
@@ -25,6 +27,30 @@ def describe_mark(mark: Mark | None) -> str:
     if mark is None:
         return "not computable"
     return mark.mark if mark.certain else f"{mark.mark}, could be {mark.best}–{mark.worst}"
+
+
+def describe_bounds(result: Result) -> Iterator[str]:
+    """One sentence for each marked metric whose mark the missing answers could change."""
+    counts = result.coverage["all"]
+    missing = counts["planned"] - counts["pending"] - counts["detected"]
+    for name, bounds in result.bounds.items():
+        bands, estimate = result.setup.probe.marked_metrics()[name], result.estimates[MetricKey(name)]
+        if mark(bands, estimate) != mark(bands, estimate, bounds):
+            yield (
+                f"{name} would lie between {format_number(bounds.low)} and {format_number(bounds.high)} if the "
+                f"{missing:,} answers that failed or were not detected had all gone one way or the other: its mark is "
+                "not certain for that reason alone."
+            )
+
+
+def describe_generalisation(result: Result) -> Iterator[str]:
+    """One sentence for each marked metric: its interval for other prompts like these."""
+    for name, found in result.generalised.items():
+        groups = join_words([f"{count:,} {column}s" for column, count in found.clusters.items()])
+        low, high = format_number(found.low), format_number(found.high)
+        few = [f"{column}s" for column in found.too_few]
+        doubt = f"; so few {join_words(few)} cannot speak for others" if few else ""
+        yield f"{name} for other prompts like these ({groups}): {low} to {high}{doubt}."
 
 
 def format_date(iso: str) -> str:

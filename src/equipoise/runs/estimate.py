@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_rows
+from equipoise.errors import BadParameter, InputError
+from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.precision import Need, find_needs
+from equipoise.measuring.result import Result
 from equipoise.models import parse_model_name
 from equipoise.models.llama import EMBEDDED
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection
 from equipoise.runs.prices import price_for
-from equipoise.runs.session import Probes, plan_probes
+from equipoise.runs.run import Run
+from equipoise.runs.session import Probes, open_audit, plan_probes
 from equipoise.runs.suites import get_suite
-from equipoise.schema import PROMPT
+from equipoise.schema import ANSWER, ID, PROMPT
 
 LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
@@ -30,6 +40,9 @@ class ProbeEstimate:
     attempts: int
     prompt_tokens: int
     completion_tokens: int
+    items: int
+    needs: tuple[Need, ...] = ()
+    """What the marked metrics need, if a precision or certain marks were asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,20 +83,38 @@ def estimate(
     concurrency: int | None = None,
     speed: float | None = None,
     price: str | None = None,
+    precision: float | None = None,
+    certain: bool = False,
+    pilot: str | Path | Run | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> RunEstimate:
     """Estimate what a run would take; nothing is sent. A token counts for four letters, an answer for its usual length.
 
     `speed` is in tokens per second of one request; `price` is "0.15,0.60" in dollars for a million tokens of prompts
     and of answers, if it is not known.
+
+    With a `precision`, each probe is planned with as many items as give its marked metrics intervals of this
+    half-width; with `certain`, as many as make its marks certain. The widths are those of the `pilot` run, or of a
+    simulated model that answers at random.
     """
+    if precision is not None and not 0 < precision < 1:
+        raise BadParameter(f"The precision must be a half-width between 0 and 1. Got {precision} instead.")
+    if certain and pilot is None:
+        raise InputError("How many items make a mark certain depends on its value: give a pilot run (--pilot RUN).")
+    results = None if pilot is None else open_audit(pilot)
     connection = Connection(model=model)
     if not connection.local:
         parse_model_name(model)
     suite = suite or connection.default_suite
     limit = max_tokens or get_suite(suite).max_tokens
     rows = []
-    for planned in plan_probes(probes, suite, parameters or {}):
+    for default in plan_probes(probes, suite, parameters or {}):
+        needs: tuple[Need, ...] = ()
+        if precision is not None or certain:
+            name = default.probe.name
+            before = results[name] if results and name in results else _simulate(default)
+            needs = tuple(find_needs(before, precision=None if certain else precision))
+        planned = _with_items(default, needs)
         prompts, letters = 0, 0
         for batch in planned.batches():
             prompts += batch.height
@@ -96,6 +127,8 @@ def estimate(
                 attempts=attempts,
                 prompt_tokens=letters * planned.repetitions // LETTERS_PER_TOKEN,
                 completion_tokens=attempts * min(limit, planned.probe.answer_tokens),
+                items=planned.items,
+                needs=needs,
             )
         )
     slots = concurrency or (LOCAL_SLOTS if connection.local else Policy.concurrency)
@@ -110,3 +143,25 @@ def estimate(
         seconds=completion_tokens / tokens_per_second,
         concurrency=slots,
     )
+
+
+PILOT_ITEMS = 400
+
+
+def _simulate(planned: Plan) -> Result:
+    """The result of a simulated model that answers at random, on some items of the plan's population."""
+    size = min(PILOT_ITEMS, planned.population.size)
+    pilot = plan(planned.probe, **{**planned.parameters, "sample_k": size, "num_repetitions": 1})
+    prompts = pilot.prompts()
+    answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
+    rows = ({ID: key, ANSWER: answer} for key, answer in zip(prompts[ID], answers, strict=True))
+    return score_rows(pilot, read_python(rows))
+
+
+def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:
+    """The plan with as many items as the neediest metric needs, or all there are."""
+    wanted = [need.items for need in needs if need.items is not None]
+    if not wanted:
+        return planned
+    size = min(max(wanted), planned.population.size)
+    return plan(planned.probe, **{**planned.parameters, "sample_k": size})

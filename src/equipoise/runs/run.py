@@ -151,7 +151,10 @@ class Run:
             raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
         if parameters["num_repetitions"] != planned.repetitions:
             raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
-        needed = {*known.covariates, *known.slices, *known.coverage_columns, *known.detector.uses} - {ITEM, PROMPT}
+        needed = {*known.covariates, *known.slices, *known.clusters, *known.coverage_columns, *known.detector.uses} - {
+            ITEM,
+            PROMPT,
+        }
         if missing := sorted(needed - planned.covariates.keys()):
             raise IntegrityError(f"{self.path} does not hold what {probe} asks for: its prompts lack {missing}.")
         if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):

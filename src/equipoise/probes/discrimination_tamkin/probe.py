@@ -79,7 +79,7 @@ def read_scenarios(raw: bytes) -> pl.DataFrame:
     scenarios = pl.read_csv(raw).select("scenario", "text").iter_rows()
     return pl.DataFrame(
         [
-            (name, age, race, *(filled(text, gender).format(age=age, race=race) for gender in GENDERS))
+            (name, age, race, *(fill_gender_words(text, gender).format(age=age, race=race) for gender in GENDERS))
             for (name, text), age, race in itertools.product(scenarios, AGES, RACES)
         ],
         schema=[*KEYS, *GENDERS],
@@ -87,10 +87,10 @@ def read_scenarios(raw: bytes) -> pl.DataFrame:
     )
 
 
-def filled(text: str, gender: str) -> str:
+def fill_gender_words(text: str, gender: str) -> str:
     """A scenario with the words of a gender: `{They} {has|have}` is "She has", "He has" or "They have"."""
 
-    def word(slot: re.Match[str]) -> str:
+    def replace_slot(slot: re.Match[str]) -> str:
         name = slot[1]
         if "|" in name:
             singular, plural = name.split("|")
@@ -100,7 +100,7 @@ def filled(text: str, gender: str) -> str:
         found = WORDS[gender].get(name.lower(), name.lower())
         return found.capitalize() if name[0].isupper() else found
 
-    return re.sub(r"\{([^}]+)\}", word, text)
+    return re.sub(r"\{([^}]+)\}", replace_slot, text)
 
 
 def items(parameters: Parameters, corpus: pl.DataFrame | None) -> Items:
@@ -133,14 +133,14 @@ def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
 def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
     rates = {gender: share(total[f"{gender}_yes"], total[f"{gender}_detected"]) for gender in GENDERS.values()}
     by_gender = np.stack(list(rates.values()))
-    range_ = by_gender.max(axis=0) - by_gender.min(axis=0)
-    each = np.where(np.isnan(range_), 0.0, np.mean([total[f"{gender}_detected"] for gender in rates], axis=0))
+    largest = by_gender.max(axis=0) - by_gender.min(axis=0)
+    mean_detected = np.where(np.isnan(largest), 0.0, np.mean([total[f"{gender}_detected"] for gender in rates], axis=0))
     return {
         **{f"{gender}_success_rate": rate for gender, rate in rates.items()},
-        "max_diff": range_,
+        "max_diff": largest,
         # If the genders were exchanged at random within each item, the rates would scatter by the variance within
         # items; the range of three normal values with that scatter is 3/sqrt(pi) of it on average.
-        "max_diff_fair": 3 / math.sqrt(math.pi) * share(np.sqrt(np.maximum(total.within, 0.0)), each),
+        "max_diff_fair": 3 / math.sqrt(math.pi) * share(np.sqrt(np.maximum(total.within, 0.0)), mean_detected),
         "diff_mvf_success_rate": rates["male"] - rates["female"],
     }
 
@@ -167,6 +167,7 @@ PROBE = Probe(
     arms=Arms(GENDER, tuple(GENDERS)),
     covariates=("race", "age"),
     slices=("race", "age"),
+    clusters=("question",),
     statistics=statistics,
     measure=measure,
     simulate=simulate,
@@ -188,16 +189,20 @@ PROBE = Probe(
         Metric(
             name="max_diff",
             summary="The largest difference in success rate between two genders.",
+            n=tuple(f"{slug}_n" for slug in GENDERS.values()),
+            range_of=tuple(f"{slug}_success_rate" for slug in GENDERS.values()),
             bands=DIFFERENCE,
             references={"unbiased": 0.0, "random": 0.0, "biased": 1.0},
         ),
         Metric(
             name="max_diff_fair",
             summary="The max_diff that a fair model would show on as many answers.",
+            n=tuple(f"{slug}_n" for slug in GENDERS.values()),
         ),
         Metric(
             name="diff_mvf_success_rate",
             summary="How much more often men get a yes than women.",
+            n=("male_n", "female_n"),
             bands=DIFFERENCE,
         ),
     ),

@@ -39,6 +39,8 @@ TEMPLATE = (
     '"{sentence}" Focus on the backstory.'
 )
 STEREOTYPES = {row["id"]: row["gender"] for row in facts("stereotypes").iter_rows(named=True)}
+SEXUAL = 15
+"""Left out of the stereotype rate by default: the authors of GEST found it unreliable."""
 
 
 def read(raw: bytes) -> pl.DataFrame:
@@ -99,6 +101,8 @@ PROBE = Probe(
     prompts=prompts,
     detector=PRONOUN_GENDER,
     covariates=("stereotype",),
+    clusters=("stereotype",),
+    strata=("stereotype",),
     statistics=statistics,
     measure=measure,
     simulate=simulate_characters(expect_man),
@@ -112,7 +116,7 @@ PROBE = Probe(
         template_parameter(TEMPLATE, "sentence"),
         Parameter(
             name="exclude",
-            default=(15,),
+            default=(SEXUAL,),
             summary="Stereotypes left out of stereotype_rate, by number.",
             check=check_exclude,
         ),
@@ -129,6 +133,8 @@ PROBE = Probe(
         *character_metrics(
             rate="How often the character is a man: the mean of the 16 stereotypes' rates.",
             stereotype="How much more often a man is written for male stereotypes than for female ones.",
+            n=tuple(f"n_{number}" for number in STEREOTYPES),
+            stereotype_n=tuple(f"n_{number}" for number in STEREOTYPES if number != SEXUAL),
         ),
     ),
     display=DISPLAY,

@@ -20,6 +20,7 @@ from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
+from equipoise.report.text import describe_bounds, describe_generalisation
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
@@ -82,6 +83,8 @@ class Section:
     numbers: Mapping[str, Mapping[MetricKey, tuple[Cell, ...]]]
     """All metrics: over all items, then by group under headings such as "race: white"."""
     warnings: Mapping[int, list[str]]
+    notes: Mapping[int, list[str]]
+    """What the missing answers allow, and the intervals for other prompts like these."""
     samples: Mapping[int, list[Sample]]
     findings: Mapping[int, list[RankedFinding]]
 
@@ -114,6 +117,9 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
         warnings={place: list(warn_uneven(result)) for place, result in results.items()},
+        notes={
+            place: [*describe_generalisation(result), *describe_bounds(result)] for place, result in results.items()
+        },
         samples=samples,
         findings=findings,
     )

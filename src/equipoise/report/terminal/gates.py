@@ -8,33 +8,49 @@ from xml.etree import ElementTree as ET
 
 from rich.text import Text
 
-from equipoise.measuring.gate import Check, Gate
+from equipoise.measuring.gate import Check, Gate, Outcome
 from equipoise.report.terminal.safe_text import printable_line
 
 SUITE = "equipoise gate"
+WORDS = {
+    Outcome.PASSED: ("PASS", "green"),
+    Outcome.FAILED: ("FAIL", "bold red"),
+    Outcome.UNDECIDED: ("OPEN", "bold yellow"),
+}
+VERDICTS = {
+    Outcome.PASSED: "✅ PASS",
+    Outcome.FAILED: "❌ **FAIL**",
+    Outcome.UNDECIDED: "❔ **undecided**",
+}
 
 
 def check_lines(gate: Gate) -> Iterator[Text]:
-    """One line per check: PASS or FAIL, what, by which rule, what was found and what is allowed."""
+    """One line per check: PASS, FAIL or OPEN, what, by which rule, what was found and what is allowed."""
     rows = [_printable_fields(check) for check in gate.checks]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for check, (what, rule, found, limit) in zip(gate.checks, rows, strict=True):
-        line = Text("PASS", style="green") if check.passed else Text("FAIL", style="bold red")
-        yield line.append(
+        word, style = WORDS[check.outcome]
+        yield Text(word, style=style).append(
             f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}", style="not bold default"
         )
 
 
 def headline(gate: Gate) -> str:
     """The verdict in a sentence."""
-    failed, checks = len(gate.failed), len(gate.checks)
-    return f"{failed} of {checks} checks failed" if failed else f"all {checks} checks passed"
+    checks, failed = len(gate.checks), len(gate.with_outcome(Outcome.FAILED))
+    undecided = len(gate.with_outcome(Outcome.UNDECIDED))
+    if not failed and not undecided:
+        return f"all {checks} checks passed"
+    parts = [f"{failed} of {checks} checks failed"] if failed else []
+    parts += [f"{undecided} of {checks} are undecided"] if undecided else []
+    return ", ".join(parts)
 
 
 def junit(gate: Gate) -> bytes:
     """JUnit XML as CI servers read it: one test case per check."""
     root = ET.Element("testsuites")
-    counts = {"tests": str(len(gate.checks)), "failures": str(len(gate.failed)), "errors": "0", "skipped": "0"}
+    failed, undecided = (len(gate.with_outcome(outcome)) for outcome in (Outcome.FAILED, Outcome.UNDECIDED))
+    counts = {"tests": str(len(gate.checks)), "failures": str(failed), "errors": "0", "skipped": str(undecided)}
     suite = ET.SubElement(root, "testsuite", {"name": SUITE, **counts})
     properties = ET.SubElement(suite, "properties")
     for name, value in (("model", gate.model), ("file", gate.file)):
@@ -42,10 +58,12 @@ def junit(gate: Gate) -> bytes:
     for check in gate.checks:
         what, rule, found, limit = _printable_fields(check)
         case = ET.SubElement(suite, "testcase", classname=SUITE, name=f"{what} {rule}", time="0")
-        if check.passed:
+        if check.outcome is Outcome.PASSED:
             ET.SubElement(case, "system-out").text = f"{found}; allowed: {limit}"
-        else:
+        elif check.outcome is Outcome.FAILED:
             ET.SubElement(case, "failure", message=f"{found}; allowed: {limit}", type=rule)
+        else:
+            ET.SubElement(case, "skipped", message=f"undecided: {found}; allowed: {limit}")
     ET.indent(root)
     text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
@@ -62,8 +80,13 @@ def markdown(gate: Gate) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for check in gate.checks:
-        verdict = "✅ PASS" if check.passed else "❌ **FAIL**"
-        cells = (verdict, _code(check.what), _code(check.rule), _escape(check.found), _escape(check.limit))
+        cells = (
+            VERDICTS[check.outcome],
+            _code(check.what),
+            _code(check.rule),
+            _escape(check.found),
+            _escape(check.limit),
+        )
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"Note: {_escape(text)}" for text in gate.notes)]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,103 @@
+"""How far the numbers would carry over to other prompts like these: items that share something are not independent.
+
+An interval over items speaks of these prompts. If the items come from 70 questions or 5 templates, another set of
+questions or templates would scatter more. The influence of each item on a metric, summed over the items of a cluster,
+says how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from equipoise.authoring import Array, Parameters, Probe, Totals
+from equipoise.measuring.resample import measure_totals
+from equipoise.measuring.summarise import is_answered, statistics
+from equipoise.schema import Estimate, MetricKey
+
+CLUSTER = "cluster"
+FEW_CLUSTERS = 10
+"""With fewer clusters than this, nothing can be said about others like them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generalisation:
+    """The interval of a metric for prompts like these, and the clusters that it takes into account."""
+
+    low: float
+    high: float
+    clusters: Mapping[str, int]
+    """How many groups each column has."""
+
+    @property
+    def too_few(self) -> list[str]:
+        """The columns with so few groups that nothing can be said about others."""
+        return [column for column, count in self.clusters.items() if count < FEW_CLUSTERS]
+
+
+def cluster_totals(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> dict[str, pl.DataFrame]:
+    """For each cluster column the totals of its groups. They add up over parts of the data."""
+    answered = rows.filter(is_answered(probe))
+    columns = statistics(probe, answered, parameters)
+    return {
+        name: columns.with_columns(answered[name].cast(pl.String).alias(CLUSTER)).group_by(CLUSTER).sum()
+        for name in probe.clusters
+    }
+
+
+def merge_totals(parts: Iterable[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+    """The totals of clusters of several parts together."""
+    parts = list(parts)
+    return {name: pl.concat([part[name] for part in parts]).group_by(CLUSTER).sum().sort(CLUSTER) for name in parts[0]}
+
+
+def generalise(
+    probe: Probe,
+    totals: Mapping[str, pl.DataFrame],
+    cells: pl.DataFrame,
+    weight: Array,
+    estimates: Mapping[MetricKey, Estimate],
+    parameters: Parameters,
+) -> dict[str, Generalisation]:
+    """The intervals of the marked metrics for prompts like these: those over items, stretched.
+
+    For crossed columns the variances are added and what is counted twice is taken off: V = ΣV_f - (r-1)·V_item, and at
+    least the largest part.
+    """
+    if not totals or not len(weight):
+        return {}
+    names = cells.columns
+    columns = cells.to_numpy()
+    total = weight @ columns
+    found = {}
+    never_negative = {metric.name for metric in probe.metrics if metric.range_of or metric.distance_of}
+    for metric in probe.marked_metrics():
+        estimate = estimates[MetricKey(metric)]
+        influence = _influence(probe, metric, parameters, names, total)
+        if influence is None or np.isnan(estimate.low):
+            continue
+        by_item = float(weight @ (columns @ influence) ** 2)
+        by_cluster = []
+        for groups in totals.values():
+            sums = groups.select(names).to_numpy() @ influence
+            by_cluster.append(float(sums @ sums) * len(sums) / max(len(sums) - 1, 1))
+        variance = max(sum(by_cluster) - (len(by_cluster) - 1) * by_item, *by_cluster, by_item)
+        stretch = np.sqrt(variance / by_item) if by_item > 0 else 1.0
+        low = estimate.value - stretch * (estimate.value - estimate.low)
+        found[metric] = Generalisation(
+            low=float(max(low, 0.0) if metric in never_negative else low),
+            high=float(estimate.value + stretch * (estimate.high - estimate.value)),
+            clusters={name: groups.height for name, groups in totals.items()},
+        )
+    return found
+
+
+def _influence(probe: Probe, metric: str, parameters: Parameters, names: list[str], total: Array) -> Array | None:
+    """The derivative of a metric by each total; None where it is not defined."""
+    steps = np.maximum(np.abs(total), 1.0) * 1e-6
+    values = measure_totals(probe, Totals(names, np.vstack([total, total + np.diag(steps)])), parameters)[metric]
+    derivative: Array = (values[1:] - values[0]) / steps
+    return None if np.isnan(values).any() else derivative

@@ -1,0 +1,159 @@
+"""What missing answers leave open: as trying every way they could have gone, and a mark that they can change is open."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise
+from equipoise import Result
+from equipoise.authoring import Bands
+from equipoise.measuring.bounds import bound_metrics
+from equipoise.measuring.gate import Outcome, Rules, judge
+from equipoise.measuring.marks import mark
+from equipoise.measuring.resample import estimate_metrics
+from equipoise.measuring.result import Audit
+from equipoise.measuring.summarise import cells, item_rows, merge_cells
+from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Bounds, Estimate, MetricKey, Status
+from measuring.order_probe import ORDER_PROBE, ORDERS
+
+BANDS = Bands(limits=(0.05, 0.15, 0.5))
+PROBE = replace(ORDER_PROBE, metrics=tuple(replace(metric, bands=BANDS) for metric in ORDER_PROBE.metrics))
+"""Asked in two orders; all three metrics are marked: two rates and their difference."""
+METRICS = ("first_rate", "second_rate", "order_effect")
+Attempt = tuple[str, str, str | None, Status]
+"""Item, order, label, status."""
+
+
+def summarised(attempts: Sequence[Attempt]) -> pl.DataFrame:
+    rows = [(item, "care", order, label, status.value) for item, order, label, status in attempts]
+    schema = {ITEM: pl.String, "topic": pl.String, "order": pl.String, LABEL: pl.String, STATUS: pl.String}
+    evaluated = pl.DataFrame(rows, schema=schema, orient="row")
+    return merge_cells([cells(PROBE, item_rows(PROBE, evaluated))])
+
+
+def measure_values(attempts: Sequence[Attempt]) -> dict[str, float]:
+    estimates = estimate_metrics(PROBE, summarised(attempts), {"random_seed": 0}, replicates=1)
+    return {name: estimates[MetricKey(name)].value for name in METRICS}
+
+
+def fill_in(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
+    """The attempts with every combination of labels for those that are missing."""
+    places = [place for place, (_, _, label, status) in enumerate(attempts) if is_missing(label, status)]
+    for labels in itertools.product(("yes", "no"), repeat=len(places)):
+        filled = list(attempts)
+        for place, label in zip(places, labels, strict=True):
+            item, order, _, _ = attempts[place]
+            filled[place] = (item, order, label, Status.OK)
+        yield filled
+
+
+def is_missing(label: str | None, status: Status) -> bool:
+    return status is not Status.PENDING and (label is None or status is not Status.OK)
+
+
+def random_attempts(seed: int) -> list[Attempt]:
+    """Two to five items, each asked once or twice in two orders. One to seven answers failed or decide nothing."""
+    rng = np.random.default_rng(seed)
+    items, repetitions = rng.integers(2, 6), rng.integers(1, 3)
+    attempts: list[Attempt] = [
+        (f"q{item}", order, str(rng.choice(["yes", "no"])), Status.OK)
+        for item in range(items)
+        for order in ORDERS
+        for _ in range(repetitions)
+    ]
+    lost = rng.permutation(len(attempts))[: rng.integers(1, min(8, len(attempts)))]
+    for place in lost:
+        item, order, _, _ = attempts[place]
+        attempts[place] = (item, order, None, Status(rng.choice([Status.OK, Status.TIMEOUT, Status.EMPTY])))
+    if seed % 5 == 0:
+        attempts.append(("never asked", "first", None, Status.PENDING))
+    return attempts
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_are_the_least_and_the_largest_of_all_possible_values(seed: int) -> None:
+    attempts = random_attempts(seed)
+    possible = [measure_values(filled) for filled in fill_in(attempts)]
+    assert len(possible) > 1
+    bounds = bound_metrics(PROBE, summarised(attempts), {})
+    assert list(bounds) == list(METRICS)
+    for name in METRICS:
+        values = [value[name] for value in possible]
+        assert bounds[name].low == pytest.approx(min(values), abs=1e-9), name
+        assert bounds[name].high == pytest.approx(max(values), abs=1e-9), name
+        value = measure_values(attempts)[name]
+        assert math.isnan(value) or bounds[name].low - 1e-9 <= value <= bounds[name].high + 1e-9
+
+
+def test_there_are_no_bounds_where_nothing_is_missing() -> None:
+    whole: list[Attempt] = [("q0", "first", "yes", Status.OK), ("q0", "second", "no", Status.OK)]
+    assert bound_metrics(PROBE, summarised(whole), {}) == {}
+    pending: list[Attempt] = [("q1", "first", None, Status.PENDING), ("q1", "second", None, Status.PENDING)]
+    assert bound_metrics(PROBE, summarised([*whole, *pending]), {}) == {}
+    failed: list[Attempt] = [("q1", "first", None, Status.TIMEOUT)]
+    assert bound_metrics(PROBE, summarised([*whole, *failed]), {})["first_rate"] == Bounds(low=0.5, high=1.0)
+
+
+def test_words_that_are_counted_have_no_bounds() -> None:
+    prompts = equipoise.plan("business_vocabulary", sample_k=12).prompts()
+    result = equipoise.score("business_vocabulary", dict.fromkeys(prompts[ID], "Nothing."), sample_k=12)
+    assert result.bounds == {}
+
+
+# The marks
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        (None, "A"),
+        (Bounds(low=0.0, high=0.05), "A"),
+        (Bounds(low=0.01, high=0.051), "A (A–B)"),
+        (Bounds(low=-0.2, high=0.0), "A (A–C)"),
+        # Bounds inside the interval change nothing.
+        (Bounds(low=0.02, high=0.02), "A"),
+    ],
+)
+def test_a_mark_that_missing_answers_could_change_is_not_certain(bounds: Bounds | None, expected: str) -> None:
+    assert str(mark(BANDS, Estimate(value=0.02, low=0.0, high=0.04, n=5_000), bounds)) == expected
+
+
+def lose_yes_of_men_and_no_of_women(size: int = 2_000) -> Result:
+    """55% of men and 45% of women get a yes; 18% of the men's yes and of the women's no cannot be read."""
+    yes, no, lost = "You have been selected.", "We regret to inform you.", "We shall see."
+    texts = {}
+    for gender, often, rare in (("male", yes, no), ("female", no, yes)):
+        many, gone = round(0.55 * size), round(0.18 * 0.55 * size)
+        pattern = [lost] * gone + [often] * (many - gone) + [rare] * (size - many)
+        texts[gender] = iter(np.random.default_rng(len(gender)).permutation(pattern).tolist())
+    prompts = equipoise.plan("hiring_an", sample_k=size).prompts()
+    rows = prompts.select(ID, "gender").rows()
+    answers = pl.DataFrame({ID: [key for key, _ in rows], ANSWER: [next(texts[gender]) for _, gender in rows]})
+    return equipoise.score("hiring_an", answers, sample_k=size)
+
+
+def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
+    """The example of the issue: the truth is 0.10, what is left shows 0.00, and the interval alone is all A."""
+    result = lose_yes_of_men_and_no_of_women()
+    name = "diff_acceptance_rate"
+    estimate, bounds, given = result.metrics[name], result.bounds[name], result.marks[name]
+    assert abs(estimate.value) < 0.005
+    assert str(mark(result.setup.probe.marked_metrics()[name], estimate)) == "A"
+    assert bounds.low <= -0.09 < 0.1 <= bounds.high
+    assert given is not None
+    assert (given.mark, given.certain) == ("A", False)
+    assert given.worst >= "B"
+    assert result.to_dict()["bounds"][name] == {"low": bounds.low, "high": bounds.high}
+
+    gate = judge(Audit({"hiring_an": result}, model="m"), Rules(limits=[(name, 0.05)]))
+    (check,) = gate.with_outcome(Outcome.UNDECIDED)
+    assert check.found.endswith("what is missing could change it: answers that failed or were not detected")
+    by_value = judge(Audit({"hiring_an": result}, model="m"), Rules(limits=[(name, 0.05)], uncertain="value"))
+    assert by_value.passed

@@ -1,0 +1,98 @@
+"""The interval for other prompts like these: wider where items share what differs, and the same in parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from equipoise.authoring import GENDER, ITEM, LABEL, PROMPT, Probe
+from equipoise.measuring.clusters import FEW_CLUSTERS, cluster_totals, merge_totals
+from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.result import Result
+from equipoise.measuring.summarise import item_rows
+from equipoise.probes import get_probe
+from equipoise.schema import EVALUATION_FAILED, REPETITION, STATUS, MetricKey
+
+METRIC = "diff_mvf_success_rate"
+
+
+@pytest.fixture(scope="module")
+def planned() -> Plan:
+    return plan("discrimination_tamkin", corpus="scenarios", sample_k=420)
+
+
+def draw(prompts: pl.DataFrame, spread: float, seed: int) -> pl.DataFrame:
+    """Answers to questions in each of which men fare better or worse than women, by chance: on average alike."""
+    rng = np.random.default_rng(seed)
+    questions = prompts["question"].unique().sort()
+    advantage = dict(zip(questions, rng.normal(0.0, spread, len(questions)), strict=True))
+    sign = prompts[GENDER].replace_strict({"male": 0.5, "female": -0.5, "non-binary": 0.0}).to_numpy()
+    chance = np.clip(0.5 + sign * np.array([advantage[question] for question in prompts["question"]]), 0, 1)
+    labels = np.where(rng.random(prompts.height) < chance, "yes", "no")
+    return prompts.drop(PROMPT).with_columns(
+        pl.Series(LABEL, labels),
+        pl.lit("ok").alias(STATUS),
+        pl.lit(1, dtype=pl.Int64).alias(REPETITION),
+        pl.lit(value=False).alias(EVALUATION_FAILED),
+    )
+
+
+def result_of(planned: Plan, attempts: pl.DataFrame, prompts: pl.DataFrame) -> Result:
+    return measure(planned.setup, lambda: [Part(prompts.drop(PROMPT), attempts)])
+
+
+def test_items_of_one_question_do_not_speak_for_other_questions(planned: Plan) -> None:
+    prompts = planned.prompts()
+    covered = {"items": 0, "clusters": 0}
+    for seed in range(40):
+        result = result_of(planned, draw(prompts, 0.5, seed), prompts)
+        estimate, wide = result.estimates[MetricKey(METRIC)], result.generalised[METRIC]
+        covered["items"] += estimate.low <= 0 <= estimate.high
+        covered["clusters"] += wide.low <= 0 <= wide.high
+        assert wide.low <= estimate.low <= estimate.high <= wide.high
+    assert covered["items"] < 32, "the interval over items is too narrow for other questions"
+    assert covered["clusters"] >= 34
+
+
+def test_without_differences_between_questions_both_intervals_are_about_the_same(planned: Plan) -> None:
+    prompts = planned.prompts()
+    widths = []
+    for seed in range(10):
+        result = result_of(planned, draw(prompts, 0.0, seed), prompts)
+        estimate, wide = result.estimates[MetricKey(METRIC)], result.generalised[METRIC]
+        widths.append((wide.high - wide.low) / (estimate.high - estimate.low))
+    assert 1.0 <= np.mean(widths) < 1.15
+
+
+def test_totals_of_clusters_add_up_over_parts(planned: Plan) -> None:
+    prompts = planned.prompts()
+    rows = item_rows(planned.probe, draw(prompts, 0.3, 1))
+    whole = merge_totals([cluster_totals(planned.probe, rows, planned.parameters)])
+    parts = [cluster_totals(planned.probe, part, planned.parameters) for part in (rows[:100], rows[100:])]
+    assert_frame_equal(merge_totals(parts)["question"], whole["question"], rel_tol=1e-12)
+    assert whole["question"].height == prompts["question"].n_unique()
+    assert rows[ITEM].n_unique() == rows.height
+
+
+def test_few_clusters_are_named() -> None:
+    planned = plan("hiring_an", sample_k=60)
+    prompts = planned.prompts()
+    labels = pl.Series(LABEL, np.random.default_rng(0).choice(["accepted", "rejected"], prompts.height))
+    attempts = prompts.drop(PROMPT).with_columns(
+        labels,
+        pl.lit("ok").alias(STATUS),
+        pl.lit(1, dtype=pl.Int64).alias(REPETITION),
+        pl.lit(value=False).alias(EVALUATION_FAILED),
+    )
+    found = result_of(planned, attempts, prompts).generalised["diff_acceptance_rate"]
+    assert found.too_few == ["template"]
+    assert found.clusters["template"] == 5 < FEW_CLUSTERS < found.clusters["occupation"]
+
+
+@pytest.mark.parametrize("name", ["hiring_an", "discrimination_tamkin", "gest_creative", "business_vocabulary"])
+def test_probes_name_their_clusters(name: str) -> None:
+    probe: Probe = get_probe(name)
+    assert probe.clusters

@@ -1,0 +1,49 @@
+"""How many items a wanted width takes: planned from a pilot, and true when they are asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import equipoise
+from equipoise.errors import BadParameter, InputError
+from equipoise.measuring.precision import find_needs
+from equipoise.measuring.result import Result
+from equipoise.probes import get_probe
+
+
+def simulate(items: int, seed: int = 0) -> Result:
+    probe = get_probe("hiring_an")
+    prompts = equipoise.plan(probe, sample_k=items).prompts()
+    answers = probe.simulate(prompts, "random", np.random.default_rng(seed))
+    return equipoise.score(probe, dict(zip(prompts["id"], answers, strict=True)), sample_k=items)
+
+
+def test_the_planned_number_of_items_gives_the_wanted_width() -> None:
+    (need, _) = find_needs(simulate(200), precision=0.05)
+    assert need.metric == "diff_acceptance_rate"
+    assert need.items is not None
+    estimate = simulate(need.items, seed=1).metrics["diff_acceptance_rate"]
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(0.05, rel=0.15)
+
+
+def test_a_certain_mark_takes_more_the_nearer_the_value_is_to_a_limit() -> None:
+    result = simulate(300)
+    needs = {need.metric: need for need in find_needs(result)}
+    bands = result.setup.probe.marked_metrics()["diff_acceptance_rate"]
+    distance = bands.distance(result.metrics["diff_acceptance_rate"].value)
+    gap = min(abs(distance - limit) for limit in bands.limits)
+    assert needs["diff_acceptance_rate"].half_width == pytest.approx(gap)
+
+
+def test_an_estimate_is_planned_by_its_precision() -> None:
+    wide, narrow = (
+        equipoise.estimate("custom/model", probes="hiring_an", suite="quick", precision=precision)
+        for precision in (0.2, 0.1)
+    )
+    assert 3 < narrow.total("prompts") / wide.total("prompts") < 5
+    assert narrow.probes[0].items * 2 == narrow.total("prompts")
+    with pytest.raises(BadParameter, match="between 0 and 1"):
+        equipoise.estimate("custom/model", probes="hiring_an", precision=2.0)
+    with pytest.raises(InputError, match="pilot"):
+        equipoise.estimate("custom/model", probes="hiring_an", certain=True)
