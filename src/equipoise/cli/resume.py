@@ -22,6 +22,7 @@ def command(
     as_json: AsJson = False,
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
+    allow_insecure: options.AllowInsecure = False,
     concurrency: options.Concurrency = None,
     deadline: options.Deadline = None,
     tries: options.Tries = None,
@@ -48,5 +49,9 @@ def command(
             max_cost=max_cost,
             price=price,
         )
-        run = ask(session.resume(file, base_url=base_url, key_variable=key_variable, policy=policy))
+        run = ask(
+            session.resume(
+                file, base_url=base_url, key_variable=key_variable, allow_insecure=allow_insecure, policy=policy
+            )
+        )
     print_outcome(run, allow_missing, report, as_json=as_json)

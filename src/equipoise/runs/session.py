@@ -28,6 +28,7 @@ from equipoise.measuring.result import Audit, Matching, Result
 from equipoise.models import Model, Sampling
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.probes import choose_probes, find_probes
+from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
@@ -109,6 +110,8 @@ def start(
     plans = plan_probes(probes, suite, parameters or {})
     path = Path(out) if out is not None else default_path(opened.name)
     file = _create_or_open(path, connection.describe(opened, suite), plans)
+    if named:
+        approve(connection, Settings.load())
     return Session(file, opened, policy, {planned.probe.name: planned.probe for planned in plans})
 
 
@@ -119,11 +122,13 @@ def resume(
     probes: Iterable[Probe] = (),
     base_url: str | None = None,
     key_variable: str | None = None,
+    allow_insecure: bool = False,
     policy: Policy | None = None,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
-    A run of a Python function needs the `model` again. A base URL that held a secret must be given again.
+    A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
+    `allow_insecure`. A key is not sent to an address that only the file names (`runs.approvals`).
     """
     file = RunFile.open(Path(path))
     try:
@@ -132,12 +137,14 @@ def resume(
             model=stored.model,
             base_url=base_url or stored.base_url,
             key_variable=key_variable or stored.key_variable,
-            allow_insecure=stored.allow_insecure,
+            allow_insecure=allow_insecure,
             sampling=stored.sampling,
         )
         policy = policy or Policy(concurrency=default_concurrency(model or stored.model))
         if model is None or isinstance(model, str):
-            opened = open_model(connection, Settings.load(), policy.deadline)
+            settings = Settings.load()
+            refuse_foreign_destination(file.path, connection, settings, base_url=base_url, key_variable=key_variable)
+            opened = open_model(connection, settings, policy.deadline)
         else:
             opened = wrap_model(model)
         refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
@@ -312,9 +319,9 @@ def _create_or_open(path: Path, settings: RunSettings, plans: Iterable[Plan]) ->
 def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
     """The settings of today, with those that may differ when a run goes on set to what is stored.
 
-    The variable of the key may change. How imported answers were asked is not known, so anything goes.
+    How the key is sent is given anew. How imported answers were asked is not known, so anything goes.
     """
-    free = ("key_variable", "model_settings", "base_url") if stored.imported else ("key_variable",)
+    free = ("key_variable", "allow_insecure", *(("model_settings", "base_url") if stored.imported else ()))
     return replace(now, **{name: getattr(stored, name) for name in free})
 
 
