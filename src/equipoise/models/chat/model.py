@@ -16,6 +16,7 @@ from yarl import URL
 from equipoise.errors import BadParameter, InputError
 from equipoise.models.chat import anthropic
 from equipoise.models.chat.classify import Target, classify, find_rejected_parameter, read_error
+from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, ResponseIds, TrackedResponse
 from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
 from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.chat.transport import describe_failure, parse_json, read_body
@@ -59,6 +60,7 @@ class ChatModel:
         self._dropped: dict[str, str | None] = {}
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
+        self._ids = ResponseIds()
         extra_secrets = [value for field, value in sampling.extra.items() if is_secret(field, value)]
         secrets = [*([key] if key else []), *endpoint.secrets, *extra_secrets]
         self._redact_answer = make_redactor(secrets, min_length=MIN_SECRET_IN_ANSWERS, thorough=False)
@@ -100,9 +102,11 @@ class ChatModel:
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
+        # The number of concurrent requests is limited by whoever calls `answer`.
+        self._connector = CheckedConnector(limit=0, ttl_dns_cache=300)
         self._session = aiohttp.ClientSession(
-            # The number of concurrent requests is limited by whoever calls `answer`.
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            connector=self._connector,
+            response_class=TrackedResponse,
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self._deadline, sock_connect=min(CONNECT_TIMEOUT, self._deadline)),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -131,11 +135,14 @@ class ChatModel:
     async def _post(self, parameters: Body, messages: Body) -> Reply | TransientFault | Refused | str:
         """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
         assert self._session is not None, "a model is used inside `async with`"
-        request = orjson.dumps({**parameters, **messages})
+        request, request_id = orjson.dumps({**parameters, **messages}), self._ids.next_id()
         started = time.monotonic()
         try:
-            async with self._session.post(self._endpoint.url, data=request, allow_redirects=False) as response:
-                status, headers = response.status, response.headers
+            async with self._session.post(
+                self._endpoint.url, data=request, headers={REQUEST_ID_HEADER: request_id}, allow_redirects=False
+            ) as response:
+                assert isinstance(response, TrackedResponse)
+                status, headers, connection = response.status, response.headers, response.protocol
                 if 300 <= status < 400:
                     response.close()
                     return self._redirect_refused(status, headers.get("Location", ""))
@@ -149,11 +156,15 @@ class ChatModel:
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except (aiohttp.ClientError, OSError) as error:
             return self._connection_failed(describe_failure(error))
+        self._connector.note_end(connection)
         latency = time.monotonic() - started
         if status < 300 and not complete:
             return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
 
         document = parse_json(data)
+        if self._ids.is_foreign(request_id, headers, document, connection):
+            connection.close()
+            return self._connection_failed("the response belongs to another request")
         reported = read_error(status, document, data, self._redact_error)
         if reported is not None:
             rejected = find_rejected_parameter(reported, parameters.keys() - self._format.required)
