@@ -21,7 +21,10 @@ from aiohttp.connector import Connection
 
 REQUEST_ID_HEADER = "X-Request-Id"
 REST_SECONDS = 0.005
-"""How long a connection is not used after a response, so that a second response to the same request can show up."""
+"""How long a connection is not used after a response, so that a second response to the same request can show up.
+
+That costs time and CPU. It is done only where responses have no ids by which a second one is recognised anyway.
+"""
 
 
 class CheckedConnector(aiohttp.TCPConnector):
@@ -29,6 +32,7 @@ class CheckedConnector(aiohttp.TCPConnector):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
+        self.ids = ResponseIds()
         self._ended: WeakKeyDictionary[ResponseHandler, float] = WeakKeyDictionary()
         """When the last response on each connection ended; infinity if that is not noted yet."""
 
@@ -46,12 +50,13 @@ class CheckedConnector(aiohttp.TCPConnector):
             self._ended[protocol] = math.inf
             if ended is None:
                 return connection
-            try:
-                await asyncio.sleep(max(0.0, min(REST_SECONDS, ended + REST_SECONDS - time.monotonic())))
-                await asyncio.sleep(0)  # Without a rest, the loop has to turn twice to see all that has arrived.
-            except BaseException:
-                connection.close()
-                raise
+            if not self.ids.vary:
+                try:
+                    await asyncio.sleep(max(0.0, min(REST_SECONDS, ended + REST_SECONDS - time.monotonic())))
+                    await asyncio.sleep(0)  # Without a rest, the loop has to turn twice to see all that has arrived.
+                except BaseException:
+                    connection.close()
+                    raise
             if protocol.is_connected() and not protocol.should_close:
                 return connection
             connection.close()
@@ -85,6 +90,8 @@ class ResponseIds:
         self._latest = ""
         self._constant = False
         """Whether the endpoint gives every response the same id."""
+        self.vary = False
+        """Whether each response has an id of its own, as far as is known."""
 
     def next_id(self) -> str:
         """A new id to send."""
@@ -98,9 +105,11 @@ class ResponseIds:
             if self._prefix in echo and sent not in echo:
                 return True
         if not given:
+            self.vary = False
             return False
         last = self._last.get(protocol)
         # Nothing can have been left over on a new connection: there, a repeated id says nothing about the request.
         self._constant = self._constant or (last is None and given == self._latest)
+        self.vary = not self._constant and (self.vary or given != self._latest != "")
         self._latest = self._last[protocol] = given
         return last == given and not self._constant

@@ -16,7 +16,7 @@ from yarl import URL
 from equipoise.errors import BadParameter, InputError
 from equipoise.models.chat import anthropic
 from equipoise.models.chat.classify import Target, classify, find_rejected_parameter, read_error
-from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, ResponseIds, TrackedResponse
+from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, TrackedResponse
 from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
 from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.chat.transport import describe_failure, parse_json, read_body
@@ -60,7 +60,6 @@ class ChatModel:
         self._dropped: dict[str, str | None] = {}
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
-        self._ids = ResponseIds()
         extra_secrets = [value for field, value in sampling.extra.items() if is_secret(field, value)]
         secrets = [*([key] if key else []), *endpoint.secrets, *extra_secrets]
         self._redact_answer = make_redactor(secrets, min_length=MIN_SECRET_IN_ANSWERS, thorough=False)
@@ -135,7 +134,7 @@ class ChatModel:
     async def _post(self, parameters: Body, messages: Body) -> Reply | TransientFault | Refused | str:
         """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
         assert self._session is not None, "a model is used inside `async with`"
-        request, request_id = orjson.dumps({**parameters, **messages}), self._ids.next_id()
+        request, request_id = orjson.dumps({**parameters, **messages}), self._connector.ids.next_id()
         started = time.monotonic()
         try:
             async with self._session.post(
@@ -162,7 +161,7 @@ class ChatModel:
             return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
 
         document = parse_json(data)
-        if self._ids.is_foreign(request_id, headers, document, connection):
+        if self._connector.ids.is_foreign(request_id, headers, document, connection):
             connection.close()
             return self._connection_failed("the response belongs to another request")
         reported = read_error(status, document, data, self._redact_error)
