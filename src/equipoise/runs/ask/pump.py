@@ -117,6 +117,9 @@ class Pump:
             finally:
                 self._cancel_work()
                 await asyncio.gather(*self._workers, *([counting] if counting else []), return_exceptions=True)
+                for attempt in self._asker.close():
+                    if not self._failure:
+                        await self._writer.put(attempt)
                 self._unstored = await self._writer.close()
                 self._forward_notes()
                 self._report(self._progress())
@@ -131,15 +134,18 @@ class Pump:
     async def _work(self) -> None:
         try:
             while pending := await self._next_pending():
-                attempt = await self._asker.ask(pending)
+                attempts = await self._asker.ask(pending)
                 self._forward_notes()
-                if attempt is None:
+                if attempts is None:
                     return
-                await self._writer.put(attempt)
+                for attempt in attempts:
+                    await self._writer.put(attempt)
         except Exception as error:
             self._halt(error)
 
     async def _next_pending(self) -> Pending | None:
+        if self._asker.asked_again and not self._failure:
+            return self._asker.asked_again.popleft()
         if not self._page:
             async with self._page_lock:
                 if not self._page and not self._failure:
