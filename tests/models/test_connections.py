@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 from aiohttp.client_proto import ResponseHandler
 
-from equipoise.models import ChatModel, Reply, TransientFault, connect
+from equipoise.models import ChatModel, TransientFault, connect
 from equipoise.models.chat.connections import ResponseIds
 from serving.raw import Piece, RawServer, Respond, chunked, completion, with_length
 
@@ -73,10 +73,8 @@ def ask_in_turn(url: str, workers: int) -> dict[str, str]:
             for _ in range(10):
                 try:
                     reply = await model.answer(prompt)
-                except TransientFault as fault:
-                    assert fault.kind == "connection"
+                except TransientFault:
                     continue
-                assert isinstance(reply, Reply)
                 answers[prompt] = reply.answer or ""
                 break
 

@@ -136,8 +136,8 @@ def test_an_endpoint_that_only_fails_ends_the_run(path: Path) -> None:
 @pytest.mark.fault("P14")
 @pytest.mark.skipif(os.name != "posix", reason="needs signals of POSIX")
 def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -> None:
-    create(path, plan(size=30)).close()
-    with Server() as server:
+    create(path, plan(size=100)).close()
+    with Server(delay=0.02) as server:
         child = start(path, server, "--deadline=1.0", "--concurrency=4")
         try:
             while sum(server.requests.values()) < 10:
@@ -153,4 +153,4 @@ def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -
         _, err = child.communicate(timeout=30)
     assert child.returncode == 0, err
     with RunFile.read(path) as run:
-        assert run.counts()[Status.OK] == 30
+        assert run.counts()[Status.OK] == 100

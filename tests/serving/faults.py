@@ -20,7 +20,6 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-
 RESPONSE_NUMBERS = itertools.count(1)
 
 

@@ -58,6 +58,8 @@ class ChatModel:
         self._format = endpoint.wire_format
         self._parameters = self._format.parameters(endpoint.model, sampling)
         self._dropped: dict[str, str | None] = {}
+        self._answered = False
+        """Whether an answer has come with the parameters as they are. From then on none is dropped."""
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
         extra_secrets = [value for field, value in sampling.extra.items() if is_secret(field, value)]
@@ -120,7 +122,7 @@ class ChatModel:
             self._session = None
 
     async def answer(self, prompt: str, system: str | None = None) -> Reply:
-        """Send one request, and one more for each parameter that the endpoint turns out to reject."""
+        """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
         messages = self._format.messages(prompt, self._sampling.system_for(system))
         while True:
             outcome = await self._post(self._parameters, messages)
@@ -166,8 +168,8 @@ class ChatModel:
             return self._connection_failed("the response belongs to another request")
         reported = read_error(status, document, data, self._redact_error)
         if reported is not None:
-            rejected = find_rejected_parameter(reported, parameters.keys() - self._format.required)
-            outcome = rejected or classify(reported, headers, self._target)
+            droppable = () if self._answered else parameters.keys() - self._format.required
+            outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None
         if completion is None:
@@ -175,7 +177,9 @@ class ChatModel:
             return self._malformed(data, f"HTTP {status}: {problem}")
         if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
             self._note_unknown_reason(completion.finish_reason)
-        return make_reply(completion, latency, self._redact_answer)
+        reply = make_reply(completion, latency, self._redact_answer)
+        self._answered = self._answered or (isinstance(reply, Reply) and reply.answer is not None)
+        return reply
 
     def _drop(self, parameter: str) -> None:
         """Stop sending a parameter, unless another request has already had it dropped."""

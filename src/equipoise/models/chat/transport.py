@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import zlib
 from typing import Any
@@ -42,7 +43,8 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes
 
 
 def parse_json(data: bytes) -> Any:
-    """The JSON document, or None if it is not JSON."""
+    """The JSON document, or None if it is not JSON. A byte-order mark before it is left out."""
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

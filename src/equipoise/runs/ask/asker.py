@@ -45,7 +45,9 @@ class Asker:
         self._tally = tally
         self._note = note
         self._clock = asyncio.get_running_loop().time
-        self._last_reply_at = self._clock()
+        self._last_reply_at = self._waiting_since = self._clock()
+        self._waits = 0
+        """Waits that the endpoint asked for, one after another, since the last reply."""
         self._outage = Outage(policy, model.name, self._clock)
         self._suspensions = SuspensionWatch(policy.deadline)
         self._undecided: list[tuple[Pending, Attempt]] = []
@@ -174,7 +176,7 @@ class Asker:
 
     def _count_reply(self, reply: Reply) -> None:
         self._last_reply_at = self._clock()
-        self._client_errors = 0
+        self._client_errors = self._waits = 0
         self._count_response()
         self.pace.speed_up()
         self._tally.count_reply(reply)
@@ -210,8 +212,11 @@ class Asker:
         elif strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
             return None
         if fault.retry_after is not None:
-            self._wait_as_asked(fault.retry_after)
-            return _Retry(self.pace.backoff(strikes), counts=False)
+            if sent >= self._waiting_since:  # otherwise it was sent together with one that is counted already
+                self._waits, self._waiting_since = self._waits + 1, self._clock()
+            # Some endpoints ask for no wait at all, or for one in the past.
+            self._wait_as_asked(max(fault.retry_after, self.pace.backoff(self._waits)))
+            return _Retry(self.pace.backoff(1), counts=False)
         after = self.pace.backoff(strikes)
         return _Retry(after) if after < time_left else None
 
