@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import aiohttp
 import orjson
@@ -22,7 +22,7 @@ from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.chat.transport import describe_failure, parse_json, read_body
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
 from equipoise.models.protocol import Refused, Reply, TransientFault
-from equipoise.models.redact import REDACTED, Redact, excerpt, is_secret, make_redactor
+from equipoise.models.redact import excerpt, find_secrets, make_redactor, without_secrets
 from equipoise.models.sampling import Sampling
 from equipoise.schema import Status
 
@@ -62,8 +62,7 @@ class ChatModel:
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
-        extra_secrets = [value for field, value in sampling.extra.items() if is_secret(field, value)]
-        secrets = [*([key] if key else []), *endpoint.secrets, *extra_secrets]
+        secrets = [*([key] if key else []), *endpoint.secrets, *find_secrets("", sampling.extra)]
         self._redact_answer = make_redactor(secrets, min_length=MIN_SECRET_IN_ANSWERS, thorough=False)
         self._redact_error = make_redactor(secrets, min_length=MIN_SECRET_IN_ERRORS, thorough=True)
         self._target = Target(
@@ -99,7 +98,7 @@ class ChatModel:
         }
         if self._dropped:
             settings["dropped"] = dict(self._dropped)
-        return {name: _without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
+        return {name: without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
@@ -290,14 +289,3 @@ def _make_headers(endpoint: Endpoint, key: str | None) -> dict[str, str]:
     if endpoint.basic_auth:
         headers["Authorization"] = endpoint.basic_auth
     return headers
-
-
-def _without_secrets(name: str, value: Any, redact: Redact) -> Any:
-    """The value of a setting as it may be stored."""
-    if isinstance(value, str):
-        return REDACTED if is_secret(name, value) else redact(value)
-    if isinstance(value, Mapping):
-        return {redact(str(key)): _without_secrets(str(key), inner, redact) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_secrets("", inner, redact) for inner in value]
-    return value
