@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import textwrap
 from collections.abc import Callable
 from typing import Any, cast
@@ -60,7 +61,7 @@ def test_the_key_goes_into_the_header_of_its_provider(
 def test_a_secret_in_the_base_url_is_used_but_not_shown() -> None:
     with FaultyServer() as server:
         url = server.url.replace("http://", "http://me:pass%2Fword-123@")
-        model = connect("custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={})
+        model = connect("custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={}, allow_secret_url=True)
         [reply] = ask(model)
     assert isinstance(reply, Reply)
     assert server.received[0].query == {"api_key": "query-secret-1", "zone": "eu"}
@@ -100,6 +101,72 @@ def test_a_base_url_that_cannot_be_parsed_is_refused_and_not_shown(base_url: str
     assert caught.value.exit_code == 2
 
 
+SECRET_URLS = [
+    "https://h/v1?api_key=abc",
+    "https://h/v1?x-goog-token=AIzaSyA1234567890abcdefgh",
+    "https://h/v1?zone=sk-proj-0123456789abcdef",
+    "https://h/v1?sk-proj-0123456789abcdef=1",
+    "https://h/sk-proj-0123456789abcdef/v1",
+    "https://h/proxy/Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA/v1",
+]
+
+
+@pytest.mark.fault("S16")
+@pytest.mark.parametrize("url", SECRET_URLS)
+def test_a_base_url_with_a_secret_is_refused_unless_allowed_and_stored_without(url: str) -> None:
+    with pytest.raises(InputError, match="--allow-secret-url") as caught:
+        connect("custom/m", base_url=url, environ={})
+    assert caught.value.exit_code == 2
+    model = connect("custom/m", base_url=url, environ={}, allow_secret_url=True)
+    secret = max(re.split(r"[/?=&]", url.removeprefix("https://h/")), key=len)
+    for shown in (str(caught.value), repr(model), str(model.settings)):
+        assert secret not in shown
+    stored = str(model.settings["base_url"])
+    if "?" not in url:
+        with pytest.raises(InputError, match="does not keep"):
+            connect("custom/m", base_url=stored, environ={}, allow_secret_url=True)
+
+
+@pytest.mark.fault("S16")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://h/client/v4/accounts/0123456789abcdef0123456789abcdef/ai/v1",
+        "https://h/v1/projects/123456789012/locations/us-central1/endpoints/openapi",
+        "https://h/openai/deployments/gpt-4o-mini-2024-07-18?api-version=2024-10-21",
+        "https://h/6f9619ff-8b86-d011-b42d-00cf4fc964ff/v1",
+        "https://h/serving-endpoints/meta-llama-3-1-405b-instruct",
+    ],
+)
+def test_ids_and_names_in_a_base_url_are_no_secrets(url: str) -> None:
+    assert connect("custom/m", base_url=url, environ={}).settings["base_url"] == url
+
+
+@pytest.mark.fault("S17")
+@pytest.mark.parametrize("name", [KEY, "sk-proj-0123456789abcdef", "gsk_0123456789abcdefgh", "MY KEY", "1KEY", ""])
+def test_a_key_given_as_the_name_of_its_variable_is_not_shown(name: str) -> None:
+    with pytest.raises(InputError, match="name of an environment variable") as caught:
+        connect("openai/m", key_variable=name, environ={})
+    assert caught.value.exit_code == 2
+    assert not name or name not in str(caught.value)
+
+
+@pytest.mark.fault("S18")
+@pytest.mark.parametrize(
+    ("sampling", "option"),
+    [
+        (Sampling(extra={"a": [{"api_key": "secret-value"}]}), "--extra"),
+        (Sampling(system=f"The key is {KEY}."), "--system"),
+    ],
+)
+def test_a_secret_that_was_not_stored_is_not_sent_as_redacted(sampling: Sampling, option: str) -> None:
+    settings = connect("vllm/m", key=KEY, environ={}, sampling=sampling).settings
+    stored = Sampling(extra=cast(dict[str, Any], settings["extra"]), system=cast(str | None, settings["system"]))
+    with pytest.raises(InputError, match=option) as caught:
+        connect("vllm/m", key=KEY, environ={}, sampling=stored)
+    assert caught.value.exit_code == 2
+
+
 INSECURE = [
     ("http://10.0.0.5:8000/v1", KEY, True),
     ("http://example.org/v1", KEY, True),
@@ -123,11 +190,11 @@ def test_a_key_does_not_cross_the_network_unencrypted(base_url: str, key: str | 
         connect("vllm/m", base_url=base_url, key=key, environ={})
         return
     with pytest.raises(InputError, match="--allow-insecure") as caught:
-        connect("vllm/m", base_url=base_url, key=key, environ={})
+        connect("vllm/m", base_url=base_url, key=key, environ={}, allow_secret_url=True)
     assert caught.value.exit_code == 2
     assert find_key(str(caught.value)) == []
     assert "secret@" not in str(caught.value)
-    connect("vllm/m", base_url=base_url, key=key, environ={}, allow_insecure=True)
+    connect("vllm/m", base_url=base_url, key=key, environ={}, allow_insecure=True, allow_secret_url=True)
 
 
 @pytest.mark.fault("S13")

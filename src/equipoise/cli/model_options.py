@@ -41,6 +41,10 @@ AllowInsecure = Annotated[
     bool,
     typer.Option("--allow-insecure", help="Send the key over http to another machine.", rich_help_panel=MODEL),
 ]
+AllowSecretUrl = Annotated[
+    bool,
+    typer.Option("--allow-secret-url", help="Use a base URL with a key in it. The key is not stored.", rich_help_panel=MODEL),
+]
 Temperature = Annotated[
     float | None, typer.Option(help="Default: the endpoint's own.", metavar="T", rich_help_panel=MODEL)
 ]
@@ -91,6 +95,7 @@ def read_connection(
     key_variable: str | None,
     *,
     allow_insecure: bool,
+    allow_secret_url: bool,
     extra: str | None,
     **sampling: Any,
 ) -> Connection:
@@ -100,6 +105,7 @@ def read_connection(
         base_url=base_url,
         key_variable=key_variable,
         allow_insecure=allow_insecure,
+        allow_secret_url=allow_secret_url,
         sampling=models.Sampling(**sampling, extra=_parse_extra(extra)),
     )
 

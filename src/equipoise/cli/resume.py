@@ -23,6 +23,7 @@ def command(
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
     allow_insecure: options.AllowInsecure = False,
+    allow_secret_url: options.AllowSecretUrl = False,
     concurrency: options.Concurrency = None,
     deadline: options.Deadline = None,
     tries: options.Tries = None,
@@ -51,7 +52,12 @@ def command(
         )
         run = ask(
             session.resume(
-                file, base_url=base_url, key_variable=key_variable, allow_insecure=allow_insecure, policy=policy
+                file,
+                base_url=base_url,
+                key_variable=key_variable,
+                allow_insecure=allow_insecure,
+                allow_secret_url=allow_secret_url,
+                policy=policy,
             )
         )
     print_outcome(run, allow_missing, report, as_json=as_json)

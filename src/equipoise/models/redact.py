@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
+from equipoise.errors import InputError
+
 Redact = Callable[[str], str]
 
 REDACTED = "[redacted]"
@@ -167,6 +169,15 @@ def looks_like_key(text: str) -> bool:
         return True
     runs = [run for run in LONG_RUN.findall(text) if not UUID_OR_HASH.fullmatch(run)]
     return any(re.search(r"\d", run) and re.search(r"[A-Za-z]", run) for run in runs)
+
+
+def refuse_key_as_name(variable: str) -> None:
+    """Refuse the name of an environment variable that is none, or that looks like a key, without showing it."""
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable) is None or looks_like_key(variable):
+        raise InputError(
+            "--key-variable takes the name of an environment variable, as in OPENAI_API_KEY, and not the key itself. "
+            "What was given is no such name; it is not shown here, because it may be the key."
+        )
 
 
 def find_secrets(name: str, value: Any) -> Iterator[str]:

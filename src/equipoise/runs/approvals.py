@@ -11,6 +11,7 @@ import os
 import shlex
 import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,7 +54,7 @@ def refuse_foreign_destination(
     destination = _find_destination(connection)
     if destination is None:
         return
-    own = Connection(model=connection.model, base_url=base_url, key_variable=key_variable)
+    own = replace(connection, base_url=base_url, key_variable=key_variable)
     if destination == _find_destination(own) or destination in _read(settings):
         return
     words = ["equipoise", "resume", str(path), "--base-url", destination.address]
@@ -84,7 +85,7 @@ def _resolve(connection: Connection) -> Endpoint:
     from equipoise.models.chat.endpoint import resolve_endpoint  # noqa: PLC0415 - reading a run needs no URLs
 
     provider, model = parse_model_name(connection.model)
-    return resolve_endpoint(provider, model, connection.base_url)
+    return resolve_endpoint(provider, model, connection.base_url, allow_secret_url=connection.allow_secret_url)
 
 
 def _read(settings: Settings) -> list[Destination]:

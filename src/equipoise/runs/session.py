@@ -123,12 +123,13 @@ def resume(
     base_url: str | None = None,
     key_variable: str | None = None,
     allow_insecure: bool = False,
+    allow_secret_url: bool = False,
     policy: Policy | None = None,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
-    `allow_insecure`. A key is not sent to an address that only the file names (`runs.approvals`).
+    `allow_insecure` and `allow_secret_url`. A key is not sent to an address that only the file names (`runs.approvals`).
     """
     file = RunFile.open(Path(path))
     try:
@@ -138,6 +139,7 @@ def resume(
             base_url=base_url or stored.base_url,
             key_variable=key_variable or stored.key_variable,
             allow_insecure=allow_insecure,
+            allow_secret_url=allow_secret_url,
             sampling=stored.sampling,
         )
         policy = policy or Policy(concurrency=default_concurrency(model or stored.model))

@@ -22,8 +22,8 @@ from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.chat.transport import describe_failure, parse_json, read_body
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
 from equipoise.models.protocol import Refused, Reply, TransientFault
-from equipoise.models.redact import excerpt, find_secrets, make_redactor, without_secrets
-from equipoise.models.sampling import Sampling
+from equipoise.models.redact import excerpt, find_secrets, make_redactor, refuse_key_as_name, without_secrets
+from equipoise.models.sampling import Sampling, refuse_missing_secrets
 from equipoise.schema import Status
 
 MAX_ANSWER_BYTES = 16 * 2**20
@@ -234,6 +234,7 @@ def connect(
     key_variable: str | None = None,
     sampling: Sampling | None = None,
     allow_insecure: bool = False,
+    allow_secret_url: bool = False,
     deadline: float = DEFAULT_DEADLINE,
 ) -> ChatModel:
     """Make the chat model of this name; nothing is sent yet. Without `key`, the key is taken from `environ`."""
@@ -243,9 +244,11 @@ def connect(
         sampling = replace(sampling, max_tokens=anthropic.DEFAULT_MAX_TOKENS)
     if not (math.isfinite(deadline) and deadline > 0):
         raise BadParameter(f"The deadline of a request must be more than 0 seconds. Got {deadline} instead.")
+    refuse_missing_secrets(sampling)
     if key_variable is not None:
+        refuse_key_as_name(key_variable)
         provider = replace(provider, key_variable=key_variable)
-    endpoint = resolve_endpoint(provider, model, base_url)
+    endpoint = resolve_endpoint(provider, model, base_url, allow_secret_url=allow_secret_url)
     source = "the key given" if key is not None else provider.key_variable
     if key is None and provider.key_variable is not None:
         key = environ.get(provider.key_variable)
