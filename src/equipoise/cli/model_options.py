@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 
 from equipoise.cli.lazy import connection, models, policy, prices
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from equipoise.runs.ask.policy import Policy
     from equipoise.runs.connection import Connection
 
+MOST_SHOWN = 200
 MODEL, PACE, BUDGET = "The model", "Pace", "Budget"
 
 Model = Annotated[
@@ -135,10 +137,13 @@ def read_policy(
 
 
 def _parse_extra(given: str | None) -> dict[str, Any]:
+    """The fields as JSON that a request can hold: not nested without end, and no numbers beyond 64 bits."""
     try:
         value = json.loads(given or "{}")
-    except json.JSONDecodeError:
+        orjson.dumps(value)
+    except (ValueError, TypeError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadParameter(f"--extra needs a JSON object. Got {given!r} instead.")
+        shown = given if given is None or len(given) < MOST_SHOWN else f"{given[:MOST_SHOWN]}…"
+        raise BadParameter(f"--extra needs a JSON object, nested no more than 254 deep. Got {shown!r} instead.")
     return value

@@ -10,9 +10,8 @@ import typer
 from equipoise.cli import model_options as options
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.lazy import session
-from equipoise.cli.output import AsJson
+from equipoise.cli.output import AsJson, check_report_target
 from equipoise.cli.run import ask, print_outcome
-from equipoise.report.files import check_target
 
 
 def command(
@@ -37,7 +36,7 @@ def command(
 
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --max-cost 5
     """
-    check_target(report)
+    check_report_target(report)
     run = runs.Run.open(file)
     if not run.complete:
         policy = options.read_policy(
