@@ -61,7 +61,9 @@ def test_the_key_goes_into_the_header_of_its_provider(
 def test_a_secret_in_the_base_url_is_used_but_not_shown() -> None:
     with FaultyServer() as server:
         url = server.url.replace("http://", "http://me:pass%2Fword-123@")
-        model = connect("custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={}, allow_secret_url=True)
+        model = connect(
+            "custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={}, allow_secret_url=True
+        )
         [reply] = ask(model)
     assert isinstance(reply, Reply)
     assert server.received[0].query == {"api_key": "query-secret-1", "zone": "eu"}
@@ -206,11 +208,11 @@ def test_a_placeholder_key_is_not_redacted_in_answers() -> None:
     assert reply.answer == "There is none."
 
 
-ECHOES = {
+ECHOES: dict[str, Callable[[str], str]] = {
     "plain": lambda key: key,
-    "spaced": lambda key: " ".join(key),
-    "spaced with dashes": lambda key: " - ".join(key),
-    "zero-width": lambda key: "\u200b".join(key),
+    "spaced": " ".join,
+    "spaced with dashes": " - ".join,
+    "zero-width": "\u200b".join,
     "over two lines": lambda key: f"{key[:15]}\n{key[15:]}",
     "over indented lines": lambda key: "\n  ".join([key[:7], key[7:14], key[14:]]),
     "hex": lambda key: key.encode().hex(),

@@ -49,8 +49,8 @@ TAG = re.compile(r"<[^<>]*>")
 def make_redactor(secrets: Iterable[str], *, min_length: int, thorough: bool) -> Redact:
     """Return a function that blots out every secret of at least `min_length` characters.
 
-    It recognises a secret by its first twelve characters: as it is, in hex, in base64 at any offset, escaped as in URLs,
-    JSON or HTML, spaced out, or split over lines. It also recognises the masked form that some endpoints show
+    It recognises a secret by its first twelve characters: as it is, in hex, in base64 at any offset, escaped as in
+    URLs, JSON or HTML, spaced out, or split over lines. It also recognises the masked form that some endpoints show
     (`sk-ab***yz`): in every text if `thorough`, which is slower, otherwise only in texts that hold the secret too.
     """
     kept = sorted({secret for secret in secrets if len(secret) >= max(min_length, 1)})

@@ -62,6 +62,6 @@ def refuse_missing_secrets(sampling: Sampling) -> None:
     if missing:
         options = " and ".join(f"--{name}" for name in missing)
         raise InputError(
-            f"The run was started with a secret in {options}, and run files keep no secrets. To go on, give the command "
-            f"again that started it: equipoise run … {options} … --out with this run file."
+            f"The run was started with a secret in {options}, and run files keep no secrets. To go on, give the "
+            f"command again that started it: equipoise run … {options} … --out with this run file."
         )

@@ -66,8 +66,9 @@ def resolve_endpoint(
     if (secret_pairs or secret_segments) and not allow_secret_url:
         place = "path" if secret_segments else "query"
         raise InputError(
-            f"The base URL has what looks like a secret in its {place}, and addresses end up in logs. Put a key into an "
-            "environment variable (--key-variable). If it must be in the address: --allow-secret-url. It is not stored."
+            f"The base URL has what looks like a secret in its {place}, and addresses end up in logs. Put a key into "
+            "an environment variable (--key-variable). If it must be in the address: --allow-secret-url. "
+            "It is not stored."
         )
     public_path = "/".join(REDACTED if segment in secret_segments else segment for segment in segments)
     public = bare.with_path(public_path) if secret_segments else bare

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Self
 
@@ -19,7 +19,7 @@ from equipoise.models.chat.classify import Target, classify, find_rejected_param
 from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, TrackedResponse
 from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
 from equipoise.models.chat.providers import parse_model_name
-from equipoise.models.chat.transport import describe_failure, parse_json, read_body
+from equipoise.models.chat.transport import ByteBudget, ResponseBody, describe_failure, parse_json
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
 from equipoise.models.protocol import Refused, Reply, TransientFault
 from equipoise.models.redact import excerpt, find_secrets, make_redactor, refuse_key_as_name, without_secrets
@@ -28,6 +28,8 @@ from equipoise.schema import Status
 
 MAX_ANSWER_BYTES = 16 * 2**20
 """After decompression."""
+MAX_HELD_BYTES = 4 * MAX_ANSWER_BYTES
+"""Of all large answers that are being read or not stored yet. Decoding one takes several times its size."""
 MAX_ERROR_BYTES = 2**18
 MAX_RAW_BYTES = 2**16
 CONNECT_TIMEOUT = 4.0
@@ -103,6 +105,7 @@ class ChatModel:
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
         # The number of concurrent requests is limited by whoever calls `answer`.
+        self._budget = ByteBudget(MAX_HELD_BYTES)
         self._connector = CheckedConnector(limit=0, ttl_dns_cache=300)
         self._session = aiohttp.ClientSession(
             connector=self._connector,
@@ -137,6 +140,7 @@ class ChatModel:
         assert self._session is not None, "a model is used inside `async with`"
         request, request_id = orjson.dumps({**parameters, **messages}), self._connector.ids.next_id()
         started = time.monotonic()
+        body = ResponseBody(self._budget)
         try:
             async with self._session.post(
                 self._endpoint.url, data=request, headers={REQUEST_ID_HEADER: request_id}, allow_redirects=False
@@ -146,7 +150,19 @@ class ChatModel:
                 if 300 <= status < 400:
                     response.close()
                     return self._redirect_refused(status, headers.get("Location", ""))
-                data, complete = await read_body(response, MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES)
+                await body.read(response, MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES)
+            self._connector.note_end(connection)
+            latency = time.monotonic() - started
+            if status < 300 and not body.complete:
+                return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
+            data = bytes(body.data)
+            document = parse_json(data)
+            if self._connector.ids.is_foreign(request_id, headers, document, connection):
+                connection.close()
+                return self._connection_failed("the response belongs to another request")
+            outcome = self._interpret(status, headers, document, data, parameters.keys(), latency)
+            if isinstance(outcome, Reply):
+                body.hand_over(outcome)
         except zlib.error:
             return self._malformed(b"", "the compressed body is damaged")
         except aiohttp.ConnectionTimeoutError:
@@ -156,18 +172,26 @@ class ChatModel:
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except (aiohttp.ClientError, OSError) as error:
             return self._connection_failed(describe_failure(error))
-        self._connector.note_end(connection)
-        latency = time.monotonic() - started
-        if status < 300 and not complete:
-            return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
+        else:
+            return outcome
+        finally:
+            body.release()
 
-        document = parse_json(data)
-        if self._connector.ids.is_foreign(request_id, headers, document, connection):
-            connection.close()
-            return self._connection_failed("the response belongs to another request")
+    def _interpret(
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        document: object,
+        data: bytes,
+        sent: Collection[str],
+        latency: float,
+    ) -> Reply | TransientFault | Refused | str:
+        """The outcome of a response; a str is the name of a parameter that was rejected."""
         reported = read_error(status, document, data, self._redact_error)
         if reported is not None:
-            droppable = () if self._answered else parameters.keys() - self._format.required
+            # After the first answer, a request that was sent earlier may still learn what has been dropped by then.
+            fixed = self._format.required | (self._parameters.keys() if self._answered else set())
+            droppable = set(sent) - fixed
             outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None

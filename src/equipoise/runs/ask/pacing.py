@@ -94,7 +94,9 @@ class Pace:
     def backoff(self, tries: int) -> float:
         """How long to wait after this many tries: twice as long each time, up to a limit, with jitter."""
         policy = self._policy
-        return min(policy.longest_backoff, policy.first_backoff * 2.0 ** min(tries - 1, 60)) * self._random.uniform(0.5, 1.0)
+        return min(policy.longest_backoff, policy.first_backoff * 2.0 ** min(tries - 1, 60)) * self._random.uniform(
+            0.5, 1.0
+        )
 
     def _allowed(self) -> int:
         return 1 if self.one_at_a_time else self.limit
