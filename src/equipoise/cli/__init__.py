@@ -107,11 +107,11 @@ def _run_command() -> int:
     except ReaderGone:
         return 0
     except EquipoiseError as error:
-        return _report(error, error.exit_code)
+        return _report(error, InputError.exit_code if _is_long_name(error.__context__) else error.exit_code)
     except MemoryError as error:
         return _report(StorageError("There is not enough memory for this."), StorageError.exit_code, error)
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
+        if _is_long_name(error):
             return _report(InputError(f"The name {str(error.filename)[:60]!r}… is too long for a file."), 2, error)
         place = f"{error.filename}: " if error.filename else ""
         return _report(StorageError(f"{place}{error.strerror or error}."), StorageError.exit_code, error)
@@ -132,6 +132,10 @@ def _check_words(words: list[str]) -> None:
                 f"{word!r} is not text in the encoding of this system ({sys.getfilesystemencoding()}). "
                 "Names of files and models, prompts and all other words must be; rename the file, or set the locale."
             ) from None
+
+
+def _is_long_name(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
 
 
 def _report(error: EquipoiseError, code: int, cause: BaseException | None = None) -> int:

@@ -10,6 +10,7 @@ from equipoise.cli import model_options as options
 from equipoise.cli.lazy import estimate, events, probes, table
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.report.terminal.safe_text import printable_line
 
 COLUMNS = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
 
@@ -35,6 +36,7 @@ def command(
 
     Examples: equipoise estimate openai/gpt-4o-mini · equipoise estimate openai/gpt-4o --suite quick --repeat 3
     """
+    options.check_whole_numbers(max_tokens=max_tokens, concurrency=concurrency)
     chosen = probes.choose_probes(probe or None)
     found = estimate.estimate(
         model,
@@ -54,10 +56,10 @@ def command(
     for name in COLUMNS:
         rows.add_column(name.replace("_", " "), justify="right")
     for row in found.probes:
-        rows.add_row(row.probe, *(f"{getattr(row, name):,}" for name in COLUMNS))
+        rows.add_row(printable_line(row.probe), *(f"{getattr(row, name):,}" for name in COLUMNS))
     rows.add_row("in all", *(f"{found.total(name):,}" for name in COLUMNS), style="bold")
     console = open_console()
     console.print(rows)
     money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
     time = f"about {events.describe_duration(found.seconds)} at {found.concurrency} requests at a time"
-    console.print(f"{model}, {found.suite} suite: {money}, {time}")
+    console.print(printable_line(f"{model}, {found.suite} suite: {money}, {time}"))

@@ -45,7 +45,9 @@ AllowInsecure = Annotated[
 ]
 AllowSecretUrl = Annotated[
     bool,
-    typer.Option("--allow-secret-url", help="Use a base URL with a key in it. The key is not stored.", rich_help_panel=MODEL),
+    typer.Option(
+        "--allow-secret-url", help="Use a base URL with a key in it. The key is not stored.", rich_help_panel=MODEL
+    ),
 ]
 Temperature = Annotated[
     float | None, typer.Option(help="Default: the endpoint's own.", metavar="T", rich_help_panel=MODEL)
@@ -102,6 +104,7 @@ def read_connection(
     **sampling: Any,
 ) -> Connection:
     """The connection that the options describe."""
+    check_whole_numbers(max_tokens=sampling.get("max_tokens"), model_seed=sampling.get("seed"))
     return connection.Connection(
         model=model,
         base_url=base_url,
@@ -124,6 +127,9 @@ def read_policy(
     price: str | None,
 ) -> Policy:
     """The policy that the options describe; what is not given stays at its default."""
+    check_whole_numbers(
+        concurrency=concurrency, tries=tries, max_requests=max_requests, max_tokens_total=max_tokens_total
+    )
     given: dict[str, Any] = {
         "concurrency": concurrency,
         "deadline": deadline,
@@ -134,6 +140,13 @@ def read_policy(
     }
     known_price = prices.price_for(model, price, needed=max_cost is not None)
     return policy.Policy(price=known_price, **{name: value for name, value in given.items() if value is not None})
+
+
+def check_whole_numbers(**given: int | None) -> None:
+    """Refuse numbers beyond 64 bits, which neither run files nor requests hold."""
+    for name, value in given.items():
+        if value is not None and abs(value) >= 2**63:
+            raise BadParameter(f"--{name.replace('_', '-')} needs a number of at most 64 bits. Got {value} instead.")
 
 
 def _parse_extra(given: str | None) -> dict[str, Any]:

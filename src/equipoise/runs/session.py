@@ -30,6 +30,7 @@ from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.probes import choose_probes, find_probes
 from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.events import OnEvent
+from equipoise.runs.ask.pacing import require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.connection import (
@@ -257,14 +258,20 @@ def import_answers(
     attempts are new, and what became of the answers.
     """
     rows, path = list(rows), Path(out)
-    if path.exists():
+    is_new = not path.exists()
+    if not is_new:
         file = RunFile.open(path)
     else:
         suite = suite or "standard"
         plans = plan_probes(probes, suite, parameters or {})
         file = RunFile.create(path, settings=_imported_settings(model, suite), plans=plans)
-    with file:
-        new, matching = record_answers(file, rows)
+    try:
+        with file:
+            new, matching = record_answers(file, rows)
+    except InputError:
+        if is_new:
+            path.unlink(missing_ok=True)
+        raise
     return Run.open(path, probes=choose_probes(probes)), new, matching
 
 
@@ -350,6 +357,11 @@ def _refuse_no_answers(run: Run) -> None:
 
 def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, also where a loop is already running, as in a notebook."""
+    try:
+        require_open_files()  # an event loop needs some, too
+    except BaseException:
+        work.close()
+        raise
     try:
         asyncio.get_running_loop()
     except RuntimeError:
