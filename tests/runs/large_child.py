@@ -1,4 +1,4 @@
-"""A process that asks an endpoint for large answers and prints its peak memory: `python -m runs.large_child FILE URL N`."""
+"""A process that asks for large answers and prints its peak memory: `python -m runs.large_child FILE URL N`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.models.protocol import Model
 from equipoise.runs.ask.asker import Asker
 from equipoise.runs.ask.events import Event, Note, OnEvent, RunProgress
-from equipoise.runs.ask.pacing import limit_connections
+from equipoise.runs.ask.pacing import limit_connections, require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.signals import stop_on_signals
 from equipoise.runs.ask.tally import Tally
@@ -103,6 +103,7 @@ class Pump:
         self._interrupted = True
 
     async def _ask_pending(self) -> None:
+        require_open_files()
         concurrency = limit_connections(self._policy.concurrency)
         if concurrency < self._policy.concurrency:
             self._note(f"Only {concurrency} requests at a time: this process may not have more files open.")
