@@ -113,7 +113,7 @@ SECRET_URLS = [
 ]
 
 
-@pytest.mark.fault("S16")
+@pytest.mark.fault("S19")
 @pytest.mark.parametrize("url", SECRET_URLS)
 def test_a_base_url_with_a_secret_is_refused_unless_allowed_and_stored_without(url: str) -> None:
     with pytest.raises(InputError, match="--allow-secret-url") as caught:
@@ -129,7 +129,7 @@ def test_a_base_url_with_a_secret_is_refused_unless_allowed_and_stored_without(u
             connect("custom/m", base_url=stored, environ={}, allow_secret_url=True)
 
 
-@pytest.mark.fault("S16")
+@pytest.mark.fault("S19")
 @pytest.mark.parametrize(
     "url",
     [

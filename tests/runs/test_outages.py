@@ -133,7 +133,7 @@ def test_an_endpoint_that_only_fails_ends_the_run(path: Path) -> None:
     assert outcome.states == {Status.PENDING: 100}
 
 
-@pytest.mark.fault("P14")
+@pytest.mark.fault("P20")
 @pytest.mark.skipif(os.name != "posix", reason="needs signals of POSIX")
 def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -> None:
     create(path, plan(size=100)).close()
