@@ -77,9 +77,7 @@ def main() -> int:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
-    policy = Policy(
-        concurrency=options.concurrency, deadline=options.deadline, drain=options.drain, first_backoff=0.01
-    )
+    policy = Policy(concurrency=options.concurrency, deadline=options.deadline, drain=options.drain, first_backoff=0.01)
     try:
         with AcknowledgingRunFile.open(options.path, reserve=options.reserve) as run:
             sys.stdout.write("ready\n")

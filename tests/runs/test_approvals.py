@@ -109,7 +109,7 @@ def test_plain_http_to_a_foreign_host_is_never_taken_from_a_file(
     path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=FOREIGN_HOST, allow_insecure=True)
     with pytest.raises(InputError, match=r"--key-variable OPENAI_API_KEY --allow-insecure$"):
         resume(path)
-    given = {"base_url": FOREIGN_HOST, "key_variable": "OPENAI_API_KEY"}
+    given: dict[str, Any] = {"base_url": FOREIGN_HOST, "key_variable": "OPENAI_API_KEY"}
     with pytest.raises(InputError, match="unencrypted"):
         resume(path, **given)
     resume(path, **given, allow_insecure=True).close()
@@ -142,7 +142,7 @@ def test_the_printed_command_says_yes(
 def test_a_run_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
     with FaultyServer() as server:
         connection = Connection(model="openai/test", base_url=server.url, key_variable="AWS_SECRET_ACCESS_KEY")
-        options = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
         start("openai/test", connection=connection, out=tmp_path / "run.equipoise", **options).close()
         resume(tmp_path / "run.equipoise").ask()
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
@@ -157,7 +157,7 @@ def test_another_address_or_variable_is_not_approved_along(
 ) -> None:
     with FaultyServer() as server:
         connection = Connection(model="openai/test", base_url=server.url)
-        options = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
         start("openai/test", connection=connection, out=tmp_path / "own.equipoise", **options).close()
         resume(send_file(tmp_path / "same.equipoise", monkeypatch, base_url=server.url)).close()
         for name, planted in [

@@ -130,7 +130,7 @@ def resume(
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
-    `allow_insecure` and `allow_secret_url`. A key is not sent to an address that only the file names (`runs.approvals`).
+    `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so (`runs.approvals`).
     """
     file = RunFile.open(Path(path))
     try:
