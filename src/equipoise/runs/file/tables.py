@@ -16,7 +16,7 @@ from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTE
 
 BATCH = 20_000
 """Rows in one frame, at most."""
-BATCH_BYTES = 32_000_000_000_000
+BATCH_BYTES = 32_000_000
 """Bytes of answers in one frame of attempts, about."""
 ATTEMPTS = {
     ID: pl.String,
