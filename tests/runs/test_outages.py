@@ -112,6 +112,17 @@ def test_prompts_that_fail_together_at_the_end_are_no_outage(path: Path, concurr
 
 
 @pytest.mark.fault("E26")
+def test_a_resumed_run_with_nothing_but_prompts_that_fail_comes_to_its_end(path: Path) -> None:
+    """The prompt that tells the difference was answered in an earlier session."""
+    first = Fake(lambda prompt, nth: ok(prompt))
+    run_pump(path, first, 40, policy=replace(QUICK, max_requests=32))
+    model = Fake(lambda prompt, nth: ok(prompt) if prompt in first.asked else transient("server"))
+    outcome = run_pump(path, model)
+    assert outcome.error is None
+    assert outcome.states == {Status.OK: 32, Status.HTTP_ERROR: 8}
+
+
+@pytest.mark.fault("E26")
 def test_with_one_request_at_a_time_an_outage_makes_no_attempt_fail(path: Path) -> None:
     gone = range(20, 60)
     model = Fake(lambda prompt, nth: transient("server") if model.requests in gone else ok(prompt))

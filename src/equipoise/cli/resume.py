@@ -19,6 +19,10 @@ def command(
     *,
     report: options.Report = None,
     as_json: AsJson = False,
+    retry: Annotated[
+        str | None,
+        typer.Option(help="Ask these failures again: http_error,timeout,malformed,empty, …", metavar="STATES"),
+    ] = None,
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
     allow_insecure: options.AllowInsecure = False,
@@ -34,11 +38,14 @@ def command(
 ) -> None:
     """Ask only for what has no answer yet, exactly as the run was started. A finished run asks nothing.
 
-    Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --max-cost 5
+    Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept.
+
+    Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout
     """
     check_report_target(report)
     run = runs.Run.open(file)
-    if not run.complete:
+    failures = session.parse_failures(retry.split(",") if retry else ())
+    if not run.complete or any(run.counts[status] for status in failures):
         policy = options.read_policy(
             run.model,
             concurrency=concurrency,
@@ -56,6 +63,7 @@ def command(
                 key_variable=key_variable,
                 allow_insecure=allow_insecure,
                 allow_secret_url=allow_secret_url,
+                retry=failures,
                 policy=policy,
             )
         )

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from equipoise.answers.rows import Row
 from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Probe
-from equipoise.errors import InputError, StorageError
+from equipoise.errors import InputError, StorageError, UnknownName
 from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
 from equipoise.measuring.gate import Gate, Rules, judge
 from equipoise.measuring.plan import Plan, plan
@@ -42,11 +42,11 @@ from equipoise.runs.connection import (
 )
 from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.imports import record_answers
 from equipoise.runs.run import Run, check_probe_version, delete_with
 from equipoise.runs.suites import get_suite, suite_parameters
-from equipoise.schema import MEASURED
+from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
 T = TypeVar("T")
@@ -125,10 +125,12 @@ def resume(
     key_variable: str | None = None,
     allow_insecure: bool = False,
     allow_secret_url: bool = False,
+    retry: Iterable[str] = (),
     policy: Policy | None = None,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
+    Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so (`runs.approvals`).
     """
@@ -151,10 +153,20 @@ def resume(
         else:
             opened = wrap_model(model)
         refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
+        file.ask_again(parse_failures(retry))
     except BaseException:
         file.close()
         raise
     return Session(file, opened, policy, find_probes() | {probe.name: probe for probe in probes})
+
+
+def parse_failures(names: Iterable[str]) -> list[Status]:
+    """The states of these names, which must be those of failures."""
+    names = list(names)
+    for name in names:
+        if name not in RETRIED:
+            raise UnknownName("failure that can be asked again", name, RETRIED)
+    return [Status(name) for name in names]
 
 
 def plan_probes(

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from equipoise.errors import EquipoiseError, InputError, IntegrityError, StorageError
+from equipoise.errors import EquipoiseError, IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
@@ -233,8 +233,7 @@ class RunFile:
     def ask_again(self, statuses: Iterable[Status]) -> int:
         """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`."""
         statuses = list(statuses)
-        if wrong := sorted(set(statuses) - set(RETRIED)):
-            raise InputError(f"Only failures can be asked again: {', '.join(RETRIED)}. Got {', '.join(wrong)} instead.")
+        assert set(statuses) <= set(RETRIED), "an answer is never asked again"
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             for status in statuses:
                 self._connection.execute(sql.KEEP_FAILURES, (status,))
