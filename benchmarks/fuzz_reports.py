@@ -112,6 +112,6 @@ def _show(run: Run) -> str:
         for line in tables.coverage_lines(result):
             console.print(line)
     gate = equipoise.gate(run, fail_on="D")
-    for line in gates.check_lines(gate):
-        console.print(line, soft_wrap=True)
+    for check in gates.check_lines(gate):
+        console.print(check, soft_wrap=True)
     return written.getvalue() + gates.markdown(gate) + gates.junit(gate).decode()

@@ -22,7 +22,8 @@ from serving.faulty import FaultyServer
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs /dev/full and a shell")
 PROMPTS = 12
 GATE = "gate run.equipoise --max masculine_rate=0.0001 --junit gate.xml"
-COMMANDS = [GATE, "show run.equipoise", "export run.equipoise --what attempts", "prompts jobs_lum", "probes"]
+EXPORT = "export run.equipoise --what attempts"
+COMMANDS = [GATE, "show run.equipoise", EXPORT, f"{EXPORT} --format parquet", "prompts jobs_lum", "probes"]
 EXIT = {GATE: 7}
 """The exit codes that are not 0."""
 

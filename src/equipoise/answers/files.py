@@ -72,8 +72,8 @@ def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
     try:
         header = reader.fieldnames or ()
         if content.strip() and not (ANSWER in header and {ID, PROMPT} & set(header)):
-            given = ", ".join(header)[:200]
-            raise BadFile(f"{place} 1: a header with {ANSWER}, and {ID} or {PROMPT}, is needed. Got {given!r} instead.")
+            found = ", ".join(header)[:200]
+            raise BadFile(f"{place} 1: a header with {ANSWER}, and {ID} or {PROMPT}, is needed. Got {found!r} instead.")
         for row in reader:
             if None in row or None in row.values():
                 raise BadFile(f"{place} {reader.line_num}: as many fields as the header are needed.")

@@ -81,7 +81,7 @@ def _write_parquet(batches: Iterator[pl.DataFrame], file: IO[bytes], rows_per_gr
 
     def sink() -> None:
         try:
-            target = _WatchedFile(file, failures)
+            target: IO[bytes] = _WatchedFile(file, failures)  # type: ignore[assignment]
             register_io_source(take, schema=first.schema).sink_parquet(target, row_group_size=rows_per_group)
         except BaseException as error:
             failures.append(error)
