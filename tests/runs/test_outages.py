@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def ask(path: Path, server: FaultyServer, size: int, **changes: float) -> tuple[
         except EquipoiseError as caught:
             error = caught
         return {status: count for status, count in run.counts().items() if count}, error
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.005)
 
 
 def down(fault: Fault, after: int, seconds: float) -> Behaviour:
@@ -151,11 +159,9 @@ def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -
     with Server(delay=0.02) as server:
         child = start(path, server, "--deadline=1.0", "--concurrency=4")
         try:
-            while sum(server.requests.values()) < 10:
-                time.sleep(0.005)
+            wait_until(lambda: server.requests.total() >= 10)
             server.may_answer.clear()
-            while server.held < 4:
-                time.sleep(0.005)
+            wait_until(lambda: server.held >= 4)
             child.send_signal(signal.SIGSTOP)
             time.sleep(2.0)
             server.may_answer.set()

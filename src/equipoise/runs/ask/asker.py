@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from equipoise.errors import BudgetReached, EndpointError
@@ -38,12 +38,20 @@ class Asker:
     """Asks for attempts. All attempts of a session share the pace, the outages, the budget and repeated errors."""
 
     def __init__(
-        self, model: Model, policy: Policy, tally: Tally, concurrency: int, note: Callable[[str], None]
+        self,
+        model: Model,
+        policy: Policy,
+        tally: Tally,
+        concurrency: int,
+        note: Callable[[str], None],
+        find_answered: Callable[[], Awaitable[Pending | None]],
     ) -> None:
         self._model = model
         self._policy = policy
         self._tally = tally
         self._note = note
+        self._find_answered: Callable[[], Awaitable[Pending | None]] | None = find_answered
+        """Looks for a prompt that was answered in an earlier session; None once it was called."""
         self._clock = asyncio.get_running_loop().time
         self._last_reply_at = self._waiting_since = self._clock()
         self._waits = 0
@@ -80,8 +88,8 @@ class Asker:
         """
         tries, strikes, time_left = 0, 0, self._policy.deadline
         while await self.pace.enter():
-            if not self._outage.over and self._answered is not None:
-                await self._probe(self._answered)
+            if not self._outage.over and (answered := await self._get_answered()):
+                await self._probe(answered)
                 continue
             tries, strikes = tries + 1, strikes + 1
             sent, suspensions = self._clock(), self._suspensions.count
@@ -121,6 +129,12 @@ class Asker:
         """The undecided attempts, now that a response shows that they failed by themselves."""
         undecided, self._undecided = self._undecided, []
         return [attempt for _, attempt in undecided]
+
+    async def _get_answered(self) -> Pending | None:
+        find, self._find_answered = self._find_answered, None
+        if self._answered is None and find is not None:
+            self._answered = await find()
+        return self._answered
 
     async def _probe(self, answered: Pending) -> None:
         """Test an endpoint that seems to be down with a prompt that it has answered before."""
