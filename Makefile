@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check generate format calibrate bench bench-quick clean
+.PHONY: demo test check generate format calibrate bench bench-quick fuzz clean
 
 demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
 	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
@@ -37,6 +37,9 @@ bench: $(READY)  ## measure beside peers, in environments of their own, and writ
 
 bench-quick: $(READY)  ## the same in small, for scoring, asking and starting; nothing is written
 	$(BIN)/python -m benchmarks --quick
+
+fuzz: $(READY)  ## throw random damage at everything, and write the counts into docs/faults.md (ten minutes)
+	$(BIN)/python -m benchmarks.fuzz --write
 
 clean:  ## remove the virtual environments
 	rm -rf $(VENV) .venv-*

@@ -7,6 +7,7 @@ Standard library only, so that a peer's environment can import it too.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import subprocess
@@ -31,7 +32,7 @@ ANSWER = " ".join(
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _BODY = json.dumps(
     {
-        "id": "chatcmpl-0",
+        "id": "chatcmpl-@@@@@@@@",
         "object": "chat.completion",
         "created": 1700000000,
         "model": MODEL,
@@ -48,6 +49,8 @@ _BODY = json.dumps(
     }
 ).encode()
 _RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(_BODY), _BODY)
+_BEFORE_ID, _AFTER_ID = _RESPONSE.split(b"@@@@@@@@")
+_NUMBERS = itertools.count()
 
 
 @contextmanager
@@ -60,7 +63,7 @@ def serving() -> Iterator[str]:
 
 
 class _Exchange(asyncio.Protocol):
-    """A connection that stays open: every request gets the same answer."""
+    """A connection that stays open: every request gets the same answer, with an id of its own."""
 
     def __init__(self) -> None:
         self._received = bytearray()
@@ -77,7 +80,7 @@ class _Exchange(asyncio.Protocol):
             if len(self._received) < request_end:
                 return
             del self._received[:request_end]
-            self._transport.write(_RESPONSE)
+            self._transport.write(b"%s%08d%s" % (_BEFORE_ID, next(_NUMBERS), _AFTER_ID))
 
 
 async def _serve() -> None:

@@ -38,14 +38,14 @@ def _measure_resuming(size: int) -> str:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
         small, large = Path(folder) / "small.equipoise", Path(folder) / "large.equipoise"
         run_job(OUR_PYTHON, "benchmarks.store_job", "fill", small, 100, 0, url, variables=KEY_VARIABLE)
-        shortest = _time_to_first_request(small, server)
+        shortest = _time_to_first_request(small, server, url)
         rows.append(("100 prompts, 0 answered", "", format_seconds(shortest), "1×"))
         for answered in (0, size // 2, size * 999 // 1000):
             log(f"{size:,} prompts, {answered:,} answered")
             filled = run_job(
                 OUR_PYTHON, "benchmarks.store_job", "fill", large, size, answered, url, variables=KEY_VARIABLE
             )
-            time_taken = _time_to_first_request(large, server)
+            time_taken = _time_to_first_request(large, server, url)
             rows.append(
                 (
                     f"{size:,} prompts, {answered:,} answered",
@@ -61,9 +61,9 @@ def _measure_resuming(size: int) -> str:
     )
 
 
-def _time_to_first_request(path: Path, server: socket.socket) -> float:
+def _time_to_first_request(path: Path, server: socket.socket, url: str) -> float:
     """Seconds from the start of `equipoise resume` until its first request arrives. Then the command is killed."""
-    command = [str(OUR_PYTHON.with_name("equipoise")), "resume", str(path)]
+    command = [str(OUR_PYTHON.with_name("equipoise")), "resume", str(path), "--base-url", url]
     start = time.perf_counter()
     with subprocess.Popen(command, cwd=ROOT, env={**os.environ, **KEY_VARIABLE}, stderr=subprocess.DEVNULL) as process:
         try:

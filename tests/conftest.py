@@ -30,8 +30,9 @@ def corpora() -> Path:
 
 @pytest.fixture(autouse=True)
 def surroundings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty cache; a mirror only for tests that ask for the corpora."""
+    """An empty cache and nothing approved; a mirror only for tests that ask for the corpora."""
     monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("EQUIPOISE_CONFIG", str(tmp_path / "config"))
     if "corpora" in request.fixturenames:
         monkeypatch.setenv("EQUIPOISE_MIRROR", str(request.getfixturevalue("corpora")))
     else:

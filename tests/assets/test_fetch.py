@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import re
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import BytesIO
@@ -21,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.assets import REGISTRY, Asset, Https, InWheel, StoredFile, fetch, find_stored, locate
+from equipoise.assets import REGISTRY, Asset, Https, InWheel, StoredFile, fetch, find_stored, locate, store
 from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError, UnknownName
 from equipoise.settings import Settings
 
@@ -254,6 +257,31 @@ def test_an_unknown_asset_is_refused_with_the_nearest_names(settings: Settings) 
 # How an asset is verified
 
 
+def test_a_file_of_another_size_is_refused_without_being_read(
+    asset: Asset, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_to_mirror(tmp_path, DATA + b"more")
+    monkeypatch.setattr(store, "sha256_of", lambda _path: pytest.fail("The file was read."))
+    with pytest.raises(IntegrityError, match=f"{len(DATA) + 4:,} bytes instead of {len(DATA):,}"):
+        locate("tiny", replace(settings, mirror=str(path.parent)))
+
+
+@pytest.mark.fault("P19")
+def test_what_killed_downloads_left_is_deleted_by_the_next(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    folder = settings.cache / "assets"
+    folder.mkdir(parents=True)
+    names = ("12-0123abcd.part", "13-89abcdef.part", "mine.part")
+    stale, fresh, other = (folder / f".{FILE}.{name}" for name in names)
+    for path in (stale, fresh, other):
+        path.write_bytes(DATA[:9])
+    for path in (stale, other):
+        os.utime(path, (time.time() - 7200,) * 2)
+    locate("tiny", settings)
+    assert sorted(folder.iterdir()) == sorted([folder / FILE, fresh, other])
+
+
+@pytest.mark.fault("D1")
 def test_a_wrong_file_in_a_mirror_folder_is_named_and_not_deleted(
     asset: Asset, site: Site, settings: Settings, tmp_path: Path
 ) -> None:

@@ -209,11 +209,12 @@ def test_a_table_for_readers(scored: Path, command: Command) -> None:
     assert re.search(r"^ +diff_acceptance_rate@race:asian +-?\d", sliced, flags=re.MULTILINE)
 
 
-def test_without_answers_there_is_a_result_that_says_so(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
-    shown = output(command("score", tmp_path / "none.jsonl", "--probe", "jobs_lum"))
+def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Command, tmp_path: Path) -> None:
+    prompt = json.loads(output(command("prompts", "jobs_lum", "--sample", "1")))["prompt"]
+    (tmp_path / "failed.jsonl").write_text(json.dumps({"prompt": prompt, "answer": None, "status": "timeout"}))
+    shown = output(command("score", tmp_path / "failed.jsonl", "--probe", "jobs_lum"))
     assert "not computable" in shown
-    assert "0 of 339 attempts measured, 339 pending" in shown
+    assert "0 of 339 attempts measured, 338 pending, 1 timeout" in shown
 
 
 # prompts
@@ -341,7 +342,7 @@ TEMPLATE = "template=Write about {}."
         (["prompts", "hiring_an", "--sample", "2712001"], 2, ["between 1 and 2,712,000"]),
         (["prompts", "jobs_lum", "--sample", "x"], 2, ["--sample needs a whole number or 'all'. Got 'x' instead"]),
         (["prompts", "jobs_lum", "--sample", "1.5"], 2, ["--sample needs a whole number"]),
-        (["prompts", "jobs_lum", "--repeat", "0"], 2, ["num_repetitions", "1 or more", "Got 0 instead"]),
+        (["prompts", "jobs_lum", "--repeat", "0"], 2, ["num_repetitions", "between 1 and 1,000,000", "Got 0 instead"]),
         (["prompts", "jobs_lum", "--seed", "-1"], 2, ["random_seed", "0 or more", "Got -1 instead"]),
         (["prompts", "jobs_lum", "--set", "templat=x"], 2, ["No parameter", "'templat'", "Did you mean 'template'"]),
         (["prompts", "jobs_lum", "--set", "template"], 2, ["--set needs NAME=VALUE. Got 'template' instead"]),

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from equipoise.errors import BadParameter
-from equipoise.models import Reply, Sampling, connect
+from equipoise.models import Reply, Sampling, TransientFault, connect
 from equipoise.models.chat.classify import find_rejected_parameter, read_error
 from equipoise.schema import Status
-from serving.asking import PROTOCOLS, ask, ask_with_response, connect_to
+from serving.asking import PROTOCOLS, Outcome, ask, ask_with_response, connect_to, outcome_of
 from serving.faulty import FaultyServer, sealed
+from serving.raw import RawServer, completion, with_length
 
 # Answers
 
@@ -178,6 +179,53 @@ def test_rejected_parameters_are_renamed_or_dropped_once_for_all_requests() -> N
     body = dict(server.received[-1].body)
     assert body["max_completion_tokens"] == 50
     assert body.keys() == {"model", "messages", "temperature", "top_p", "max_completion_tokens"}
+
+
+@pytest.mark.fault("E9")
+def test_a_byte_order_mark_before_the_json_is_left_out() -> None:
+    with RawServer(lambda prompt: [with_length(b"\xef\xbb\xbf" + completion("Yes."))]) as server:
+        [reply] = ask(connect("custom/m", base_url=server.url, environ={}))
+    assert isinstance(reply, Reply)
+    assert reply.answer == "Yes."
+
+
+@pytest.mark.fault("E11")
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": None, "refusal": "I can't help with that."},
+        {"content": " ", "refusal": "I can't help with that."},
+        {"content": [{"type": "refusal", "refusal": "I can't help with that."}]},
+        {"content": [{"type": "text", "text": ""}, {"type": "refusal", "refusal": "No."}]},
+    ],
+)
+def test_a_refusal_is_filtered(message: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    reply = ask_with_response({"choices": [{"message": message, "finish_reason": "stop"}]}, monkeypatch)
+    assert isinstance(reply, Reply)
+    assert reply.status == Status.FILTERED
+
+
+@pytest.mark.fault("E27")
+def test_after_the_first_answer_no_parameter_is_dropped() -> None:
+    """One stray 400 must not change how the rest of the prompts is asked."""
+    with FaultyServer() as server:
+
+        async def ask_around_a_rejection() -> list[Outcome]:
+            async with connect_to(server, sampling=Sampling(temperature=0.7)) as model:
+                outcomes = [await outcome_of(model, "First?")]
+                server.rejects = frozenset({"temperature"})
+                outcomes.append(await outcome_of(model, "Second?"))
+                server.rejects = frozenset()
+                assert model.notes == []
+                return [*outcomes, await outcome_of(model, "Third?")]
+
+        first, second, third = asyncio.run(ask_around_a_rejection())
+    assert isinstance(first, Reply)
+    assert isinstance(third, Reply)
+    assert isinstance(second, TransientFault)
+    assert second.kind == "client"
+    assert "temperature" in str(second)
+    assert [request.body["temperature"] for request in server.received] == [0.7] * 3
 
 
 def test_a_limit_that_is_rejected_under_both_names_is_dropped() -> None:

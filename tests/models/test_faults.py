@@ -404,7 +404,8 @@ def test_a_response_that_is_not_http_is_named() -> None:
     async def run() -> Outcome:
         async with await asyncio.start_server(garbage, "127.0.0.1", 0) as listener:
             port = listener.sockets[0].getsockname()[1]
-            async with connect("vllm/m", base_url=f"http://127.0.0.1:{port}/v1?key={KEY}", environ={}) as model:
+            url = f"http://127.0.0.1:{port}/v1?key={KEY}"
+            async with connect("vllm/m", base_url=url, environ={}, allow_secret_url=True) as model:
                 return await outcome_of(model)
 
     fault = asyncio.run(run())

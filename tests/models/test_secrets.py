@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from equipoise.errors import InputError
 from equipoise.models import Refused, Reply, Sampling, TransientFault, connect
+from equipoise.models.redact import make_redactor
 from serving.asking import KEY, always, ask, connect_to, find_key, find_leaks
 from serving.faults import Fault
 from serving.faulty import FaultyServer
@@ -55,7 +61,9 @@ def test_the_key_goes_into_the_header_of_its_provider(
 def test_a_secret_in_the_base_url_is_used_but_not_shown() -> None:
     with FaultyServer() as server:
         url = server.url.replace("http://", "http://me:pass%2Fword-123@")
-        model = connect("custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={})
+        model = connect(
+            "custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={}, allow_secret_url=True
+        )
         [reply] = ask(model)
     assert isinstance(reply, Reply)
     assert server.received[0].query == {"api_key": "query-secret-1", "zone": "eu"}
@@ -95,6 +103,72 @@ def test_a_base_url_that_cannot_be_parsed_is_refused_and_not_shown(base_url: str
     assert caught.value.exit_code == 2
 
 
+SECRET_URLS = [
+    "https://h/v1?api_key=abc",
+    "https://h/v1?x-goog-token=AIzaSyA1234567890abcdefgh",
+    "https://h/v1?zone=sk-proj-0123456789abcdef",
+    "https://h/v1?sk-proj-0123456789abcdef=1",
+    "https://h/sk-proj-0123456789abcdef/v1",
+    "https://h/proxy/Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA/v1",
+]
+
+
+@pytest.mark.fault("S19")
+@pytest.mark.parametrize("url", SECRET_URLS)
+def test_a_base_url_with_a_secret_is_refused_unless_allowed_and_stored_without(url: str) -> None:
+    with pytest.raises(InputError, match="--allow-secret-url") as caught:
+        connect("custom/m", base_url=url, environ={})
+    assert caught.value.exit_code == 2
+    model = connect("custom/m", base_url=url, environ={}, allow_secret_url=True)
+    secret = max(re.split(r"[/?=&]", url.removeprefix("https://h/")), key=len)
+    for shown in (str(caught.value), repr(model), str(model.settings)):
+        assert secret not in shown
+    stored = str(model.settings["base_url"])
+    if "?" not in url:
+        with pytest.raises(InputError, match="does not keep"):
+            connect("custom/m", base_url=stored, environ={}, allow_secret_url=True)
+
+
+@pytest.mark.fault("S19")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://h/client/v4/accounts/0123456789abcdef0123456789abcdef/ai/v1",
+        "https://h/v1/projects/123456789012/locations/us-central1/endpoints/openapi",
+        "https://h/openai/deployments/gpt-4o-mini-2024-07-18?api-version=2024-10-21",
+        "https://h/6f9619ff-8b86-d011-b42d-00cf4fc964ff/v1",
+        "https://h/serving-endpoints/meta-llama-3-1-405b-instruct",
+    ],
+)
+def test_ids_and_names_in_a_base_url_are_no_secrets(url: str) -> None:
+    assert connect("custom/m", base_url=url, environ={}).settings["base_url"] == url
+
+
+@pytest.mark.fault("S17")
+@pytest.mark.parametrize("name", [KEY, "sk-proj-0123456789abcdef", "gsk_0123456789abcdefgh", "MY KEY", "1KEY", ""])
+def test_a_key_given_as_the_name_of_its_variable_is_not_shown(name: str) -> None:
+    with pytest.raises(InputError, match="name of an environment variable") as caught:
+        connect("openai/m", key_variable=name, environ={})
+    assert caught.value.exit_code == 2
+    assert not name or name not in str(caught.value)
+
+
+@pytest.mark.fault("S18")
+@pytest.mark.parametrize(
+    ("sampling", "option"),
+    [
+        (Sampling(extra={"a": [{"api_key": "secret-value"}]}), "--extra"),
+        (Sampling(system=f"The key is {KEY}."), "--system"),
+    ],
+)
+def test_a_secret_that_was_not_stored_is_not_sent_as_redacted(sampling: Sampling, option: str) -> None:
+    settings = connect("vllm/m", key=KEY, environ={}, sampling=sampling).settings
+    stored = Sampling(extra=cast(dict[str, Any], settings["extra"]), system=cast(str | None, settings["system"]))
+    with pytest.raises(InputError, match=option) as caught:
+        connect("vllm/m", key=KEY, environ={}, sampling=stored)
+    assert caught.value.exit_code == 2
+
+
 INSECURE = [
     ("http://10.0.0.5:8000/v1", KEY, True),
     ("http://example.org/v1", KEY, True),
@@ -118,11 +192,11 @@ def test_a_key_does_not_cross_the_network_unencrypted(base_url: str, key: str | 
         connect("vllm/m", base_url=base_url, key=key, environ={})
         return
     with pytest.raises(InputError, match="--allow-insecure") as caught:
-        connect("vllm/m", base_url=base_url, key=key, environ={})
+        connect("vllm/m", base_url=base_url, key=key, environ={}, allow_secret_url=True)
     assert caught.value.exit_code == 2
     assert find_key(str(caught.value)) == []
     assert "secret@" not in str(caught.value)
-    connect("vllm/m", base_url=base_url, key=key, environ={}, allow_insecure=True)
+    connect("vllm/m", base_url=base_url, key=key, environ={}, allow_insecure=True, allow_secret_url=True)
 
 
 @pytest.mark.fault("S13")
@@ -132,6 +206,72 @@ def test_a_placeholder_key_is_not_redacted_in_answers() -> None:
         [reply] = ask(connect("ollama/m", base_url=server.url, key="none", environ={}))
     assert isinstance(reply, Reply)
     assert reply.answer == "There is none."
+
+
+ECHOES: dict[str, Callable[[str], str]] = {
+    "plain": lambda key: key,
+    "spaced": " ".join,
+    "spaced with dashes": " - ".join,
+    "zero-width": "\u200b".join,
+    "over two lines": lambda key: f"{key[:15]}\n{key[15:]}",
+    "over indented lines": lambda key: "\n  ".join([key[:7], key[7:14], key[14:]]),
+    "hex": lambda key: key.encode().hex(),
+    "HEX with colons": lambda key: key.encode().hex(":").upper(),
+    "hex over lines": lambda key: key.encode().hex()[:31] + "\n" + key.encode().hex()[31:],
+    "hex as a list": lambda key: ", ".join(f"0x{byte:02x}" for byte in key.encode()),
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "base64 at offset 1": lambda key: base64.b64encode(b":" + key.encode() + b" and more").decode(),
+    "base64 at offset 2": lambda key: base64.urlsafe_b64encode(b"x:" + key.encode()).decode(),
+    "base64 over lines": lambda key: "\n".join(textwrap.wrap(base64.b64encode(b"u:" + key.encode()).decode(), 9)),
+    "URL": lambda key: quote(key, safe=""),
+    "URL, each character": lambda key: "".join(f"%{ord(char):02X}" for char in key),
+    "JSON": lambda key: "".join(f"\\u{ord(char):04x}" for char in key),
+    "JSON, the slash": lambda key: key.replace("/", "\\/"),
+    "a literal of bytes": lambda key: "".join(f"\\x{ord(char):02x}" for char in key),
+    "HTML": lambda key: "".join(f"&#{ord(char)};" for char in key),
+    "HTML in hex": lambda key: "".join(f"&#x{ord(char):X};" for char in key),
+    "HTML, by name": lambda key: key.replace("/", "&sol;").replace("+", "&plus;"),
+}
+
+
+@pytest.mark.fault("S13")
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+@pytest.mark.parametrize("frame", ["{}", "Your key is {} - please keep it.", "ß “{}” – 100% & more\\"])
+def test_no_echo_of_the_key_is_kept(echo: Callable[[str], str], frame: str) -> None:
+    secret = echo(KEY)
+    redact = make_redactor([KEY], min_length=12, thorough=False)
+    shown = redact(frame.format(secret))
+    before, after = (part.split() for part in frame.split("{}"))
+    assert "[redacted]" in shown
+    assert shown.split()[: len(before)][:-1] == before[:-1]
+    assert shown.split()[len(shown.split()) - len(after) :][1:] == after[1:]
+    assert not [secret[start : start + 10] for start in range(len(secret) - 9) if secret[start : start + 10] in shown]
+
+
+@pytest.mark.fault("S13")
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
+def test_a_text_without_the_key_stays_as_it_is(text: str) -> None:
+    assert make_redactor([KEY], min_length=12, thorough=False)(text) == text
+
+
+@pytest.mark.fault("S4")
+def test_secrets_at_any_depth_and_in_the_system_prompt_are_not_stored() -> None:
+    extra = {
+        "provider": {"options": [{"api_key": "nested-secret-1"}], "credentials": {"user": "nested-secret-2"}},
+        "keys": ["nested-secret-3"],
+        "note": f"the key is {KEY}",
+        "response_format": {"properties": {"code": {"type": "string"}}},
+    }
+    with FaultyServer(always("nested-secret-1, nested-secret-2, nested-secret-3")) as server:
+        model = connect_to(server, sampling=Sampling(system=f"Never say {KEY}.", extra=extra))
+        [reply] = ask(model)
+    assert isinstance(reply, Reply)
+    assert server.received[0].body["provider"] == extra["provider"]
+    kept = f"{model.settings} {reply}"
+    assert "nested-secret" not in kept
+    assert find_key(kept) == []
+    settings = cast(dict[str, Any], model.settings["extra"])
+    assert settings["response_format"] == extra["response_format"]
 
 
 # Missing and unusable keys

@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("url")
     parser.add_argument("--concurrency", type=int, default=8)
     parser.add_argument("--drain", type=float, default=10.0)
+    parser.add_argument("--deadline", type=float, default=300.0)
     parser.add_argument("--reserve", type=int, default=0)
     parser.add_argument("--largest-file", type=int)
     options = parser.parse_args()
@@ -76,7 +77,7 @@ def main() -> int:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
-    policy = Policy(concurrency=options.concurrency, drain=options.drain, first_backoff=0.01)
+    policy = Policy(concurrency=options.concurrency, deadline=options.deadline, drain=options.drain, first_backoff=0.01)
     try:
         with AcknowledgingRunFile.open(options.path, reserve=options.reserve) as run:
             sys.stdout.write("ready\n")

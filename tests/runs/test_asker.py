@@ -137,6 +137,16 @@ def test_an_endpoint_that_only_asks_to_wait_ends_the_run(path: Path) -> None:
     assert_fatal(outcome, EndpointError, 4, "has only asked to wait", path)
 
 
+@pytest.mark.fault("E28")
+def test_a_wait_of_zero_is_not_asked_faster_than_the_backoff(path: Path) -> None:
+    policy = replace(QUICK, first_backoff=0.02, longest_backoff=0.16, longest_wait=1.0)
+    model = Fake(in_turn(transient("rate_limit", retry_after=0.0)))
+    outcome = run_pump(path, model, policy=policy)
+    assert_fatal(outcome, EndpointError, 4, "has only asked to wait", path)
+    pauses = [after - before for before, after in itertools.pairwise(model.times)]
+    assert all(pause >= 0.5 * min(0.02 * 2**n, 0.16) for n, pause in enumerate(pauses))
+
+
 @pytest.mark.fault("E2")
 def test_an_endless_rate_limit_ends_as_http_error_at_the_deadline(path: Path) -> None:
     model = Fake(in_turn(RATE_LIMIT))

@@ -15,6 +15,7 @@ import pytest
 
 from equipoise.errors import BadFile, EquipoiseError, IntegrityError, StorageError
 from equipoise.runs.file import sql
+from equipoise.runs.file.digests import write_digests
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
 from runs.fakes import create, finish, plan
@@ -28,6 +29,19 @@ def execute(*statements: str) -> Damage:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             for statement in statements:
                 connection.execute(statement)
+
+    return damage
+
+
+def forge(*statements: str) -> Damage:
+    """The same, by somebody who computes the digests anew."""
+
+    def damage(path: Path) -> None:
+        execute(*statements)(path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("delete from digests")
+            connection.execute("delete from head")
+            write_digests(connection, "a" * 32)
 
     return damage
 
@@ -65,12 +79,26 @@ DAMAGED: list[tuple[str, Damage, str]] = [
         execute("create trigger t after insert on attempts begin select 1; end"),
         "does not have the layout.*t",
     ),
+    *(
+        (
+            f"a trigger called {name}",
+            execute(
+                "create trigger t after insert on attempts begin select 1; end",
+                "pragma writable_schema = on",
+                f"update sqlite_schema set name = '{name}', sql = replace(sql, 'TRIGGER t', 'TRIGGER {name}')"
+                " where name = 't'",
+            ),
+            f"does not have the layout.*{name}",
+        )
+        for name in ("sqlite_autoindex_attempts_2", "sqlite_stat1")
+    ),
+    ("statistics", execute("analyze"), "does not have the layout.*sqlite_stat1"),
     ("a missing table", execute("drop table attempts"), "does not have the layout.*attempts"),
     ("an additional column", execute("alter table probes add column more text"), "does not have the layout.*probes"),
     (
         "an older schema number",
         execute("pragma user_version = 1"),
-        "layout of a run file of schema 1.*prompts, results",
+        "layout of a run file of schema 1.*attempts, digests, earlier_failures, head, prompts …",
     ),
     (
         "a changed view",
@@ -78,19 +106,34 @@ DAMAGED: list[tuple[str, Damage, str]] = [
         "does not have the layout.*states",
     ),
     ("no settings", execute("delete from settings"), "settings are missing"),
-    ("a missing setting", execute("delete from settings where key = 'suite'"), "setting 'suite' is missing"),
-    ("a wrong setting", execute("update settings set value = '[1]' where key = 'model'"), "'model' must be a text"),
+    ("a missing setting", forge("delete from settings where key = 'suite'"), "setting 'suite' is missing"),
+    ("a wrong setting", forge("update settings set value = '[1]' where key = 'model'"), "'model' must be a text"),
     (
         "deeply nested JSON",
-        execute(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'model'"),
+        forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'model'"),
         "damaged",
     ),
-    ("invalid JSON", execute("update settings set value = '{' where key = 'model'"), "damaged"),
-    ("wrong covariates", execute('update probes set covariates = \'{"score": "Object"}\''), "covariates"),
-    ("wrong values of covariates", execute("update prompts set covariates = '[1'"), "covariates"),
+    ("invalid JSON", forge("update settings set value = '{' where key = 'model'"), "damaged"),
+    ("wrong covariates", forge('update probes set covariates = \'{"score": "Object"}\''), "covariates"),
+    ("wrong values of covariates", forge("update prompts set covariates = '[1'"), "covariates"),
+    ("parameters that are no mapping", forge("update probes set parameters = '[]'"), "parameters of alpha must be"),
+    ("covariates that are no mapping", forge("update probes set covariates = '[]'"), "covariates of alpha must be"),
+    ("covariates of no type", forge("update probes set covariates = '{\"a\": []}'"), "covariates of alpha must be"),
+    ("endless repetitions", forge("update probes set repetitions = 4000000000000000000"), "repetitions of 10 prompts"),
+    ("prompts at one place", forge("update prompts set position = 5"), "alpha are not numbered one by one"),
+    ("prompts at no place", forge("update prompts set position = position - 1"), "alpha are not numbered one by one"),
+    ("no head", execute("delete from head"), "head must have one row"),
+    (
+        "attempts at unknown prompts",
+        forge(
+            "insert into attempts (probe, prompt, repetition, status, tries, finished_at)"
+            " values ('alpha', 'unknown', 1, 'ok', 1, '')"
+        ),
+        "attempts at prompts that it does not hold",
+    ),
     (
         "more than was planned",
-        execute(
+        forge(
             "insert into attempts (probe, prompt, repetition, status, tries, finished_at)"
             " select probe, id, value, 'ok', 1, '' from prompts, (select 1 as value union select 2)"
         ),
@@ -98,7 +141,7 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ),
     (
         "bytes that are no text",
-        execute(
+        forge(
             "insert into attempts (probe, prompt, repetition, status, tries, finished_at, answer)"
             " select probe, id, 1, 'ok', 1, '', x'ff' from prompts"
         ),
@@ -145,7 +188,7 @@ def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: 
     create(path).close()
     execute(f"pragma user_version = {sql.SCHEMA + 1}", "create table newer (a)")(path)
     before = path.read_bytes()
-    with pytest.raises(IntegrityError, match=r"newer equipoise: its schema is 3.*up to 2.*untouched") as caught:
+    with pytest.raises(IntegrityError, match=r"newer equipoise: its schema is 4.*up to 3.*untouched") as caught:
         open_run(path)
     assert caught.value.exit_code == 6
     assert path.read_bytes() == before

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import resource
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +24,7 @@ from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, PROMPT, Status, missing_share
 from runs.fakes import QUICK, Fake, answering, create, ok, plan, seal, transient
 from runs.pumping import assert_fatal, run_pump
+from serving.faulty import FaultyServer
 
 
 @pytest.fixture
@@ -266,3 +269,23 @@ def test_missing_answers_are_listed_by_state() -> None:
 )
 def test_durations_are_described_in_words(seconds: float, words: str) -> None:
     assert describe_duration(seconds) == words
+
+
+@pytest.mark.fault("P11")
+@pytest.mark.parametrize("limit", range(8, 40, 3))
+def test_with_too_few_open_files_nothing_is_sent_that_could_not_be_stored(tmp_path: Path, limit: int) -> None:
+    """Whatever the limit is, the command ends in order: done, or a sentence and exit 5."""
+    path = tmp_path / "run.equipoise"
+    with FaultyServer() as server:
+        command = [sys.executable, "-m", "equipoise", "run", "custom/m", f"--base-url={server.url}", f"--out={path}"]
+        command += ["--suite=quick", "--probe=hiring_an", "--max-tokens=8"]
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
+        )
+        requests = server.total
+    assert "Traceback" not in ended.stderr
+    assert ended.returncode in (0, 5), ended.stderr
+    assert (requests > 0) == (ended.returncode == 0)

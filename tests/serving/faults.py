@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import itertools
 import json
 import socket
 import struct
@@ -18,6 +19,8 @@ from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
+
+RESPONSE_NUMBERS = itertools.count(1)
 
 
 class Fault(StrEnum):
@@ -125,7 +128,7 @@ class Exchange:
             texts = [] if text is None else [{"type": "text", "text": text}]
             reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
             return {
-                "id": "msg_1",
+                "id": f"msg_{next(RESPONSE_NUMBERS)}",
                 "type": "message",
                 "role": "assistant",
                 "model": model,
@@ -143,7 +146,7 @@ class Exchange:
         if reasoning is not None:
             message["reasoning_content"] = reasoning
         return {
-            "id": "chatcmpl-1",
+            "id": f"chatcmpl-{next(RESPONSE_NUMBERS)}",
             "object": "chat.completion",
             "model": model,
             "system_fingerprint": "fp_1",

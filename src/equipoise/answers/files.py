@@ -14,20 +14,25 @@ import orjson
 
 from equipoise.answers.rows import Row, check_row
 from equipoise.errors import BadFile, StorageError
-from equipoise.schema import ANSWER, FILTER_REASONS, ID, LENGTH_REASONS, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, FILTER_REASONS, ID, LENGTH_REASONS, PROMPT, REPETITION, STATUS, Status
 
 CUSTOM_ID = re.compile(r"(.*?)(?:#(\d+))?", re.DOTALL)
 
 
 def read_file(path: Path) -> Iterator[Row]:
-    """Rows from JSONL, OpenAI batch output or CSV (by its ending); the first wrong line is named."""
+    """Rows from JSONL, OpenAI batch output or CSV (by its ending), at least one; the first wrong line is named."""
+    empty = True
     try:
         with path.open("rb") as file:
-            yield from _csv_rows(path, file) if path.suffix.lower() == ".csv" else _json_rows(path, file)
+            for row in _csv_rows(path, file) if path.suffix.lower() == ".csv" else _json_rows(path, file):
+                empty = False
+                yield row
     except FileNotFoundError:
         raise BadFile(f"There is no file {path}.") from None
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
+    if empty:
+        raise BadFile(f"{path} holds no answers.")
 
 
 def _json_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
@@ -65,6 +70,10 @@ def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)
     reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
     try:
+        header = reader.fieldnames or ()
+        if content.strip() and not (ANSWER in header and {ID, PROMPT} & set(header)):
+            found = ", ".join(header)[:200]
+            raise BadFile(f"{place} 1: a header with {ANSWER}, and {ID} or {PROMPT}, is needed. Got {found!r} instead.")
         for row in reader:
             if None in row or None in row.values():
                 raise BadFile(f"{place} {reader.line_num}: as many fields as the header are needed.")

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
 from equipoise.schema import ID, PROMPT, REPETITION
 
@@ -24,6 +25,15 @@ PROMPTS_PER_STEP = 100_000
 """How many prompts are matched at a time. It bounds the memory."""
 _NO_REPETITION = np.iinfo(np.int64).max
 """Stands for a repetition that is not given, and sorts last."""
+
+
+def refuse_nothing_matched(matching: Matching) -> None:
+    """Refuse answers of which none belongs to the plan: a result without answers would say nothing."""
+    if not matching.matched:
+        raise InputError(
+            f"None of the {matching.read:,} answers belongs to a planned prompt. "
+            "Were the prompts planned with another probe, --sample, --seed, --set or --suite?"
+        )
 
 
 class HashIndex:

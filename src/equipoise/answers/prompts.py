@@ -11,6 +11,9 @@ import polars as pl
 from equipoise.measuring.plan import Plan
 from equipoise.schema import ID, PROMPT, REPETITION, SYSTEM, escape_formulas
 
+ROWS_AT_A_TIME = 100_000
+"""How many rows are made before they are written. It bounds the memory where prompts are repeated often."""
+
 
 class PromptFormat(StrEnum):
     """How prompts are written."""
@@ -26,9 +29,11 @@ def write_prompts(planned: Plan, file: IO[bytes], form: PromptFormat, model: str
     `model` is the one that a batch job names.
     """
     count = 0
+    size = max(ROWS_AT_A_TIME // planned.repetitions, 1)
     for batch in planned.batches():
-        _write_batch(file, _repeat(planned, batch), form, model, header=count == 0)
-        count += batch.height
+        for prompts in batch.iter_slices(size):
+            _write_batch(file, _repeat(planned, prompts), form, model, header=count == 0)
+            count += prompts.height
     return count
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.assets.registry import REGISTRY, Asset, Https, InWheel, find_asset
-from equipoise.assets.store import StoredFile, describe_wrong_file, find_stored, locate, sha256_of
+from equipoise.assets.store import StoredFile, describe_wrong_file, find_hash, find_stored, locate, sha256_of
 from equipoise.assets.tables import FACTS, facts
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "describe_wrong_file",
     "facts",
     "find_asset",
+    "find_hash",
     "find_stored",
     "locate",
     "sha256_of",

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import secrets
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +27,9 @@ ProgressCallback = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all."""
 
 REPAIR_MIRROR = "Put the right file into the mirror, or unset EQUIPOISE_MIRROR."
+
+ABANDONED = 3600.0
+"""Seconds without a change after which an unfinished download is taken for what a killed command has left."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +76,17 @@ def sha256_of(path: Path) -> str:
         raise StorageError(f"{path} cannot be read: {_reason(error)}.") from error
 
 
+def find_hash(asset: Asset, stored: StoredFile) -> str:
+    """The SHA-256 of a stored file in hex; for a file of another size than the registered one, its size instead."""
+    try:
+        size = stored.path.stat().st_size
+    except OSError as error:
+        raise StorageError(f"{stored.path} cannot be read: {_reason(error)}.") from error
+    if size != asset.size:
+        return f"not computed: {size:,} bytes instead of {asset.size:,}"
+    return sha256_of(stored.path)
+
+
 def _ignore_progress(done: int, total: int) -> None:
     """Used when the caller does not want to know."""
 
@@ -103,8 +119,8 @@ def _parse_mirror(settings: Settings) -> Path | str | None:
 
 
 def _verify(asset: Asset, stored: StoredFile) -> None:
-    """Check the hash of a file; a wrong one in the cache is deleted."""
-    actual = sha256_of(stored.path)
+    """Check the size and the hash of a file; a wrong one in the cache is deleted."""
+    actual = find_hash(asset, stored)
     if actual == asset.sha256:
         return
     if stored.place == "mirror":
@@ -161,6 +177,7 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
     digest, done = hashlib.sha256(), 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        _delete_abandoned(target)
         with part.open("xb") as file, closing(stream_chunks(source, asset.size)) as chunks:
             progress(0, asset.size)
             for chunk in chunks:
@@ -206,6 +223,14 @@ def _discard(part: Path) -> None:
     except OSError as error:
         # Only logged: an error that is under way says more than this one.
         _log.warning("%s could not be deleted: %s", part, _reason(error))
+
+
+def _delete_abandoned(target: Path) -> None:
+    """Delete what killed downloads of this file have left: only names that `_download` gives, and no fresh ones."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.\d+-[0-9a-f]{{8}}\.part")
+    for leftover in target.parent.iterdir():
+        if ours.fullmatch(leftover.name) and leftover.lstat().st_mtime < time.time() - ABANDONED:
+            _discard(leftover)
 
 
 def _reason(error: OSError) -> str:

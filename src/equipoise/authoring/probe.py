@@ -21,6 +21,9 @@ from equipoise.errors import BadParameter, UnknownName
 
 Parameters = Mapping[str, Any]
 MARKS = "ABCD"
+MOST = 2**63 - 1
+"""The largest number that run files, tables and JSON hold."""
+MOST_REPETITIONS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +209,7 @@ class Probe:
             *self.parameters,
             *((corpus,) if corpus else ()),
             Parameter(name="sample_k", default=self.sample_k, summary="How many items are drawn; none: all there are."),
-            Parameter(name="num_repetitions", default=1, summary="Attempts per prompt.", check=_check_positive),
+            Parameter(name="num_repetitions", default=1, summary="Attempts per prompt.", check=_check_repetitions),
             Parameter(
                 name="random_seed",
                 default=0,
@@ -234,6 +237,8 @@ class Probe:
         must = f"The {parameter.name!r} parameter of {self.name} must be "
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
             raise BadParameter(f"{must}of type {wanted.__name__}. Got {value!r} instead.")
+        if isinstance(value, int) and abs(value) > MOST:
+            raise BadParameter(f"{must}a number of at most 64 bits. Got {value!r} instead.")
         if parameter.choices and value not in parameter.choices:
             raise BadParameter(f"{must}one of {', '.join(map(repr, parameter.choices))}. Got {value!r} instead.")
         if parameter.check:
@@ -244,9 +249,9 @@ class Probe:
         return value
 
 
-def _check_positive(value: int) -> None:
-    if value < 1:
-        raise ValueError("1 or more")
+def _check_repetitions(value: int) -> None:
+    if not 1 <= value <= MOST_REPETITIONS:
+        raise ValueError(f"between 1 and {MOST_REPETITIONS:,}")
 
 
 def _check_not_negative(value: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import sys
 import traceback
 import warnings
@@ -19,6 +19,7 @@ from equipoise.cli import (
     export,
     gate,
     import_answers,
+    limits,
     probes,
     prompts,
     report,
@@ -28,7 +29,8 @@ from equipoise.cli import (
     show,
 )
 from equipoise.cli.output import note
-from equipoise.errors import EquipoiseError
+from equipoise.cli.streams import ReaderGone, robust_streams
+from equipoise.errors import EquipoiseError, InputError, StorageError
 from equipoise.report.terminal.safe_text import printable_line
 from equipoise.settings import environment
 
@@ -83,22 +85,65 @@ def root(
 def main() -> None:
     """Run the command line: an error of the user prints as one message, and its class gives the exit code."""
     warnings.showwarning = _print_warning
+    with robust_streams() as stdout:
+        code = _run_command()
+        sys.stdout.flush()
+        if stdout is not None and stdout.problem:
+            note(f"error: {stdout.problem}")
+            code = code or StorageError.exit_code
+    sys.exit(code)
+
+
+def _run_command() -> int:
+    """Run the command that was typed; give its exit code."""
     try:
+        _check_words(sys.argv[1:])
+        if not {"data", "-h", "--help", "--version"} & set(sys.argv[1:]):
+            limits.check_address_space(limits.TABLES)
         app()
-    except EquipoiseError as error:
-        if environment().get("EQUIPOISE_TRACEBACK"):
-            traceback.print_exception(error)
-        note(f"error: {error}")
-        sys.exit(error.exit_code)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
-        sys.exit(130)
-    except SystemExit as stop:
-        # typer turns it into exit 1 when the reader of our output has gone (`| head`). That is no failure, and
-        # there is nothing more to print, also not on closing.
-        if not isinstance(stop.__context__, BrokenPipeError):
+        return 130
+    except ReaderGone:
+        return 0
+    except EquipoiseError as error:
+        return _report(error, InputError.exit_code if _is_long_name(error.__context__) else error.exit_code)
+    except MemoryError as error:
+        return _report(StorageError("There is not enough memory for this."), StorageError.exit_code, error)
+    except OSError as error:
+        if _is_long_name(error):
+            return _report(InputError(f"The name {str(error.filename)[:60]!r}… is too long for a file."), 2, error)
+        place = f"{error.filename}: " if error.filename else ""
+        return _report(StorageError(f"{place}{error.strerror or error}."), StorageError.exit_code, error)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException" or "Os {" not in str(error):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return _report(StorageError(f"A limit of this system was reached: {error}."), StorageError.exit_code, error)
+    return 0
+
+
+def _check_words(words: list[str]) -> None:
+    """Refuse what is no text: it could neither be stored nor sent nor shown."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{word!r} is not text in the encoding of this system ({sys.getfilesystemencoding()}). "
+                "Names of files and models, prompts and all other words must be; rename the file, or set the locale."
+            ) from None
+
+
+def _is_long_name(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
+
+
+def _report(error: EquipoiseError, code: int, cause: BaseException | None = None) -> int:
+    if environment().get("EQUIPOISE_TRACEBACK"):
+        traceback.print_exception(cause or error)
+    note(f"error: {error}")
+    return code
 
 
 def _print_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:

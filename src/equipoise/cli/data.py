@@ -108,7 +108,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
     problems, wrong_names = [], []
     for asset in _select_assets(names):
         stored = assets.find_stored(asset.name, settings)
-        actual = assets.sha256_of(stored.path) if stored else None
+        actual = assets.find_hash(asset, stored) if stored else None
         rows.append(
             {
                 "name": asset.name,

@@ -11,6 +11,7 @@ from equipoise.cli import model_options as options
 from equipoise.cli.lazy import estimate, events, probes, table
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.measuring.precision import Need
@@ -49,6 +50,7 @@ def command(
 
     Examples: equipoise estimate openai/gpt-4o-mini · equipoise estimate openai/gpt-4o --suite quick --repeat 3
     """
+    options.check_whole_numbers(max_tokens=max_tokens, concurrency=concurrency)
     chosen = probes.choose_probes(probe or None)
     found = estimate.estimate(
         model,
@@ -71,7 +73,7 @@ def command(
     for name in COLUMNS:
         rows.add_column(name.replace("_", " "), justify="right")
     for row in found.probes:
-        rows.add_row(row.probe, *(f"{getattr(row, name):,}" for name in COLUMNS))
+        rows.add_row(printable_line(row.probe), *(f"{getattr(row, name):,}" for name in COLUMNS))
     rows.add_row("in all", *(f"{found.total(name):,}" for name in COLUMNS), style="bold")
     console = open_console()
     console.print(rows)
@@ -80,7 +82,7 @@ def command(
             console.print(_describe_need(row.probe, need, row.items))
     money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
     time = f"about {events.describe_duration(found.seconds)} at {found.concurrency} requests at a time"
-    console.print(f"{model}, {found.suite} suite: {money}, {time}")
+    console.print(printable_line(f"{model}, {found.suite} suite: {money}, {time}"))
 
 
 def _describe_need(probe: str, need: Need, planned: int) -> str:

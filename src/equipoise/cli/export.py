@@ -10,9 +10,9 @@ import typer
 
 from equipoise.cli.lazy import exports
 from equipoise.cli.lazy import run as runs
-from equipoise.cli.output import note
+from equipoise.cli.output import note, open_output
 from equipoise.errors import InputError
-from equipoise.report.files import check_target, writing
+from equipoise.report.files import check_target
 
 
 def command(
@@ -53,6 +53,6 @@ def command(
         raise InputError("Parquet cannot be shown in a terminal. Write it to a file: -o run.parquet")
     check_target(out)
     run = runs.Run.open(file)
-    with writing(out) as opened:
+    with open_output(out) as opened:
         rows = exports.write(run, opened, what, form, probe)
     note(f"{rows:,} rows of {what}")

@@ -15,6 +15,7 @@ from equipoise.cli.output import AsJson, note
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.score import note_matching
 from equipoise.cli.show import print_run
+from equipoise.report.files import check_run_target
 
 
 def command(
@@ -39,6 +40,7 @@ def command(
 
     Examples: equipoise import batch_output.jsonl -o run.equipoise --model openai/gpt-4o-mini --probe jobs_lum
     """
+    check_run_target(out)
     chosen = probes.choose_probes(probe or None)
     run, new, matching = session.import_answers(
         chain.from_iterable(map(answer_files.read_file, files)),

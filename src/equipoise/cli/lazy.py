@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from equipoise import assets, models, probes
     from equipoise.answers import files as answer_files
+    from equipoise.answers import matching
     from equipoise.answers import prompts as answer_prompts
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
@@ -39,6 +40,7 @@ else:
     models = LazyModule("equipoise.models")
     probes = LazyModule("equipoise.probes")
     answer_files = LazyModule("equipoise.answers.files")
+    matching = LazyModule("equipoise.answers.matching")
     answer_prompts = LazyModule("equipoise.answers.prompts")
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
@@ -72,6 +74,7 @@ __all__ = [
     "gating",
     "html",
     "markdown",
+    "matching",
     "models",
     "planning",
     "policy",

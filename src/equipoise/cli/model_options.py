@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 
 from equipoise.cli.lazy import connection, models, policy, prices
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from equipoise.runs.ask.policy import Policy
     from equipoise.runs.connection import Connection
 
+MOST_SHOWN = 200
 MODEL, PACE, BUDGET = "The model", "Pace", "Budget"
 
 Model = Annotated[
@@ -40,6 +42,12 @@ KeyVariable = Annotated[
 AllowInsecure = Annotated[
     bool,
     typer.Option("--allow-insecure", help="Send the key over http to another machine.", rich_help_panel=MODEL),
+]
+AllowSecretUrl = Annotated[
+    bool,
+    typer.Option(
+        "--allow-secret-url", help="Use a base URL with a key in it. The key is not stored.", rich_help_panel=MODEL
+    ),
 ]
 Temperature = Annotated[
     float | None, typer.Option(help="Default: the endpoint's own.", metavar="T", rich_help_panel=MODEL)
@@ -91,15 +99,18 @@ def read_connection(
     key_variable: str | None,
     *,
     allow_insecure: bool,
+    allow_secret_url: bool,
     extra: str | None,
     **sampling: Any,
 ) -> Connection:
     """The connection that the options describe."""
+    check_whole_numbers(max_tokens=sampling.get("max_tokens"), model_seed=sampling.get("seed"))
     return connection.Connection(
         model=model,
         base_url=base_url,
         key_variable=key_variable,
         allow_insecure=allow_insecure,
+        allow_secret_url=allow_secret_url,
         sampling=models.Sampling(**sampling, extra=_parse_extra(extra)),
     )
 
@@ -116,6 +127,9 @@ def read_policy(
     price: str | None,
 ) -> Policy:
     """The policy that the options describe; what is not given stays at its default."""
+    check_whole_numbers(
+        concurrency=concurrency, tries=tries, max_requests=max_requests, max_tokens_total=max_tokens_total
+    )
     given: dict[str, Any] = {
         "concurrency": concurrency,
         "deadline": deadline,
@@ -128,11 +142,21 @@ def read_policy(
     return policy.Policy(price=known_price, **{name: value for name, value in given.items() if value is not None})
 
 
+def check_whole_numbers(**given: int | None) -> None:
+    """Refuse numbers beyond 64 bits, which neither run files nor requests hold."""
+    for name, value in given.items():
+        if value is not None and abs(value) >= 2**63:
+            raise BadParameter(f"--{name.replace('_', '-')} needs a number of at most 64 bits. Got {value} instead.")
+
+
 def _parse_extra(given: str | None) -> dict[str, Any]:
+    """The fields as JSON that a request can hold: not nested without end, and no numbers beyond 64 bits."""
     try:
         value = json.loads(given or "{}")
-    except json.JSONDecodeError:
+        orjson.dumps(value)
+    except (ValueError, TypeError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadParameter(f"--extra needs a JSON object. Got {given!r} instead.")
+        shown = given if given is None or len(given) < MOST_SHOWN else f"{given[:MOST_SHOWN]}…"
+        raise BadParameter(f"--extra needs a JSON object, nested no more than 254 deep. Got {shown!r} instead.")
     return value

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
+from equipoise.cli import limits
 from equipoise.cli.lazy import console
+from equipoise.cli.streams import strict_stdout
+from equipoise.report.files import check_target, writing
 from equipoise.report.terminal.safe_text import printable
 
 if TYPE_CHECKING:
@@ -16,6 +22,11 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 FILE_WIDTH = 200
+STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+STEERING = re.compile(
+    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Characters that a terminal may act on instead of showing them, and that JSON does not escape by itself."""
 
 
 def open_console() -> Console:
@@ -30,6 +41,25 @@ def note(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value."""
-    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    """Print one JSON value; characters that could steer a terminal are written as numbers."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    sys.stdout.flush()
+    sys.stdout.buffer.write(STEERING.sub(_escape_for_json, text).encode())
     sys.stdout.buffer.flush()
+
+
+def open_output(path: Path | None) -> AbstractContextManager[IO[bytes]]:
+    """A file to write, or stdout."""
+    return strict_stdout() if path is None or str(path) in STDOUT else writing(path)
+
+
+def check_report_target(path: Path | None) -> None:
+    """Refuse a report that could not be written, before anything is asked."""
+    if path is not None:
+        check_target(path)
+        limits.check_address_space(limits.CHARTS)
+
+
+def _escape_for_json(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

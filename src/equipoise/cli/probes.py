@@ -8,6 +8,7 @@ import typer
 
 from equipoise.cli.lazy import markdown, probes, table
 from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.report.terminal.safe_text import printable, printable_line
 
 if TYPE_CHECKING:
     from equipoise.authoring import Probe
@@ -33,22 +34,22 @@ def command(
     for column in ("probe", "use case", "what", "size"):
         listing.add_column(column, no_wrap=column == "probe")
     for probe in probes.find_probes().values():
-        listing.add_row(probe.name, probe.card.use_case, probe.card.title, probe.card.size)
+        listing.add_row(*map(printable_line, (probe.name, probe.card.use_case, probe.card.title, probe.card.size)))
     open_console().print(listing)
 
 
 def _print_card(probe: Probe) -> None:
     console = open_console()
     if not console.is_terminal:
-        typer.echo(probe.card.text.rstrip())
+        typer.echo(printable(probe.card.text.rstrip()))
         typer.echo("\n## Parameters and their defaults\n")
         for parameter in probe.all_parameters():
-            typer.echo(f"- `{parameter.name}` = {parameter.default!r}: {parameter.summary}")
+            typer.echo(printable_line(f"- `{parameter.name}` = {parameter.default!r}: {parameter.summary}"))
         return
-    console.print(markdown.Markdown(probe.card.text))
+    console.print(markdown.Markdown(printable(probe.card.text)))
     defaults = table.Table("parameter", "default", "what", title="Parameters and their defaults", title_justify="left")
     for parameter in probe.all_parameters():
-        defaults.add_row(parameter.name, repr(parameter.default), parameter.summary)
+        defaults.add_row(*map(printable_line, (parameter.name, repr(parameter.default), parameter.summary)))
     console.print(defaults)
 
 

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.lazy import answer_prompts, planning, probes
-from equipoise.cli.output import note
+from equipoise.cli.output import note, open_output
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
-from equipoise.report.files import writing
 
 
 class Format(StrEnum):
@@ -43,7 +42,7 @@ def command(
     """
     chosen = probes.get_probe(probe)
     planned = planning.plan(chosen, **read_parameters([chosen], sample, repeat, seed, settings))
-    with writing(out) as file:
+    with open_output(out) as file:
         count = answer_prompts.write_prompts(planned, file, answer_prompts.PromptFormat(form), model)
     times = f", {planned.repetitions} times each" if planned.repetitions > 1 else ""
     note(f"{count:,} prompts of {chosen.name}{times}")

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.lazy import html
-from equipoise.cli.output import note
-from equipoise.report.files import check_target
+from equipoise.cli.output import check_report_target, note
 
 
 def command(
@@ -24,7 +23,7 @@ def command(
 
     Examples: equipoise report run.equipoise · equipoise report a.equipoise b.equipoise -o both.html --charts figures
     """
-    check_target(out)
+    check_report_target(out)
     written = html.write_report(files, out, charts)
     note(f"report: {out}")
     if charts is not None:

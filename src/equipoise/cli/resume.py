@@ -10,9 +10,8 @@ import typer
 from equipoise.cli import model_options as options
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.lazy import session
-from equipoise.cli.output import AsJson
+from equipoise.cli.output import AsJson, check_report_target
 from equipoise.cli.run import ask, print_outcome
-from equipoise.report.files import check_target
 
 
 def command(
@@ -20,8 +19,14 @@ def command(
     *,
     report: options.Report = None,
     as_json: AsJson = False,
+    retry: Annotated[
+        str | None,
+        typer.Option(help="Ask these failures again: http_error,timeout,malformed,empty, …", metavar="STATES"),
+    ] = None,
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
+    allow_insecure: options.AllowInsecure = False,
+    allow_secret_url: options.AllowSecretUrl = False,
     concurrency: options.Concurrency = None,
     deadline: options.Deadline = None,
     tries: options.Tries = None,
@@ -33,11 +38,14 @@ def command(
 ) -> None:
     """Ask only for what has no answer yet, exactly as the run was started. A finished run asks nothing.
 
-    Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --max-cost 5
+    Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept.
+
+    Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout
     """
-    check_target(report)
+    check_report_target(report)
     run = runs.Run.open(file)
-    if not run.complete:
+    failures = session.parse_failures(retry.split(",") if retry else ())
+    if not run.complete or any(run.counts[status] for status in failures):
         policy = options.read_policy(
             run.model,
             concurrency=concurrency,
@@ -48,5 +56,15 @@ def command(
             max_cost=max_cost,
             price=price,
         )
-        run = ask(session.resume(file, base_url=base_url, key_variable=key_variable, policy=policy))
+        run = ask(
+            session.resume(
+                file,
+                base_url=base_url,
+                key_variable=key_variable,
+                allow_insecure=allow_insecure,
+                allow_secret_url=allow_secret_url,
+                retry=failures,
+                policy=policy,
+            )
+        )
     print_outcome(run, allow_missing, report, as_json=as_json)

@@ -9,12 +9,12 @@ import typer
 
 from equipoise.cli import model_options as options
 from equipoise.cli.lazy import html, policy, probes, session
-from equipoise.cli.output import AsJson, note
+from equipoise.cli.output import AsJson, check_report_target, note
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.progress import show_progress
 from equipoise.cli.show import print_run
 from equipoise.errors import InputError
-from equipoise.report.files import check_target
+from equipoise.report.files import check_run_target
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
@@ -38,6 +38,7 @@ def command(
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
     allow_insecure: options.AllowInsecure = False,
+    allow_secret_url: options.AllowSecretUrl = False,
     temperature: options.Temperature = None,
     top_p: options.TopP = None,
     max_tokens: options.MaxTokens = None,
@@ -60,8 +61,9 @@ def command(
 
     Examples: equipoise run · equipoise run openai/gpt-4o-mini --suite quick · equipoise run ollama/llama3.2
     """
-    check_target(report)
+    check_report_target(report)
     path = out or session.default_path(model)
+    check_run_target(path)
     if report is not None and report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
     chosen = probes.choose_probes(probe or None)
@@ -75,6 +77,7 @@ def command(
             base_url,
             key_variable,
             allow_insecure=allow_insecure,
+            allow_secret_url=allow_secret_url,
             extra=extra,
             temperature=temperature,
             top_p=top_p,

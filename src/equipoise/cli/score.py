@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.lazy import answer_files, planning, probes, scoring, tables
+from equipoise.cli.lazy import answer_files, matching, planning, probes, scoring, tables
 from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 
@@ -35,6 +35,7 @@ def command(
     chosen = probes.get_probe(probe)
     planned = planning.plan(chosen, **read_parameters([chosen], sample, repeat, seed, settings))
     result = scoring.score_rows(planned, answer_files.read_file(file))
+    matching.refuse_nothing_matched(result.matching)
     note_matching(result.matching, planned.repetitions)
     if as_json:
         print_json(result.to_dict())
@@ -45,12 +46,12 @@ def command(
         console.print(line)
 
 
-def note_matching(matching: Matching, repetitions: int) -> None:
+def note_matching(found: Matching, repetitions: int) -> None:
     """Say what became of the answers that were read."""
-    note(f"{matching.read:,} answers read, {matching.matched:,} matched to the plan")
-    if matching.missing:
-        note(f"{matching.missing:,} planned attempts have no answer")
-    if matching.surplus:
-        note(f"{matching.surplus:,} answers are surplus: more than {repetitions} for a prompt (--repeat says how many)")
-    if matching.unknown:
-        note(f"{matching.unknown:,} answers belong to no planned prompt (other --sample, --seed or --set?)")
+    note(f"{found.read:,} answers read, {found.matched:,} matched to the plan")
+    if found.missing:
+        note(f"{found.missing:,} planned attempts have no answer")
+    if found.surplus:
+        note(f"{found.surplus:,} answers are surplus: more than {repetitions} for a prompt (--repeat says how many)")
+    if found.unknown:
+        note(f"{found.unknown:,} answers belong to no planned prompt (other --sample, --seed or --set?)")

@@ -10,7 +10,7 @@ import typer
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.lazy import tables, texts
 from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.report.terminal.safe_text import printable
+from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
@@ -42,9 +42,9 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:
             console.print(line, style="dim")
         console.print()
     state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-    console.print(printable(f"{run.model} · {run.settings.suite} suite · {state} · {run.path}"))
+    console.print(printable_line(f"{run.model} · {run.settings.suite} suite · {state} · {run.path}"))
     for text in run.settings.notes:
-        console.print(printable(f"note: {text}"))
+        console.print(printable_line(f"note: {text}"))
 
 
 def _describe(run: Run) -> dict[str, Any]:

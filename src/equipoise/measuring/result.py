@@ -14,7 +14,7 @@ import polars as pl
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
-from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
+from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,6 +225,11 @@ class Audit(Mapping[str, Result]):
     def ended(self) -> int:
         """How many attempts are not pending any more."""
         return self.planned - self.counts[Status.PENDING]
+
+    @property
+    def answered(self) -> int:
+        """How many attempts have an answer to measure."""
+        return sum(self.counts[status] for status in MEASURED)
 
     @property
     def complete(self) -> bool:

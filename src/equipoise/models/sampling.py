@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from equipoise.errors import BadParameter
+from equipoise.errors import BadParameter, InputError
+from equipoise.models.redact import holds_redacted
 
 RESERVED_FIELDS = ("model", "messages", "system", "stream", "n")
 """Fields of a request's body that equipoise fills in itself."""
@@ -53,3 +54,14 @@ class Sampling:
         # An empty text is sent too: it switches off the default system text that some chat templates have.
         texts = [text for text in (self.system, prompt_system) if text is not None]
         return "\n\n".join(filter(None, texts)) if texts else None
+
+
+def refuse_missing_secrets(sampling: Sampling) -> None:
+    """Refuse parameters from a run file that held a secret: run files keep none, and `[redacted]` must not be sent."""
+    missing = [name for name in ("system", "extra") if holds_redacted(getattr(sampling, name))]
+    if missing:
+        options = " and ".join(f"--{name}" for name in missing)
+        raise InputError(
+            f"The run was started with a secret in {options}, and run files keep no secrets. To go on, give the "
+            f"command again that started it: equipoise run … {options} … --out with this run file."
+        )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
-from typing import IO
+from queue import Full, Queue
+from threading import Thread
+from typing import IO, Any
 
 import orjson
 import polars as pl
 from polars.exceptions import PolarsError
+from polars.io.plugins import register_io_source
 
 from equipoise.errors import IntegrityError, UnknownName
 from equipoise.report.files import check_target, writing
@@ -19,6 +24,10 @@ from equipoise.schema import escape_formulas
 
 TABLES = ("metrics", "attempts", "prompts")
 FORMATS = ("csv", "jsonl", "parquet")
+ROWS_AT_A_TIME = 5_000
+GROUP_BYTES = 64_000_000
+"""About how many bytes of answers a row group of a Parquet file has, which is what must be in memory to write it."""
+MOST_ROWS_PER_GROUP = 100_000
 
 
 def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
@@ -40,19 +49,88 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
     """Write a table of a run, of all its probes or of one, to an open file; return the number of rows."""
     if form not in FORMATS:
         raise UnknownName("format", form, FORMATS)
-    rows = 0
-    kept = []
-    for number, batch in enumerate(read_tables(run, what, probe)):
-        if form == "csv":
-            file.write(for_spreadsheets(batch).write_csv(include_header=number == 0).encode())
-        elif form == "jsonl":
-            file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.iter_rows(named=True))
-        else:
-            kept.append(batch)
-        rows += batch.height
+    batches = read_tables(run, what, probe)
     if form == "parquet":
-        pl.concat(kept).write_parquet(file)
+        return _write_parquet(batches, file, rows_per_group=_estimate_rows(run, GROUP_BYTES))
+    rows = 0
+    for number, batch in enumerate(batches):
+        if form == "csv":
+            for part in batch.iter_slices(ROWS_AT_A_TIME):
+                file.write(for_spreadsheets(part).write_csv(include_header=number == rows == 0).encode())
+                rows += part.height
+            if batch.is_empty() and number == 0:
+                file.write(for_spreadsheets(batch).write_csv().encode())
+        else:
+            file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.iter_rows(named=True))
+            rows += batch.height
     return rows
+
+
+def _write_parquet(batches: Iterator[pl.DataFrame], file: IO[bytes], rows_per_group: int) -> int:
+    """Write the batches as they come, group by group; return the number of rows.
+
+    polars writes in a thread of its own, which takes batch after batch from here: a run file is read by one thread.
+    """
+    first = next(batches)
+    waiting: Queue[pl.DataFrame | None] = Queue(maxsize=1)
+    failures: list[BaseException] = []
+
+    def take(columns: list[str] | None, *_more: object) -> Iterator[pl.DataFrame]:
+        while (batch := waiting.get()) is not None:
+            yield batch if columns is None else batch.select(columns)
+
+    def sink() -> None:
+        try:
+            target: IO[bytes] = _WatchedFile(file, failures)  # type: ignore[assignment]
+            register_io_source(take, schema=first.schema).sink_parquet(target, row_group_size=rows_per_group)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = Thread(target=sink, name="equipoise-parquet", daemon=True)
+    thread.start()
+    rows = 0
+    try:
+        for batch in chain([first], batches):
+            _put(waiting, batch, thread)
+            rows += batch.height
+    finally:
+        _put(waiting, None, thread)
+        thread.join()
+    if failures:
+        raise failures[0]
+    return rows
+
+
+class _WatchedFile(io.RawIOBase):
+    """A file to write that keeps the error of a write, of which polars would tell only that there was one."""
+
+    def __init__(self, file: IO[bytes], failures: list[BaseException]) -> None:
+        self._file = file
+        self._failures = failures
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        try:
+            self._file.write(data)
+        except BaseException as error:
+            self._failures.append(error)
+            raise
+        return memoryview(data).nbytes
+
+
+def _put(waiting: Queue[pl.DataFrame | None], batch: pl.DataFrame | None, taker: Thread) -> None:
+    """Hand a batch over, unless the thread that takes it has ended."""
+    while taker.is_alive():
+        with suppress(Full):
+            waiting.put(batch, timeout=0.1)
+            return
+
+
+def _estimate_rows(run: Run, size: int) -> int:
+    """About how many rows of a run make this many bytes."""
+    return max(1, min(MOST_ROWS_PER_GROUP, size * max(run.ended, 1) // run.path.stat().st_size))
 
 
 def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.DataFrame]:

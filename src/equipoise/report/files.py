@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import re
 import secrets
-import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,18 +17,32 @@ SQLITE_HEADER = b"SQLite format 3\0"
 """How a run file begins."""
 
 
+DEVICES = (Path("/dev"), Path("/proc"))
+"""What stands here is written directly: a file beside it, to take its place, could replace the device itself."""
+ABANDONED = 3600.0
+"""Seconds without a change after which an unfinished file is taken for what a killed command has left."""
+
+
 def check_target(path: Path | None) -> None:
     """Refuse a path that cannot be written, and a run file, whose answers would be lost. None stands for stdout."""
     if path is None:
         return
-    if path.is_dir():
-        raise StorageError(f"{path} cannot be written: it is a folder.")
-    if not path.parent.is_dir():
-        raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
-    if path.is_file():
-        with _translate_os_errors(path), path.open("rb") as file:
-            if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
-                raise InputError(f"{path} is a run file, and its answers would be lost. Choose another name.")
+    with _translate_os_errors(path):
+        if path.is_dir():
+            raise StorageError(f"{path} cannot be written: it is a folder.")
+        if not path.parent.is_dir():
+            raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
+        if path.is_file() and not _is_device(path):
+            with path.open("rb") as file:
+                if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
+                    raise InputError(f"{path} is a run file, and its answers would be lost. Choose another name.")
+
+
+def check_run_target(path: Path) -> None:
+    """Refuse what can never be a run file: a device or a pipe."""
+    with _translate_os_errors(path):
+        if _is_device(path) or (path.exists() and not path.is_file() and not path.is_dir()):
+            raise InputError(f"{path} cannot be a run file: it is no regular file. Choose another name.")
 
 
 def make_folder(path: Path) -> None:
@@ -36,18 +52,15 @@ def make_folder(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path | None) -> Iterator[IO[bytes]]:
-    """Open a file to write, or stdout. A regular file appears when all is written; a device is written directly."""
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to write. A regular file appears when all is written; a device is written directly."""
     check_target(path)
     with _translate_os_errors(path):
-        if path.exists() and not path.is_file():
+        if _is_device(path) or (path.exists() and not path.is_file()):
             with path.open("wb") as file:
                 yield file
             return
+        _delete_abandoned(path)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
             with temporary.open("xb") as file:
@@ -57,9 +70,24 @@ def writing(path: Path | None) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
+def _delete_abandoned(path: Path) -> None:
+    """Delete what killed commands have left of this file: only names that `writing` gives, and no fresh ones."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    for leftover in path.parent.iterdir():
+        if ours.fullmatch(leftover.name) and leftover.lstat().st_mtime < time.time() - ABANDONED:
+            leftover.unlink(missing_ok=True)
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path names a device or an open file of this process, such as /dev/stdout."""
+    return any(path.absolute().is_relative_to(folder) for folder in DEVICES)
+
+
 @contextmanager
 def _translate_os_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"The name {path.name[:60]!r}… is too long for a file.") from None
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from None

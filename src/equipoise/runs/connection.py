@@ -27,6 +27,7 @@ class Connection:
     base_url: str | None = None
     key_variable: str | None = None
     allow_insecure: bool = False
+    allow_secret_url: bool = False
     sampling: Sampling = field(default_factory=Sampling)
 
     @property
@@ -48,8 +49,9 @@ class Connection:
     def describe(self, model: Model, suite: str) -> RunSettings:
         """What a run file says of how it was asked: enough to resume it, and no secret."""
         stored = {name: value for name, value in model.settings.items() if name != "dropped"}
-        base_url, extra = stored.get("base_url"), stored.get("extra", {})
+        base_url, extra, system = stored.get("base_url"), stored.get("extra", {}), stored.get("system")
         assert base_url is None or isinstance(base_url, str)
+        assert system is None or isinstance(system, str)
         assert isinstance(extra, dict)
         return RunSettings(
             model=model.name,
@@ -58,7 +60,7 @@ class Connection:
             base_url=base_url if self.base_url else None,
             key_variable=self.key_variable,
             allow_insecure=self.allow_insecure,
-            sampling=replace(self.sampling, extra=extra),
+            sampling=replace(self.sampling, extra=extra, system=system),
         )
 
 
@@ -77,6 +79,7 @@ def open_model(connection: Connection, settings: Settings, deadline: float = Pol
         key_variable=connection.key_variable,
         sampling=connection.sampling,
         allow_insecure=connection.allow_insecure,
+        allow_secret_url=connection.allow_secret_url,
         deadline=deadline,
     )
 

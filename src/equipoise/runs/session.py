@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from equipoise.answers.rows import Row
 from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Probe
-from equipoise.errors import InputError, StorageError
+from equipoise.errors import InputError, StorageError, UnknownName
 from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
 from equipoise.measuring.gate import Gate, Rules, judge
 from equipoise.measuring.plan import Plan, plan
@@ -28,7 +28,9 @@ from equipoise.measuring.result import Audit, Matching, Result
 from equipoise.models import Model, Sampling
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.probes import choose_probes, find_probes
+from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.events import OnEvent
+from equipoise.runs.ask.pacing import require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.connection import (
@@ -40,11 +42,11 @@ from equipoise.runs.connection import (
 )
 from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.imports import record_answers
 from equipoise.runs.run import Run, check_probe_version, delete_with
 from equipoise.runs.suites import get_suite, suite_parameters
-from equipoise.schema import MEASURED
+from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
 T = TypeVar("T")
@@ -109,6 +111,8 @@ def start(
     plans = plan_probes(probes, suite, parameters or {})
     path = Path(out) if out is not None else default_path(opened.name)
     file = _create_or_open(path, connection.describe(opened, suite), plans)
+    if named:
+        approve(connection, Settings.load())
     return Session(file, opened, policy, {planned.probe.name: planned.probe for planned in plans})
 
 
@@ -119,11 +123,16 @@ def resume(
     probes: Iterable[Probe] = (),
     base_url: str | None = None,
     key_variable: str | None = None,
+    allow_insecure: bool = False,
+    allow_secret_url: bool = False,
+    retry: Iterable[str] = (),
     policy: Policy | None = None,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
-    A run of a Python function needs the `model` again. A base URL that held a secret must be given again.
+    Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too.
+    A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
+    `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so (`runs.approvals`).
     """
     file = RunFile.open(Path(path))
     try:
@@ -132,19 +141,32 @@ def resume(
             model=stored.model,
             base_url=base_url or stored.base_url,
             key_variable=key_variable or stored.key_variable,
-            allow_insecure=stored.allow_insecure,
+            allow_insecure=allow_insecure,
+            allow_secret_url=allow_secret_url,
             sampling=stored.sampling,
         )
         policy = policy or Policy(concurrency=default_concurrency(model or stored.model))
         if model is None or isinstance(model, str):
-            opened = open_model(connection, Settings.load(), policy.deadline)
+            settings = Settings.load()
+            refuse_foreign_destination(file.path, connection, settings, base_url=base_url, key_variable=key_variable)
+            opened = open_model(connection, settings, policy.deadline)
         else:
             opened = wrap_model(model)
         refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
+        file.ask_again(parse_failures(retry))
     except BaseException:
         file.close()
         raise
     return Session(file, opened, policy, find_probes() | {probe.name: probe for probe in probes})
+
+
+def parse_failures(names: Iterable[str]) -> list[Status]:
+    """The states of these names, which must be those of failures."""
+    names = list(names)
+    for name in names:
+        if name not in RETRIED:
+            raise UnknownName("failure that can be asked again", name, RETRIED)
+    return [Status(name) for name in names]
 
 
 def plan_probes(
@@ -248,14 +270,20 @@ def import_answers(
     attempts are new, and what became of the answers.
     """
     rows, path = list(rows), Path(out)
-    if path.exists():
+    is_new = not path.exists()
+    if not is_new:
         file = RunFile.open(path)
     else:
         suite = suite or "standard"
         plans = plan_probes(probes, suite, parameters or {})
         file = RunFile.create(path, settings=_imported_settings(model, suite), plans=plans)
-    with file:
-        new, matching = record_answers(file, rows)
+    try:
+        with file:
+            new, matching = record_answers(file, rows)
+    except InputError:
+        if is_new:
+            path.unlink(missing_ok=True)
+        raise
     return Run.open(path, probes=choose_probes(probes)), new, matching
 
 
@@ -312,9 +340,9 @@ def _create_or_open(path: Path, settings: RunSettings, plans: Iterable[Plan]) ->
 def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
     """The settings of today, with those that may differ when a run goes on set to what is stored.
 
-    The variable of the key may change. How imported answers were asked is not known, so anything goes.
+    How the key is sent is given anew. How imported answers were asked is not known, so anything goes.
     """
-    free = ("key_variable", "model_settings", "base_url") if stored.imported else ("key_variable",)
+    free = ("key_variable", "allow_insecure", *(("model_settings", "base_url") if stored.imported else ()))
     return replace(now, **{name: getattr(stored, name) for name in free})
 
 
@@ -341,6 +369,11 @@ def _refuse_no_answers(run: Run) -> None:
 
 def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, also where a loop is already running, as in a notebook."""
+    try:
+        require_open_files()  # an event loop needs some, too
+    except BaseException:
+        work.close()
+        raise
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -13,7 +13,7 @@ from equipoise.errors import InputError
 from equipoise.models.chat import anthropic, openai
 from equipoise.models.chat.providers import Provider
 from equipoise.models.chat.wire import WireFormat
-from equipoise.models.redact import is_secret
+from equipoise.models.redact import REDACTED, is_secret, looks_like_key
 
 WIRE_FORMATS = {"openai": openai.FORMAT, "anthropic": anthropic.FORMAT}
 
@@ -25,9 +25,9 @@ class Endpoint:
     provider: Provider
     model: str
     base_url: str
-    """The base URL as given, without user, password, fragment and the secrets in its query."""
+    """The base URL as given, without user, password, fragment and the secrets in its path and query."""
     url: URL = field(repr=False)
-    """Where to post. Only this field keeps the secrets of the query."""
+    """Where to post. Only this field keeps the secrets of the path and the query."""
     basic_auth: str | None = field(default=None, repr=False)
     """User and password of the base URL, as a value for the header `Authorization`."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -43,16 +43,38 @@ class Endpoint:
         return self.url.scheme == "http" and not is_loopback(self.url.host or "")
 
 
-def resolve_endpoint(provider: Provider, model: str, base_url: str | None) -> Endpoint:
-    """The endpoint of a model, at `base_url` or else at the provider's own address."""
+def resolve_endpoint(
+    provider: Provider, model: str, base_url: str | None, *, allow_secret_url: bool = False
+) -> Endpoint:
+    """The endpoint of a model, at `base_url` or else at the provider's own address.
+
+    What looks like a secret in the path or the query is refused unless allowed: addresses end up in logs.
+    """
     address = base_url or provider.base_url
     if address is None:
         raise InputError(f"The provider {provider.name!r} has no address of its own. Give one with --base-url.")
     full = _parse_base_url(address)
+    if REDACTED in full.path:
+        raise InputError(
+            "The base URL held a secret that the run file does not keep. Give the whole address again with --base-url "
+            "and --allow-secret-url."
+        )
     bare = full.with_user(None).with_fragment(None)
-    secret_pairs = [(name, value) for name, value in full.query.items() if is_secret(name, value)]
-    public = bare.with_query([pair for pair in full.query.items() if pair not in secret_pairs] or None)
-    secrets = (full.password or full.user, *(value for _, value in secret_pairs))
+    secret_pairs = [pair for pair in full.query.items() if is_secret(*pair) or any(map(looks_like_key, pair))]
+    segments = full.path.split("/")
+    secret_segments = [segment for segment in segments if looks_like_key(segment)]
+    if (secret_pairs or secret_segments) and not allow_secret_url:
+        place = "path" if secret_segments else "query"
+        raise InputError(
+            f"The base URL has what looks like a secret in its {place}, and addresses end up in logs. Put a key into "
+            "an environment variable (--key-variable). If it must be in the address: --allow-secret-url. "
+            "It is not stored."
+        )
+    public_path = "/".join(REDACTED if segment in secret_segments else segment for segment in segments)
+    public = bare.with_path(public_path) if secret_segments else bare
+    public = public.with_query([pair for pair in full.query.items() if pair not in secret_pairs] or None)
+    pair_secrets = (part for pair in secret_pairs for part in pair if part == pair[1] or looks_like_key(part))
+    secrets = (full.password or full.user, *pair_secrets, *secret_segments)
     return Endpoint(
         provider=provider,
         model=model,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import aiohttp
 import orjson
@@ -16,17 +16,20 @@ from yarl import URL
 from equipoise.errors import BadParameter, InputError
 from equipoise.models.chat import anthropic
 from equipoise.models.chat.classify import Target, classify, find_rejected_parameter, read_error
+from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, TrackedResponse
 from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
 from equipoise.models.chat.providers import parse_model_name
-from equipoise.models.chat.transport import describe_failure, parse_json, read_body
+from equipoise.models.chat.transport import ByteBudget, ResponseBody, describe_failure, parse_json
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
 from equipoise.models.protocol import Refused, Reply, TransientFault
-from equipoise.models.redact import REDACTED, Redact, excerpt, is_secret, make_redactor
-from equipoise.models.sampling import Sampling
+from equipoise.models.redact import excerpt, find_secrets, make_redactor, refuse_key_as_name, without_secrets
+from equipoise.models.sampling import Sampling, refuse_missing_secrets
 from equipoise.schema import Status
 
 MAX_ANSWER_BYTES = 16 * 2**20
 """After decompression."""
+MAX_HELD_BYTES = 4 * MAX_ANSWER_BYTES
+"""Of all large answers that are being read or not stored yet. Decoding one takes several times its size."""
 MAX_ERROR_BYTES = 2**18
 MAX_RAW_BYTES = 2**16
 CONNECT_TIMEOUT = 4.0
@@ -57,10 +60,11 @@ class ChatModel:
         self._format = endpoint.wire_format
         self._parameters = self._format.parameters(endpoint.model, sampling)
         self._dropped: dict[str, str | None] = {}
+        self._answered = False
+        """Whether an answer has come with the parameters as they are. From then on none is dropped."""
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
-        extra_secrets = [value for field, value in sampling.extra.items() if is_secret(field, value)]
-        secrets = [*([key] if key else []), *endpoint.secrets, *extra_secrets]
+        secrets = [*([key] if key else []), *endpoint.secrets, *find_secrets("", sampling.extra)]
         self._redact_answer = make_redactor(secrets, min_length=MIN_SECRET_IN_ANSWERS, thorough=False)
         self._redact_error = make_redactor(secrets, min_length=MIN_SECRET_IN_ERRORS, thorough=True)
         self._target = Target(
@@ -96,13 +100,16 @@ class ChatModel:
         }
         if self._dropped:
             settings["dropped"] = dict(self._dropped)
-        return {name: _without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
+        return {name: without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
+        # The number of concurrent requests is limited by whoever calls `answer`.
+        self._budget = ByteBudget(MAX_HELD_BYTES)
+        self._connector = CheckedConnector(limit=0, ttl_dns_cache=300)
         self._session = aiohttp.ClientSession(
-            # The number of concurrent requests is limited by whoever calls `answer`.
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            connector=self._connector,
+            response_class=TrackedResponse,
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self._deadline, sock_connect=min(CONNECT_TIMEOUT, self._deadline)),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -117,7 +124,7 @@ class ChatModel:
             self._session = None
 
     async def answer(self, prompt: str, system: str | None = None) -> Reply:
-        """Send one request, and one more for each parameter that the endpoint turns out to reject."""
+        """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
         messages = self._format.messages(prompt, self._sampling.system_for(system))
         while True:
             outcome = await self._post(self._parameters, messages)
@@ -131,15 +138,31 @@ class ChatModel:
     async def _post(self, parameters: Body, messages: Body) -> Reply | TransientFault | Refused | str:
         """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
         assert self._session is not None, "a model is used inside `async with`"
-        request = orjson.dumps({**parameters, **messages})
+        request, request_id = orjson.dumps({**parameters, **messages}), self._connector.ids.next_id()
         started = time.monotonic()
+        body = ResponseBody(self._budget)
         try:
-            async with self._session.post(self._endpoint.url, data=request, allow_redirects=False) as response:
-                status, headers = response.status, response.headers
+            async with self._session.post(
+                self._endpoint.url, data=request, headers={REQUEST_ID_HEADER: request_id}, allow_redirects=False
+            ) as response:
+                assert isinstance(response, TrackedResponse)
+                status, headers, connection = response.status, response.headers, response.protocol
                 if 300 <= status < 400:
                     response.close()
                     return self._redirect_refused(status, headers.get("Location", ""))
-                data, complete = await read_body(response, MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES)
+                await body.read(response, MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES)
+            self._connector.note_end(connection)
+            latency = time.monotonic() - started
+            if status < 300 and not body.complete:
+                return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
+            data = bytes(body.data)
+            document = parse_json(data)
+            if self._connector.ids.is_foreign(request_id, headers, document, connection):
+                connection.close()
+                return self._connection_failed("the response belongs to another request")
+            outcome = self._interpret(status, headers, document, data, parameters.keys(), latency)
+            if isinstance(outcome, Reply):
+                body.hand_over(outcome)
         except zlib.error:
             return self._malformed(b"", "the compressed body is damaged")
         except aiohttp.ConnectionTimeoutError:
@@ -149,15 +172,27 @@ class ChatModel:
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except (aiohttp.ClientError, OSError) as error:
             return self._connection_failed(describe_failure(error))
-        latency = time.monotonic() - started
-        if status < 300 and not complete:
-            return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
+        else:
+            return outcome
+        finally:
+            body.release()
 
-        document = parse_json(data)
+    def _interpret(
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        document: object,
+        data: bytes,
+        sent: Collection[str],
+        latency: float,
+    ) -> Reply | TransientFault | Refused | str:
+        """The outcome of a response; a str is the name of a parameter that was rejected."""
         reported = read_error(status, document, data, self._redact_error)
         if reported is not None:
-            rejected = find_rejected_parameter(reported, parameters.keys() - self._format.required)
-            outcome = rejected or classify(reported, headers, self._target)
+            # After the first answer, a request that was sent earlier may still learn what has been dropped by then.
+            fixed = self._format.required | (self._parameters.keys() if self._answered else set())
+            droppable = set(sent) - fixed
+            outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None
         if completion is None:
@@ -165,7 +200,9 @@ class ChatModel:
             return self._malformed(data, f"HTTP {status}: {problem}")
         if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
             self._note_unknown_reason(completion.finish_reason)
-        return make_reply(completion, latency, self._redact_answer)
+        reply = make_reply(completion, latency, self._redact_answer)
+        self._answered = self._answered or (isinstance(reply, Reply) and reply.answer is not None)
+        return reply
 
     def _drop(self, parameter: str) -> None:
         """Stop sending a parameter, unless another request has already had it dropped."""
@@ -221,6 +258,7 @@ def connect(
     key_variable: str | None = None,
     sampling: Sampling | None = None,
     allow_insecure: bool = False,
+    allow_secret_url: bool = False,
     deadline: float = DEFAULT_DEADLINE,
 ) -> ChatModel:
     """Make the chat model of this name; nothing is sent yet. Without `key`, the key is taken from `environ`."""
@@ -230,9 +268,11 @@ def connect(
         sampling = replace(sampling, max_tokens=anthropic.DEFAULT_MAX_TOKENS)
     if not (math.isfinite(deadline) and deadline > 0):
         raise BadParameter(f"The deadline of a request must be more than 0 seconds. Got {deadline} instead.")
+    refuse_missing_secrets(sampling)
     if key_variable is not None:
+        refuse_key_as_name(key_variable)
         provider = replace(provider, key_variable=key_variable)
-    endpoint = resolve_endpoint(provider, model, base_url)
+    endpoint = resolve_endpoint(provider, model, base_url, allow_secret_url=allow_secret_url)
     source = "the key given" if key is not None else provider.key_variable
     if key is None and provider.key_variable is not None:
         key = environ.get(provider.key_variable)
@@ -276,14 +316,3 @@ def _make_headers(endpoint: Endpoint, key: str | None) -> dict[str, str]:
     if endpoint.basic_auth:
         headers["Authorization"] = endpoint.basic_auth
     return headers
-
-
-def _without_secrets(name: str, value: Any, redact: Redact) -> Any:
-    """The value of a setting as it may be stored."""
-    if isinstance(value, str):
-        return REDACTED if is_secret(name, value) else redact(value)
-    if isinstance(value, Mapping):
-        return {redact(str(key)): _without_secrets(str(key), inner, redact) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_secrets("", inner, redact) for inner in value]
-    return value

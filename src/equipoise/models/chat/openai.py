@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from equipoise.models.chat.wire import Body, Completion, WireFormat, count_or_none, name_or_none, split_content
+from equipoise.models.chat.wire import (
+    Body,
+    Completion,
+    WireFormat,
+    count_or_none,
+    has_refusal,
+    name_or_none,
+    split_content,
+)
 from equipoise.models.sampling import Sampling
 
 
@@ -35,7 +43,7 @@ def read(document: Body) -> Completion | None:
         text=text,
         reasoning=reasoning,
         finish_reason=name_or_none(choice.get("finish_reason")),
-        refused=bool(message.get("refusal")),
+        refused=bool(message.get("refusal")) or has_refusal(message.get("content")),
         served_model=name_or_none(document.get("model")),
         fingerprint=name_or_none(document.get("system_fingerprint")),
         prompt_tokens=count_or_none(usage.get("prompt_tokens")),

@@ -2,47 +2,128 @@
 
 from __future__ import annotations
 
+import asyncio
+import codecs
+import contextlib
 import json
+import weakref
 import zlib
+from collections import deque
 from typing import Any
 
 import aiohttp
 import orjson
 
 COMPRESSED = {"gzip", "x-gzip", "deflate"}
+FREE_BYTES = 2**18
+"""Bytes of each response that are read without a reservation."""
 GZIP_OR_ZLIB = 47
 """The `wbits` with which zlib detects the header by itself."""
 
 
-async def read_body(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bool]:
-    """Read and decompress at most `limit` bytes; the second value says whether that was the whole body.
+class ByteBudget:
+    """Limits how many bytes of large responses are held at once. A response that does not fit waits unread.
 
-    aiohttp's own decompression is switched off, because it inflates a whole piece at once, however large it becomes.
+    Small responses are read at once: only the part of a response beyond `FREE_BYTES` is counted.
     """
-    encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    stream = zlib.decompressobj(wbits=GZIP_OR_ZLIB) if encoding in COMPRESSED else None
-    body = bytearray()
-    received = 0
-    while piece := await response.content.readany():
-        received += len(piece)
-        if stream is None:
-            body += piece
-        else:
-            while piece and len(body) <= limit:
+
+    def __init__(self, limit: int) -> None:
+        self._free = limit
+        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    async def reserve(self, size: int) -> None:
+        """Wait until so many bytes are free, in the order in which they are asked for."""
+        if not self._waiters and size <= self._free:
+            self._free -= size
+            return
+        granted = asyncio.get_running_loop().create_future()
+        self._waiters.append((size, granted))
+        try:
+            await granted
+        except BaseException:
+            if granted.done() and not granted.cancelled():
+                self.release(size)
+            raise
+
+    def release(self, size: int) -> None:
+        """Give bytes back."""
+        self._free += size
+        while self._waiters:
+            needed, granted = self._waiters[0]
+            if not granted.done():
+                if needed > self._free:
+                    return
+                self._free -= needed
+                granted.set_result(None)
+            self._waiters.popleft()
+
+
+class ResponseBody:
+    """The body of a response, read and decompressed up to a limit. It holds its part of the budget until `release`."""
+
+    def __init__(self, budget: ByteBudget) -> None:
+        self.data = bytearray()
+        self.complete = True
+        """Whether `data` is the whole body."""
+        self.reserved = 0
+        self._budget = budget
+
+    async def read(self, response: aiohttp.ClientResponse, limit: int) -> None:
+        """Read at most `limit` bytes.
+
+        aiohttp's own decompression is switched off: it inflates a whole piece at once, however large it becomes.
+        """
+        encoding = response.headers.get("Content-Encoding", "").strip().lower()
+        stream = zlib.decompressobj(wbits=GZIP_OR_ZLIB) if encoding in COMPRESSED else None
+        largest = min(limit, response.content_length or limit) if stream is None else limit
+        received = 0
+        while piece := await response.content.readany():
+            received += len(piece)
+            if stream is None:
+                await self._add(piece, largest)
+            while stream is not None and piece and len(self.data) <= limit:
                 if stream.eof:
                     stream = zlib.decompressobj(wbits=GZIP_OR_ZLIB)
-                body += stream.decompress(piece, limit + 1 - len(body))
+                await self._add(stream.decompress(piece, min(FREE_BYTES, limit + 1 - len(self.data))), largest)
                 piece = stream.unconsumed_tail or stream.unused_data
-        if len(body) > limit or received > limit:
-            response.close()
-            return bytes(body[:limit]), False
-    if stream is not None and received and not stream.eof:
-        raise aiohttp.ClientPayloadError("the compressed body is cut off")
-    return bytes(body), True
+            if len(self.data) > limit or received > limit:
+                response.close()
+                self.complete = False
+                self.data = self.data[:limit]
+                return
+        if stream is not None and received and not stream.eof:
+            raise aiohttp.ClientPayloadError("the compressed body is cut off")
+
+    async def _add(self, piece: bytes, largest: int) -> None:
+        if not self.reserved and len(self.data) + len(piece) > FREE_BYTES:
+            await self._budget.reserve(largest)
+            self.reserved = largest
+        self.data += piece
+
+    def release(self) -> None:
+        """Give the reserved bytes back."""
+        if self.reserved:
+            self._budget.release(self.reserved)
+            self.reserved = 0
+
+    def hand_over(self, reply: object) -> None:
+        """Keep as many bytes as a reply may hold reserved until it is gone, and give back the rest."""
+        if self.reserved:
+            held = min(self.reserved, len(self.data))
+            self.reserved -= held
+            finalizer = weakref.finalize(reply, _release_later, asyncio.get_running_loop(), self._budget, held)
+            finalizer.atexit = False
+
+
+def _release_later(loop: asyncio.AbstractEventLoop, budget: ByteBudget, size: int) -> None:
+    """Give bytes back from any thread: a reply may be let go by the one that stores it."""
+    with contextlib.suppress(RuntimeError):  # The loop is closed, and nobody waits.
+        loop.call_soon_threadsafe(budget.release, size)
 
 
 def parse_json(data: bytes) -> Any:
-    """The JSON document, or None if it is not JSON."""
+    """The JSON document, or None if it is not JSON. A byte-order mark before it is left out."""
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

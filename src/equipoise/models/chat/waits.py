@@ -15,12 +15,24 @@ WAIT_IN_MESSAGE = re.compile(
     re.IGNORECASE,
 )
 MIN_TIMESTAMP = 1e9
-"""A number this large is a point in time in seconds since 1970, not a duration."""
+"""A number this large may be a point in time in seconds since 1970."""
 MIN_MILLISECOND_TIMESTAMP = 1e11
+LARGEST_CLOCK_ERROR = 86400.0
+"""A point in time that is longer ago than this is none: the number is a duration."""
+LONGEST_WAIT = 1e9
+"""In seconds. Longer waits count as this long."""
 
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Seconds to wait, from the headers or else from the error message; None when neither says."""
+    """Seconds to wait, from the headers or else from the error message; None when neither says.
+
+    The value is finite and not negative. It may be 0, so whoever waits must have a backoff of their own.
+    """
+    wait = _find_wait(headers, message)
+    return None if wait is None else min(max(wait, 0.0), LONGEST_WAIT)
+
+
+def _find_wait(headers: Mapping[str, str], message: str) -> float | None:
     current_time = _parse_date(headers.get("Date", "")) or time.time()
     if (milliseconds := _parse_number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
@@ -28,7 +40,7 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     if (seconds := _parse_wait(header, current_time)) is not None:
         return seconds
     if (moment := _parse_date(header)) is not None:
-        return max(0.0, moment - current_time)
+        return moment - current_time
     if match := WAIT_IN_MESSAGE.search(message):
         seconds = _parse_wait(_abbreviate_units(match[1]), current_time)
         if seconds is not None:
@@ -54,9 +66,9 @@ def _parse_wait(text: str, current_time: float) -> float | None:
     text = text.strip()
     number = _parse_number(text)
     if number is not None:
-        if number < MIN_TIMESTAMP:
-            return number
-        return max(0.0, (number if number < MIN_MILLISECOND_TIMESTAMP else number / 1000) - current_time)
+        moment = number if number < MIN_MILLISECOND_TIMESTAMP else number / 1000
+        is_moment = number >= MIN_TIMESTAMP and moment > current_time - LARGEST_CLOCK_ERROR
+        return moment - current_time if is_moment else number
     match = DURATION.fullmatch(text) if text else None
     if match is None:
         return None
@@ -68,7 +80,7 @@ def _parse_number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return max(0.0, number) if math.isfinite(number) else None
+    return None if math.isnan(number) else number
 
 
 def _parse_date(text: str) -> float | None:

@@ -72,7 +72,7 @@ def make_reply(completion: Completion, latency: float, redact: Redact) -> Reply 
     if reason in ABORT_REASONS:
         detail = f"the endpoint broke off: finish reason {reason!r}"
         return TransientFault(Reply(status=Status.HTTP_ERROR, detail=detail, **details), kind="server")
-    if reason in FILTER_REASONS or (completion.refused and not completion.text):
+    if reason in FILTER_REASONS or (completion.refused and not has_visible_text(completion.text)):
         return Reply(status=Status.FILTERED, detail=f"finish reason {reason or 'refusal'!r}", **details)
     if not has_visible_text(completion.text):
         if not details["reasoning"] and completion.text.strip():
@@ -91,6 +91,12 @@ def name_or_none(value: object) -> str | None:
 def count_or_none(value: object) -> int | None:
     """A number of tokens from a response; None if the value is not one."""
     return value if type(value) is int and 0 <= value < 2**53 else None
+
+
+def has_refusal(content: object) -> bool:
+    """Whether one of the parts of a message's content is a refusal."""
+    blocks = content if isinstance(content, list) else []
+    return any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks)
 
 
 def split_content(content: object) -> tuple[str, str | None]:

@@ -40,7 +40,7 @@ def explanation(comparison: Comparison) -> Iterator[str]:
 
 def _make_row(metric: MetricComparison) -> Iterator[Text]:
     gap, verdict = metric.difference, metric.verdict
-    yield Text(metric.metric, style="" if verdict is None else "bold")
+    yield Text(printable_line(metric.metric), style="" if verdict is None else "bold")
     yield Text(format_number(metric.first))
     yield Text(format_number(metric.second))
     yield Text(format_number(gap.value, "+"))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from equipoise.errors import BudgetReached, EndpointError
 from equipoise.models.protocol import Model, Reply, TransientFault
 from equipoise.runs.ask.events import describe_duration
-from equipoise.runs.ask.outage import Outage
+from equipoise.runs.ask.outage import OUTAGE_KINDS, Outage
 from equipoise.runs.ask.pacing import Pace
 from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.suspension import SuspensionWatch
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.file.values import Attempt, Pending
-from equipoise.schema import Status
+from equipoise.schema import MEASURED, Status
 
 LONGEST_ANSWER = 16 * 1024 * 1024
 """In characters, for every kind of model."""
@@ -28,25 +30,44 @@ class _Retry:
     after: float
     counts: bool = True
     """Whether the request and the pause count towards the deadline of the attempt."""
+    anew: bool = False
+    """Whether the attempt starts from the beginning, because its failure was not its own."""
 
 
 class Asker:
     """Asks for attempts. All attempts of a session share the pace, the outages, the budget and repeated errors."""
 
     def __init__(
-        self, model: Model, policy: Policy, tally: Tally, concurrency: int, note: Callable[[str], None]
+        self,
+        model: Model,
+        policy: Policy,
+        tally: Tally,
+        concurrency: int,
+        note: Callable[[str], None],
+        find_answered: Callable[[], Awaitable[Pending | None]],
     ) -> None:
         self._model = model
         self._policy = policy
         self._tally = tally
         self._note = note
+        self._find_answered: Callable[[], Awaitable[Pending | None]] | None = find_answered
+        """Looks for a prompt that was answered in an earlier session; None once it was called."""
         self._clock = asyncio.get_running_loop().time
-        self._last_reply_at = self._clock()
+        self._last_reply_at = self._waiting_since = self._clock()
+        self._waits = 0
+        """Waits that the endpoint asked for, one after another, since the last reply."""
         self._outage = Outage(policy, model.name, self._clock)
+        self._suspensions = SuspensionWatch(policy.deadline)
+        self._undecided: list[tuple[Pending, Attempt]] = []
+        """Attempts that failed, while no response shows yet whether it was their own fault or an outage."""
+        self._answered: Pending | None = None
+        """The last prompt that got an answer. In an outage it tests whether the endpoint works again."""
         self._client_error, self._client_errors = "", 0
         self._asked_model = model.settings.get("model")
         self._served_model = self._asked_model
         self._stopping = False
+        self.asked_again: deque[Pending] = deque()
+        """Attempts that must be asked again, because an outage made them fail."""
         self.pace = Pace(policy, concurrency)
 
     def stop(self) -> None:
@@ -54,29 +75,95 @@ class Asker:
         self._stopping = True
         self.pace.stop()
 
-    async def ask(self, pending: Pending) -> Attempt | None:
-        """Ask until the attempt ends; None if everything stops before. Raises errors that end the run."""
-        tries, time_left = 0, self._policy.deadline
+    def close(self) -> list[Attempt]:
+        """End the session. Returns the attempts that failed and were not decided: too few to be an outage."""
+        self._suspensions.stop()
+        return [attempt for _, attempt in self._undecided] if self._outage.over else []
+
+    async def ask(self, pending: Pending) -> list[Attempt] | None:
+        """Ask until the attempt ends; None if everything stops before. Raises errors that end the run.
+
+        The list holds the attempts that have ended by this: none if it failed and an outage may be the reason; several
+        if the answer shows that others have failed by themselves.
+        """
+        tries, strikes, time_left = 0, 0, self._policy.deadline
         while await self.pace.enter():
-            tries += 1
-            sent = self._clock()
+            if not self._outage.over and (answered := await self._get_answered()):
+                await self._probe(answered)
+                continue
+            tries, strikes = tries + 1, strikes + 1
+            sent, suspensions = self._clock(), self._suspensions.count
             outcome = await self._request(pending, time_left)
             if isinstance(outcome, TransientFault):
                 if self._stopping:
                     return None
-                retry = self._decide_retry(outcome, pending, tries, sent, time_left - (self._clock() - sent))
+                if outcome.kind == "timeout" and self._suspensions.count > suspensions:
+                    strikes, time_left = 0, self._policy.deadline
+                    continue
+                retry = self._decide_retry(outcome, pending, strikes, sent, time_left - (self._clock() - sent))
                 if retry is not None:
-                    if retry.counts:
+                    if retry.anew:
+                        strikes, time_left = 0, self._policy.deadline
+                    elif retry.counts:
                         time_left -= self._clock() - sent + retry.after
                     await self.pace.sleep(retry.after)
                     continue
-                outcome = outcome.reply
+            attempt = Attempt(
+                probe=pending.probe,
+                prompt=pending.prompt,
+                repetition=pending.repetition,
+                reply=outcome.reply if isinstance(outcome, TransientFault) else outcome,
+                tries=tries,
+            )
+            if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
+                self._undecided.append((pending, attempt))
+                return []
+            if attempt.reply.status in MEASURED:
+                self._answered = pending
             if self._outage.over:
                 self.pace.allow_many()
-            return Attempt(
-                probe=pending.probe, prompt=pending.prompt, repetition=pending.repetition, reply=outcome, tries=tries
-            )
+            return [attempt, *self._take_failures()]
         return None
+
+    def _take_failures(self) -> list[Attempt]:
+        """The undecided attempts, now that a response shows that they failed by themselves."""
+        undecided, self._undecided = self._undecided, []
+        return [attempt for _, attempt in undecided]
+
+    async def _get_answered(self) -> Pending | None:
+        find, self._find_answered = self._find_answered, None
+        if self._answered is None and find is not None:
+            self._answered = await find()
+        return self._answered
+
+    async def _probe(self, answered: Pending) -> None:
+        """Test an endpoint that seems to be down with a prompt that it has answered before."""
+        sent = self._clock()
+        outcome = await self._request(answered, self._policy.deadline)
+        if isinstance(outcome, TransientFault) and not self._stopping:
+            if outcome.kind in OUTAGE_KINDS:
+                self._pause_for_outage(outcome, answered, sent)
+                return
+            self._count_response()
+
+    def _count_response(self) -> None:
+        """Note that the endpoint works. If that ends an outage, what it made fail is asked again."""
+        if not self._outage.over:
+            if self._outage.confirmed:
+                self.asked_again += [pending for pending, _ in self._undecided]
+                self._undecided.clear()
+            self.pace.allow_many()
+        self._outage.count_response()
+
+    def _pause_for_outage(self, fault: TransientFault, pending: Pending, sent: float) -> bool:
+        """Count a failure; pause if it is an outage."""
+        attempt = (pending.probe, pending.prompt)
+        pause = self._outage.count_failure(fault.kind, attempt, sent, fault.reply.detail)
+        if pause is None:
+            return False
+        self.pace.one_at_a_time = True
+        self.pace.hold(pause)
+        return True
 
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
         try:
@@ -92,7 +179,8 @@ class Asker:
             finally:
                 self._tally.count_request_end()
         except TimeoutError:
-            return Reply(status=Status.TIMEOUT, detail=f"no answer within {self._policy.deadline:g} s")
+            detail = f"no answer within {self._policy.deadline:g} s"
+            return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except TransientFault as fault:
             return fault
         finally:
@@ -102,8 +190,8 @@ class Asker:
 
     def _count_reply(self, reply: Reply) -> None:
         self._last_reply_at = self._clock()
-        self._client_errors = 0
-        self._outage.count_response()
+        self._client_errors = self._waits = 0
+        self._count_response()
         self.pace.speed_up()
         self._tally.count_reply(reply)
         if self._tally.lacks_token_counts and self._policy.limits_tokens:
@@ -118,29 +206,32 @@ class Asker:
                 )
 
     def _decide_retry(
-        self, fault: TransientFault, pending: Pending, tries: int, sent: float, time_left: float
+        self, fault: TransientFault, pending: Pending, strikes: int, sent: float, time_left: float
     ) -> _Retry | None:
         """When to ask again, or None if the attempt ends with this fault."""
-        if fault.kind == "connection":
-            attempt = (pending.probe, pending.prompt)
-            pause = self._outage.count_lost_connection(attempt, sent, fault.reply.detail)
-            if pause is not None:
-                self.pace.one_at_a_time = True
-                self.pace.hold(pause)
-                return _Retry(0.0, counts=False)
+        if fault.kind in OUTAGE_KINDS:
+            if self._pause_for_outage(fault, pending, sent):
+                if fault.retry_after is not None:
+                    self._wait_as_asked(fault.retry_after)
+                return _Retry(0.0, anew=True)
+        elif fault.kind == "rate_limit":
+            self._outage.count_contact()  # An endpoint that is overloaded says that, too.
         else:
-            self._outage.count_response()
+            self._count_response()
         if fault.kind == "client":
             self._count_client_error(fault.reply.detail or "")
             return None
         if fault.kind == "rate_limit":
             self.pace.slow_down(sent)
-        elif tries >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
+        elif strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
             return None
         if fault.retry_after is not None:
-            self._wait_as_asked(fault.retry_after)
+            if sent >= self._waiting_since:  # otherwise it was sent together with one that is counted already
+                self._waits, self._waiting_since = self._waits + 1, self._clock()
+            # Some endpoints ask for no wait at all, or for one in the past.
+            self._wait_as_asked(max(fault.retry_after, self.pace.backoff(self._waits)))
             return _Retry(self.pace.backoff(1), counts=False)
-        after = self.pace.backoff(tries)
+        after = self.pace.backoff(strikes)
         return _Retry(after) if after < time_left else None
 
     def _wait_as_asked(self, seconds: float) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import sys
 from collections import deque
 
+from equipoise.errors import StorageError
 from equipoise.runs.ask.policy import Policy
 
 _SPARE_FILES = 64
 """Open files that are not connections: the run file, its lock, standard streams, libraries."""
+_NEEDED_FILES = 16
+"""Without so many more files, answers that were paid for could not be stored."""
 
 
 class Pace:
@@ -94,7 +98,9 @@ class Pace:
     def backoff(self, tries: int) -> float:
         """How long to wait after this many tries: twice as long each time, up to a limit, with jitter."""
         policy = self._policy
-        return min(policy.longest_backoff, policy.first_backoff * 2.0 ** (tries - 1)) * self._random.uniform(0.5, 1.0)
+        return min(policy.longest_backoff, policy.first_backoff * 2.0 ** min(tries - 1, 60)) * self._random.uniform(
+            0.5, 1.0
+        )
 
     def _allowed(self) -> int:
         return 1 if self.one_at_a_time else self.limit
@@ -120,3 +126,19 @@ def limit_connections(wanted: int) -> int:
 
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return wanted if limit == resource.RLIM_INFINITY else max(1, min(wanted, limit - _SPARE_FILES))
+
+
+def require_open_files() -> None:
+    """Refuse to ask if this process cannot open the files that a run needs: StorageError, exit 5."""
+    opened: list[int] = []
+    try:
+        for _ in range(_NEEDED_FILES):
+            opened.append(os.open(os.devnull, os.O_RDONLY))  # noqa: PERF401 - those before an error must be closed
+    except OSError as error:
+        raise StorageError(
+            f"This process can open only {len(opened)} more files, and a run needs {_NEEDED_FILES} ({error.strerror}). "
+            "Nothing was sent. Raise the limit: ulimit -n 256"
+        ) from error
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)

@@ -10,22 +10,24 @@ import asyncio
 import itertools
 import shlex
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+
+import polars as pl
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.models.protocol import Model
 from equipoise.runs.ask.asker import Asker
 from equipoise.runs.ask.events import Event, Note, OnEvent, RunProgress
-from equipoise.runs.ask.pacing import limit_connections
+from equipoise.runs.ask.pacing import limit_connections, require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.signals import stop_on_signals
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.ask.writer import Writer
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
-from equipoise.schema import Status
+from equipoise.schema import ID, MEASURED, PROMPT, STATUS, SYSTEM, Status
 
 T = TypeVar("T")
 _PAGE = 1024
@@ -103,11 +105,12 @@ class Pump:
         self._interrupted = True
 
     async def _ask_pending(self) -> None:
+        require_open_files()
         concurrency = limit_connections(self._policy.concurrency)
         if concurrency < self._policy.concurrency:
             self._note(f"Only {concurrency} requests at a time: this process may not have more files open.")
         async with self._model:
-            self._asker = Asker(self._model, self._policy, self._tally, concurrency, self._note)
+            self._asker = Asker(self._model, self._policy, self._tally, concurrency, self._note, self._find_answered)
             self._writer = Writer(self._store, self._halt)
             self._workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
             # In a large file counting takes a second, and without a limit nothing needs to wait for it.
@@ -117,9 +120,16 @@ class Pump:
             finally:
                 self._cancel_work()
                 await asyncio.gather(*self._workers, *([counting] if counting else []), return_exceptions=True)
+                for attempt in self._asker.close():
+                    if not self._failure:
+                        await self._writer.put(attempt)
                 self._unstored = await self._writer.close()
                 self._forward_notes()
                 self._report(self._progress())
+
+    async def _find_answered(self) -> Pending | None:
+        """A prompt that has an answer in the run file."""
+        return await self._in_thread(lambda: next(_answered_prompts(self._run), None))
 
     async def _count_earlier_tokens(self) -> None:
         self._counting_started = True
@@ -131,15 +141,18 @@ class Pump:
     async def _work(self) -> None:
         try:
             while pending := await self._next_pending():
-                attempt = await self._asker.ask(pending)
+                attempts = await self._asker.ask(pending)
                 self._forward_notes()
-                if attempt is None:
+                if attempts is None:
                     return
-                await self._writer.put(attempt)
+                for attempt in attempts:
+                    await self._writer.put(attempt)
         except Exception as error:
             self._halt(error)
 
     async def _next_pending(self) -> Pending | None:
+        if self._asker.asked_again and not self._failure:
+            return self._asker.asked_again.popleft()
         if not self._page:
             async with self._page_lock:
                 if not self._page and not self._failure:
@@ -219,3 +232,11 @@ class Pump:
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._thread, function)
+
+
+def _answered_prompts(run: RunFile) -> Iterator[Pending]:
+    for planned in run.probes():
+        for prompts, attempts in run.answers(planned.name, _PAGE):
+            answered = attempts.filter(pl.col(STATUS).is_in(list(MEASURED)))
+            for row in prompts.join(answered.select(ID), on=ID, how="semi").iter_rows(named=True):
+                yield Pending(planned.name, row[ID], 1, row[PROMPT], row.get(SYSTEM), 0.0)

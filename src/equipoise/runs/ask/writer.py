@@ -37,7 +37,7 @@ class Writer:
     async def put(self, attempt: Attempt) -> None:
         """Hand over an attempt. Waits while too much is not yet stored."""
         self._batch.append(attempt)
-        self._size += 1 + _byte_size(attempt) // _BYTES_PER_ATTEMPT
+        self._size += _size(attempt)
         self._not_empty.set()
         if self._size >= FULL_BATCH and not self._failed:
             self._full.set()
@@ -51,7 +51,8 @@ class Writer:
         self._full.set()
         await self._task
         if self._failed:
-            await self._store(self._take_batch())
+            batch, self._batch = self._batch, []
+            await self._store(batch)
         return len(self._batch)
 
     async def _write(self) -> None:
@@ -64,11 +65,19 @@ class Writer:
                 await self._store(batch)
 
     def _take_batch(self) -> list[Attempt]:
-        batch, self._batch, self._size = self._batch, [], 0
-        if not self._closing:
+        """The first attempts, up to a full batch. Large ones are committed a few at a time."""
+        size = count = 0
+        while count < len(self._batch) and size < FULL_BATCH:
+            size += _size(self._batch[count])
+            count += 1
+        batch, self._batch = self._batch[:count], self._batch[count:]
+        self._size -= size
+        if not self._batch and not self._closing:
             self._not_empty.clear()
-            self._full.clear()
-        self._has_room.set()
+        if self._size < FULL_BATCH:
+            if not self._closing:
+                self._full.clear()
+            self._has_room.set()
         return batch
 
     async def _store(self, batch: list[Attempt]) -> None:
@@ -82,6 +91,7 @@ class Writer:
                 self._on_failure(error)
 
 
-def _byte_size(attempt: Attempt) -> int:
+def _size(attempt: Attempt) -> int:
     reply = attempt.reply
-    return len(reply.answer or "") + len(reply.reasoning or "") + len(reply.raw or b"")
+    bytes_held = len(reply.answer or "") + len(reply.reasoning or "") + len(reply.raw or b"")
+    return 1 + bytes_held // _BYTES_PER_ATTEMPT

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from equipoise.errors import StorageError
 from equipoise.measuring.plan import Plan
-from equipoise.runs.file import opening, sql, tables
+from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import encode_json, encode_text
+from equipoise.runs.file.digests import write_digests
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import utc_now
@@ -22,6 +23,11 @@ def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> 
     """Write a run file that gets its name only when it is complete. The caller holds the lock."""
     if path.exists() or path.is_symlink():
         raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
+    if checks.wal_path(path).exists():
+        raise StorageError(
+            f"{checks.wal_path(path)} is left of another run file of that name, and would spoil a new one. "
+            "Delete it, or choose another name."
+        )
     with translate_storage_errors(path):
         partial = path.with_name(path.name + ".partial")
         journal = partial.with_name(partial.name + "-journal")
@@ -32,11 +38,12 @@ def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> 
             _add_settings(connection, settings)
             for plan in plans:
                 _add_probe(connection, plan)
+            write_digests(connection, opening.new_run_id())
             connection.execute(sql.COMMIT)
             connection.close()
             partial.replace(path)
             opening.sync_directory(path.parent)
-            opening.mark_verified(path)
+            checks.mark_verified(path)
         finally:
             connection.close()
             for file in (partial, journal):

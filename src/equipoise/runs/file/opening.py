@@ -1,29 +1,24 @@
-"""Opening a run file. A file that is not a whole run of ours is refused before anything in it is believed."""
+"""Opening and closing a run file, as a reader or as its one owner."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sqlite3
+import sys
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from equipoise.errors import BadFile, IntegrityError, StorageError
-from equipoise.runs.file import sql
-from equipoise.runs.file.columns import decode_json
-from equipoise.runs.file.lock import has_lock_of_owner
-from equipoise.runs.file.settings import RunSettings
+from equipoise.errors import IntegrityError, StorageError
+from equipoise.runs.file import checks, sql
+from equipoise.runs.file.digests import write_digests, write_setting
+from equipoise.runs.file.lock import is_owned_here
 from equipoise.runs.file.storage_errors import translate_storage_errors
 
-_HEADER_BYTES = 100
-_SQLITE_MAGIC = b"SQLite format 3\0"
 _BUSY_SECONDS = 2.0
-_SETTLED_NANOSECONDS = 10**8
-_VERIFIED: set[tuple[tuple[int, ...], ...]] = set()
-"""The states of files (`_file_state`) that this process has verified. Once is enough: a gigabyte takes two seconds."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 256 * 1024 * 1024,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -33,19 +28,32 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
 }
+_IMMUTABLE = "mode=ro&immutable=1"
+"""Reads the file alone: no -wal, no locks."""
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
     """A read-only connection to a whole run file of any known schema."""
-    wal_mode = check_header(path)
-    has_wal = _wal(path).exists()
+    return _connect_checked(path, owned_here=is_owned_here(path))
+
+
+def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
+    """The same. A file that this process owns is not opened on its own: closing it would end SQLite's locks on it."""
+    wal_mode = owned_here or checks.check_header(path)
+    has_wal = checks.wal_path(path).exists()
     # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
-    connection = _connect(path, "mode=ro&immutable=1" if wal_mode and not has_wal else "mode=ro", sql.READER)
+    connection = _connect(path, _IMMUTABLE if wal_mode and not has_wal else "mode=ro", sql.READER)
     with _close_on_error(connection), translate_storage_errors(path):
-        _check_schema(connection, path)
-        _check_content(connection, path)
-        _check_not_partial_copy(connection, path, has_wal=has_wal)
-        read_settings(connection, path)
+        schema = checks.check_schema(connection, path)
+        if has_wal and not owned_here and schema >= sql.SCHEMA_WITH_DIGESTS:
+            _check_wal_belongs(connection, path)
+        checks.check_not_partial_copy(connection, path, has_wal=has_wal)
+        try:
+            checks.check_content(connection, path, schema)
+        except IntegrityError as error:
+            wal = checks.wal_path(path)
+            hint = f" It was read together with {wal}, which may not belong to it." if has_wal and wal.exists() else ""
+            raise IntegrityError(f"{error}{hint}") from error
     return connection
 
 
@@ -53,11 +61,19 @@ def connect_owner(path: Path) -> sqlite3.Connection:
     """The one connection that writes, after migrating the file to the newest schema. The caller holds the lock."""
     if path.with_name(path.name + "-journal").exists():
         _roll_back(path)
-    connect_reader(path).close()
-    connection = _connect(path, "mode=rw", sql.OWNER)
+    _connect_checked(path, owned_here=False).close()
+    connection, deadline = _connect(path, "mode=rw", sql.OWNER), time.monotonic() + _BUSY_SECONDS
     with _close_on_error(connection), translate_storage_errors(path):
-        _migrate(connection)
-        _check_schema(connection, path)
+        version = checks.check_schema(connection, path)
+        # What a killed owner left in the -wal goes into the file, so that nothing below is written to an old -wal.
+        while not _leave_wal(connection):
+            if time.monotonic() > deadline:
+                raise StorageError(f"{path} is being read by another process. Try again when that has ended.")
+            time.sleep(_BUSY_SECONDS / 20)
+        if version < sql.SCHEMA:
+            with transaction(connection):
+                _apply_migrations(connection, since=version)
+        checks.check_schema(connection, path)
     return connection
 
 
@@ -68,37 +84,60 @@ def _roll_back(path: Path) -> None:
 
 
 def mark_in_use(connection: sqlite3.Connection) -> None:
-    """Note in the file that it is in use, then switch to a -wal: a copy that lacks its -wal can be recognised by that.
+    """Note in the file itself that it is in use, by which generation of its history; then switch to a -wal.
 
-    This is also the first write, so a disk that cannot be written to is noticed before anything is asked.
+    By that, a copy that lacks its -wal, or lies beside another one, is recognised. This is also the first write, so a
+    disk that cannot be written to is noticed before anything is asked.
     """
-    _set_in_use(connection, "true")
+    with transaction(connection):
+        connection.execute(sql.NEXT_GENERATION)
+        write_setting(connection, "in_use", "true")
     connection.execute(sql.USE_WAL)
     connection.execute(sql.IN_USE).fetchall()  # SQLite creates the -wal at the first read
 
 
 def release(connection: sqlite3.Connection) -> None:
     """Leave one whole file that can be copied. A reader may keep the -wal for a while; nothing is lost by that."""
-    _set_in_use(connection, "false")
+    with transaction(connection):
+        write_setting(connection, "in_use", "false")
+    _leave_wal(connection)
+
+
+def _leave_wal(connection: sqlite3.Connection) -> bool:
+    """Move what is in the -wal into the file; return whether the -wal is gone. It stays while another process reads."""
     connection.execute(sql.CHECKPOINT).fetchall()
     with contextlib.suppress(sqlite3.OperationalError):
-        connection.execute(sql.LEAVE_WAL)
-
-
-def _set_in_use(connection: sqlite3.Connection, value: str) -> None:
-    with transaction(connection):
-        connection.execute(sql.SET_IN_USE, (value, value))
+        connection.execute(sql.LEAVE_WAL).fetchall()
+    ((mode,),) = connection.execute(sql.JOURNAL_MODE)
+    return bool(mode == "delete")
 
 
 def create_empty(path: Path) -> sqlite3.Connection:
     """A new file with the newest schema, in an open transaction: it is empty until the caller commits."""
-    connection = _connect(path, "mode=rwc", sql.OWNER)
+    with translate_storage_errors(path):
+        create_private_file(path)
+    connection = _connect(path, "mode=rw", sql.OWNER)
     with _close_on_error(connection), translate_storage_errors(path):
         connection.execute(sql.SET_APPLICATION_ID)
         connection.execute(sql.USE_LARGE_CACHE)
         connection.execute(sql.BEGIN)
-        _apply_migrations(connection, since=0)
+        _apply_schema(connection, since=0)
     return connection
+
+
+def create_private_file(path: Path) -> None:
+    """Create an empty file that only its owner can read; what SQLite puts beside it gets the same rights."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def save_copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Save the open run file, with everything in its -wal, under a new name, as if its owner had closed it."""
+    with translate_storage_errors(path):
+        create_private_file(path)
+        with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            connection.backup(copy)
+            release(copy)
+        sync_directory(path.parent)
 
 
 @contextmanager
@@ -114,32 +153,23 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def schema_version(connection: sqlite3.Connection) -> int:
-    """The number of the file's schema."""
-    ((version,),) = connection.execute(sql.GET_VERSION)
-    return int(version)
-
-
-def read_settings(connection: sqlite3.Connection, path: Path) -> RunSettings:
-    """The settings in the file, checked."""
-    with translate_storage_errors(path):
-        rows = connection.execute(sql.SETTINGS).fetchall()
-    return RunSettings.parse({key: decode_json(value, path) for key, value in rows}, path)
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring an older file to the newest schema, by all steps or none."""
-    version = schema_version(connection)
-    if version < sql.SCHEMA:
-        with transaction(connection):
-            _apply_migrations(connection, since=version)
-
-
 def _apply_migrations(connection: sqlite3.Connection, since: int) -> None:
+    """Bring an older file to the newest schema. The caller has begun a transaction: by all steps or none."""
+    _apply_schema(connection, since)
+    if since < sql.SCHEMA_WITH_DIGESTS:
+        write_digests(connection, new_run_id())
+
+
+def _apply_schema(connection: sqlite3.Connection, since: int) -> None:
     for statements in sql.MIGRATIONS[since:]:
         for statement in statements:
             connection.execute(statement)
     connection.execute(sql.SET_VERSION.format(sql.SCHEMA))
+
+
+def new_run_id() -> str:
+    """A random id, by which the files of one run are known to belong together."""
+    return uuid.uuid4().hex
 
 
 def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connection:
@@ -154,6 +184,9 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
     with _close_on_error(connection), translate_storage_errors(path):
         for limit, value in _LIMITS.items():
             connection.setlimit(limit, value)
+        if sys.version_info >= (3, 12):
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)  # a run file has none
         for pragma in pragmas:
             connection.execute(pragma)
     return connection
@@ -168,101 +201,29 @@ def _close_on_error(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def check_header(path: Path) -> bool:
-    """Refuse a foreign file by its first bytes, before SQLite reads it. Returns whether the file is in WAL mode."""
+def _check_wal_belongs(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a -wal of another run, or of another time of this run: together they would mix two histories."""
+    wal, deadline = checks.wal_path(path), time.monotonic() + _BUSY_SECONDS
+    while wal.exists() and wal.stat().st_size:
+        if checks.is_same_history(_read_history_of_file_alone(path), checks.read_history(connection)):
+            return
+        if time.monotonic() > deadline:  # until then its owner may be closing it
+            raise IntegrityError(
+                f"{path} and {wal} do not belong together: one is from another time, or of another run. "
+                f"Put a copy of both beside each other that was made at the same time. If {path.name} alone is whole, "
+                f"move {wal.name} elsewhere."
+            )
+        time.sleep(_BUSY_SECONDS / 20)
+
+
+def _read_history_of_file_alone(path: Path) -> tuple[object, ...]:
+    """What the file says about its history without its -wal; nothing if it cannot be read without."""
     try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
-        raise BadFile(f"There is no run file {path}.") from None
-    except IsADirectoryError:
-        raise BadFile(f"{path} is a directory, not a run file.") from None
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
-    if len(header) < _HEADER_BYTES or not header.startswith(_SQLITE_MAGIC):
-        raise IntegrityError(f"{path} is not a run file: it is no SQLite file.")
-    if int.from_bytes(header[68:72], "big") != sql.APPLICATION_ID:
-        raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
-    version = int.from_bytes(header[60:64], "big")
-    if version > sql.SCHEMA:
-        raise IntegrityError(
-            f"{path} was written by a newer equipoise: its schema is {version}, this one knows up to {sql.SCHEMA}. "
-            "It was left untouched. Update: pip install -U equipoise"
-        )
-    return header[18] == 2
-
-
-def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    version = schema_version(connection)
-    if not 0 < version <= sql.SCHEMA:
-        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows 1 to {sql.SCHEMA}.")
-    actual, expected = _schema_objects(connection), _expected_objects(version, sql.MIGRATIONS)
-    if actual != expected:
-        wrong = sorted(name for name in actual.keys() | expected.keys() if actual.get(name) != expected.get(name))
-        raise IntegrityError(
-            f"{path} does not have the layout of a run file of schema {version}. "
-            f"Missing, changed or not ours: {', '.join(wrong[:5])}{' …' if len(wrong) > 5 else ''}."
-        )
-
-
-def _check_content(connection: sqlite3.Connection, path: Path) -> None:
-    state = _file_state(path)
-    if state in _VERIFIED:
-        return
-    ((verdict,),) = connection.execute(sql.QUICK_CHECK)
-    if verdict != "ok":
-        raise IntegrityError(f"{path} is damaged: {verdict}.")
-    for (probe,) in connection.execute(sql.PROBES_WITH_TOO_MANY_ATTEMPTS):
-        raise IntegrityError(f"{path} holds more attempts of {probe} than were planned.")
-    # A file that was written a moment ago could change again within the same timestamp.
-    if all(time.time_ns() - written > _SETTLED_NANOSECONDS for *_, written in state):
-        _VERIFIED.add(state)
-
-
-def mark_verified(path: Path) -> None:
-    """Count a file as verified that this process has just written itself."""
-    _VERIFIED.add(_file_state(path))
-
-
-def _file_state(path: Path) -> tuple[tuple[int, ...], ...]:
-    """Which file it is, its size and when it was last written; the same of its -wal."""
-    stats = [file.stat() for file in (path, _wal(path)) if file.exists()]
-    return tuple((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
-
-
-def _check_not_partial_copy(connection: sqlite3.Connection, path: Path, *, has_wal: bool) -> None:
-    in_use = connection.execute(sql.IN_USE).fetchone()
-    if in_use is None:
-        raise IntegrityError(f"{path} is damaged: its settings are missing.")
-    if in_use != ("false",) and not has_wal and not has_lock_of_owner(path):
-        wal = _wal(path).name
-        raise IntegrityError(
-            f"{path} was copied while it was in use, without {wal}: the newest answers are missing. "
-            f"Copy it again when the run has ended, or copy {path.name} and {wal} together."
-        )
-
-
-def _schema_objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str]]:
-    return {name: (kind, " ".join((text or "").split())) for name, kind, text in connection.execute(sql.OBJECTS)}
-
-
-@functools.cache
-def _expected_objects(version: int, migrations: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, str]]:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for statements in migrations[:version]:
-            for statement in statements:
-                connection.execute(statement)
-        return _schema_objects(connection)
-
-
-def file_sizes(path: Path) -> tuple[int, int]:
-    """Bytes of the file and of its -wal."""
-    wal = _wal(path)
-    return path.stat().st_size, wal.stat().st_size if wal.exists() else 0
-
-
-def _wal(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")
+        with closing(_connect(path, _IMMUTABLE, sql.READER)) as connection:
+            checks.check_schema(connection, path)
+            return checks.read_history(connection)
+    except (sqlite3.Error, IntegrityError):
+        return (None,)
 
 
 def sync_directory(path: Path) -> None:

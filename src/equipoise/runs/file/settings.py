@@ -9,12 +9,14 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from equipoise.errors import IntegrityError
+from equipoise.errors import BadParameter, IntegrityError
 from equipoise.models import Sampling
 
 WRITTEN_BY_THE_FILE = frozenset({"created", "equipoise", "notes"})
 """Settings that the run file fills in itself. They do not shape the answers."""
 
+STORED_TYPES = frozenset({"String", "Int64", "Float64", "Boolean"})
+"""The types of covariates, by the names that polars has for them."""
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "a text": (str,),
     "a text or null": (str, NoneType),
@@ -82,12 +84,22 @@ class RunSettings:
     @classmethod
     def parse(cls, stored: Mapping[str, Any], path: Path) -> RunSettings:
         """The settings that a file holds. IntegrityError if one is missing, unknown or of the wrong type."""
-        for name in _FIELDS:
-            if name not in stored:
-                raise IntegrityError(f"{path} is damaged: the setting {name!r} is missing.")
         _check_types(stored, _FIELDS, path)
         _check_types(stored["sampling"], _SAMPLING_FIELDS, path, prefix="sampling.")
-        return cls(**{**stored, "sampling": Sampling(**stored["sampling"]), "notes": tuple(stored["notes"])})
+        try:
+            sampling = Sampling(**stored["sampling"]).checked()
+        except BadParameter as error:
+            raise IntegrityError(f"{path} is damaged: {error}") from None
+        return cls(**{**stored, "sampling": sampling, "notes": tuple(stored["notes"])})
+
+
+def check_covariates(covariates: object, probe: str, path: Path) -> None:
+    """Refuse what is not a mapping from the names of columns to the names of their types."""
+    right = isinstance(covariates, dict) and all(
+        isinstance(kind, str) and kind in STORED_TYPES for kind in covariates.values()
+    )
+    if not right:
+        raise IntegrityError(f"{path} is damaged: the covariates of {probe} must be a mapping from names to types.")
 
 
 def _to_dict(settings: RunSettings | Sampling) -> dict[str, object]:
@@ -95,6 +107,9 @@ def _to_dict(settings: RunSettings | Sampling) -> dict[str, object]:
 
 
 def _check_types(stored: Mapping[str, Any], kinds: Mapping[str, str], path: Path, prefix: str = "") -> None:
+    for name in kinds:
+        if name not in stored:
+            raise IntegrityError(f"{path} is damaged: the setting {prefix + name!r} is missing.")
     for name, value in stored.items():
         kind = kinds.get(name)
         if kind is None:

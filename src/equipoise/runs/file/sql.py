@@ -102,7 +102,50 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "alter table prompts add column system any check (typeof(system) <> 'integer' and typeof(system) <> 'real')",
         f"update probes set parameters = {_PARAMETERS_OF_SCHEMA_1}",  # noqa: S608 - our own constant
     ),
+    (
+        # `digests.write_digests` fills in what this step adds.
+        "alter table attempts add column place integer",
+        "alter table attempts add column digest blob",
+        """
+        create table earlier_failures (
+            place integer primary key,
+            digest blob not null,
+            probe text not null,
+            prompt text not null,
+            repetition integer not null,
+            status text not null,
+            tries integer not null,
+            finished_at text not null,
+            latency real,
+            prompt_tokens integer,
+            completion_tokens integer,
+            served_model any,
+            finish_reason any,
+            fingerprint any,
+            detail any,
+            answer any,
+            reasoning any,
+            raw blob
+        ) strict
+        """,
+        """
+        create table digests (
+            part text primary key,
+            digest blob not null
+        ) strict, without rowid
+        """,
+        """
+        create table head (
+            id integer primary key check (id = 1),
+            run text not null,
+            generation integer not null,
+            attempts integer not null,
+            digest blob not null
+        ) strict
+        """,
+    ),
 )
+SCHEMA_WITH_DIGESTS = 3
 SCHEMA = len(MIGRATIONS)
 """The number of the newest schema, as in `PRAGMA user_version`."""
 
@@ -119,14 +162,41 @@ OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma
 READER = (*SAFE, "pragma query_only = on")
 # The ids of new prompts go to random places of their index, so all of it should fit: 200 MB for five million prompts.
 USE_LARGE_CACHE = "pragma cache_size = -196608"
-QUICK_CHECK = "pragma quick_check(1)"
-OBJECTS = """
-    select name, type, sql from sqlite_schema
-    where name not like 'sqlite^_autoindex^_%' escape '^' and name not like 'sqlite^_stat_' escape '^'
-"""
+INTEGRITY_CHECK = "pragma integrity_check(1)"
+FOREIGN_KEY_CHECK = "pragma foreign_key_check"
+BEGIN_READING = "begin"
+OBJECTS = "select type, name, tbl_name, sql from sqlite_schema"
+JOURNAL_MODE = "pragma journal_mode"
 IN_USE = "select value from settings where key = 'in_use'"
-SET_IN_USE = "update settings set value = ? where key = 'in_use' and value <> ?"
 PROBES_WITH_TOO_MANY_ATTEMPTS = "select probe from states where attempts < 0 limit 1"
+PLAN_SIZES = "select name, repetitions, (select count(*) from prompts where probe = name) from probes"
+MISPLACED_PROMPTS = """
+    select probe from prompts group by probe
+    having min(position) <> 0 or max(position) <> count(*) - 1 or count(distinct position) <> count(*) limit 1
+"""
+
+# Digests
+ADD_HEAD = "insert into head (id, run, generation, attempts, digest) values (1, ?, 0, ?, ?)"
+SET_HEAD = "update head set attempts = ?, digest = ?"
+NEXT_GENERATION = "update head set generation = generation + 1"
+REPEAT_GENERATION = "update head set generation = generation"
+"""Changes nothing, but puts the row into the -wal, which by that says to which history it belongs."""
+HEAD = "select run, generation, attempts, digest from head"
+ADD_DIGEST = """
+    insert into digests (part, digest) values (?, ?) on conflict (part) do update set digest = excluded.digest
+"""
+DIGESTS = "select part, digest from digests"
+ALL_SETTINGS = "select key, value from settings"
+PROBE_ROWS = "select name, version, parameters, corpus, corpus_sha256, repetitions, covariates from probes"
+PROMPT_ROWS = "select id, position, item, covariates, prompt, system from prompts where probe = ? order by position"
+_CONTENT = """
+    probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
+    served_model, finish_reason, fingerprint, detail, answer, reasoning, raw
+"""
+ATTEMPT_CHAIN = f"select place, digest, {_CONTENT} from attempts order by rowid"  # noqa: S608 - our own constant
+FAILURE_CHAIN = f"select place, digest, {_CONTENT} from earlier_failures order by place"  # noqa: S608
+ATTEMPTS_WITHOUT_DIGEST = f"select rowid, {_CONTENT} from attempts where rowid > ? order by rowid limit ?"  # noqa: S608
+SET_ATTEMPT_DIGEST = "update attempts set place = ?, digest = ? where rowid = ?"
 
 # Writing
 ADD_SETTING = "insert into settings (key, value) values (?, ?)"
@@ -139,16 +209,22 @@ ADD_PROMPT = """
     insert into prompts (probe, id, position, item, covariates, prompt, system) values (?, ?, ?, ?, ?, ?, ?)
     on conflict (probe, id) do nothing
 """
-_ATTEMPT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ADD_ATTEMPTS = """
-    insert into attempts (probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens,
-                          completion_tokens, served_model, finish_reason, fingerprint, detail, answer, reasoning, raw)
-    values {} on conflict (probe, prompt, repetition) do nothing
+_ATTEMPT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_ATTEMPTS = f"insert into attempts (place, digest, {_CONTENT}) values {{}}"  # noqa: S608
+_STORED_AMONG = """
+    with wanted (probe, prompt, repetition) as (values {}) select attempts.probe, attempts.prompt, attempts.repetition
+    from wanted cross join attempts on attempts.probe = wanted.probe and attempts.prompt = wanted.prompt
+        and attempts.repetition = wanted.repetition
 """
 ATTEMPTS_PER_STATEMENT = 64
 """One long statement keeps the interpreter free for the thread that asks; many short ones would not."""
 ADD_ATTEMPT = _ADD_ATTEMPTS.format(_ATTEMPT_VALUES)
 ADD_ATTEMPTS = _ADD_ATTEMPTS.format(", ".join([_ATTEMPT_VALUES] * ATTEMPTS_PER_STATEMENT))
+KEEP_FAILURES = f"""
+    insert into earlier_failures (place, digest, {_CONTENT}) select place, digest, {_CONTENT} from attempts
+    where status = ?
+"""  # noqa: S608
+REMOVE_FAILURES = "delete from attempts where status = ?"
 SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
 
 # Reading
@@ -179,7 +255,13 @@ PENDING_AT = """
 """
 COUNT_ENDED = "select count(*) from attempts where probe = ? and repetition = ?"
 STATES = "select probe, status, attempts from states"
-USAGE = "select total(prompt_tokens), total(completion_tokens) from attempts"
+_USAGE_UNTIL_SCHEMA_2 = "select total(prompt_tokens), total(completion_tokens) from attempts"
+USAGE = """
+    select total(prompt_tokens), total(completion_tokens) from (
+        select prompt_tokens, completion_tokens from attempts
+        union all select prompt_tokens, completion_tokens from earlier_failures
+    )
+"""
 PROMPTS = "select id, item, prompt, system, covariates from prompts where probe = ? order by position"
 PROMPTS_AFTER = """
     select id, item, prompt, system, covariates, position from prompts
@@ -200,8 +282,15 @@ ATTEMPTS = """
 
 def for_schema(statement: str, schema: int) -> str:
     """The reading statement for a file of this schema, as if the file had been migrated."""
+    if schema < SCHEMA_WITH_DIGESTS and statement is USAGE:
+        return _USAGE_UNTIL_SCHEMA_2
     if schema >= 2:
         return statement
     if statement is PROBES:
         return statement.replace("parameters", _PARAMETERS_OF_SCHEMA_1)
     return statement.replace("system", "null as system")
+
+
+def stored_among(keys: int) -> str:
+    """The statement that finds which of so many keys (probe, prompt, repetition) are stored."""
+    return _STORED_AMONG.format(", ".join(["(?, ?, ?)"] * keys))

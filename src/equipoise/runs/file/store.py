@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import os
 import shutil
 import sqlite3
 import sys
@@ -20,20 +21,24 @@ from typing import Any, Self
 
 import polars as pl
 
-from equipoise.errors import IntegrityError, StorageError
+from equipoise.errors import EquipoiseError, IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
-from equipoise.runs.file import creation, opening, sql, tables
+from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
-from equipoise.runs.file.lock import Lock
+from equipoise.runs.file.digests import Chain, write_setting
+from equipoise.runs.file.lock import Lock, is_owned_here
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import Attempt, Pending, Planned
-from equipoise.schema import Status, replace_surrogates
+from equipoise.schema import MEASURED, Status, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
 """Bytes that must stay free, so that answers to requests under way can still be stored when nothing more is sent."""
 _PAGE = 256
 _LARGEST_FILE = 2**63 - 1
+_MOST_TOKENS = 10**15
+RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.PENDING))
+"""The states of attempts that can be asked again."""
 
 
 class RunFile:
@@ -44,11 +49,14 @@ class RunFile:
         self._connection = connection
         self._lock = lock
         self._reserve = reserve
-        self._schema = opening.schema_version(connection)
+        self._companions: dict[Path, os.stat_result] = {}
+        """The -wal and -shm of the owner, to tell them from those of a file that takes the place of this one."""
+        self._schema = checks.schema_version(connection)
 
     @classmethod
     def create(cls, path: Path, *, settings: RunSettings, plans: Iterable[Plan], reserve: int = RESERVE) -> RunFile:
         """Create a run with all prompts of the plans, and own it. The settings hold no secret."""
+        path = _follow_link(path)
         lock = Lock(path)
         with _release_on_error(lock):
             creation.write_run_file(path, settings, plans)
@@ -57,12 +65,15 @@ class RunFile:
     @classmethod
     def open(cls, path: Path, *, reserve: int = RESERVE) -> RunFile:
         """Open the run as its owner, to go on with it. Refused while another process owns it."""
-        opening.check_header(path)  # first, so that no lock file is put beside a file that is not ours
+        path = _follow_link(path)
+        if not is_owned_here(path):
+            checks.check_header(path)  # first, so that no lock file is put beside a file that is not ours
         return cls._take_ownership(path, Lock(path), reserve)
 
     @classmethod
     def _take_ownership(cls, path: Path, lock: Lock, reserve: int) -> RunFile:
         with _release_on_error(lock):
+            lock.take_file()
             run = cls(path, opening.connect_owner(path), lock, reserve)
         try:
             run._mark_in_use(lock)
@@ -78,10 +89,12 @@ class RunFile:
         with translate_storage_errors(self.path):
             lock.write_identity()
             opening.mark_in_use(self._connection)
+            self._companions = {file: file.stat() for file in checks.companion_paths(self.path) if file.exists()}
 
     @classmethod
     def read(cls, path: Path) -> RunFile:
         """Open the run for reading, also while its owner writes. Nothing in the file is believed unchecked."""
+        path = _follow_link(path)
         return cls(path, opening.connect_reader(path), None)
 
     @property
@@ -91,6 +104,7 @@ class RunFile:
 
     def close(self) -> None:
         """Close the file. The owner leaves one file that can be copied or, if the disk fails, resumed."""
+        moved = self._save_if_moved()
         lock, self._lock, clean = self._lock, None, False
         try:
             if lock:
@@ -101,6 +115,8 @@ class RunFile:
             self._connection.close()
             if lock:
                 lock.release(clean=clean)
+        if moved:
+            raise moved
 
     def __enter__(self) -> Self:
         return self
@@ -110,16 +126,19 @@ class RunFile:
     ) -> None:
         try:
             self.close()
-        except StorageError:
-            if error is None:  # otherwise the first error is the one to report
+        except StorageError as problem:
+            if error is None:
                 raise
+            if isinstance(error, EquipoiseError):  # the first error is the one to report
+                error.args = (f"{error} {problem}",)
 
     # The plan
 
     @property
     def settings(self) -> RunSettings:
         """The settings that the run was started with."""
-        return opening.read_settings(self._connection, self.path)
+        with translate_storage_errors(self.path):
+            return checks.read_settings(self._connection, self.path)
 
     def probes(self) -> list[Planned]:
         """The probes of the run, by name."""
@@ -185,19 +204,62 @@ class RunFile:
     # The attempts
 
     def record(self, attempts: Iterable[Attempt]) -> int:
-        """Store attempts durably; return how many are new. An attempt that is already stored stays as it is."""
+        """Store attempts durably; return how many are new. An attempt that is already stored stays as it is.
+
+        StorageError if another file has taken the place of this one; from then on they go to a file of a new name.
+        """
+        if moved := self._save_if_moved():
+            raise moved
         with translate_storage_errors(self.path), opening.transaction(self._connection):
-            rows, new, size = map(tables.attempt_row, attempts), 0, sql.ATTEMPTS_PER_STATEMENT
-            while len(group := list(islice(rows, size))) == size:
-                new += self._connection.execute(sql.ADD_ATTEMPTS, list(chain(*group))).rowcount
-            return new + self._connection.executemany(sql.ADD_ATTEMPT, group).rowcount
+            chained, rows = Chain.read(self._connection), map(tables.attempt_row, attempts)
+            before = chained.length
+            while group := list(islice(rows, sql.ATTEMPTS_PER_STATEMENT)):
+                new = [chained.add(row) for row in self._without_stored(group)]
+                if len(new) == sql.ATTEMPTS_PER_STATEMENT:
+                    self._connection.execute(sql.ADD_ATTEMPTS, list(chain(*new)))
+                else:
+                    self._connection.executemany(sql.ADD_ATTEMPT, new)
+            chained.write(self._connection)
+            return chained.length - before
+
+    def _without_stored(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """The rows whose attempts are not stored, each attempt once."""
+        by_key = {row[:3]: row for row in reversed(rows)}
+        statement, keys = sql.stored_among(len(by_key)), list(chain(*by_key))
+        for stored in self._connection.execute(statement, keys).fetchall():
+            del by_key[stored]
+        return list(reversed(by_key.values()))
+
+    def ask_again(self, statuses: Iterable[Status]) -> int:
+        """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`."""
+        statuses = list(statuses)
+        assert set(statuses) <= set(RETRIED), "an answer is never asked again"
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            for status in statuses:
+                self._connection.execute(sql.KEEP_FAILURES, (status,))
+            return sum(self._connection.execute(sql.REMOVE_FAILURES, (status,)).rowcount for status in statuses)
+
+    def _save_if_moved(self) -> StorageError | None:
+        """If the file was deleted, or another one has taken its place, go on with a copy under a new name."""
+        if self._lock is None or self._lock.is_file_in_place():
+            return None
+        old, new = self.path, _unused_name(self.path)
+        opening.save_copy(self._connection, new)
+        self._connection.close()
+        for file, stat in self._companions.items():
+            if file.exists() and os.path.samestat(file.stat(), stat):
+                file.unlink()
+        self._lock.release(clean=True)
+        self._lock = None
+        self.__dict__.update(vars(RunFile.open(new, reserve=self._reserve)))
+        return StorageError(f"{old} was deleted or replaced while it was in use. All answers are in {new}.")
 
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add notes to `settings.notes`, each of them once."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             known = self.settings.notes
             added = [note for note in map(replace_surrogates, notes) if note not in known]
-            self._connection.execute(sql.SET_SETTING, ("notes", encode_json([*known, *added])))
+            write_setting(self._connection, "notes", encode_json([*known, *added]))
 
     def attempts(self, probe: str) -> Iterator[pl.DataFrame]:
         """The attempts of a probe that have ended, in the order of its plan, as frames of bounded size."""
@@ -237,6 +299,8 @@ class RunFile:
     def usage(self) -> tuple[int, int]:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
         ((prompts, completions),) = self._rows(sql.USAGE)
+        if not all(0 <= tokens <= _MOST_TOKENS for tokens in (prompts, completions)):
+            raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
         return int(prompts), int(completions)
 
     def short_of_space(self) -> str | None:
@@ -244,7 +308,7 @@ class RunFile:
         if not self._reserve:
             return None
         with translate_storage_errors(self.path):
-            main, wal = opening.file_sizes(self.path)
+            main, wal = checks.file_sizes(self.path)
             # The content of the -wal will need its space in the main file, too.
             free = min(shutil.disk_usage(self.path.parent).free, _size_limit() - main) - wal
         if free >= self._reserve:
@@ -269,6 +333,16 @@ def _release_on_error(lock: Lock) -> Iterator[None]:
     except BaseException:
         lock.release()
         raise
+
+
+def _follow_link(path: Path) -> Path:
+    """The file that a symbolic link leads to: SQLite and the lock have their files beside that one."""
+    return path.resolve() if os.path.islink(path) else path  # noqa: PTH114 - never raises
+
+
+def _unused_name(path: Path) -> Path:
+    names = (path.with_name(f"{path.stem}-saved{number}{path.suffix}") for number in ("", *range(2, 1000)))
+    return next(name for name in names if not name.exists())
 
 
 def _size_limit() -> int:

@@ -16,6 +16,8 @@ from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTE
 
 BATCH = 20_000
 """Rows in one frame, at most."""
+BATCH_BYTES = 32_000_000
+"""Bytes of answers in one frame of attempts, about."""
 ATTEMPTS = {
     ID: pl.String,
     REPETITION: pl.Int64,
@@ -33,7 +35,7 @@ ATTEMPTS = {
     "reasoning": pl.String,
 }
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER)}
-_LARGEST_INTEGER = 2**63 - 1
+_MOST_TOKENS = 10**9
 _TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
 
 
@@ -98,7 +100,7 @@ def whole_items(rows: list[Any]) -> list[Any]:
 def read_attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
     """Rows of attempts as frames of bounded size, at least one."""
     empty = True
-    for batch in _batches(rows):
+    for batch in _batches_of_attempts(rows):
         yield typed_frame(batch, ATTEMPTS)
         empty = False
     if empty:
@@ -141,11 +143,25 @@ def attempt_row(attempt: Attempt) -> tuple[object, ...]:
 
 def _valid_count(value: int | None) -> int | None:
     """The number of tokens that an endpoint reports, or None if it cannot be one."""
-    return value if value is not None and 0 <= value <= _LARGEST_INTEGER else None
+    return value if value is not None and 0 <= value <= _MOST_TOKENS else None
 
 
 def _exact_text(name: str, values: Sequence[str | bytes | None]) -> pl.Series:
     return text_column(name, map(decode_text, values) if bytes in set(map(type, values)) else values)  # type: ignore[arg-type]
+
+
+def _batches_of_attempts(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
+    """The rows in batches that are bounded by the bytes of their answers, too: an answer may have many megabytes."""
+    batch: list[Any] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += len(row[-1] or "") + len(row[-2] or "")  # the answer and the reasoning
+        if size > BATCH_BYTES or len(batch) == BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _batches(rows: sqlite3.Cursor) -> Iterator[list[Any]]:

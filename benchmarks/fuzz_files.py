@@ -1,0 +1,166 @@
+"""Damaged and malformed run files, and files of answers, as anybody may hand them to equipoise."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import equipoise
+from equipoise.answers.files import read_file
+from equipoise.errors import EquipoiseError
+from equipoise.runs.file import digests, sql
+from equipoise.runs.run import Run
+
+VALUES: list[Any] = [
+    *(None, 0, -1, 2**31, 2**63 - 1, -(2**63), 1e308, float("inf"), "", "x", "\x1b[31m", "\ud7ff", b"\xff\xfe", b""),
+    *("{}", "[]", "null", "true", "NaN", '"x"', "1e999", '{"a": 1}', "[" * 5000, '{"a":' * 300 + "1" + "}" * 300),
+    *('{"String": "Int64"}', '{"id": "String"}', '{"gender": "Object"}', "9" * 400, "x" * 100_000, "'; drop table x"),
+]
+"""What a field of a run file may be replaced by."""
+ANSWER_LINES = [
+    b'{"id": "a", "answer": "He."}',
+    b'{"prompt": "b", "answer": "She.", "repetition": 2, "status": "truncated"}',
+    b'{"custom_id": "c#2", "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "x"}}]}}}',
+]
+CSV_LINES = [b"id,answer,repetition,status", b'a,"He, ""she""",1,ok', b"b,She.,2,truncated"]
+PIECES = [
+    b'"',
+    b"{",
+    b"}",
+    b"[",
+    b",",
+    b"\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\\ud800",
+    b"1e999",
+    b"null",
+    b"#",
+]
+PIECES += [
+    b"\xef\xbb\xbf",
+    b"-1",
+    b"99999999999999999999",
+    b"\\u0000",
+    b"=1+1",
+    b'""',
+    b"[" * 2000,
+    b" ",
+    b"\xe2\x80\xa8",
+]
+
+
+def write_small_run(path: Path) -> None:
+    """A finished run of two probes."""
+    audit = equipoise.audit
+    audit(lambda prompt: "He." if len(prompt) % 3 else "She.", probes=["jobs_lum", "hiring_an"], out=path, sample_k=6)
+
+
+def observe(path: Path) -> str:
+    """All that is read of a run, as text, or the exit code of the error that refuses it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = Run.open(path)
+            results = {name: run.result(name).to_dict() for name in run.planned}
+            prompts = {name: run.prompts(name).rows() for name in run.planned}
+            seen = (run.settings.to_json(), run.states, run.usage, results, prompts, run.attempts().rows())
+            return json.dumps(seen, sort_keys=True, default=str)
+    except EquipoiseError as error:
+        return f"refused {error.exit_code}"
+
+
+def compare(path: Path, before: str) -> str:
+    """The outcome of reading a changed file."""
+    try:
+        after = observe(path)
+    except Exception as error:
+        return f"crashed: {type(error).__name__}: {str(error)[:100]}"
+    if after.startswith("refused"):
+        return "refused"
+    return "read as before" if after == before else "read otherwise"
+
+
+def flip_bits(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
+    """A run file with one bit flipped. Nothing may be read otherwise."""
+    original = folder / "whole.equipoise"
+    write_small_run(original)
+    content, before = original.read_bytes(), observe(original)
+    for _ in range(count):
+        changed = bytearray(content)
+        changed[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+        path = folder / "flipped.equipoise"
+        path.write_bytes(changed)
+        outcome = compare(path, before)
+        yield f"crashed: silently changed {outcome}" if outcome == "read otherwise" else outcome
+
+
+def replace_fields(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
+    """A run file in which one field is replaced; for every second one, the digests are made to fit, as a forger can."""
+    original = folder / "fields.equipoise"
+    write_small_run(original)
+    before = observe(original)
+    with closing(sqlite3.connect(original)) as connection:
+        tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+        columns = [
+            (table, column) for table in tables for _, column, *_ in connection.execute(f"pragma table_info({table})")
+        ]
+    for number in range(count):
+        path = folder / "replaced.equipoise"
+        path.write_bytes(original.read_bytes())
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("pragma ignore_check_constraints = on")
+            while not (table_column := _replace_one(connection, dice, dice.choice(columns), forge=number % 2 == 1)):
+                pass
+        outcome = compare(path, before)
+        honest = number % 2 == 0 and outcome == "read otherwise"
+        yield f"crashed: {table_column} changed silently" if honest else outcome
+
+
+def _replace_one(
+    connection: sqlite3.Connection, dice: random.Random, column: tuple[str, str], *, forge: bool
+) -> str | None:
+    """Replace one field of a column; give its name, or None if the column takes no such value."""
+    table, name = column
+    keys = [key for _, key, _, _, _, place in connection.execute(f"pragma table_info({table})") if place] or ["rowid"]
+    rows = connection.execute(f"select {', '.join(keys)} from {table}").fetchall()
+    if not rows:
+        return None
+    where = " and ".join(f"{key} = ?" for key in keys)
+    try:
+        connection.execute(f"update {table} set {name} = ? where {where}", (dice.choice(VALUES), *dice.choice(rows)))
+        if forge:
+            connection.executemany(sql.ADD_DIGEST, list(digests._part_digests(connection)))  # noqa: SLF001 - a forger is not polite
+        connection.commit()
+    except (sqlite3.Error, OverflowError, TypeError, ValueError):
+        connection.rollback()
+        return None
+    return f"{table}.{name}"
+
+
+def mutate_answers(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
+    """A file of answers, JSONL or CSV, with pieces put in, taken out and exchanged."""
+    for _ in range(count):
+        is_csv = dice.random() < 0.4
+        content = bytearray(b"\n".join(CSV_LINES if is_csv else dice.sample(ANSWER_LINES, 3)))
+        for _ in range(dice.randint(1, 4)):
+            start = dice.randrange(len(content) + 1)
+            content[start : start + dice.choice((0, 0, 1, 3, 12))] = dice.choice((b"", *PIECES))
+        path = folder / ("answers.csv" if is_csv else "answers.jsonl")
+        path.write_bytes(content)
+        try:
+            rows = list(read_file(path))
+        except EquipoiseError:
+            yield "refused"
+        except Exception as error:
+            yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
+        else:
+            yield "read" if rows else "crashed: nothing was read and nothing said"

@@ -1,0 +1,197 @@
+"""What is checked before anything in a run file is believed: its header, layout and content, and its -wal."""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import BadFile, IntegrityError, StorageError
+from equipoise.runs.file import sql
+from equipoise.runs.file.columns import decode_json
+from equipoise.runs.file.digests import check_digests
+from equipoise.runs.file.lock import has_lock_of_owner
+from equipoise.runs.file.settings import RunSettings, check_covariates
+
+MAX_PLANNED = 10**9
+"""Attempts of one probe. Whatever plans more was not written to be asked."""
+_HEADER_BYTES = 100
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_SETTLED_NANOSECONDS = 10**8
+_VERIFIED: set[tuple[tuple[int, ...], ...]] = set()
+"""The states of files (`_file_state`) that this process has verified. Once is enough: a gigabyte takes seconds."""
+
+
+def check_header(path: Path) -> bool:
+    """Refuse a foreign file by its first bytes, before SQLite reads it. Returns whether the file is in WAL mode."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadFile(f"There is no run file {path}.") from None
+    except IsADirectoryError:
+        raise BadFile(f"{path} is a directory, not a run file.") from None
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
+    if len(header) < _HEADER_BYTES or not header.startswith(_SQLITE_MAGIC):
+        raise IntegrityError(f"{path} is not a run file: it is no SQLite file.")
+    if int.from_bytes(header[68:72], "big") != sql.APPLICATION_ID:
+        raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
+    version = int.from_bytes(header[60:64], "big")
+    if version > sql.SCHEMA:
+        raise IntegrityError(
+            f"{path} was written by a newer equipoise: its schema is {version}, this one knows up to {sql.SCHEMA}. "
+            "It was left untouched. Update: pip install -U equipoise"
+        )
+    return header[18] == 2
+
+
+def check_schema(connection: sqlite3.Connection, path: Path) -> int:
+    """Refuse a file with anything in its schema that is missing, changed or not ours; return the schema's number."""
+    version = schema_version(connection)
+    if not 0 < version <= sql.SCHEMA:
+        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows 1 to {sql.SCHEMA}.")
+    actual, expected = _schema_objects(connection), _expected_objects(version, sql.MIGRATIONS)
+    if actual != expected:
+        different = [entry for entry in actual if entry not in expected] + [
+            entry for entry in expected if entry not in actual
+        ]
+        wrong = sorted({name for _, name, _, _ in different or actual})
+        raise IntegrityError(
+            f"{path} does not have the layout of a run file of schema {version}. "
+            f"Missing, changed or not ours: {', '.join(wrong[:5])}{' …' if len(wrong) > 5 else ''}."
+        )
+    return version
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The number of the file's schema."""
+    ((version,),) = connection.execute(sql.GET_VERSION)
+    return int(version)
+
+
+def check_content(connection: sqlite3.Connection, path: Path, schema: int) -> None:
+    """Refuse damage, changes, and counts and settings that no run has. A file that was verified is not read again."""
+    state = _file_state(path)
+    if state in _VERIFIED:
+        return
+    connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
+    try:
+        ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
+        if verdict != "ok":
+            raise IntegrityError(f"{path} is damaged: {verdict}.")
+        _check_counts(connection, path)
+        read_settings(connection, path)
+        for name, _, parameters, _, _, _, covariates in connection.execute(sql.PROBE_ROWS).fetchall():
+            if not isinstance(decode_json(parameters, path), dict):
+                raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
+            check_covariates(decode_json(covariates, path), name, path)
+        if schema >= sql.SCHEMA_WITH_DIGESTS:
+            check_digests(connection, path)
+    finally:
+        if connection.in_transaction:
+            connection.execute(sql.ROLLBACK)
+    # A file that was written a moment ago could change again within the same timestamp.
+    if all(time.time_ns() - written > _SETTLED_NANOSECONDS for *_, written in state):
+        _VERIFIED.add(state)
+
+
+def _check_counts(connection: sqlite3.Connection, path: Path) -> None:
+    for probe, repetitions, prompts in connection.execute(sql.PLAN_SIZES).fetchall():
+        if repetitions * prompts > MAX_PLANNED:
+            raise IntegrityError(
+                f"{path} is damaged: it plans {repetitions:,} repetitions of {prompts:,} prompts of {probe}, "
+                f"and no run has more than {MAX_PLANNED:,} attempts of a probe."
+            )
+    for (probe,) in connection.execute(sql.MISPLACED_PROMPTS).fetchall():
+        raise IntegrityError(f"{path} is damaged: the prompts of {probe} are not numbered one by one.")
+    for (probe,) in connection.execute(sql.PROBES_WITH_TOO_MANY_ATTEMPTS).fetchall():
+        raise IntegrityError(f"{path} holds more attempts of {probe} than were planned.")
+    if connection.execute(sql.FOREIGN_KEY_CHECK).fetchone():
+        raise IntegrityError(f"{path} is damaged: it holds attempts at prompts that it does not hold.")
+
+
+def mark_verified(path: Path) -> None:
+    """Count a file as verified that this process has just written itself."""
+    _VERIFIED.add(_file_state(path))
+
+
+def _file_state(path: Path) -> tuple[tuple[int, ...], ...]:
+    """Which file it is, its size and when it was last written; the same of its -wal."""
+    stats = [file.stat() for file in (path, wal_path(path)) if file.exists()]
+    return tuple((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
+
+
+def check_not_partial_copy(connection: sqlite3.Connection, path: Path, *, has_wal: bool) -> None:
+    """Refuse a file that was copied while in use, without its -wal."""
+    in_use = connection.execute(sql.IN_USE).fetchone()
+    if in_use is None:
+        raise IntegrityError(f"{path} is damaged: its settings are missing.")
+    if in_use != ("false",) and not has_wal and not has_lock_of_owner(path):
+        wal = wal_path(path).name
+        raise IntegrityError(
+            f"{path} was copied while it was in use, without {wal}: the newest answers are missing. "
+            f"Copy it again when the run has ended, or copy {path.name} and {wal} together."
+        )
+
+
+def is_same_history(main: tuple[Any, ...], combined: tuple[Any, ...]) -> bool:
+    """Whether a file and its -wal belong together, by what the file says alone and what both say together.
+
+    Each is (in_use, run, generation, attempts). The owner writes them into the file itself before it begins a -wal, and
+    into the -wal with whatever it writes there. When the disk is full, only a part of the -wal may be in the file.
+    """
+    return (
+        combined[1:3] == main[1:3]
+        and combined[3:] >= main[3:]
+        and (main[0] == "true" or combined[0] == "false")
+        and len(main) == len(combined)
+    )
+
+
+def read_history(connection: sqlite3.Connection) -> tuple[Any, ...]:
+    """(in_use, run, generation, attempts) as this connection sees them."""
+    in_use = connection.execute(sql.IN_USE).fetchone() or (None,)
+    return (*in_use, *(connection.execute(sql.HEAD).fetchone() or ())[:3])
+
+
+def read_settings(connection: sqlite3.Connection, path: Path) -> RunSettings:
+    """The settings in the file, checked."""
+    rows = connection.execute(sql.SETTINGS).fetchall()
+    return RunSettings.parse({key: decode_json(value, path) for key, value in rows}, path)
+
+
+def _schema_objects(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    """Every row of the schema, whatever its type and name: SQLite runs a trigger by any name."""
+    rows = connection.execute(sql.OBJECTS).fetchall()
+    return sorted(
+        (str(kind), str(name), str(table), " ".join((text or "").split())) for kind, name, table, text in rows
+    )
+
+
+@functools.cache
+def _expected_objects(version: int, migrations: tuple[tuple[str, ...], ...]) -> list[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statements in migrations[:version]:
+            for statement in statements:
+                connection.execute(statement)
+        return _schema_objects(connection)
+
+
+def file_sizes(path: Path) -> tuple[int, int]:
+    """Bytes of the file and of its -wal."""
+    wal = wal_path(path)
+    return path.stat().st_size, wal.stat().st_size if wal.exists() else 0
+
+
+def companion_paths(path: Path) -> tuple[Path, Path]:
+    """The paths of what SQLite keeps beside a run file in use."""
+    return wal_path(path), path.with_name(path.name + "-shm")
+
+
+def wal_path(path: Path) -> Path:
+    """The path of a run file's -wal."""
+    return path.with_name(path.name + "-wal")

@@ -1,0 +1,135 @@
+"""Digests that show what in a run file was changed since it was written, by a bad disk or by hand.
+
+Each setting has a digest, and so has each probe with all its prompts. Attempts form a chain in the order in which they
+were stored: the digest of an attempt covers its content and the digest before it, and the table `head` holds the last
+one. So an attempt that is changed, removed or added is found. Anyone can compute these digests, so they show damage
+and mistakes, not forgery. `docs/run-file.md` says how to compute them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from equipoise.errors import IntegrityError
+from equipoise.runs.file import sql
+
+_DIGEST_BYTES = 16
+_PAGE = 1000
+
+
+class Chain:
+    """The end of the chain of attempts, to which attempts are added."""
+
+    def __init__(self, length: int, digest: bytes) -> None:
+        self.length = length
+        self.digest = digest
+
+    @classmethod
+    def start(cls, run: str) -> Chain:
+        """The chain of a run without attempts."""
+        return cls(0, _digest(b"", run))
+
+    @classmethod
+    def read(cls, connection: sqlite3.Connection) -> Chain:
+        """The chain as far as the file holds it."""
+        _, _, length, digest = connection.execute(sql.HEAD).fetchone()
+        return cls(length, digest)
+
+    def add(self, content: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Add an attempt; return its place and digest, followed by its content."""
+        self.length += 1
+        self.digest = _digest(self.digest, content)
+        return self.length, self.digest, *content
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Store where the chain ends now."""
+        connection.execute(sql.SET_HEAD, (self.length, self.digest))
+
+
+def write_digests(connection: sqlite3.Connection, run: str) -> None:
+    """Compute and store every digest of a file that has none yet. `run` is the new id of the run."""
+    chain, last = Chain.start(run), 0
+    while rows := connection.execute(sql.ATTEMPTS_WITHOUT_DIGEST, (last, _PAGE)).fetchall():
+        sealed = [(*chain.add(row[1:])[:2], row[0]) for row in rows]
+        connection.executemany(sql.SET_ATTEMPT_DIGEST, sealed)
+        last = rows[-1][0]
+    connection.execute(sql.ADD_HEAD, (run, chain.length, chain.digest))
+    connection.executemany(sql.ADD_DIGEST, _part_digests(connection))
+
+
+def write_setting(connection: sqlite3.Connection, key: str, value: str) -> None:
+    """Store a setting, given as JSON, with its digest."""
+    connection.execute(sql.SET_SETTING, (key, value))
+    connection.execute(sql.ADD_DIGEST, _setting_digest(key, value))
+    connection.execute(sql.REPEAT_GENERATION)
+
+
+def check_digests(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file in which anything was changed, and name what. The caller has begun a transaction."""
+    if len(connection.execute(sql.HEAD).fetchall()) != 1:
+        raise IntegrityError(f"{path} is damaged: the table head must have one row.")
+    stored, actual = dict(connection.execute(sql.DIGESTS)), dict(_part_digests(connection))
+    changed = sorted(part for part in stored.keys() | actual.keys() if stored.get(part) != actual.get(part))
+    if changed:
+        more = " …" if len(changed) > 5 else ""
+        raise IntegrityError(f"{path} was changed after it was written: {', '.join(changed[:5])}{more}.")
+    if problem := _find_break_in_chain(connection):
+        raise IntegrityError(f"{path} was changed after it was written: {problem}.")
+
+
+def _find_break_in_chain(connection: sqlite3.Connection) -> str | None:
+    """What is wrong with the first attempt that does not fit to the one before."""
+    run, _, length, last = connection.execute(sql.HEAD).fetchone()
+    failures = connection.execute(sql.FAILURE_CHAIN).fetchall()
+    rows: Iterable[Any] = connection.execute(sql.ATTEMPT_CHAIN)
+    if failures:
+        rows = heapq.merge(rows, failures, key=lambda row: row[0] or 0)
+    chain = Chain.start(run)
+    for row in rows:
+        before = chain.length
+        place, digest, *_ = chain.add(row[2:])
+        if row[0] != place:
+            missing = f"attempt number {before + 1} of {length} is missing"
+            return missing if before < length else "it holds an attempt that equipoise did not store"
+        if row[1] != digest:
+            probe, prompt, repetition = row[2:5]
+            return f"the attempt of {probe} at the prompt {prompt}, repetition {repetition}"
+    if chain.length != length:
+        return f"it holds {chain.length} of {length} attempts that were stored"
+    return None if chain.digest == last else "the last attempt"
+
+
+def _part_digests(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
+    for key, value in connection.execute(sql.ALL_SETTINGS).fetchall():
+        yield _setting_digest(key, value)
+    for probe in connection.execute(sql.PROBE_ROWS).fetchall():
+        state = hashlib.blake2b(_encode(probe), digest_size=_DIGEST_BYTES)
+        prompts = connection.execute(sql.PROMPT_ROWS, (probe[0],))
+        while page := prompts.fetchmany(_PAGE):
+            state.update(b"\n")
+            state.update(b"\n".join(map(_encode, page)))
+        yield f"probe {probe[0]}", state.digest()
+
+
+def _setting_digest(key: str, value: str) -> tuple[str, bytes]:
+    return f"setting {key}", _digest(b"", [key, value])
+
+
+def _digest(before: bytes, content: object) -> bytes:
+    return hashlib.blake2b(before + _encode(content), digest_size=_DIGEST_BYTES).digest()
+
+
+def _encode(content: object) -> bytes:
+    return orjson.dumps(content, default=_encode_bytes)
+
+
+def _encode_bytes(value: object) -> dict[str, str]:
+    assert isinstance(value, bytes)
+    return {"hex": value.hex()}

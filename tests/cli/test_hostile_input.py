@@ -1,0 +1,183 @@
+"""Input that is wrong, hostile or empty ends with a sentence, and what a file says cannot steer a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import equipoise
+from answering import answer, answer_all
+from calling import Command
+from equipoise.report.files import writing
+from equipoise.runs.run import Run
+
+BEYOND = str(2**70)
+RUN = ["run", "openai/x", "--base-url", "http://127.0.0.1:9/v1", "--probe", "jobs_lum", "--out", "new.equipoise"]
+OVERFLOWS = [
+    ["prompts", "jobs_lum", "--seed", BEYOND],
+    ["prompts", "jobs_lum", "--repeat", BEYOND],
+    ["prompts", "jobs_lum", "--repeat", "2000000000"],
+    ["prompts", "jobs_lum", "--sample", BEYOND],
+    ["estimate", "openai/x", "--probe", "jobs_lum", "--repeat", BEYOND],
+    ["estimate", "openai/x", "--probe", "jobs_lum", "--max-tokens", BEYOND],
+    *([*RUN, name, BEYOND] for name in ("--seed", "--repeat", "--sample", "--model-seed", "--max-tokens")),
+    *([*RUN, name, BEYOND] for name in ("--concurrency", "--tries", "--max-requests", "--max-tokens-total")),
+]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+
+
+@pytest.mark.fault("U12")
+@pytest.mark.parametrize("words", OVERFLOWS, ids=" ".join)
+def test_numbers_beyond_64_bits_are_refused(words: list[str], command: Command) -> None:
+    outcome = command(*words)
+    assert outcome.code == 2, outcome.err
+    assert outcome.err.startswith("error: ")
+    assert not Path("new.equipoise").exists()
+
+
+LONG = "x" * 300
+TOO_LONG = [
+    ["show", LONG],
+    ["resume", LONG],
+    ["run", f"openai/{LONG}", "--probe", "jobs_lum"],
+    ["run", "openai/x", "--probe", "jobs_lum", "--out", LONG],
+    ["import", "a.jsonl", "--out", LONG, "--probe", "jobs_lum"],
+    ["import", LONG, "--out", "new.equipoise", "--probe", "jobs_lum"],
+    ["score", LONG, "--probe", "jobs_lum"],
+    ["prompts", "jobs_lum", "--out", LONG],
+    ["run", "openai/x", "--probe", "jobs_lum", "--report", LONG],
+]
+
+
+@pytest.mark.fault("U11")
+@pytest.mark.parametrize("words", TOO_LONG, ids=lambda words: " ".join(words).replace(LONG, "LONG"))
+def test_names_that_are_too_long_are_refused(words: list[str], command: Command) -> None:
+    Path("a.jsonl").write_text('{"id": "x", "answer": "he"}')
+    outcome = command(*words)
+    assert outcome.code == 2, outcome.err
+    assert outcome.err.startswith("error: ")
+
+
+@pytest.mark.fault("U11")
+@pytest.mark.parametrize("depth", [300, 1000, 100_000])
+def test_extra_fields_that_are_nested_too_deep_are_refused(depth: int, command: Command) -> None:
+    outcome = command(*RUN, "--extra", '{"a":' * depth + "1" + "}" * depth)
+    assert outcome.code == 2
+    assert "nested" in outcome.err
+    assert len(outcome.err) < 500
+
+
+@pytest.mark.fault("U13")
+@pytest.mark.parametrize("form", ["score", "import"])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", "", "holds no answers"),
+        ("a.jsonl", "\n \n", "holds no answers"),
+        ("a.csv", "", "holds no answers"),
+        ("a.csv", "id,answer\n", "holds no answers"),
+        ("a.csv", "x1,he\n", "a header with answer"),
+        ("a.csv", "x1,he\nx2,she\n", "a header with answer"),
+        ("a.jsonl", '{"id": "unknown", "answer": "he"}', "None of the 1 answers belongs"),
+    ],
+)
+def test_files_without_answers_are_refused(form: str, name: str, content: str, message: str, command: Command) -> None:
+    Path(name).write_text(content)
+    out = ["--out", "new.equipoise"] if form == "import" else []
+    outcome = command(form, name, "--probe", "jobs_lum", *out)
+    assert outcome.code == 2, outcome.err
+    assert message in outcome.err
+    assert outcome.out == ""
+    assert not Path("new.equipoise").exists()
+
+
+@pytest.mark.fault("D6")
+def test_imported_answers_are_stored_exactly(command: Command) -> None:
+    answers = dict.fromkeys(answer_all(sample_k=2), "he \ud83d alone, \ude00 too")
+    lines = (json.dumps({"id": key, "answer": text}) for key, text in answers.items())
+    Path("a.jsonl").write_text("\n".join(lines))
+    assert command("import", "a.jsonl", "--probe", "jobs_lum", "--sample", "2", "--out", "new.equipoise").code == 0
+    with sqlite3.connect("new.equipoise") as connection:
+        stored = [row[0] for row in connection.execute("select answer from attempts")]
+    assert [bytes(text).decode("utf-8", "surrogatepass") for text in stored] == list(answers.values())
+
+
+@pytest.mark.fault("P19")
+def test_what_a_killed_command_left_is_deleted_by_the_next(tmp_path: Path) -> None:
+    target, old = tmp_path / "out.csv", time.time() - 7200
+    stale, fresh = tmp_path / ".out.csv.0123abcd.part", tmp_path / ".out.csv.89abcdef.part"
+    others = [tmp_path / name for name in (".out.csv.mine.part", ".other.csv.0123abcd.part", "out.csv.0123abcd.part")]
+    for path in (stale, fresh, *others):
+        path.write_text("x")
+        if path != fresh:
+            os.utime(path, (old, old))
+    with writing(target) as file:
+        file.write(b"done")
+    assert not stale.exists()
+    assert all(path.exists() for path in (fresh, *others))
+
+
+@pytest.mark.fault("U5")
+@pytest.mark.parametrize("folder", ["/dev/null/x", "a.jsonl"])
+def test_charts_that_cannot_be_written_are_refused(folder: str, command: Command) -> None:
+    Path("a.jsonl").write_text("")
+    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample_k=2)
+    outcome = command("report", "run.equipoise", "--charts", folder)
+    assert outcome.code == 5
+    assert "cannot be written" in outcome.err
+
+
+STEERING = "x\x1b]0;owned\x07\x9b31m\u202e\nThe gate passed: all\x7f"
+
+
+@pytest.mark.fault("S12")
+@pytest.mark.parametrize("words", [["show"], ["show", "--json"], ["compare"], ["compare", "--json"], ["gate"]])
+def test_what_a_file_says_cannot_steer_a_terminal(
+    words: list[str], command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text fields are hostile after the file was read: a file with a changed field is refused, one that was
+    written so is not."""
+    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample_k=20)
+    original = Run.__init__
+
+    def open_hostile(run: Run, *given: object, **more: object) -> None:
+        original(run, *given, **more)  # type: ignore[arg-type]
+        object.__setattr__(run.settings, "model", STEERING)
+        object.__setattr__(run.settings, "suite", STEERING)
+        object.__setattr__(run.settings, "notes", (STEERING,))
+        for planned in run.planned.values():
+            object.__setattr__(planned, "corpus", STEERING)
+
+    monkeypatch.setattr(Run, "__init__", open_hostile)
+    name, *options = words
+    more = {"compare": ["run.equipoise"], "gate": ["--max", "masculine_rate=0.0001"]}.get(name, [])
+    outcome = command(name, "run.equipoise", *more, *options)
+    assert outcome.code in (0, 7), outcome.err
+    printed = outcome.out + outcome.err
+    assert "owned" in printed
+    assert [c for c in printed if not c.isprintable() and c != "\n"] == []
+    assert not [line for line in printed.splitlines() if line.startswith("The gate passed: all")]
+
+
+@pytest.mark.fault("U10")
+def test_a_run_without_answers_is_not_said_to_have_some(command: Command) -> None:
+    prompts = equipoise.plan("jobs_lum", sample_k=20).prompts()
+    rows = [{"id": key, "answer": None, "status": "http_error"} for key in prompts["id"]]
+    pl.DataFrame(rows).write_ndjson("failed.jsonl")
+    assert (
+        command("import", "failed.jsonl", "--probe", "jobs_lum", "--sample", "20", "--out", "run.equipoise").code == 0
+    )
+    assert command("report", "run.equipoise", "-o", "run.html").code == 0
+    page = Path("run.html").read_text()
+    assert "1 probe, 0 answers" in page
+    assert "20 answers" not in page

@@ -1,0 +1,140 @@
+"""No prompt gets the answer to another one, whatever is sent on its connection (docs/faults.md, E25)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterable
+
+import pytest
+from aiohttp.client_proto import ResponseHandler
+
+from equipoise.models import ChatModel, TransientFault, connect
+from equipoise.models.chat.connections import ResponseIds
+from serving.raw import Piece, RawServer, Respond, chunked, completion, with_length
+
+PROMPTS = [f"Prompt {number}." for number in range(40)]
+
+
+def answer_of(prompt: str) -> str:
+    return f"The answer to {prompt}"
+
+
+def doubled_at_once(prompt: str) -> Iterable[Piece]:
+    yield with_length(completion(answer_of(prompt))) * 2
+
+
+def doubled_in_two_pieces(prompt: str) -> Iterable[Piece]:
+    response = with_length(completion(answer_of(prompt)))
+    yield from (response, response)
+
+
+def doubled_with_the_end_of_the_first(prompt: str) -> Iterable[Piece]:
+    """The connection is given back while the second response is still being parsed."""
+    response = with_length(completion(answer_of(prompt)))
+    yield from (response[:-10], 0.002, response[-10:] + response)
+
+
+def doubled_in_chunks(prompt: str) -> Iterable[Piece]:
+    yield chunked(completion(answer_of(prompt))) * 2
+
+
+def longer_than_its_length(prompt: str) -> Iterable[Piece]:
+    yield with_length(completion(answer_of(prompt))) + b'{"choices": []}'
+
+
+def junk_after_the_last_chunk(prompt: str) -> Iterable[Piece]:
+    response = chunked(completion(answer_of(prompt)))
+    yield from (response[:-5], 0.002, response[-5:] + b"junk")
+
+
+def half_a_head_too_many(prompt: str) -> Iterable[Piece]:
+    response = with_length(completion(answer_of(prompt)))
+    yield from (response[:-10], 0.002, response[-10:] + response[:20])
+
+
+def doubled_late() -> Respond:
+    """The copy comes when the next request is already under way. Only its id tells that it is a copy."""
+    numbers = itertools.count()
+
+    def respond(prompt: str) -> Iterable[Piece]:
+        response = with_length(completion(answer_of(prompt), number=next(numbers)))
+        yield from (response, 0.01, response)
+
+    return respond
+
+
+def ask_in_turn(url: str, workers: int) -> dict[str, str]:
+    """The answer to each prompt. A prompt whose connection breaks is asked again."""
+    answers: dict[str, str] = {}
+
+    async def work(model: ChatModel, prompts: Iterable[str]) -> None:
+        for prompt in prompts:
+            for _ in range(10):
+                try:
+                    reply = await model.answer(prompt)
+                except TransientFault:
+                    continue
+                answers[prompt] = reply.answer or ""
+                break
+
+    async def ask() -> None:
+        queue = iter(PROMPTS)
+        async with connect("custom/m", base_url=url, environ={}) as model:
+            await asyncio.gather(*(work(model, queue) for _ in range(workers)))
+
+    asyncio.run(ask())
+    return answers
+
+
+@pytest.mark.fault("E25")
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize(
+    "respond",
+    [
+        doubled_at_once,
+        doubled_in_two_pieces,
+        doubled_with_the_end_of_the_first,
+        doubled_in_chunks,
+        longer_than_its_length,
+        junk_after_the_last_chunk,
+        half_a_head_too_many,
+        pytest.param(doubled_late(), id="doubled_late"),
+    ],
+)
+def test_a_response_too_many_reaches_no_other_prompt(respond: Respond, workers: int) -> None:
+    with RawServer(respond) as server:
+        answers = ask_in_turn(server.url, workers)
+    foreign = {prompt for prompt, answer in answers.items() if answer != answer_of(prompt)}
+    assert not foreign
+    if respond is not longer_than_its_length:  # where the whole response is lost with what follows it
+        assert answers.keys() == set(PROMPTS)
+
+
+@pytest.mark.fault("E25")
+def test_a_connection_in_order_is_reused() -> None:
+    with RawServer(lambda prompt: [with_length(completion(answer_of(prompt)))]) as server:
+        ask_in_turn(server.url, 1)
+    assert server.connections == 1
+
+
+@pytest.mark.fault("E25")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_an_endpoint_with_one_id_for_all_is_asked_once_more_at_most(workers: int) -> None:
+    with RawServer(lambda prompt: [with_length(completion(answer_of(prompt), number=1))]) as server:
+        answers = ask_in_turn(server.url, workers)
+    assert answers == {prompt: answer_of(prompt) for prompt in PROMPTS}
+    assert len(server.prompts) <= len(PROMPTS) + workers
+
+
+@pytest.mark.fault("E25")
+def test_an_id_of_ours_that_is_repeated_is_compared() -> None:
+    async def check() -> None:
+        ids, connection = ResponseIds(), ResponseHandler(asyncio.get_running_loop())
+        first, second = ids.next_id(), ids.next_id()
+        assert not ids.is_foreign(second, {"X-Request-Id": second}, {"id": f"chatcmpl-{second}"}, connection)
+        assert not ids.is_foreign(second, {"X-Request-Id": "req-of-the-endpoint"}, {"id": 1}, connection)
+        assert ids.is_foreign(second, {"X-Request-Id": first}, {}, connection)
+        assert ids.is_foreign(second, {}, {"id": f"chatcmpl-{first}"}, connection)
+
+    asyncio.run(check())

@@ -1,0 +1,197 @@
+"""A run file from somebody else does not decide where a key is sent."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calling import exit_code
+from equipoise.errors import EquipoiseError, InputError
+from equipoise.runs.approvals import FILE_NAME
+from equipoise.runs.connection import Connection, open_model
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.session import plan_probes, resume, start
+from equipoise.settings import Settings
+from serving.asking import KEY, find_key
+from serving.faulty import FaultyServer
+
+SECRET = "cloud-secret-0123456789abcdef"
+FOREIGN_HOST = "http://192.0.2.1/v1"
+pytestmark = pytest.mark.fault("S16")
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+
+@pytest.fixture
+def attacker() -> Iterator[FaultyServer]:
+    """A server that must not receive a key."""
+    with FaultyServer() as server:
+        yield server
+        received = str([request.headers for request in server.received])
+        assert "uthorization" not in received
+        assert not find_key(received)
+        assert SECRET not in received
+
+
+def send_file(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Path:
+    """A run file as somebody else writes it, on another machine."""
+    connection = Connection(**{"model": "openai/test", **options})
+    with monkeypatch.context() as there:
+        there.setenv(connection.key_variable or "OPENAI_API_KEY", "a-key-of-theirs")
+        described = connection.describe(open_model(connection, Settings.load()), "quick")
+    RunFile.create(path, settings=described, plans=plan_probes("jobs_lum", "quick", {"sample_k": 3})).close()
+    return path
+
+
+PLANTED = [
+    pytest.param({}, "OPENAI_API_KEY", id="the provider's key"),
+    pytest.param({"key_variable": "AWS_SECRET_ACCESS_KEY"}, "AWS_SECRET_ACCESS_KEY", id="a variable that it names"),
+    pytest.param({"model": "custom/m", "key_variable": "OPENAI_API_KEY"}, "OPENAI_API_KEY", id="another provider"),
+    pytest.param({"allow_insecure": True}, "OPENAI_API_KEY", id="insecure"),
+]
+
+
+@pytest.mark.parametrize(("planted", "variable"), PLANTED)
+def test_a_planted_address_gets_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, planted: dict[str, Any], variable: str
+) -> None:
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=attacker.url, **planted)
+    with pytest.raises(InputError) as caught:
+        resume(path)
+    command = shlex.join(["equipoise", "resume", str(path), "--base-url", attacker.url, "--key-variable", variable])
+    assert str(caught.value).endswith(f"If you trust this address with this key: {command}")
+    assert caught.value.exit_code == 2
+    assert not attacker.received
+
+
+@pytest.mark.parametrize("given", [{"key_variable": "OPENAI_API_KEY"}, {"allow_insecure": True}])
+def test_half_a_yes_is_no_yes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, given: dict[str, Any]
+) -> None:
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=attacker.url)
+    with pytest.raises(InputError, match="cannot decide that"):
+        resume(path, **given)
+
+
+def test_an_address_that_the_user_gives_does_not_get_a_variable_that_the_file_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
+) -> None:
+    planted = {"base_url": attacker.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, **planted)
+    with pytest.raises(InputError, match="cannot decide that"):
+        resume(path, base_url=attacker.url)
+
+
+def test_the_providers_own_address_does_not_get_a_variable_that_the_file_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, key_variable="AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(InputError, match=r"AWS_SECRET_ACCESS_KEY sent to https://api\.openai\.com/v1\."):
+        resume(path)
+    resume(send_file(tmp_path / "own.equipoise", monkeypatch)).close()
+
+
+def test_plain_http_to_a_foreign_host_is_never_taken_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=FOREIGN_HOST, allow_insecure=True)
+    with pytest.raises(InputError, match=r"--key-variable OPENAI_API_KEY --allow-insecure$"):
+        resume(path)
+    given: dict[str, Any] = {"base_url": FOREIGN_HOST, "key_variable": "OPENAI_API_KEY"}
+    with pytest.raises(InputError, match="unencrypted"):
+        resume(path, **given)
+    resume(path, **given, allow_insecure=True).close()
+
+
+def test_an_edited_file_gets_no_key_to_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
+) -> None:
+    path = send_file(tmp_path / "run.equipoise", monkeypatch)
+    resume(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update settings set value = ? where key = 'base_url'", (json.dumps(attacker.url),))
+    with pytest.raises(EquipoiseError):
+        resume(path)
+    assert not attacker.received
+
+
+def test_the_printed_command_says_yes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with FaultyServer() as server:
+        path = send_file(tmp_path / "run with space.equipoise", monkeypatch, base_url=server.url)
+        assert exit_code(monkeypatch, "resume", str(path)) == 2
+        assert not server.received
+        _, command = capfd.readouterr().err.split("with this key: equipoise ")
+        assert exit_code(monkeypatch, *shlex.split(command)) == 0
+        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
+
+
+def test_a_run_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
+    with FaultyServer() as server:
+        connection = Connection(model="openai/test", base_url=server.url, key_variable="AWS_SECRET_ACCESS_KEY")
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
+        start("openai/test", connection=connection, out=tmp_path / "run.equipoise", **options).close()
+        resume(tmp_path / "run.equipoise").ask()
+        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
+        approved = Settings.load().config / FILE_NAME
+        assert json.loads(approved.read_text()) == [{"address": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}]
+        assert stat.S_IMODE(approved.stat().st_mode) == 0o600
+        assert SECRET not in approved.read_text()
+
+
+def test_another_address_or_variable_is_not_approved_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
+) -> None:
+    with FaultyServer() as server:
+        connection = Connection(model="openai/test", base_url=server.url)
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
+        start("openai/test", connection=connection, out=tmp_path / "own.equipoise", **options).close()
+        resume(send_file(tmp_path / "same.equipoise", monkeypatch, base_url=server.url)).close()
+        for name, planted in [
+            ("address", {"base_url": attacker.url}),
+            ("variable", {"base_url": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}),
+        ]:
+            with pytest.raises(InputError, match="cannot decide that"):
+                resume(send_file(tmp_path / f"{name}.equipoise", monkeypatch, **planted))
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"address": 1}', "[{}]", "\udcff"])
+def test_a_damaged_list_approves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, content: str
+) -> None:
+    config = Settings.load().config
+    config.mkdir(parents=True)
+    (config / FILE_NAME).write_bytes(content.encode("utf-8", "surrogateescape"))
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=attacker.url)
+    with pytest.raises(InputError, match="cannot decide that"):
+        resume(path)
+
+
+def test_an_endpoint_without_a_key_needs_no_approval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
+) -> None:
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, model="vllm/test", base_url=attacker.url)
+    resume(path).ask()
+    assert attacker.received
+
+
+def test_a_folder_that_cannot_be_written_does_not_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("EQUIPOISE_CONFIG", str(tmp_path / "file" / "config"))
+    connection = Connection(model="openai/test", base_url="http://127.0.0.1:9/v1")
+    start("openai/test", connection=connection, probes="jobs_lum", suite="quick", out=tmp_path / "run.db").close()
+    with pytest.raises(InputError, match="cannot decide that"):
+        resume(tmp_path / "run.db")

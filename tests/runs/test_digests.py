@@ -1,0 +1,254 @@
+"""A bit that flips, a copy that is mixed up, an answer that is changed by hand: noticed, and named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import EquipoiseError, IntegrityError
+from equipoise.models.protocol import Reply
+from equipoise.runs.file.store import RETRIED, RunFile
+from equipoise.runs.run import Run
+from equipoise.schema import Status
+from runs.fakes import create, finish, plan
+from runs.test_opening import create_and_kill, execute
+
+DATA = Path(__file__).parent / "data"
+FLIPS = 60
+INSERT = """
+    insert into attempts (probe, prompt, repetition, status, tries, finished_at)
+    select probe, id, 1, 'ok', 1, '' from prompts where position = 9
+"""
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run of two probes with answers, failures and an earlier failure, closed by its owner."""
+    path = tmp_path_factory.mktemp("run") / "run.equipoise"
+    shutil.copy(DATA / "schema-2.equipoise", path)
+    with RunFile.open(path) as run:
+        assert run.ask_again([Status.MALFORMED]) == 4
+        run.record([finish(next(run.pending()))])
+    return path
+
+
+def observe(path: Path) -> str:
+    """All results and counts of a run, or the class of the error that refuses it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = Run.open(path)
+            results = {name: run.result(name).to_dict() for name in run.planned}
+    except EquipoiseError as error:
+        return type(error).__name__
+    shown = {"settings": run.settings.to_json(), "states": run.states, "usage": run.usage, "results": results}
+    return json.dumps(shown, sort_keys=True, default=str)
+
+
+def flip_bits(path: Path, count: int, seed: int) -> Iterator[tuple[int, int, bytes]]:
+    """The content of the file with one random bit flipped, again and again."""
+    content, dice = path.read_bytes(), random.Random(seed)
+    for _ in range(count):
+        place, bit = dice.randrange(len(content)), dice.randrange(8)
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << bit
+        yield place, bit, bytes(flipped)
+
+
+@pytest.mark.fault("D14")
+def test_no_flipped_bit_changes_anything_silently(small_run: Path, tmp_path: Path) -> None:
+    expected, noticed = observe(small_run), 0
+    assert "results" in expected
+    for number, (place, bit, content) in enumerate(flip_bits(small_run, FLIPS, seed=12)):
+        path = tmp_path / f"{number}.equipoise"
+        path.write_bytes(content)
+        observed = observe(path)
+        assert observed in (expected, "IntegrityError", "StorageError"), f"bit {bit} of byte {place}"
+        noticed += observed != expected
+    assert noticed > FLIPS / 3, "most of the file is content"
+
+
+CHANGES = [
+    ("update settings set value = '\"another\"' where key = 'model'", "setting model"),
+    ("update settings set value = '\"full\"' where key = 'suite'", "setting suite"),
+    ("update settings set value = '[\"A note.\"]' where key = 'notes'", "setting notes"),
+    ("update probes set version = 2", "probe alpha"),
+    ("update prompts set prompt = prompt || ' ' where position = 7", "probe alpha"),
+    ("update prompts set item = 'other' where position = 7", "probe alpha"),
+    ("update attempts set answer = 'yes' where place = 3", "the attempt of alpha at the prompt {third}, repetition 1"),
+    ("update attempts set status = 'empty' where place = 3", "the attempt of alpha at the prompt {third}"),
+    ("update attempts set digest = null where place = 3", "the attempt of alpha at the prompt {third}"),
+    ("update attempts set place = null where place = 3", "of 6 is missing"),
+    ("update attempts set place = 9 where place = 3", "attempt number 3 of 6 is missing"),
+    ("delete from attempts where place = 3", "attempt number 3 of 6 is missing"),
+    ("delete from attempts where place = 6", "it holds 5 of 6 attempts"),
+    ("delete from attempts", "attempt number 1 of 6 is missing"),
+    ("delete from earlier_failures", "attempt number 2 of 6 is missing"),
+    ("update earlier_failures set detail = 'nothing'", "the attempt of alpha"),
+    (INSERT, "an attempt that equipoise did not store"),
+    ("update head set attempts = 7", "it holds 6 of 7 attempts"),
+    ("update head set digest = x'00'", "the last attempt"),
+    ("update head set run = 'another'", "the attempt of alpha"),
+    ("delete from digests where part = 'probe alpha'", "probe alpha"),
+]
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(("statement", "words"), CHANGES)
+def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, statement: str, words: str) -> None:
+    path = tmp_path / "run.db"
+    with create(path) as run:
+        first, second, third, fourth, fifth, *_ = run.pending()
+        run.record([finish(first), finish(second, Reply(status=Status.TIMEOUT)), finish(third), finish(fourth)])
+        assert run.ask_again([Status.TIMEOUT]) == 1
+        run.record([finish(second), finish(fifth)])
+    RunFile.read(path).close()
+    execute(statement)(path)
+    for open_run in (RunFile.read, RunFile.open):
+        with pytest.raises(IntegrityError) as caught:
+            open_run(path)
+        assert "was changed after it was written: " in str(caught.value)
+        assert words.format(third=third.prompt) in str(caught.value)
+        assert caught.value.exit_code == 6
+
+
+@pytest.mark.fault("D14")
+def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
+    """They are computed as docs/run-file.md says, without the code of the package."""
+
+    def digest(before: bytes, content: object) -> bytes:
+        plain = json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=lambda raw: {"hex": raw.hex()})
+        return hashlib.blake2b(before + plain.encode(), digest_size=16).digest()
+
+    content = "probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,"
+    content += "served_model, finish_reason, fingerprint, detail, answer, reasoning, raw"
+    with closing(sqlite3.connect(small_run)) as connection:
+        [(run, generation, attempts, head)] = connection.execute("select run, generation, attempts, digest from head")
+        rows = connection.execute(
+            f"select place, digest, {content} from attempts union all"
+            f" select place, digest, {content} from earlier_failures order by place"
+        ).fetchall()
+        assert (generation, attempts, len(rows)) == (1, 71, 71)
+        before = digest(b"", run)
+        for place, (stored, actual, *values) in enumerate(rows, start=1):
+            before = digest(before, values)
+            assert (stored, actual) == (place, before)
+        assert head == before
+        digests = dict(connection.execute("select part, digest from digests"))
+        for key, value in connection.execute("select key, value from settings"):
+            assert digests.pop(f"setting {key}") == digest(b"", [key, value])
+        assert sorted(digests) == ["probe hiring_an", "probe jobs_lum"]
+
+
+@pytest.mark.fault("D15")
+def test_failures_that_are_asked_again_are_kept_and_the_counts_add_up(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        pending = list(run.pending())
+        failures = [Reply(status=Status.HTTP_ERROR, detail="503"), Reply(status=Status.EMPTY, prompt_tokens=5)]
+        run.record(finish(each, failures[index % 2]) for index, each in enumerate(pending))
+        for wrong in (Status.OK, Status.TRUNCATED, Status.PENDING):
+            with pytest.raises(AssertionError, match="never asked again"):
+                run.ask_again([Status.EMPTY, wrong])
+        assert run.ask_again([Status.HTTP_ERROR]) == 5
+        assert run.counts()[Status.PENDING] == run.counts()[Status.EMPTY] == 5
+        assert list(run.pending()) == pending[::2]
+        assert run.record(map(finish, run.pending())) == 5
+        assert run.ask_again(RETRIED) == 5
+        assert run.usage() == (25, 0), "what was paid for counts"
+        assert run.record(map(finish, run.pending())) == 5
+        assert run.counts()[Status.OK] == sum(run.counts().values()) == 10
+    with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
+        kept = connection.execute("select place, status, detail from earlier_failures").fetchall()
+    assert kept == [(n, *(("empty", None) if n % 2 == 0 else ("http_error", "503"))) for n in range(1, 11)]
+    with RunFile.read(tmp_path / "run.db") as run:
+        assert run.counts()[Status.OK] == 10
+
+
+def copy_run(source: Path, target: Path, *suffixes: str) -> Path:
+    """Copy a run file and those of its companions that are named."""
+    target.parent.mkdir(exist_ok=True)
+    for suffix in ("", *suffixes):
+        shutil.copy(f"{source}{suffix}", f"{target}{suffix}")
+    return target
+
+
+def record_one(run: RunFile) -> None:
+    run.record([finish(next(run.pending()))])
+
+
+@pytest.mark.fault("P14")
+@pytest.mark.parametrize("case", ["backup", "older copy", "newer file", "another run", "no head in the -wal"])
+def test_a_wal_that_does_not_belong_to_the_file_is_refused(tmp_path: Path, case: str) -> None:
+    path, mixed = tmp_path / "run.db", tmp_path / "mixed" / "run.db"
+    create(path, plan(size=40)).close()
+    with RunFile.open(path) as run:
+        record_one(run)
+        copy_run(path, tmp_path / "old" / "run.db", "-wal")
+    copy_run(path, tmp_path / "backup" / "run.db")
+    with RunFile.open(path) as run:
+        if case == "no head in the -wal":
+            run.add_notes(["told"])
+        else:
+            record_one(run)
+        copy_run(path, tmp_path / "new" / "run.db", "-wal")
+    copy_run(path, tmp_path / "closed" / "run.db")
+    create(tmp_path / "other.db", plan(size=40)).close()
+    with RunFile.open(tmp_path / "other.db") as run:
+        record_one(run)
+        copy_run(tmp_path / "other.db", tmp_path / "other" / "run.db", "-wal")
+    file, wal = {
+        "backup": ("backup", "new"),
+        "older copy": ("old", "new"),
+        "newer file": ("closed", "old"),
+        "another run": ("new", "other"),
+        "no head in the -wal": ("backup", "new"),
+    }[case]
+    copy_run(tmp_path / file / "run.db", mixed)
+    shutil.copy(tmp_path / wal / "run.db-wal", f"{mixed}-wal")
+    for open_run in (RunFile.read, RunFile.open):
+        with pytest.raises(IntegrityError, match=r"run\.db and .*run\.db-wal do not belong together") as caught:
+            open_run(mixed)
+        assert caught.value.exit_code == 6
+    for whole in ("old", "new", "other"):
+        with RunFile.open(tmp_path / whole / "run.db") as run:
+            assert run.counts()[Status.OK] in (1, 2)
+
+
+@pytest.mark.fault("P14")
+def test_an_older_file_of_the_same_sitting_is_noticed_by_its_attempts(tmp_path: Path) -> None:
+    """After a checkpoint the -wal starts anew: an older copy of the file lacks what was moved into it."""
+    path, mixed = tmp_path / "run.db", tmp_path / "mixed" / "run.db"
+    with create(path, plan(size=400)) as run:
+        copy_run(path, mixed)
+        run.record(finish(each) for each in list(run.pending())[:200])
+        run._connection.execute("pragma wal_checkpoint(restart)").fetchall()
+        record_one(run)
+        shutil.copy(f"{path}-wal", f"{mixed}-wal")
+    with pytest.raises(IntegrityError, match=r"run\.db-wal"):
+        RunFile.read(mixed)
+
+
+def test_a_wal_that_a_reader_keeps_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    run = create(path)
+    record_one(run)
+    with RunFile.read(path) as reader:
+        run.close()
+        assert reader.counts()[Status.OK] == 1
+        with RunFile.read(path) as another:
+            assert another.counts()[Status.OK] == 1
+    with RunFile.open(path) as run:
+        assert run.counts()[Status.OK] == 1
+    create_and_kill(tmp_path / "killed.db")
+    for _ in range(2):
+        with RunFile.open(tmp_path / "killed.db") as run:
+            assert run.counts()[Status.OK] == 1

@@ -1,0 +1,56 @@
+"""Secrets in the settings of a run: stored nowhere, and never sent as `[redacted]` (docs/faults.md, S18 and S19)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import BudgetReached, InputError
+from equipoise.models import Sampling
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.connection import Connection
+from equipoise.runs.session import resume, start
+from serving.faulty import FaultyServer
+
+KEY = "sk-canary-0123456789abcdefgh"
+NAME = "custom/m"
+
+
+def start_run(path: Path, connection: Connection, policy: Policy) -> None:
+    start(NAME, probes="hiring_an", suite="quick", out=path, connection=connection, policy=policy).ask()
+
+
+@pytest.mark.fault("S18")
+@pytest.mark.parametrize("sampling", [Sampling(extra={"a": {"api_key": KEY}}), Sampling(system=f"Never say {KEY}.")])
+def test_a_secret_must_be_given_again(tmp_path: Path, sampling: Sampling, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.equipoise"
+    monkeypatch.setenv("CANARY", KEY)
+    with FaultyServer() as server:
+        connection = Connection(model=NAME, base_url=server.url, key_variable="CANARY", sampling=sampling)
+        with pytest.raises(BudgetReached):
+            start_run(path, connection, Policy(max_requests=3))
+        assert KEY.encode() not in path.read_bytes()
+        with pytest.raises(InputError, match="keep no secrets"):
+            resume(path, base_url=server.url, key_variable="CANARY")
+        assert server.total == 3
+        start_run(path, connection, Policy())
+        assert "[redacted]" not in str([request.body for request in server.received])
+
+
+@pytest.mark.fault("S19")
+def test_a_base_url_with_a_secret_must_be_given_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    with FaultyServer() as server:
+        url = server.url.replace("/v1", f"/{KEY}/v1")
+        connection = Connection(model=NAME, base_url=url, sampling=Sampling())
+        with pytest.raises(InputError, match="--allow-secret-url"):
+            start_run(path, connection, Policy())
+        with pytest.raises(BudgetReached):
+            start_run(path, replace(connection, allow_secret_url=True), Policy(max_requests=3))
+        assert KEY.encode() not in path.read_bytes()
+        with pytest.raises(InputError, match="does not keep"):
+            resume(path)
+        assert resume(path, base_url=url, allow_secret_url=True).ask().complete
+        assert {request.path for request in server.received} == {f"/{KEY}/v1/chat/completions"}

@@ -1,0 +1,31 @@
+"""A small part of `make fuzz`: nothing crashes, and nothing is read otherwise than it was written."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.fuzz import CRASHED, KINDS, make_table
+
+pytestmark = pytest.mark.fault("S7", "D4", "E9", "S2")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_random_damage_ends_in_order(name: str, tmp_path: Path) -> None:
+    kind, _, few = KINDS[name]
+    outcomes = list(kind(random.Random(f"1:{name}"), few, tmp_path))
+    assert len(outcomes) >= few
+    assert [outcome for outcome in outcomes if outcome.startswith(CRASHED)] == []
+    assert len(set(outcomes)) > 1
+
+
+def test_what_crashed_is_counted() -> None:
+
+    table = make_table({"files": Counter({"read": 2, "crashed: x": 3})})
+    assert table.splitlines()[-1] == "| files | 5 | 2 read | 3 |"
