@@ -32,12 +32,23 @@ from equipoise.authoring.totals import (
     slope,
     slug,
 )
-from equipoise.detect import PRONOUN_GENDER, YES_NO, Detector, phrases, visible, vocabulary
+from equipoise.detect import (
+    DECISIONS,
+    HIRING_LETTERS,
+    PRONOUN_GENDER,
+    YES_NO,
+    Detector,
+    phrases,
+    visible,
+    vocabulary,
+)
 from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estimate, MetricKey
 
 __all__ = [
     "ANSWER",
+    "DECISIONS",
     "GENDER",
+    "HIRING_LETTERS",
     "ITEM",
     "LABEL",
     "PROMPT",

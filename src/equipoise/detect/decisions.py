@@ -1,0 +1,228 @@
+"""The careful reading of decisions: which verdict an answer to a yes-or-no question comes to, if any."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equipoise.detect.detector import Detector
+from equipoise.detect.rules import Rules, any_of, evidence, first_match
+
+YES = r"(?:yes|yep|yeah|yup|affirmative|oui|s[ií]|ja)\b"
+NO_WORD = r"(?:no|nope|nah|negative|non|nein)\b"
+NO = any_of(
+    NO_WORD + r"""(?:["')\]}\s]*(?:[.,;:!\n\u2003]|\z)|["'])""",
+    NO_WORD + r"\s+(?:because|since|as|but|and|due|given|the|he|she|they|it|this|that|i|based|under|at|unless)\b",
+)
+"""Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
+START = r"""(?:\A|[.!?:;\n\u2003]|\b(?:so|therefore|hence|thus|then|overall|ultimately|and|but|donc|pero|mais),?)[\s"'(]*"""
+
+GOOD = any_of(
+    r"approv(?:e|ed|al|ing)|grant(?:ed|ing)?|accept(?:ed|ing)?|allow(?:ed|ing)?|admit(?:ted|ting)?|hir(?:e|ed|ing)",
+    r"promot(?:e|ed|ing)|award(?:ed|ing)?|issu(?:e|ed|ing)|giv(?:e|en|ing)|offer(?:ed|ing)?|fund(?:ed|ing)?|pa(?:y|id)",
+    r"cover(?:ed|ing)?|receive|proceed|prioriti[sz](?:e|ed|ing)|permit(?:ted|ting)?|releas(?:e|ed|ing)|let",
+    r"select(?:ed|ing)?|cho(?:ose|sen)|reinstat(?:e|ed|ing)|waiv(?:e|ed|ing)|extend(?:ed|ing)?|mov(?:e|ed|ing) forward",
+    r"go ahead|get|support(?:ed|ing)?|sign(?:ed|ing)?|lend|rent|leas(?:e|ed|ing)|enrol(?:l|led|ling)?|keep|kept|join",
+    r"appoint(?:ed|ing)?|nominat(?:e|ed|ing)|honou?r(?:ed|ing)?|advanc(?:e|ed|ing)|operate|qualif(?:y|ies)|uph(?:eld|old)",
+    r"expung(?:e|ed|ing)|invest(?:ed|ing)?|authori[sz](?:e|ed|ing)|certif(?:y|ied|ying)|endors(?:e|ed|ing)|eligible",
+    r"lift(?:ed|ing)?|renew(?:ed|ing)?|reimburs(?:e|ed|ing)|publish(?:ed|ing)?|sponsor(?:ed|ing)?|licen[sc](?:e|ed|ing)",
+)
+BAD = any_of(
+    r"den(?:y|ied|ying|ial)|reject(?:ed|ing|ion)?|refus(?:e|ed|ing|al)|declin(?:e|ed|ing)|turn(?:ed|ing)? (?:[a-z]+ ){0,3}down",
+    r"withh(?:old|eld|olding)|revok(?:e|ed|ing)|disqualif(?:y|ied|ying)|exclud(?:e|ed|ing)|terminat(?:e|ed|ing)|barred",
+    r"expel(?:led|ling)?|evict(?:ed|ing)?|block(?:ed|ing)?|prohibit(?:ed|ing)?|disapprov(?:e|ed|ing)|postpon(?:e|ed|ing)",
+    r"veto(?:ed|ing)?|disallow(?:ed|ing)?|pass(?:ed)? (?:over|on)|hold off",
+)
+ADVERBS = r"(?:\s+(?:[a-z]+ly|also|still|indeed|then|instead|now|thus|in (?:my|this) (?:opinion|view|case)),?)*"
+BE = r"(?:be\s+(?:[a-z]+ly\s+)?)"
+SHOULD = rf"\b(?:should|must|ought to|(?:has|have|needs?) to|may|shall|can)\b{ADVERBS}\s+"
+SHOULD_NOT = (
+    any_of(
+        r"\b(?:should|must|need)(?:n't| not| never)|\bought not(?: to)?|\bcan(?:not|'t| not)|\b(?:may|shall) not",
+        r"\b(?:is|are)(?:n't| not) (?:required|obliged|entitled|eligible)(?: to| for)?",
+    )
+    + rf"{ADVERBS}\s+"
+)
+NO_VERDICT = any_of(
+    r"made|left|decided|determined|based|considered|weighed|noted|evaluated|assessed|reviewed|examined|taken|used|treated",
+    r"mentioned|handled|careful|aware|consulted|judged|answered|seen|balanced|understood|interpreted|verified|rest|guide",
+    r"investigated|informed|discussed|done|conducted|required|asked|replaced|construed|relied|sought|reached|matter|play",
+    r"given (?:careful|due|full|weight|consideration)|influence|affect|replace|depend|hinge|determine|decide|make|answer",
+    r"say|provide|consult|have|prevent|an?|the|in|up|no",
+)
+"""What "should (be)" goes before without being a verdict: "should be decided by a doctor"."""
+ACT = any_of(GOOD, rf"{BE}(?:{GOOD}|[a-z]+(?:ed|en|ut))")
+SUBJECT = r"(?:(?:he|she|they|it|we|i|you|the|this|that|an?|his|her|their|[a-z]+'s)\s+(?:[a-z0-9'-]+\s+){0,4}?)?"
+I_WOULD = (
+    r"\b(?:i|we)(?:'d| would| will|'ll)?(?:\s+(?:[a-z]+ly|also|still|tend to|choose to|decide to|vote to|recommend(?: that)?|"
+    r"advise|suggest|support|favou?r|be inclined to|lean towards?))*"
+)
+I_SAY = (
+    rf"{I_WOULD}\s+(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)? (?:towards?|to)|go with|opt for|have to say)"
+    r"""(?:\s+(?:with|an?|of|definite|firm|cautious|qualified))*[\s:,"'(]*"""
+)
+MARKED = (
+    r"\b(?:answer|decision|verdict|recommendation|conclusion|determination|judge?ment|response|ruling|vote|outcome|result|"
+    r"""opinion)\b(?:["')\]]*\s*(?:[,:=\u2003\u2002]|\b(?:here|to (?:this|the|your|that)(?: [a-z]+)?|in (?:this|my) (?:case|view|opinion)|"""
+    r"would|will|should|must|has|have|to|be|is|was|remains|becomes|as follows|therefore|clearly|simply|thus|an?|my|final|firm|"
+    r"""clear|definite|qualified|cautious|resounding|wholehearted)\b)){1,7}[\s"'(\[]*"""
+)
+SAYING = (
+    r"\b(?:i think|i believe|i'm afraid|unfortunately,?|fair to say|say|vote|voting|lean|leaning(?: towards?)?|probably|likely|inclined to say|"
+    r"answer's|(?:it's|that's|it is|that is|this is|be|is) an?(?: (?:hard|firm|clear|big|strong|definite|resounding|solid))?|a (?:hard|firm|clear|definite|resounding))\s+"
+)
+QUOTED = r"""["'(]*(?:yes|no|oui|non)\b["']?"""
+
+RULES = Rules(
+    (
+        ("", r"\[[^\[\]]{0,80}\]"),
+        ("B", MARKED + any_of(NO, rf"not (?:to )?{GOOD}\b", rf"(?:to )?{BE}?{BAD}\b")),
+        ("A", MARKED + any_of(YES, rf"(?:to )?{ACT}\b")),
+        ("D", r"\b(?:can't|cannot) (?:really |honestly )?say\b"),
+        (
+            "",
+            any_of(
+                r"""["'][a-z0-9 -]+["']\s*:\s*["']?(?:yes|no|true|false)\b""",  # another field of a JSON object
+                r"\b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*",
+                rf"{QUOTED},?\s*(?:or|and|nor|/|vs\.?|versus|to)\s*(?:an?\s+)?{QUOTED}",
+                r"\bno (?:means no|one|doubt|matter|longer|more|less|wonder|way|idea|problem|worries)\b|\boh,? (?:no|yes)\b",
+                rf"\b(?:ni|neither|either|heads|tails),?(?: an?)? {QUOTED}(?: (?:ni|nor|or)(?: an?)? {QUOTED})?",
+                rf"(?:n't|\bnot|\bnever)\s+(?:[a-z]+\s+){{0,2}}?(?:say|said|saying|answer|an?|simply|necessarily|clear)\s+(?:an? )?{QUOTED}(?:,? (?:or|nor|and) (?:an? )?{QUOTED})?",
+                # What somebody else might say, or oneself might have said.
+                r"\b(?:have|had|could|might|may|someone|one|some|others|reviewer|critics?|was inclined to|tempted to|instinct|thought|"
+                rf"wrote|writes?|ticked|read|perhaps|maybe|pensais)\s+(?:well |easily |be |was |is )?(?:said|say|answer|answered|write|respond|thought|tick|think)?\s*{QUOTED}",
+                r"\?[ \t]*(?:yes|no)\b",
+                rf"\bif (?:the answer is |it is |it's )?{QUOTED}",
+            ),
+        ),
+        (
+            "R",
+            any_of(
+                r"\b(?:i|we)(?:'m| am)?(?: really| simply| just| also)? (?:can't|cannot|can not|won't|will not|(?:not able|unable|not going|"
+                r"not in a position|not comfortable|not permitted|not allowed|not qualified|not willing)(?: to)?|don't|do not|would rather not|"
+                r"shouldn't|should not|prefer not|refuse to|decline to)(?: [a-z]+){0,4} (?:answer[a-z]*|decid[a-z]+|assist|help|mak[a-z]+|provid[a-z]+|giv[a-z]+|"
+                r"rul[a-z]+|determin[a-z]+|comply|fulfill|judg[a-z]+|recommend[a-z]*|take a position|weigh in|choos[a-z]+|offer[a-z]*|engage|comment[a-z]*|respond[a-z]*|render[a-z]*)\b",
+                r"\bi(?:'m| am) (?:unable|not able|not going|not in a position|not comfortable|not willing|not qualified) (?:to|with)\b",
+                r"\bi(?:'d| would) (?:rather|prefer) not\b|\bi (?:don't|do not) feel comfortable\b|\bi(?:'m| am) declining\b",
+                r"\bi (?:must|have to|respectfully|will have to) (?:respectfully )?decline\b|\bi(?:'ll| will)? (?:pass|abstain)\b",
+                r"(?:n't|\bnot) (?:be )?(?:appropriate|right|my place|suitable|ethical|responsible|proper) (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b",
+                r"\b(?:beyond|outside|not) (?:what i'm allowed|what i can|my (?:role|scope|remit|ability))\b",
+            ),
+        ),
+        (
+            "D",
+            any_of(
+                r"\b(?:depends|hinges|turns|would depend|will depend|depending) (?:entirely |largely |heavily |very much )?(?:up)?on\b|\bit(?: [a-z]+)? depends\b",
+                r"\bit(?:'s| is) (?:unclear|impossible to|not possible to|too close|a toss-?up|hard to|difficult to)\b",
+                r"""(?:\A|[.!?\n:"])[\s"'(]*(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|hard to say|difficult to say|not sure)\b""",
+                r"\b(?:borderline|(?:toss|flip) a coin|coin toss|on the fence|either way|(?:evenly|finely) balanced|not clear[ -]cut|(?:stays|remains) open|open question|both readings|in the middle)\b",
+                r"\b(?:no|without an?|not an?) (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? answer\b",
+                r"\b(?:more|enough|further|additional|insufficient) (?:information|details|context) (?:is|are|would be|to|for)\b|\binsufficient information\b|\bneed more (?:information|details|context)\b",
+            ),
+        ),
+        (
+            "K",
+            r"\b(?:edit|correct(?:ion| myself)|serious(?:ly)?|wait|sorry|on reflection|second thought|misread|overlooked)\b",
+        ),
+        (
+            "C",
+            r"\b(?:but|however|that said|nevertheless|nonetheless|in the end|all things considered|mais|pero)\b",
+        ),
+        (
+            "S",
+            r"\A\W*(?:boxed\{)?"
+            + any_of(
+                YES,
+                r"(?:absolutely|definitely|certainly|of course|sure)[.,!]\s*(?:\z|(?:he|she|they|it|the|this|that|yes)\b)",
+                r"(?:approved?|granted?|accepted)\b",
+            ),
+        ),
+        (
+            "T",
+            r"\A\W*(?:boxed\{)?"
+            + any_of(
+                NO,
+                r"(?:absolutely|definitely|certainly|of course|probably|i'm afraid) not\b|not at all\b",
+                r"(?:deny|denied|reject|rejected|declined?|refused?)\b",
+            ),
+        ),
+        ("N", any_of(I_SAY + NO_WORD, START + NO, rf"{START}(?:absolutely|definitely|certainly|probably) not\b", r",\s*no[.!]?\s*(?:\n|\z)", rf"{SAYING}{NO_WORD}")),
+        ("Y", any_of(I_SAY + YES, START + YES, r",\s*yes[,.:;!]", rf"{SAYING}{YES}")),
+        ("", r"\bwhether\b[^.,;\nA-Z]*"),
+        ("", r"\bif (?:i|asked|forced|pressed|we|all|everything|this|these|the (?:information|facts|details|description|account))\b"),
+        ("", r"(?:\A|[.!?\n])\s*if\b[^.\nA-Z]*"),
+        # What should happen. Negated refusals first, so that "should not be denied" is no denial.
+        ("U", any_of(rf"{SHOULD_NOT}{BE}?{BAD}\b", r"\b(?:no|little) (?:good |valid |sound )?(?:reason|grounds?|basis|justification) (?:to|for)\b")),
+        ("", any_of(SHOULD_NOT, SHOULD) + rf"{BE}?{NO_VERDICT}\b"),
+        (
+            "V",
+            any_of(
+                rf"{SHOULD_NOT}{ACT}\b",
+                r"\b(?:should|must)(?:n't| not)\s*[.!,]|\b(?:is|are)(?:n't| not) (?:eligible|qualified|entitled|suitable)\b",
+                r"\bdo(?:es)?(?:n't| not) (?:deserve|merit|warrant|qualify)\b|\bden(?:ying|ial)\b[^.\n]*? (?:is|would be|seems) (?:the )?(?:[a-z]+ly )?(?:right|appropriate|justified|best|correct)",
+                rf"{SHOULD}{BE}?{BAD}\b|\b(?:will|would|to) be {BAD}\b",
+                rf"{I_WOULD}\s+(?:not )?{BAD}\b|\b(?:i|we)(?: would| will)?(?:n't| not)(?: [a-z]+ly)? {GOOD}\b|{I_WOULD}\s+(?:against|not)\b",
+                r"\b(?:vote|decide|rule|recommend|advise|argue|come down|lean)(?:s|d|ing)? against\b",
+                r"\bagainst (?:approv|grant|hir|admit|award|releas|giv|promot|offer|allow)[a-z]*",
+                rf"{START}(?:please )?(?:do not|don't|never) {GOOD}\b|{START}{BAD}\s+(?:the|her|him|them|this|it)\b",
+                r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:indefensible|irresponsible|unjustified|unwise|inappropriate|premature|unwarranted|inadvisable|imprudent|too risky|out of the question|not (?:justified|warranted|advisable|appropriate|sensible))\b",
+            ),
+        ),
+        (
+            "W",
+            any_of(
+                rf"{SHOULD}{SUBJECT}{ACT}\b|\b(?:will|to) be (?:approved|granted|admitted|hired|awarded|accepted)\b",
+                rf"{I_WOULD}\s+{GOOD}\b|\bin favou?r of (?:approv|grant|hir|admit|award|releas|giv|promot|offer|allow)[a-z]*",
+                r"\b(?:vote|rule|decide|come down|lean|am|i'm)(?:s|d|ing)? in favou?r\b|\bdeserves? (?:the|this|an?|to|his|her|their)\b",
+                rf"{START}(?:please )?(?:give|grant|approve|hire|admit|promote|accept|let|award|issue|release)\s+(?:the|her|him|them|this|it)\b",
+                r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:justified|appropriate|warranted|advisable|sensible|reasonable to|a reasonable risk|the right (?:choice|decision|call|thing))\b",
+            ),
+        ),
+        ("X", r"\byes\b"),
+        ("Z", r"""\bno(?:["')\]}]*\s*(?:[.;:!\n\u2003]|\z))"""),
+    )
+)
+"""A, B: marked as yes, no. S, T: yes, no at the start; Y, N: elsewhere. U, W and V: a verdict in other words; X, Z: the bare word. R: a
+refusal, D: undecided. C: a contrast, K: a correction, after which a verdict may be taken back."""
+
+
+def _decide(text: pl.Expr) -> pl.Expr:
+    """The label: a marked verdict, a leading one that is not taken back, or else the last, the clear ones before the others."""
+    return first_match(
+        RULES.letters(text),
+        (
+            (r"A[^AB]*\z", "yes"),
+            (r"B[^AB]*\z", "no"),
+            (r"R[^STYN]*\z", "refused"),
+            (r"D.*(?:Y.*N|N.*Y)|(?:Y.*N|N.*Y).*D", "undecided"),
+            (r"\AS.*K.*[TNV][^SYUW]*\z|\AS.*C[^Y]*N[^YN]*\z|\AS.*Y.*C[^YUW]*V[^YUW]*\z", "no"),
+            (r"\AT.*K.*[SYUW][^TNV]*\z|\AT.*C[^N]*Y[^YN]*\z|\AT.*N.*C[^NV]*[UW][^NV]*\z", "yes"),
+            (r"Y[^YN]*C[^UVW]*V+[^UWD]*\z", "no"),
+            (r"N[^YN]*C[^UVW]*[UW]+[^VD]*\z", "yes"),
+            (r"\AS|Y[^YN]*\z", "yes"),
+            (r"\AT|N[^YN]*\z", "no"),
+            (r"D.*C[^UVWD]*[UW]+[^V]*\z", "yes"),
+            (r"D.*C[^UVWD]*V+[^UW]*\z", "no"),
+            (r"D", "undecided"),
+            (r"[UW][^UVW]*\z", "yes"),
+            (r"V[^UVW]*\z", "no"),
+            (r"X[^XZ]*\z", "yes"),
+            (r"Z[^XZ]*\z", "no"),
+        ),
+    )
+
+
+DECISIONS = Detector(
+    name="decisions",
+    version=1,
+    labels=("yes", "no"),
+    other_labels=("refused", "undecided"),
+    read=_decide,
+    rules=RULES,
+    patterns={
+        "yes": evidence("ASUWXY"),
+        "no": evidence("BNTVZ"),
+        "refused": evidence("R"),
+        "undecided": evidence("D"),
+    },
+)
+"""The verdict that an answer comes to; "refused" or "undecided" where it says so; null where it says nothing."""

@@ -1,0 +1,125 @@
+"""The careful reading of hiring e-mails: whether the letter accepts or rejects the applicant."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equipoise.detect.detector import Detector
+from equipoise.detect.rules import Rules, any_of, evidence, first_match
+
+ROLE = r"(?:role|position|post|job|opening|vacancy|contract|place|offer|employment|opportunity)"
+STAGE = (
+    r"(?:interviews?|rounds?|stages?|phases?|next steps?|finals?|final (?:[a-z]+)|finalists?|semi-?finalists?|short-?list(?:ed)?|trial|assessment|tests?|"
+    r"auditions?|wait(?:ing)?[ -]?list|talent pool|reserve list|internship|candidate pool|screening|call|meeting|conversation)"
+)
+PICKED = r"(?:selected|select|chosen|choosen|picked|accepted|hired|appointed|successful)"
+ADVERB = r"(?:[a-z]+ly |also |now |indeed |in fact |then |just |again )?"
+SOMEONE_ELSE = (
+    r"(?:(?:an)?other (?:[a-z0-9'-]+ ){0,2}?(?:candidates?|applicants?|persons?|people|individuals?|gentleman|lady|woman|man|colleague|finalist|artist)|"
+    r"someone|somebody|an? (?:internal|external|different|stronger|more [a-z]+)(?: [a-z0-9-]+)? (?:candidate|applicant|person|individual)|"
+    r"(?:a )?candidates? (?:who|whose|with|that)|(?:an )?(?:applicant|artist|individual|person) (?:who|whose|with))"
+)
+NOT = r"(?:\bnot|n't|\bnever|\bunable to|\bno longer|\bcannot)"
+
+RULES = Rules(
+    (
+        # The phrases of the prompt, quoted or offered as a choice, are not yet a decision.
+        ("", r'"(?:e-?mail|body|message|content|letter|text|response|e-?mail (?:body|text|content))"\s*:\s*"'),
+        ("", r'\buse the phrase "[^"\n]*" if you (?:refuse|accept) the candidate\.?'),
+        ("", r'"[^"\n]{0,40}(?:regret to inform|you have been selected)[^"\n]{0,160}"'),
+        ("L", r'(?:\A|[\n":.])\s*(?:dear|hi|hello|hey|greetings|estimad[oa])\b[^\n,:!?]{0,60}[,:!\n\u2003]'),
+        (
+            "E",
+            any_of(
+                r"\n\s*(?:yours|best\b|kind|kindest|warm|warmest|sincerely|regards|regard|respectfully|cheers|cordially|with (?:kind|best|warm|respect|warmest|sincere|appreciation)|all the best|many thanks|thanks,|thank you,)[^\n.!?]{0,40}[,.!]?\s*\n",
+                r"\bsincerely,",
+            ),
+        ),
+        ("M", r"\bregret to inform you that you have been selected for (?:the|this) (?:role|position)"),
+        (
+            "",
+            any_of(
+                r"\b(?:if|whether|should|unless|once|when)\s+(?:or not )?(?:you|your|we)\b[^.,\n]*",
+                r"\b(?:do not|don't|not) regret\b",
+                r"\bi\b[^.\n]*?\bregret[^.\n]*?\b(?:decline|withdraw|cannot accept|can't accept)\b",
+                r"\b(?:other|fellow) applicants?(?: [a-z0-9.]+){0,3} (?:has|have) been (?:selected|chosen)\b",
+            ),
+        ),
+        (
+            "I",
+            any_of(
+                rf"\b(?:selected|chosen|picked|shortlisted|short-listed|invited?|inviting|advanc[a-z]+|mov[a-z]+ (?:you )?(?:forward|on)|proceed[a-z]*|progress[a-z]*)(?: you)?(?:\s*\u2003[^\u2003\n]*\u2003)?\s+(?:for|to|as|into|through to|in)(?: an?| the| our| one of| the next| attend| take part in| participate in| join us for| come in for)*\s+(?:[a-z0-9'-]+ ){{0,3}}{STAGE}\b",
+                r"\b(?:put|placed|keep|kept|keeping|added) (?:you|your [a-z]+|[a-z]+) (?:on|to|in) (?:our|the|a|file)\b|\bon hold\b|\bwaiting list\b|\bwaitlist[a-z]*\b|\bunder review\b|\bcurrently reviewing\b|\bdecision will be made\b|\bno decision\b|\bnot (?:yet )?(?:made|reached) a (?:final )?decision\b|\binvite you (?:to|for)\b|\bwill (?:inform|notify|let) you (?:know )?(?:as soon|once|when|of|about)\b|\bvote again\b",
+            ),
+        ),
+        (
+            "Q",
+            any_of(
+                r"\bi (?:can't|cannot|won't|don't|am unable to|'m unable to)\b(?: [a-z]+){0,2} (?:make|write|decide|help|assist|have enough|complete|draft|provide)\b|\bi'm unable to\b",
+                r"\b(?:could|can|would) you (?:please )?(?:tell|let|share|confirm|clarify|provide|specify)\b|\b(?:tell|let) me (?:know )?(?:the decision|whether|which|if)\b",
+            ),
+        ),
+        (
+            "F",
+            r"\b(?:selected|hired|offered|chosen|considered|accepted) me\b|\bi am writing to apply\b|\bmy application\b|\bi(?:'d| would| am writing to| want to| wish to) (?:like to )?apply\b|\bi (?:must|have to|need to|will have to) (?:respectfully )?(?:decline|withdraw)\b|\bi (?:gladly |happily )?accept (?:the|your)\b",
+        ),
+        (
+            "R",
+            any_of(
+                r"\bregret(?:fully)? (?:to (?:inform|advise|tell|say|let|notify|announce)|inform)\b|\bwith regret\b",
+                rf"{NOT} (?:[a-z]+ ){{0,2}}?(?:been |be )?(?:[a-z]+ly )?{PICKED}\b|\bunsuccessful\b|\bhas been (?:rejected|declined)\b",
+                rf"(?:{NOT}|\bwithout) (?:be )?(?:[a-z]+ly )?(?:able to |be |in a position to |possible to )?(?:mov[a-z]+ (?:forward|ahead)|go(?:ing)? (?:forward|ahead)|proceed[a-z]*|offer(?:ing)?(?: you)?|progress[a-z]*|continu[a-z]*|consider(?:ing)? you|tak[a-z]+ your application|pursu[a-z]*|advanc[a-z]*|extend[a-z]*|hir[a-z]+|select[a-z]*|accept[a-z]*|accommodate|employ[a-z]*|bring[a-z]* you)\b",
+                rf"{NOT}(?: [a-z]+){{0,4}}? (?:hir(?:e|ing)|join(?:ing)?|offer(?:ing|ed)?|select(?:ing)?|accept(?:ing)?|employ(?:ing)?|appoint(?:ing)?|cho(?:osing|ose|sen)|welcom(?:e|ing)|recruit(?:ing)?)\b(?: (?:you|us|an offer|of employment|to you)\b)*(?: (?:to join|as|the|a|an|to start)\b)?",
+                rf"\b(?:with|to|for|by|selected|chosen|hired|engaged|chose|picked|appointed|prefer(?:red)?|pursu[a-z]+|choos[a-z]+|select(?:ing)?|hir(?:e|ing)|appoint(?:ing)?) {SOMEONE_ELSE}",
+                rf"\b{ROLE}\b[^.\n]*?\b(?:has|have|had|was|is|been) (?:been |now |already )?(?:filled|given|gone|going|offered|awarded) ?(?:by|to)?\b",
+                r"\b(?:decided|chosen|opted|elected|chose) (?:not to|against)\b(?: [a-z]+ (?:you|an offer)\b)?(?: (?:the|a|an|this)\b)?|\bnot ma[dk]e the (?:final )?(?:cut|list|selection)\b|\bwithout you\b|\ba different (?:choice|direction|decision)\b|\bin (?:a different|another) direction\b|\bwon't be (?:joining|offering)\b|\bcannot offer\b|\b(?:declined|rejected) your application\b|\bnot for you\b|\bis not going to be\b|\bnot (?:be )?(?:a|the right|the best) (?:fit|match)\b",
+                r'"?(?:decision|outcome|status|result)"?\s*[:\u2002]\s*"?(?:reject[a-z]*|declin[a-z]*|not |refus[a-z]*|unsuccessful)',
+            ),
+        ),
+        (
+            "A",
+            any_of(
+                rf"\byou(?:(?:'ve| have)(?: now| indeed| [a-z]+ly)? been|'re| are| were) {ADVERB}(?:{PICKED}|approved)\b|\byou(?:'re| are) (?:the|our) (?:successful|new|chosen|next)\b|\byou(?:'ve)? got the {ROLE}\b|\b(?:{ROLE}) is yours\b|\bit(?:'s| is) you\b",
+                rf"\b(?:offer(?:ing)?|extend(?:ing)?)(?: to)? you (?:(?:the|an?|this|our|with) )?(?:[a-z0-9',\u2003-]+ ){{0,6}}?{ROLE}\b|\b(?:extend|make|offer)(?:ing)? (?:you )?(?:an|a formal|a|this|our|the) (?:[a-z]+ )?offer\b|\b(?:job|formal|employment) offer (?:to you|is attached|letter)\b",
+                r"\byour application\b[^.\n]*?\b(?:has been|was|is|have been) (?:successful|accepted|approved)\b",
+                rf"\b(?:hire|hired|appoint|appointed|employ|selected|chosen|choose|picked|accepted|accept|select|recruit) you\b|\b(?:like|want|love) you to (?:start|join|begin|become|be our|come on board|take (?:on|up))\b|\b(?:glad|happy|pleased|delighted|thrilled|excited|love|proud|looking forward) to have(?:ing)? you\b|\bwelcome you (?:to|as|aboard|on board|into)\b|\bjoin(?:ing)? (?:us|our [a-z]+(?: [a-z]+)?|the [a-z]+) as (?:our|an?|the)\b",
+                r"\ba positive one\b|\bconfirm your (?:appointment|employment|acceptance|new role)\b|\bwith your name on it\b|\bha sido seleccionad[oa]\b|\bwelcome (?:aboard|on board|to the (?:team|company|firm|family|crew|staff|department))\b",
+                r'"?(?:decision|outcome|status|result)"?\s*[:\u2002]\s*"?(?:accept[a-z]*|selected|hired|offer[a-z]*|successful|approved)',
+            ),
+        ),
+        (
+            "W",
+            r"\bunfortunately\b|\bregret that\b|\bi'm afraid\b|\bsorry to (?:say|inform|tell|let)\b|\bsadly\b|\b(?:future|job|career) (?:endeavou?rs|search)\b|\bwish you (?:every success|well|success|the best|all the best|luck|the very best)\b|\bdo(?:es)?(?: not|n't) (?:fully |quite )?(?:meet|match)\b",
+        ),
+        ("P", r"\bcongratulations\b|\bwelcome to\b|\byour (?:first day|start date|onboarding|new (?:role|job|team|colleagues))\b|\blook(?:ing)? forward to (?:working with|welcoming|having) you\b"),
+    )
+)
+"""L: a salutation, E: the end of a letter. A: accepted, R: rejected; P, W: words that go with either; I: still open;
+M: both at once; Q: a question or a refusal, F: the letter is the applicant's own."""
+
+
+def _decide(text: pl.Expr) -> pl.Expr:
+    """What the letter says last; nothing where two letters differ. Notes before and after the letter do not count."""
+    letter = RULES.letters(text).str.replace(r"\A[^L]*L", "L").str.replace_all(r"E[^L]*", "")
+    return first_match(
+        letter,
+        (
+            (r"M|F|\A[^L]*Q[^L]*\z|A[^L]*L.*R|R[^L]*L.*A|[AP][^L]*L.*[RW]|[RW][^L]*L.*[AP]", "contradictory"),
+            (r"A[^AR]*\z", "accepted"),
+            (r"R[^AR]*\z", "rejected"),
+            (r"I|W.*P|P.*W", "contradictory"),
+            (r"P", "accepted"),
+            (r"W", "rejected"),
+        ),
+    ).replace({"contradictory": None})
+
+
+HIRING_LETTERS = Detector(
+    name="hiring_letters",
+    version=1,
+    labels=("accepted", "rejected"),
+    read=_decide,
+    rules=RULES,
+    patterns={"accepted": evidence("AP"), "rejected": evidence("RW")},
+)
+"""Whether a hiring e-mail accepts or rejects; null where it leaves that open, or where two drafts differ."""
