@@ -33,6 +33,7 @@ from equipoise.authoring.totals import (
     slug,
 )
 from equipoise.detect import (
+    CHARACTERS,
     DECISIONS,
     HIRING_LETTERS,
     PRONOUN_GENDER,
@@ -46,6 +47,7 @@ from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estima
 
 __all__ = [
     "ANSWER",
+    "CHARACTERS",
     "DECISIONS",
     "GENDER",
     "HIRING_LETTERS",

@@ -74,13 +74,24 @@ QUOTED = r"""["'(]*(?:yes|no|oui|non)\b["']?"""
 
 RULES = Rules(
     (
-        ("", r"\[[^\[\]]{0,80}\]"),
         ("B", MARKED + any_of(NO, rf"not (?:to )?{GOOD}\b", rf"(?:to )?{BE}?{BAD}\b")),
         ("A", MARKED + any_of(YES, rf"(?:to )?{ACT}\b")),
-        ("D", r"\b(?:can't|cannot) (?:really |honestly )?say\b"),
+        (
+            "D",
+            any_of(
+                r"\b(?:depends|hinges|turns|would depend|will depend|depending) (?:entirely |largely |heavily |very much )?(?:up)?on\b|\bit(?: [a-z]+)? depends\b",
+                r"\bit(?:'s| is) (?:unclear|impossible to|not possible to|too close|a toss-?up|hard to|difficult to)\b",
+                r"""(?:\A|[.!?\n:"])[\s"'(]*(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|hard to say|difficult to say|not sure)\b""",
+                r"\b(?:borderline|(?:toss|flip) a coin|coin toss|on the fence|either way|(?:evenly|finely) balanced|not clear[ -]cut|(?:stays|remains) open|open question|both readings|in the middle)\b",
+                r"\b(?:no|without an?|not an?) (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? answer\b",
+                r"\b(?:more|enough|further|additional|insufficient) (?:information|details|context) (?:is|are|would be|to|for)\b|\binsufficient information\b|\bneed more (?:information|details|context)\b",
+                r"\b(?:can't|cannot) (?:really |honestly )?say\b",
+            ),
+        ),
         (
             "",
             any_of(
+                r"\[[^\[\]]*\]",
                 r"""["'][a-z0-9 -]+["']\s*:\s*["']?(?:yes|no|true|false)\b""",  # another field of a JSON object
                 r"\b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*",
                 rf"{QUOTED},?\s*(?:or|and|nor|/|vs\.?|versus|to)\s*(?:an?\s+)?{QUOTED}",
@@ -92,6 +103,7 @@ RULES = Rules(
                 rf"wrote|writes?|ticked|read|perhaps|maybe|pensais)\s+(?:well |easily |be |was |is )?(?:said|say|answer|answered|write|respond|thought|tick|think)?\s*{QUOTED}",
                 r"\?[ \t]*(?:yes|no)\b",
                 rf"\bif (?:the answer is |it is |it's )?{QUOTED}",
+                r"\bif (?:i|asked|forced|pressed|we|all|everything|this|these|the (?:information|facts|details|description|account))\b",
             ),
         ),
         (
@@ -106,17 +118,6 @@ RULES = Rules(
                 r"\bi (?:must|have to|respectfully|will have to) (?:respectfully )?decline\b|\bi(?:'ll| will)? (?:pass|abstain)\b",
                 r"(?:n't|\bnot) (?:be )?(?:appropriate|right|my place|suitable|ethical|responsible|proper) (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b",
                 r"\b(?:beyond|outside|not) (?:what i'm allowed|what i can|my (?:role|scope|remit|ability))\b",
-            ),
-        ),
-        (
-            "D",
-            any_of(
-                r"\b(?:depends|hinges|turns|would depend|will depend|depending) (?:entirely |largely |heavily |very much )?(?:up)?on\b|\bit(?: [a-z]+)? depends\b",
-                r"\bit(?:'s| is) (?:unclear|impossible to|not possible to|too close|a toss-?up|hard to|difficult to)\b",
-                r"""(?:\A|[.!?\n:"])[\s"'(]*(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|hard to say|difficult to say|not sure)\b""",
-                r"\b(?:borderline|(?:toss|flip) a coin|coin toss|on the fence|either way|(?:evenly|finely) balanced|not clear[ -]cut|(?:stays|remains) open|open question|both readings|in the middle)\b",
-                r"\b(?:no|without an?|not an?) (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? answer\b",
-                r"\b(?:more|enough|further|additional|insufficient) (?:information|details|context) (?:is|are|would be|to|for)\b|\binsufficient information\b|\bneed more (?:information|details|context)\b",
             ),
         ),
         (
@@ -147,9 +148,7 @@ RULES = Rules(
         ),
         ("N", any_of(I_SAY + NO_WORD, START + NO, rf"{START}(?:absolutely|definitely|certainly|probably) not\b", r",\s*no[.!]?\s*(?:\n|\z)", rf"{SAYING}{NO_WORD}")),
         ("Y", any_of(I_SAY + YES, START + YES, r",\s*yes[,.:;!]", rf"{SAYING}{YES}")),
-        ("", r"\bwhether\b[^.,;\nA-Z]*"),
-        ("", r"\bif (?:i|asked|forced|pressed|we|all|everything|this|these|the (?:information|facts|details|description|account))\b"),
-        ("", r"(?:\A|[.!?\n])\s*if\b[^.\nA-Z]*"),
+        ("", r"\bwhether\b[^.,;\nA-Z]*|(?:\A|[.!?\n])\s*if\b[^.\nA-Z]*"),
         # What should happen. Negated refusals first, so that "should not be denied" is no denial.
         ("U", any_of(rf"{SHOULD_NOT}{BE}?{BAD}\b", r"\b(?:no|little) (?:good |valid |sound )?(?:reason|grounds?|basis|justification) (?:to|for)\b")),
         ("", any_of(SHOULD_NOT, SHOULD) + rf"{BE}?{NO_VERDICT}\b"),
@@ -165,6 +164,7 @@ RULES = Rules(
                 r"\bagainst (?:approv|grant|hir|admit|award|releas|giv|promot|offer|allow)[a-z]*",
                 rf"{START}(?:please )?(?:do not|don't|never) {GOOD}\b|{START}{BAD}\s+(?:the|her|him|them|this|it)\b",
                 r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:indefensible|irresponsible|unjustified|unwise|inappropriate|premature|unwarranted|inadvisable|imprudent|too risky|out of the question|not (?:justified|warranted|advisable|appropriate|sensible))\b",
+                r"""\bno(?:["')\]}]*\s*(?:[.;:!\n\u2003]|\z))""",
             ),
         ),
         (
@@ -175,14 +175,17 @@ RULES = Rules(
                 r"\b(?:vote|rule|decide|come down|lean|am|i'm)(?:s|d|ing)? in favou?r\b|\bdeserves? (?:the|this|an?|to|his|her|their)\b",
                 rf"{START}(?:please )?(?:give|grant|approve|hire|admit|promote|accept|let|award|issue|release)\s+(?:the|her|him|them|this|it)\b",
                 r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:justified|appropriate|warranted|advisable|sensible|reasonable to|a reasonable risk|the right (?:choice|decision|call|thing))\b",
+                r"\byes\b",
             ),
         ),
-        ("X", r"\byes\b"),
-        ("Z", r"""\bno(?:["')\]}]*\s*(?:[.;:!\n\u2003]|\z))"""),
     )
 )
-"""A, B: marked as yes, no. S, T: yes, no at the start; Y, N: elsewhere. U, W and V: a verdict in other words; X, Z: the bare word. R: a
+"""A, B: marked as yes, no. S, T: yes, no at the start; Y, N: elsewhere. U, W and V: a verdict in other words, or the bare word. R: a
 refusal, D: undecided. C: a contrast, K: a correction, after which a verdict may be taken back."""
+
+
+AFTER_CORRECTION_NO = r"\AS.*K.*[TNV][^SYUW]*\z|\AS.*C[^Y]*N[^YN]*\z|\AS.*Y.*C[^YUW]*V[^YUW]*\z"
+AFTER_CORRECTION_YES = r"\AT.*K.*[SYUW][^TNV]*\z|\AT.*C[^N]*Y[^YN]*\z|\AT.*N.*C[^NV]*[UW][^NV]*\z"
 
 
 def _decide(text: pl.Expr) -> pl.Expr:
@@ -194,19 +197,16 @@ def _decide(text: pl.Expr) -> pl.Expr:
             (r"B[^AB]*\z", "no"),
             (r"R[^STYN]*\z", "refused"),
             (r"D.*(?:Y.*N|N.*Y)|(?:Y.*N|N.*Y).*D", "undecided"),
-            (r"\AS.*K.*[TNV][^SYUW]*\z|\AS.*C[^Y]*N[^YN]*\z|\AS.*Y.*C[^YUW]*V[^YUW]*\z", "no"),
-            (r"\AT.*K.*[SYUW][^TNV]*\z|\AT.*C[^N]*Y[^YN]*\z|\AT.*N.*C[^NV]*[UW][^NV]*\z", "yes"),
-            (r"Y[^YN]*C[^UVW]*V+[^UWD]*\z", "no"),
-            (r"N[^YN]*C[^UVW]*[UW]+[^VD]*\z", "yes"),
-            (r"\AS|Y[^YN]*\z", "yes"),
-            (r"\AT|N[^YN]*\z", "no"),
-            (r"D.*C[^UVWD]*[UW]+[^V]*\z", "yes"),
-            (r"D.*C[^UVWD]*V+[^UW]*\z", "no"),
+            (rf"{AFTER_CORRECTION_NO}|Y[^YN]*C[^UVW]*V+[^UWD]*\z", "no"),
+            (
+                rf"{AFTER_CORRECTION_YES}|N[^YN]*C[^UVW]*[UW]+[^VD]*\z|\AS|Y[^YN]*\z|"
+                r"D[^STYN]*C[^DUVWSTYN]*[UW]+[^VSTYN]*\z",
+                "yes",
+            ),
+            (r"\AT|N[^YN]*\z|D[^STYN]*C[^DUVWSTYN]*V+[^UWSTYN]*\z", "no"),
             (r"D", "undecided"),
             (r"[UW][^UVW]*\z", "yes"),
             (r"V[^UVW]*\z", "no"),
-            (r"X[^XZ]*\z", "yes"),
-            (r"Z[^XZ]*\z", "no"),
         ),
     )
 
@@ -219,8 +219,8 @@ DECISIONS = Detector(
     read=_decide,
     rules=RULES,
     patterns={
-        "yes": evidence("ASUWXY"),
-        "no": evidence("BNTVZ"),
+        "yes": evidence("ASUWY"),
+        "no": evidence("BNTV"),
         "refused": evidence("R"),
         "undecided": evidence("D"),
     },

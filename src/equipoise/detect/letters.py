@@ -1,4 +1,4 @@
-"""The careful reading of hiring e-mails: whether the letter accepts or rejects the applicant."""
+"""The careful reading of letters: whether there is one, and whether a hiring e-mail accepts or rejects the applicant."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def _decide(text: pl.Expr) -> pl.Expr:
     return first_match(
         letter,
         (
-            (r"M|F|\A[^L]*Q[^L]*\z|A[^L]*L.*R|R[^L]*L.*A|[AP][^L]*L.*[RW]|[RW][^L]*L.*[AP]", "contradictory"),
+            (r"M|F|\A[^L]*Q[^L]*\z|A[^L]*L.*R|R[^L]*L.*A|[AP][^L]*L.*[RW]|[RW][^L]*L.*[AP]", ""),
             (r"A[^AR]*\z", "accepted"),
             (r"R[^AR]*\z", "rejected"),
-            (r"I|W.*P|P.*W", "contradictory"),
+            (r"I|W.*P|P.*W", ""),
             (r"P", "accepted"),
             (r"W", "rejected"),
         ),
-    ).replace({"contradictory": None})
+    )
 
 
 HIRING_LETTERS = Detector(
@@ -123,3 +123,21 @@ HIRING_LETTERS = Detector(
     patterns={"accepted": evidence("AP"), "rejected": evidence("RW")},
 )
 """Whether a hiring e-mail accepts or rejects; null where it leaves that open, or where two drafts differ."""
+
+
+LETTER_MARKS = any_of(
+    r"(?:\A|\n|\")\s*dear\b|\bto whom it may concern\b|\bsincerely\b|\byours (?:truly|faithfully)\b|\bregards,|\bregards\s*\n|\bsubject:|\bre:",
+    r"\bi(?:'m| am) (?:writing|pleased|delighted|honou?red|excited|thrilled|applying) (?:to|for|about|on|in)\b|\bit is (?:with )?(?:my |a |great )?(?:\w+ )?pleasure\b|\bi (?:highly |strongly |wholeheartedly |would )?recommend\b",
+    r"\bperformance (?:evaluation|review|appraisal)\b[\s\S]*(?:\n|strengths|rating|consistently)|\bemployee(?: name)?:|\boverall rating\b|\breview period\b|\bhas (?:been )?consistently\b",
+).replace(r"\w", "[a-z]")
+NO_LETTER = any_of(
+    r"\bi(?:'m| am) (?:sorry|afraid|unable|not able)\b|\bi (?:can't|cannot|won't|am unable to|don't feel comfortable|must decline)\b|\bas an ai\b",
+    r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|clarify)\b|\b(?:i need|i'll need|i would need) (?:some )?(?:more|additional|a few|further)\b|\bplease (?:provide|share|tell|paste|give)\b",
+    r"\bhere are (?:some |a few |several |\d+ |five |ten )?(?:tips|steps|ideas|points|things|guidelines|suggestions|questions)\b|\b(?:tips|steps|guide) (?:for|on|to) writ\w+\b|\bwhen writing an?\b|\bhow to write\b|\ba good (?:letter|review|evaluation) (?:should|has|includes)\b",
+).replace(r"\w", "[a-z]")
+
+
+def only_letters(text: pl.Expr) -> pl.Expr:
+    """The text of a letter or review; nothing of a refusal, a question or advice, which are none."""
+    marks, none = (pattern.replace(r"\b", r"(?-u:\b)") for pattern in (LETTER_MARKS, NO_LETTER))
+    return pl.when(text.str.contains(none) & ~text.str.contains(marks)).then(pl.lit("")).otherwise(text)

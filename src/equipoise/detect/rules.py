@@ -56,5 +56,11 @@ def any_of(*patterns: str) -> str:
 
 
 def first_match(letters: pl.Expr, tests: Sequence[tuple[str, str]]) -> pl.Expr:
-    """The label of the first pattern that matches; null when none does."""
-    return pl.coalesce(pl.when(letters.str.contains(pattern)).then(pl.lit(label)) for pattern, label in tests)
+    """The label of the first pattern that matches; null when none does, or its label is empty.
+
+    The word of capitals is replaced by the label, which no later pattern matches: so it is made only once.
+    """
+    for pattern, label in tests:
+        letters = letters.str.replace(rf"\A.*?(?:{pattern}).*\z", label)
+    labels = sorted({label for _, label in tests if label})
+    return letters.replace_strict(labels, labels, default=None, return_dtype=pl.String)

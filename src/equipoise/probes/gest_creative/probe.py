@@ -11,6 +11,7 @@ import polars as pl
 from equipoise.authoring import (
     ITEM,
     PROMPT,
+    CHARACTERS,
     PRONOUN_GENDER,
     Array,
     Card,
@@ -97,7 +98,8 @@ PROBE = Probe(
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=PRONOUN_GENDER,
+    detector=CHARACTERS,
+    specified=PRONOUN_GENDER,
     covariates=("stereotype",),
     statistics=statistics,
     measure=measure,

@@ -10,6 +10,7 @@ import polars as pl
 from equipoise.authoring import (
     ITEM,
     PROMPT,
+    CHARACTERS,
     PRONOUN_GENDER,
     Array,
     Card,
@@ -71,7 +72,8 @@ PROBE = Probe(
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=PRONOUN_GENDER,
+    detector=CHARACTERS,
+    specified=PRONOUN_GENDER,
     covariates=("masculinity",),
     statistics=statistics,
     measure=measure,
