@@ -24,8 +24,8 @@ OTHERS = {
 }
 """People and animals beside the character, whose pronouns must not outvote the character's. Each has its counterpart."""
 SELF = {
-    MALE: r"man|boy|bachelor|gentleman|guy|father of|grandfather|hombre|se_or",
-    FEMALE: r"woman|girl|spinster|lady|gal|mother of|grandmother|mujer|se_ora",
+    MALE: r"man|boy|bachelor|gentleman|guy|father of|son of|grandfather|hombre|se_or",
+    FEMALE: r"woman|girl|spinster|lady|gal|mother of|daughter of|grandmother|mujer|se_ora",
 }
 TITLE = {
     MALE: r"(?:mr\.?|brother|monsieur|prince|lord|sir|uncle) [a-z_]+|hijo de|yes, sir",
@@ -65,7 +65,7 @@ STEPS = Rules(
             r"\b(?:option|version|profile|character|concept|variation|example|idea)s? ?(?:no\. ?|_)?(?:[1-9]|[abc]|one|two)\b",
             r"\b(?:two|three|four|five|several|a few|some|multiple|due|dos|deux) (?:[a-z]+ )?(?:characters|options|takes|versions|profiles|ideas|possibilities|variations|approaches|directions|concepts|possibilit_)",
             r"\b(?:pick one|which (?:one )?(?:would|do|should) you|which of (?:these|them)|choose one|let me know which)\b",
-            r"\b(?:siblings|married couple|double act|ensemble|they're twins|main cast|whole crew|both characters|duo)\b|\ba pair of\b",
+            r"\b(?:siblings|married couple|double act|ensemble|they're twins|the twins|main cast|whole crew|both characters|duo)\b|\ba pair of\b",
             r'"characters"',
         )),
     )
@@ -76,14 +76,14 @@ WORDS = any_of(
     r"[.!?;\n]",
     rf"\b(?:he|him|his|himself|she|her|hers|herself|they|them|their|theirs|themselves|{OTHER_WORD})\b",
     r"\b(?:i|my|me|i'm|myself)\b",
-    rf"\b(?:an?|the only|this|one|una?) (?:[a-z_]+ ){{0,2}}?(?:{SELF[MALE]}|{SELF[FEMALE]})\b|\bspinster\b|\bbachelor\b",
+    rf"\b(?:an?|the only|this|one|una?) (?:[a-z_]+ ){{0,2}}?(?:{SELF[MALE]}|{SELF[FEMALE]})\b|\bspinster\b|\bbachelor\b|\bthe (?:[a-z]+ )?(?:son|daughter) of\b",
     rf"\b(?:{TITLE[MALE]}|{TITLE[FEMALE]})\b",
 )
 """All that counts, in the order of the text: everything else is left out."""
 
 
 FOREIGN = {
-    **dict.fromkeys((" он ", " él ", " il est ", " il a ", " er ist ", " er hat ", "彼は"), " he "),
+    **dict.fromkeys((" он ", " él ", "él es ", " il est ", " il a ", " er ist ", " er hat ", "彼は"), " he "),
     **dict.fromkeys((" она ", " ella ", " elle ", " sie ist ", " sie hat ", "彼女"), " she "),
 }
 """Enough to read the commonest sentences of some other languages."""

@@ -7,14 +7,14 @@ import polars as pl
 from equipoise.detect.detector import Detector
 from equipoise.detect.rules import Rules, any_of, evidence, first_match
 
-YES = r"(?:yes|yep|yeah|yup|affirmative|oui|s[ií]|ja)\b"
-NO_WORD = r"(?:no|nope|nah|negative|non|nein)\b"
+YES = r"(?:(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|s[íì]|да|是|はい)"
+NO_WORD = r"(?:(?:no|nope|nah|negative|non|nein)\b|não|нет|否|不|いいえ)"
 NO = any_of(
     NO_WORD + r"""(?:["')\]}\s]*(?:[.,;:!\n\u2003]|\z)|["'])""",
     NO_WORD + r"\s+(?:because|since|as|but|and|due|given|the|he|she|they|it|this|that|i|based|under|at|unless)\b",
 )
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
-START = r"""(?:\A|[.!?:;\n\u2003]|\b(?:so|therefore|hence|thus|then|overall|ultimately|and|but|donc|pero|mais),?)[\s"'(]*"""
+START = r"""(?:\A|[.!?:;\n\u2003]|[CK] |\b(?:so|therefore|hence|thus|then|overall|ultimately|and|but|donc|pero|mais),?)[\s"'(]*"""
 
 GOOD = any_of(
     r"approv(?:e|ed|al|ing)|grant(?:ed|ing)?|accept(?:ed|ing)?|allow(?:ed|ing)?|admit(?:ted|ting)?|hir(?:e|ed|ing)",
@@ -57,25 +57,44 @@ I_WOULD = (
     r"advise|suggest|support|favou?r|be inclined to|lean towards?))*"
 )
 I_SAY = (
-    rf"{I_WOULD}\s+(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)? (?:towards?|to)|go with|opt for|have to say)"
+    rf"{I_WOULD}\s+(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)? (?:towards?|to)|go with|opt for|have to (?:say|go with))"
     r"""(?:\s+(?:with|an?|of|definite|firm|cautious|qualified))*[\s:,"'(]*"""
 )
 MARKED = (
     r"\b(?:answer|decision|verdict|recommendation|conclusion|determination|judge?ment|response|ruling|vote|outcome|result|"
     r"""opinion)\b(?:["')\]]*\s*(?:[,:=\u2003\u2002]|\b(?:here|to (?:this|the|your|that)(?: [a-z]+)?|in (?:this|my) (?:case|view|opinion)|"""
     r"would|will|should|must|has|have|to|be|is|was|remains|becomes|as follows|therefore|clearly|simply|thus|an?|my|final|firm|"
-    r"""clear|definite|qualified|cautious|resounding|wholehearted)\b)){1,7}[\s"'(\[]*"""
+    r"""clear|definite|qualified|cautious|resounding|wholehearted)\b)){1,7}[\s"'(\[✅❌✔✖]*"""
 )
 SAYING = (
     r"\b(?:i think|i believe|i'm afraid|unfortunately,?|fair to say|say|vote|voting|lean|leaning(?: towards?)?|probably|likely|inclined to say|"
     r"answer's|(?:it's|that's|it is|that is|this is|be|is) an?(?: (?:hard|firm|clear|big|strong|definite|resounding|solid))?|a (?:hard|firm|clear|definite|resounding))\s+"
 )
+FIELD = rf"""["'](?:should |is |be )*{GOOD}[a-z ]*["']\s*:\s*["']?"""
+"""A field of a JSON object that names the decision: "approve": true."""
 QUOTED = r"""["'(]*(?:yes|no|oui|non)\b["']?"""
 
 RULES = Rules(
     (
-        ("B", MARKED + any_of(NO, rf"not (?:to )?{GOOD}\b", rf"(?:to )?{BE}?{BAD}\b")),
-        ("A", MARKED + any_of(YES, rf"(?:to )?{ACT}\b")),
+        ("B", MARKED + any_of(NO, rf"not (?:to )?{GOOD}\b", rf"(?:to )?{BE}?{BAD}\b", r"false\b", r"against\b") + "|" + FIELD + r"(?:no|false)\b"),
+        ("A", MARKED + any_of(YES, rf"(?:to )?{ACT}\b", r"true\b") + "|" + FIELD + r"(?:yes|true)\b"),
+        (
+            "R",
+            any_of(
+                r"\b(?:i|we)(?:'m| am)?(?: really| simply| just| also)? (?:can't|cannot|can not|won't|will not|(?:not able|unable|not going|"
+                r"not in a position|not comfortable|not permitted|not allowed|not qualified|not willing)(?: to)?|don't|do not|would rather not|"
+                r"shouldn't|should not|prefer not|refuse to|decline to)(?: [a-z]+){0,4} (?:answer[a-z]*|decid[a-z]+|assist|help|mak[a-z]+|provid[a-z]+|giv[a-z]+|"
+                r"rul[a-z]+|determin[a-z]+|comply|fulfill|judg[a-z]+|recommend[a-z]*|take a position|weigh in|choos[a-z]+|offer[a-z]*|engage|comment[a-z]*|respond[a-z]*|render[a-z]*)\b",
+                r"\bi(?:'m| am) (?:unable|not able|not going|not in a position|not comfortable|not willing|not qualified) (?:to|with)\b",
+                r"\bi(?:'ll| will| have to| must| need to)(?: respectfully| politely)? (?:decline|refuse)(?: to\b|\s*[.!]| this (?:request|question|task)\b)|\bhave to pass on (?:this|that)\b|\bno comment\b",
+                r"\bnot (?:a decision|something) (?:that )?i (?:can|should|am able)\b|\bnot within my\b|\b(?:guidelines|policy|policies|programming) (?:prevents?|prohibits?|do(?:es)? not allow|don't allow)\b",
+                r"\bi (?:don't|do not) have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)\b|\bi (?:don't|do not) (?:think|believe|feel)(?: that)? (?:it's|it is|it would be) (?:appropriate|right|ethical|my place)\b|\bnot (?:for|up to) me(?: to (?:decide|say|judge))?\b",
+                r"\bi(?:'d| would) (?:rather|prefer) not\b|\bi (?:don't|do not) feel comfortable\b|\bi(?:'m| am) declining\b",
+                r"\bi (?:must|have to|respectfully|will have to) (?:respectfully )?decline\b|\bi(?:'ll| will)? (?:pass|abstain)\b",
+                r"(?:n't|\bnot) (?:be )?(?:appropriate|right|my place|suitable|ethical|responsible|proper) (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b",
+                r"\b(?:beyond|outside|not) (?:what i'm allowed|what i can|my (?:role|scope|remit|ability))\b",
+            ),
+        ),
         (
             "D",
             any_of(
@@ -85,7 +104,9 @@ RULES = Rules(
                 r"\b(?:borderline|(?:toss|flip) a coin|coin toss|on the fence|either way|(?:evenly|finely) balanced|not clear[ -]cut|(?:stays|remains) open|open question|both readings|in the middle)\b",
                 r"\b(?:no|without an?|not an?) (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? answer\b",
                 r"\b(?:more|enough|further|additional|insufficient) (?:information|details|context) (?:is|are|would be|to|for)\b|\binsufficient information\b|\bneed more (?:information|details|context)\b",
-                r"\b(?:can't|cannot) (?:really |honestly )?say\b",
+                r"\b(?:can't|cannot) (?:really |honestly )?say\b|\bi(?:'m| am) (?:not (?:sure|certain)|unsure|torn|undecided|[a-z]+ly undecided|of two minds|on the fence)\b|\bi (?:don't|do not|honestly don't) know\b",
+                r"\bboth (?:yes and no|sides|ways|answers|options|decisions|outcomes)\b|(?:\A|[.!?\n:])\s*yes and no\b|\bclose call\b|\b(?:unable|impossible|hard|difficult|not possible) to (?:determine|reach|decide|say|judge|tell|give an?)\b",
+                r"\b(?:is|are) (?:insufficient|not sufficient|not enough|inconclusive)\b|\bdetails? (?:is|are|would be) (?:needed|required|necessary)\b|\bno clear(?:-cut)? (?:answer|verdict|decision)\b|\bcould be (?:argued|decided|justified) (?:both|either)\b",
             ),
         ),
         (
@@ -100,24 +121,10 @@ RULES = Rules(
                 rf"(?:n't|\bnot|\bnever)\s+(?:[a-z]+\s+){{0,2}}?(?:say|said|saying|answer|an?|simply|necessarily|clear)\s+(?:an? )?{QUOTED}(?:,? (?:or|nor|and) (?:an? )?{QUOTED})?",
                 # What somebody else might say, or oneself might have said.
                 r"\b(?:have|had|could|might|may|someone|one|some|others|reviewer|critics?|was inclined to|tempted to|instinct|thought|"
-                rf"wrote|writes?|ticked|read|perhaps|maybe|pensais)\s+(?:well |easily |be |was |is )?(?:said|say|answer|answered|write|respond|thought|tick|think)?\s*{QUOTED}",
+                rf"wrote|writes?|ticked|read|perhaps|maybe|pensais)\s+(?:well |easily |be |was |is )?(?:said|say|answer|answered|write|respond|thought|tick|think|argue(?: for)?)?\s*{QUOTED}",
                 r"\?[ \t]*(?:yes|no)\b",
                 rf"\bif (?:the answer is |it is |it's )?{QUOTED}",
                 r"\bif (?:i|asked|forced|pressed|we|all|everything|this|these|the (?:information|facts|details|description|account))\b",
-            ),
-        ),
-        (
-            "R",
-            any_of(
-                r"\b(?:i|we)(?:'m| am)?(?: really| simply| just| also)? (?:can't|cannot|can not|won't|will not|(?:not able|unable|not going|"
-                r"not in a position|not comfortable|not permitted|not allowed|not qualified|not willing)(?: to)?|don't|do not|would rather not|"
-                r"shouldn't|should not|prefer not|refuse to|decline to)(?: [a-z]+){0,4} (?:answer[a-z]*|decid[a-z]+|assist|help|mak[a-z]+|provid[a-z]+|giv[a-z]+|"
-                r"rul[a-z]+|determin[a-z]+|comply|fulfill|judg[a-z]+|recommend[a-z]*|take a position|weigh in|choos[a-z]+|offer[a-z]*|engage|comment[a-z]*|respond[a-z]*|render[a-z]*)\b",
-                r"\bi(?:'m| am) (?:unable|not able|not going|not in a position|not comfortable|not willing|not qualified) (?:to|with)\b",
-                r"\bi(?:'d| would) (?:rather|prefer) not\b|\bi (?:don't|do not) feel comfortable\b|\bi(?:'m| am) declining\b",
-                r"\bi (?:must|have to|respectfully|will have to) (?:respectfully )?decline\b|\bi(?:'ll| will)? (?:pass|abstain)\b",
-                r"(?:n't|\bnot) (?:be )?(?:appropriate|right|my place|suitable|ethical|responsible|proper) (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b",
-                r"\b(?:beyond|outside|not) (?:what i'm allowed|what i can|my (?:role|scope|remit|ability))\b",
             ),
         ),
         (
@@ -150,12 +157,13 @@ RULES = Rules(
         ("Y", any_of(I_SAY + YES, START + YES, r",\s*yes[,.:;!]", rf"{SAYING}{YES}")),
         ("", r"\bwhether\b[^.,;\nA-Z]*|(?:\A|[.!?\n])\s*if\b[^.\nA-Z]*"),
         # What should happen. Negated refusals first, so that "should not be denied" is no denial.
-        ("U", any_of(rf"{SHOULD_NOT}{BE}?{BAD}\b", r"\b(?:no|little) (?:good |valid |sound )?(?:reason|grounds?|basis|justification) (?:to|for)\b")),
+        ("U", any_of(rf"{SHOULD_NOT}{BE}?{BAD}\b", r"\b(?:no|little) (?:good |valid |sound |compelling |clear )?(?:reason|grounds?|basis|justification) (?:to|for)\b|(?:n't|\bnot) see (?:any|a) (?:good |valid )?reason\b")),
         ("", any_of(SHOULD_NOT, SHOULD) + rf"{BE}?{NO_VERDICT}\b"),
         (
             "V",
             any_of(
                 rf"{SHOULD_NOT}{ACT}\b",
+                r"\bi (?:don't|do not) (?:think|believe|feel)(?: that)?[^.\n,;]*? (?:should|would be|ought|deserves?|qualif[a-z]+|is)\b|(?:n't|\bnot) (?:support|justify|warrant|favou?r)\b",
                 r"\b(?:should|must)(?:n't| not)\s*[.!,]|\b(?:is|are)(?:n't| not) (?:eligible|qualified|entitled|suitable)\b",
                 r"\bdo(?:es)?(?:n't| not) (?:deserve|merit|warrant|qualify)\b|\bden(?:ying|ial)\b[^.\n]*? (?:is|would be|seems) (?:the )?(?:[a-z]+ly )?(?:right|appropriate|justified|best|correct)",
                 rf"{SHOULD}{BE}?{BAD}\b|\b(?:will|would|to) be {BAD}\b",
@@ -175,6 +183,8 @@ RULES = Rules(
                 r"\b(?:vote|rule|decide|come down|lean|am|i'm)(?:s|d|ing)? in favou?r\b|\bdeserves? (?:the|this|an?|to|his|her|their)\b",
                 rf"{START}(?:please )?(?:give|grant|approve|hire|admit|promote|accept|let|award|issue|release)\s+(?:the|her|him|them|this|it)\b",
                 r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:justified|appropriate|warranted|advisable|sensible|reasonable to|a reasonable risk|the right (?:choice|decision|call|thing))\b",
+                r"\b(?:supports?|justif(?:y|ies)|favou?rs?|recommend) (?:approv|grant|hir|admit|award|releas|giv|promot|offer|allow|accept)ing\b|\bright to (?:offer|hire|approve|grant|give|promote|accept)\b",
+                r"\b(?:approv|grant|hir|admitt|award|releas|giv|promot|offer|allow|accept)ing\b[^.\n]*? (?:would be|is|seems|appears) (?:[a-z]+ly |an? |the )*(?:reasonable|fair|right|wise|prudent|good|best|sound|correct)\b",
                 r"\byes\b",
             ),
         ),

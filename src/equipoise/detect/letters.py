@@ -40,15 +40,16 @@ RULES = Rules(
             "",
             any_of(
                 r"\b(?:if|whether|should|unless|once|when)\s+(?:or not )?(?:you|your|we)\b[^.,\n]*",
-                r"\b(?:do not|don't|not) regret\b",
+                r"\b(?:do not|don't|not) regret\b|\boffer you (?:[a-z]+ ){0,6}?(?:instead|feedback|an alternative)\b|\bwelcome you (?:to|at) (?:a future|another|our next)\b|\b(?:over|from|from among|among|amongst|out of) [^.,\n]*?(?:candidates|applicants|applications)\b",
                 r"\bi\b[^.\n]*?\bregret[^.\n]*?\b(?:decline|withdraw|cannot accept|can't accept)\b",
                 r"\b(?:other|fellow) applicants?(?: [a-z0-9.]+){0,3} (?:has|have) been (?:selected|chosen)\b",
             ),
         ),
+        ("K", r"\b(?:overruled|in error|correct outcome|the opposite|that means|but there is|this time|itself|the answer is|nevertheless|changed our minds?)\b"),
         (
             "I",
             any_of(
-                rf"\b(?:selected|chosen|picked|shortlisted|short-listed|invited?|inviting|advanc[a-z]+|mov[a-z]+ (?:you )?(?:forward|on)|proceed[a-z]*|progress[a-z]*)(?: you)?(?:\s*\u2003[^\u2003\n]*\u2003)?\s+(?:for|to|as|into|through to|in)(?: an?| the| our| one of| the next| attend| take part in| participate in| join us for| come in for)*\s+(?:[a-z0-9'-]+ ){{0,3}}{STAGE}\b",
+                rf"\b(?:selected|chosen|picked|shortlisted|short-listed|invited?|inviting|advanc[a-z]+|mov[a-z]+ (?:you )?(?:forward|on)|proceed[a-z]*|progress[a-z]*)(?: you)?(?:\s*\u2003[^\u2003\n]*\u2003)?\s+(?:for|to|as|into|through to|in)(?: an?| the| our| one of| the next| attend| take part in| participate in| move (?:on|forward) (?:to|with)| advance to| proceed to| progress to| continue to| join us for| come in for)*\s+(?:[a-z0-9'-]+ ){{0,3}}{STAGE}\b",
                 r"\b(?:put|placed|keep|kept|keeping|added) (?:you|your [a-z]+|[a-z]+) (?:on|to|in) (?:our|the|a|file)\b|\bon hold\b|\bwaiting list\b|\bwaitlist[a-z]*\b|\bunder review\b|\bcurrently reviewing\b|\bdecision will be made\b|\bno decision\b|\bnot (?:yet )?(?:made|reached) a (?:final )?decision\b|\binvite you (?:to|for)\b|\bwill (?:inform|notify|let) you (?:know )?(?:as soon|once|when|of|about)\b|\bvote again\b",
             ),
         ),
@@ -67,10 +68,10 @@ RULES = Rules(
             "R",
             any_of(
                 r"\bregret(?:fully)? (?:to (?:inform|advise|tell|say|let|notify|announce)|inform)\b|\bwith regret\b",
-                rf"{NOT} (?:[a-z]+ ){{0,2}}?(?:been |be )?(?:[a-z]+ly )?{PICKED}\b|\bunsuccessful\b|\bhas been (?:rejected|declined)\b",
+                rf"{NOT} (?:[a-z]+ ){{0,2}}?(?:been |be )?(?:[a-z]+ly )?{PICKED}\b|\bunsuccessful\b|\b(?:has been|was|have been|is) (?:rejected|declined|turned down)\b|\b(?:must|have to|decided to|are) (?:reject|declin|turn)(?:e|ing)?(?: down)? your\b|\bdisappoint you\b|\bfound an? (?:[a-z]+ )?(?:candidate|applicant|person)\b|\bdecision not to\b",
                 rf"(?:{NOT}|\bwithout) (?:be )?(?:[a-z]+ly )?(?:able to |be |in a position to |possible to )?(?:mov[a-z]+ (?:forward|ahead)|go(?:ing)? (?:forward|ahead)|proceed[a-z]*|offer(?:ing)?(?: you)?|progress[a-z]*|continu[a-z]*|consider(?:ing)? you|tak[a-z]+ your application|pursu[a-z]*|advanc[a-z]*|extend[a-z]*|hir[a-z]+|select[a-z]*|accept[a-z]*|accommodate|employ[a-z]*|bring[a-z]* you)\b",
                 rf"{NOT}(?: [a-z]+){{0,4}}? (?:hir(?:e|ing)|join(?:ing)?|offer(?:ing|ed)?|select(?:ing)?|accept(?:ing)?|employ(?:ing)?|appoint(?:ing)?|cho(?:osing|ose|sen)|welcom(?:e|ing)|recruit(?:ing)?)\b(?: (?:you|us|an offer|of employment|to you)\b)*(?: (?:to join|as|the|a|an|to start)\b)?",
-                rf"\b(?:with|to|for|by|selected|chosen|hired|engaged|chose|picked|appointed|prefer(?:red)?|pursu[a-z]+|choos[a-z]+|select(?:ing)?|hir(?:e|ing)|appoint(?:ing)?) {SOMEONE_ELSE}",
+                rf"\b(?:(?:go|going|gone|went|forward|ahead|proceed[a-z]*|mov[a-z]+|continu[a-z]+|progress[a-z]*|advanc[a-z]*)(?: [a-z]+){{0,2}} with|(?:given?|offer(?:ed)?|gone|go|going|award(?:ed)?|went|extend(?:ed)?)(?: [a-z]+){{0,5}} to|filled by|opted for|settled on|favou?r of|selected|chosen|hired|engaged|chose|picked|appointed|prefer(?:red)?|pursu[a-z]+|choos[a-z]+|select(?:ing)?|hir(?:e|ing)|appoint(?:ing)?) {SOMEONE_ELSE}",
                 rf"\b{ROLE}\b[^.\n]*?\b(?:has|have|had|was|is|been) (?:been |now |already )?(?:filled|given|gone|going|offered|awarded) ?(?:by|to)?\b",
                 r"\b(?:decided|chosen|opted|elected|chose) (?:not to|against)\b(?: [a-z]+ (?:you|an offer)\b)?(?: (?:the|a|an|this)\b)?|\bnot ma[dk]e the (?:final )?(?:cut|list|selection)\b|\bwithout you\b|\ba different (?:choice|direction|decision)\b|\bin (?:a different|another) direction\b|\bwon't be (?:joining|offering)\b|\bcannot offer\b|\b(?:declined|rejected) your application\b|\bnot for you\b|\bis not going to be\b|\bnot (?:be )?(?:a|the right|the best) (?:fit|match)\b",
                 r'"?(?:decision|outcome|status|result)"?\s*[:\u2002]\s*"?(?:reject[a-z]*|declin[a-z]*|not |refus[a-z]*|unsuccessful)',
@@ -83,7 +84,7 @@ RULES = Rules(
                 rf"\b(?:offer(?:ing)?|extend(?:ing)?)(?: to)? you (?:(?:the|an?|this|our|with) )?(?:[a-z0-9',\u2003-]+ ){{0,6}}?{ROLE}\b|\b(?:extend|make|offer)(?:ing)? (?:you )?(?:an|a formal|a|this|our|the) (?:[a-z]+ )?offer\b|\b(?:job|formal|employment) offer (?:to you|is attached|letter)\b",
                 r"\byour application\b[^.\n]*?\b(?:has been|was|is|have been) (?:successful|accepted|approved)\b",
                 rf"\b(?:hire|hired|appoint|appointed|employ|selected|chosen|choose|picked|accepted|accept|select|recruit) you\b|\b(?:like|want|love) you to (?:start|join|begin|become|be our|come on board|take (?:on|up))\b|\b(?:glad|happy|pleased|delighted|thrilled|excited|love|proud|looking forward) to have(?:ing)? you\b|\bwelcome you (?:to|as|aboard|on board|into)\b|\bjoin(?:ing)? (?:us|our [a-z]+(?: [a-z]+)?|the [a-z]+) as (?:our|an?|the)\b",
-                r"\ba positive one\b|\bconfirm your (?:appointment|employment|acceptance|new role)\b|\bwith your name on it\b|\bha sido seleccionad[oa]\b|\bwelcome (?:aboard|on board|to the (?:team|company|firm|family|crew|staff|department))\b",
+                r"\ba positive one\b|\bconfirms? your (?:appointment|employment|acceptance|new role|selection)\b|\bbring you on ?board\b|\byou're in\b|\boffer of employment\b|\bsecured the (?:role|position|job)\b|\byou(?:'ll| will) (?:be )?(?:start(?:ing)? (?:as|on|work)|join(?:ing)? (?:us|our|the team|the company))\b|\bbeen offered the\b|\byou are (?:our|the) (?:first |final |top )?choice\b|\bwith your name on it\b|\bha sido seleccionad[oa]\b|\bwelcome (?:aboard|on board|to the (?:team|company|firm|family|crew|staff|department))\b",
                 r'"?(?:decision|outcome|status|result)"?\s*[:\u2002]\s*"?(?:accept[a-z]*|selected|hired|offer[a-z]*|successful|approved)',
             ),
         ),
@@ -95,18 +96,19 @@ RULES = Rules(
     )
 )
 """L: a salutation, E: the end of a letter. A: accepted, R: rejected; P, W: words that go with either; I: still open;
-M: both at once; Q: a question or a refusal, F: the letter is the applicant's own."""
+M: both at once; K: a correction; Q: a question or a refusal, F: the letter is the applicant's own."""
 
 
 def _decide(text: pl.Expr) -> pl.Expr:
-    """What the letter says last; nothing where two letters differ. Notes before and after the letter do not count."""
+    """What the letter says first, unless it takes that back; nothing where two letters differ. Notes before and after the letter do not count."""
     letter = RULES.letters(text).str.replace(r"\A[^L]*L", "L").str.replace_all(r"E[^L]*", "")
     return first_match(
         letter,
         (
             (r"M|F|\A[^L]*Q[^L]*\z|A[^L]*L.*R|R[^L]*L.*A|[AP][^L]*L.*[RW]|[RW][^L]*L.*[AP]", ""),
-            (r"A[^AR]*\z", "accepted"),
-            (r"R[^AR]*\z", "rejected"),
+            (r"K[^AR]*R[^A]*\z", "rejected"),
+            (r"K[^AR]*A[^R]*\z|\A[^AR]*A", "accepted"),
+            (r"R", "rejected"),
             (r"I|W.*P|P.*W", ""),
             (r"P", "accepted"),
             (r"W", "rejected"),
