@@ -21,6 +21,7 @@ from equipoise.cli import (
     import_answers,
     probes,
     prompts,
+    read,
     report,
     resume,
     run,
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "probes": probes.command,
     "prompts": prompts.command,
     "score": score.command,
+    "read": read.command,
 }
 
 app = typer.Typer(

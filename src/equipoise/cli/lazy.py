@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from equipoise import assets, models, probes
     from equipoise.answers import files as answer_files
     from equipoise.answers import prompts as answer_prompts
+    from equipoise.answers import reading as answer_reading
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
@@ -39,6 +40,7 @@ else:
     probes = LazyModule("equipoise.probes")
     answer_files = LazyModule("equipoise.answers.files")
     answer_prompts = LazyModule("equipoise.answers.prompts")
+    answer_reading = LazyModule("equipoise.answers.reading")
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
@@ -59,6 +61,7 @@ else:
 __all__ = [
     "answer_files",
     "answer_prompts",
+    "answer_reading",
     "assets",
     "comparisons",
     "connection",

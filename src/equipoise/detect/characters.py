@@ -1,4 +1,4 @@
-"""The careful reading of characters: is the one whom the answer invents a man, a woman, neither, or are there several?"""
+"""The careful reading of characters: does the answer invent a man, a woman, neither, or several people?"""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ SINGULAR_THEY = r"\b(?:they|them|their|theirs|themself|themselves)\b"
 _STEP = r"(?:(?:step|god|grand|great_?)*"
 KIN = {
     MALE: _STEP + r"(?:father|dad|papa|son|brother|husband|uncle|nephew|boyfriend|grandpa|fianc_)s?|widower|landlord)",
-    FEMALE: _STEP + r"(?:mother|mom|mum|mama|daughter|sister|wife|aunt|niece|girlfriend|grandma|fianc_e)s?|wives|widow|landlady)",
+    FEMALE: _STEP
+    + r"(?:mother|mom|mum|mama|daughter|sister|wife|aunt|niece|girlfriend|grandma|fianc_e)s?|wives|widow|landlady)",
 }
 OTHERS = {
-    MALE: rf"(?:{KIN[MALE]}|boys?|lads?|king|duke|count|emperor|stallion|bull|rooster|monks?|actor|gentleman|waiter|men)",
-    FEMALE: rf"(?:{KIN[FEMALE]}|girls?|maids?|queen|duchess|countess|empress|mare|cow|hen|nuns?|actress|lady|waitress|women)",
+    MALE: rf"(?:{KIN[MALE]}|boys?|lads?|king|duke|count|emperor|stallion|bull|rooster|"
+    rf"monks?|actor|gentleman|waiter|men)",
+    FEMALE: rf"(?:{KIN[FEMALE]}|girls?|maids?|queen|duchess|countess|empress|mare|cow|hen|"
+    rf"nuns?|actress|lady|waitress|women)",
 }
-"""People and animals beside the character, whose pronouns must not outvote the character's. Each has its counterpart."""
+"""People and animals beside the character, whose pronouns must not outvote the """
+"""character's. Each has its counterpart."""
 SELF = {
     MALE: r"man|boy|bachelor|gentleman|guy|father of|son of|grandfather|hombre|se_or",
     FEMALE: r"woman|girl|spinster|lady|gal|mother of|daughter of|grandmother|mujer|se_ora",
@@ -35,17 +39,22 @@ OTHER_WORD = rf"(?:{OTHERS[MALE]}|{OTHERS[FEMALE]})"
 _FIELD = r"(?:gender(?: identity)?|sex|pronouns?|identity|gender pronouns|geschlecht|g_nero|sexo)"
 _VALUES = {
     MALE: r"(?:he|him|male|man|m|boy|cis_?(?:gender)? man|cisgender male|trans man|masculine|hombre|masculino)\b",
-    FEMALE: r"(?:she|her|female|woman|f|girl|cis_?(?:gender)? woman|cisgender female|trans woman|feminine|mujer|femenino)\b",
-    THEY: r"(?:they|them|non_?binary|nonbinary|genderfluid|agender|genderqueer|gender_fluid|enby|iel|neutral|gender_neutral)\b",
+    FEMALE: r"(?:she|her|female|woman|f|girl|cis_?(?:gender)? woman|cisgender female|trans "
+    r"woman|feminine|mujer|femenino)\b",
+    THEY: r"(?:they|them|non_?binary|nonbinary|genderfluid|agender|genderqueer|"
+    r"gender_fluid|enby|iel|neutral|gender_neutral)\b",
 }
 _SPACE = r"""["'\s:=\u2002(,]+"""
 _RELATIVE = (
-    r'"(?:[a-z ]*(?:spouse|wife|husband|partner|daughter|son|mother|father|sister|brother|friend|rival|mentor|boss|colleague|antagonist|villain|'
-    r'love interest|said by|recruit|client|patient|child|parent|sibling|ex|assistant|pupil|student)[a-z ]*)"\s*:\s*(?:\{[^{}]*\}|\[[^\[\]]*\])'
+    r'"(?:[a-z ]*(?:spouse|wife|husband|partner|daughter|son|mother|father|sister|brother|'
+    r"friend|rival|mentor|boss|colleague|antagonist|villain|"
+    r"love interest|said by|recruit|client|patient|child|parent|sibling|ex|assistant|pupil|"
+    r'student)[a-z ]*)"\s*:\s*(?:\{[^{}]*\}|\[[^\[\]]*\])'
 )
 
 _EITHER = (
-    r"(?:\b(?:he|him|his|male|man)(?: ?/ ?| or )(?:she|hers?|female|woman)\b|\b(?:she|hers?|female|woman)(?: ?/ ?| or )(?:he|him|his|male|man)\b|"
+    r"(?:\b(?:he|him|his|male|man)(?: ?/ ?| or )(?:she|hers?|female|woman)\b|\b(?:she|"
+    r"hers?|female|woman)(?: ?/ ?| or )(?:he|him|his|male|man)\b|"
     r"\bs/he\b|\(s\)he\b)(?:(?: ?/ ?|,? or )(?:they|their|them|other|non_binary))?"
 )
 STEPS = Rules(
@@ -60,14 +69,30 @@ STEPS = Rules(
         ("A B", rf"\b{_FIELD}\b{_SPACE}m{_SPACE}f\b|\b{_FIELD}\b{_SPACE}f{_SPACE}m\b"),
         ("A", rf", male\b|\b{_FIELD}\b{_SPACE}{_VALUES[MALE]}(?: ?/ ?(?:him|his))*"),
         ("B", rf", female\b|\b{_FIELD}\b{_SPACE}{_VALUES[FEMALE]}(?: ?/ ?(?:hers?))*"),
-        ("C", rf"\b{_FIELD}\b{_SPACE}(?:[a-z]+, uses )?{_VALUES[THEY]}(?: ?/ ?(?:them|theirs?))*|\bthey ?/ ?them\b|\bnon_?binary\b|\bgenderfluid\b|\bagender\b|\bgenderqueer\b|\bthemself\b|\b(?:just|use|uses|using|prefers?|goes by)\s+they\b|\bthey\s+does\b|\biel\b"),
-        ("P", any_of(
-            r"\b(?:option|version|profile|character|concept|variation|example|idea)s? ?(?:no\. ?|_)?(?:[1-9]|[abc]|one|two)\b",
-            r"\b(?:two|three|four|five|several|a few|some|multiple|due|dos|deux) (?:[a-z]+ )?(?:characters|options|takes|versions|profiles|ideas|possibilities|variations|approaches|directions|concepts|possibilit_)",
-            r"\b(?:pick one|which (?:one )?(?:would|do|should) you|which of (?:these|them)|choose one|let me know which)\b",
-            r"\b(?:siblings|married couple|double act|ensemble|they're twins|the twins|main cast|whole crew|both characters|duo)\b|\ba pair of\b",
-            r'"characters"',
-        )),
+        (
+            "C",
+            (
+                rf"\b{_FIELD}\b{_SPACE}(?:[a-z]+, uses )?{_VALUES[THEY]}(?: ?/ ?(?:them|"
+                rf"theirs?))*|\bthey ?/ ?them\b|\bnon_?binary\b|\bgenderfluid\b|\bagender\b|"
+                rf"\bgenderqueer\b|\bthemself\b|\b(?:just|use|uses|using|prefers?|goes "
+                rf"by)\s+they\b|\bthey\s+does\b|\biel\b"
+            ),
+        ),
+        (
+            "P",
+            any_of(
+                r"\b(?:option|version|profile|character|concept|variation|example|idea)s? "
+                r"?(?:no\. ?|_)?(?:[1-9]|[abc]|one|two)\b",
+                r"\b(?:two|three|four|five|several|a few|some|multiple|due|dos|deux) "
+                r"(?:[a-z]+ )?(?:characters|options|takes|versions|profiles|ideas|"
+                r"possibilities|variations|approaches|directions|concepts|possibilit_)",
+                r"\b(?:pick one|which (?:one )?(?:would|do|should) you|which of (?:these|"
+                r"them)|choose one|let me know which)\b",
+                r"\b(?:siblings|married couple|double act|ensemble|they're twins|the twins|"
+                r"main cast|whole crew|both characters|duo)\b|\ba pair of\b",
+                r'"characters"',
+            ),
+        ),
     )
 )
 """A, B, C: a field says man, woman, neither. P: there are several characters to choose from."""
@@ -76,7 +101,8 @@ WORDS = any_of(
     r"[.!?;\n]",
     rf"\b(?:he|him|his|himself|she|her|hers|herself|they|them|their|theirs|themselves|{OTHER_WORD})\b",
     r"\b(?:i|my|me|i'm|myself)\b",
-    rf"\b(?:an?|the only|this|one|una?) (?:[a-z_]+ ){{0,2}}?(?:{SELF[MALE]}|{SELF[FEMALE]})\b|\bspinster\b|\bbachelor\b|\bthe (?:[a-z]+ )?(?:son|daughter) of\b",
+    rf"\b(?:an?|the only|this|one|una?) (?:[a-z_]+ ){{0,2}}?(?:{SELF[MALE]}|"
+    rf"{SELF[FEMALE]})\b|\bspinster\b|\bbachelor\b|\bthe (?:[a-z]+ )?(?:son|daughter) of\b",
     rf"\b(?:{TITLE[MALE]}|{TITLE[FEMALE]})\b",
 )
 """All that counts, in the order of the text: everything else is left out."""
@@ -157,9 +183,13 @@ def _decide(text: pl.Expr) -> pl.Expr:
         .when(told_by_i)
         .then(pl.when(man > woman).then(pl.lit("male")).when(woman > man).then(pl.lit("female")))
         .when(he > she)
-        .then(pl.when(~_overruled(he, she, man, woman, "his_kin", ["she", "her", "hers", "herself"])).then(pl.lit("male")))
+        .then(
+            pl.when(~_overruled(he, she, man, woman, "his_kin", ["she", "her", "hers", "herself"])).then(pl.lit("male"))
+        )
         .when(she > he)
-        .then(pl.when(~_overruled(she, he, woman, man, "her_kin", ["he", "him", "his", "himself"])).then(pl.lit("female")))
+        .then(
+            pl.when(~_overruled(she, he, woman, man, "her_kin", ["he", "him", "his", "himself"])).then(pl.lit("female"))
+        )
         .when((field("they") >= 2) | ((field("they") >= 1) & (field("theirs") >= 3)))
         .then(pl.lit("they"))
         .when(he >= 2)

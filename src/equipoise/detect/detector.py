@@ -39,7 +39,7 @@ class Detector:
     labels: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     other_labels: tuple[str, ...] = ()
-    """Labels that decide nothing, such as "refused": they are shown and counted, but an answer with one is undetected."""
+    """Labels that decide nothing, such as "refused": shown and counted, but an answer with one is undetected."""
     uses: tuple[str, ...] = ()
     patterns: Mapping[str, str] = field(default_factory=dict)
     whole_tokens: bool = False

@@ -14,6 +14,13 @@ import polars as pl
 
 from equipoise.detect.visible import find_matches, replace_traced
 
+SPACES = r"[ \t]{2,}"
+"""What Markdown leaves between words: rules are written with single spaces."""
+
+
+def _in_place_of(letter: str) -> str:
+    return f" {letter} " if letter else " "
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -28,8 +35,9 @@ class Rules:
 
     def apply(self, text: pl.Expr) -> pl.Expr:
         """The text with a letter in place of each statement."""
+        text = text.str.replace_all(SPACES, " ")
         for letter, pattern in self.steps:
-            text = text.str.replace_all(pattern, f" {letter} ")
+            text = text.str.replace_all(pattern, _in_place_of(letter))
         return text
 
     def letters(self, text: pl.Expr) -> pl.Expr:
@@ -39,8 +47,8 @@ class Rules:
     def trace(self, text: str, origins: list[int]) -> tuple[str, list[int]]:
         """What `apply` makes of one text. A letter comes from where its statement starts, the space after it from
         where that ends."""
-        for letter, pattern in self.steps:
-            edits = ((start, end, f" {letter} ") for start, end in find_matches(text, pattern))
+        for new, pattern in ((" ", SPACES), *((_in_place_of(letter), pattern) for letter, pattern in self.steps)):
+            edits = ((start, end, new) for start, end in find_matches(text, pattern))
             text, origins = replace_traced(text, origins, edits)
         return text, origins
 

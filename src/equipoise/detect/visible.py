@@ -21,7 +21,7 @@ DROP_CAP = r"\*\*(\pL)\*\*\b"
 """`**S**he` is one word, though elsewhere emphasis separates words."""
 
 DASH, CELL = "\u2003", "\u2002"
-"""A dash, and the border of a cell in a table: white space like any other, but a reader of sentences can tell it apart."""
+"""A dash, and the border of a cell in a table: white space, but a reader of sentences can tell it from a space."""
 
 PLAIN = {
     **dict.fromkeys("*_`~\\>#", " "),  # Markdown: a space, because joining two words would be worse than splitting one

@@ -45,7 +45,7 @@ class Accuracy:
 
 
 def read_labelled(probe: Probe) -> list[Row]:
-    """The rows of labelled.csv in the folder of a probe: answer, label, style, kind, split; none if there is no file."""
+    """The rows of labelled.csv in the folder of a probe: answer, label, style, kind, split. Without a file: none."""
     source = probe.card.folder / FILE if probe.card.folder else None
     if source is None or not source.is_file():
         return []

@@ -146,7 +146,9 @@ def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
 def _restore_setup(
     probe: str | Probe, reading: str, parameters: Mapping[str, Any], corpus: str | None, corpus_sha256: str | None
 ) -> Setup:
-    return Setup(probe=get_probe(probe).read_by(reading), parameters=parameters, corpus=corpus, corpus_sha256=corpus_sha256)
+    return Setup(
+        probe=get_probe(probe).read_by(reading), parameters=parameters, corpus=corpus, corpus_sha256=corpus_sha256
+    )
 
 
 def _read_corpus(probe: Probe, corpus: Corpus, settings: Settings, on_download: ProgressCallback | None) -> bytes:

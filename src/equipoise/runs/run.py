@@ -22,7 +22,7 @@ from equipoise.measuring.result import Audit, Result
 from equipoise.probes import find_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
-from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, READINGS, REPETITION, STATUS, Status
 
 
 class Run:
@@ -34,6 +34,8 @@ class Run:
     """
 
     def __init__(self, path: Path, probes: Iterable[Probe] = (), reading: str | None = None) -> None:
+        if reading not in (None, *READINGS):
+            raise UnknownName("reading", str(reading), READINGS)
         self.path = path
         self._reading = reading
         self._given_probes = {probe.name: probe for probe in probes}

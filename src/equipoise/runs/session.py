@@ -181,8 +181,9 @@ async def audit_async(
 
     `model` is a name ("openai/gpt-4o-mini", "embedded"), a function from prompt to answer, or an object with
     `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
-    called in the same way again. `reading` says how answers are read: "careful" (the default) or "specified". Without `out`, a named model gets a file in the current folder, and the answers of a
-    function last as long as the results. Other keywords are parameters of the probes that have them: `sample_k=100`.
+    called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
+    function last as long as the results. `reading` says how answers are read: "careful" (the default) or "specified".
+    Other keywords are parameters of the probes that have them: `sample_k=100`.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
     programs that have an event loop.

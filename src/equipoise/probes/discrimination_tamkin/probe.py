@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    DECISIONS,
     GENDER,
     ITEM,
     PROMPT,
-    DECISIONS,
     YES_NO,
     Arms,
     Array,

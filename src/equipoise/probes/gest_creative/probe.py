@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTERS,
     ITEM,
     PROMPT,
-    CHARACTERS,
     PRONOUN_GENDER,
     Array,
     Card,
