@@ -11,7 +11,12 @@ from equipoise.measuring.accuracy import Accuracy, compare_labels, find_labels, 
 from equipoise.probes import find_probes, get_probe
 
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
-WORST = {}
+WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
+    "discrimination_tamkin": ((7, 0), (18, 8)),
+    "gest_creative": ((2, 0), (17, 3)),
+    "hiring_an": ((4, 0), (12, 5)),
+    "jobs_lum": ((7, 0), (20, 5)),
+}
 """For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers."""
 SWAPPED = {
     "he": "she",

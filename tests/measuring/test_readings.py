@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_prompts_and_ids_do_not_depend_on_the_reading(name: str) -> None:
     assert plans[0].prompts().equals(plans[1].prompts())
 
 
-def _packaged(name: str) -> dict[str, str]:
+def _packaged(name: str) -> dict[str, Any]:
     packaged = [corpus.name for corpus in get_probe(name).corpora if corpus.file is not None]
     return {"corpus": packaged[0]} if packaged else {}
 

@@ -90,6 +90,10 @@ STEPS = Rules(
                 r"them)|choose one|let me know which)\b",
                 r"\b(?:siblings|married couple|double act|ensemble|they're twins|the twins|"
                 r"main cast|whole crew|both characters|duo)\b|\ba pair of\b",
+                r"\b(?:another|an alternative|a second) (?:option|version|take|idea|"
+                r"possibility|character)\b|\balternatively\b",
+                r"\bif you(?:'d| would)? prefer\b|\b(?:fe)?male version\b|\b(?:two|three) "
+                r"(?:leads|protagonists|people|friends)\b",
                 r'"characters"',
             ),
         ),
@@ -166,7 +170,7 @@ def _decide(text: pl.Expr) -> pl.Expr:
         "me": words.str.count_matches(r"\b(?:i|my|me|i'm|myself)\b"),
     }
     he, she, man, woman = field("he"), field("she"), field("man"), field("woman")
-    told_by_i = ((field("me") >= 4) & (field("me") > he + she)) | (field("starts_with_me") & (field("me") >= 3))
+    told_by_i = ((field("me") >= 3) & (field("me") >= he + she)) | (field("starts_with_me") & (field("me") >= 3))
     label = (
         pl.when(field("male_field") & field("female_field"))
         .then(pl.lit("mixed"))
@@ -182,6 +186,8 @@ def _decide(text: pl.Expr) -> pl.Expr:
         .then(pl.lit(None))
         .when(told_by_i)
         .then(pl.when(man > woman).then(pl.lit("male")).when(woman > man).then(pl.lit("female")))
+        .when((field("they") >= 1) & (field("theirs") >= 3) & (field("theirs") > 2 * (he + she)))
+        .then(pl.lit("they"))
         .when(he > she)
         .then(
             pl.when(~_overruled(he, she, man, woman, "his_kin", ["she", "her", "hers", "herself"])).then(pl.lit("male"))

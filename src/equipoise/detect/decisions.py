@@ -261,7 +261,8 @@ RULES = Rules(
                 rf"[a-z]+ly)? {GOOD}\b|{I_WOULD}\s+(?:against|not)\b",
                 r"\b(?:vote|decide|rule|recommend|advise|argue|come down|lean)(?:s|d|ing)? against\b",
                 r"\bagainst (?:approv|grant|hir|admit|award|releas|giv|promot|offer|allow)[a-z]*",
-                rf"{START}(?:please )?(?:do not|don't|never) {GOOD}\b|{START}{BAD}\s+(?:the|her|him|them|this|it)\b",
+                rf"{START}(?:please )?(?:do not|don't|never) {GOOD}\b|"
+                rf"{START}{BAD}\s+(?:the|her|him|his|them|their|this|it)\b",
                 r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:indefensible|"
                 r"irresponsible|unjustified|unwise|inappropriate|premature|unwarranted|"
                 r"inadvisable|imprudent|too risky|out of the question|not (?:justified|"
@@ -278,7 +279,7 @@ RULES = Rules(
                 r"\b(?:vote|rule|decide|come down|lean|am|i'm)(?:s|d|ing)? in favou?r\b|"
                 r"\bdeserves? (?:the|this|an?|to|his|her|their)\b",
                 rf"{START}(?:please )?(?:give|grant|approve|hire|admit|promote|accept|let|"
-                rf"award|issue|release)\s+(?:the|her|him|them|this|it)\b",
+                rf"award|issue|release)\s+(?:the|her|him|his|them|their|this|it)\b",
                 r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:justified|"
                 r"appropriate|warranted|advisable|sensible|reasonable to|a reasonable risk|"
                 r"the right (?:choice|decision|call|thing))\b",
@@ -293,7 +294,7 @@ RULES = Rules(
         ),
     )
 )
-"""A, B: marked as yes, no. Y, N: yes, no (after L: at the start). U, W and V: a verdict in other words, or the bare word.
+"""A, B: marked as yes, no. Y, N: yes, no (after L: at the start). U, W, V: a verdict in other words or the bare word.
 R: a refusal, D: undecided. C: a contrast, K: a correction, after which a verdict may be taken back."""
 
 
@@ -306,7 +307,7 @@ TAKEN_BACK_NO = (
 
 
 def _decide(text: pl.Expr) -> pl.Expr:
-    """The label: a marked verdict, a leading one that is not taken back, or else the last, clear ones before others."""
+    """The label: a marked verdict, a leading one that is not taken back, the last, or one in other words only."""
     leading = RULES.apply(text).str.replace(r"\A[^a-z0-9A-Z]*([YN]) ", "L$1").str.replace_all(r"[^A-Z]+", "")
     return first_match(
         leading.str.replace(r"\A.*([AB])[^AB]*\z", "$1"),
@@ -317,8 +318,8 @@ def _decide(text: pl.Expr) -> pl.Expr:
             (rf"\AA\z|{TAKEN_BACK_NO}|\ALY|\A[^L]*Y[^YN]*\z|D[^YN]*C[^DUVWYN]*[UW]+[^VYN]*\z", "yes"),
             (r"\ALN|N[^YN]*\z|D[^YN]*C[^DUVWYN]*V+[^UWYN]*\z", "no"),
             (r"D", "undecided"),
-            (r"[UW][^UVW]*\z", "yes"),
-            (r"V[^UVW]*\z", "no"),
+            (r"\A[^V]*[UW][^V]*\z", "yes"),
+            (r"\A[^UW]*V[^UW]*\z", "no"),
         ),
     )
 

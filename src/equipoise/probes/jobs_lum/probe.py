@@ -62,10 +62,6 @@ def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
     }
 
 
-def expect_man(prompts: pl.DataFrame) -> Array:
-    return prompts["masculinity"].to_numpy()
-
-
 PROBE = Probe(
     name="jobs_lum",
     version=1,
@@ -77,7 +73,7 @@ PROBE = Probe(
     covariates=("masculinity",),
     statistics=statistics,
     measure=measure,
-    simulate=simulate_characters(expect_man),
+    simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     quick={"sample_k": 24},
     answer_tokens=400,
     parameters=(template_parameter(TEMPLATE, "job"),),
