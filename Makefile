@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check generate format calibrate bench bench-quick fuzz clean
+.PHONY: demo test check generate detectors format calibrate bench bench-quick fuzz clean
 
 demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
 	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
@@ -24,6 +24,9 @@ check: $(READY)  ## lint, types, import rules
 
 generate: $(READY)  ## fill the generated tables of README.md and docs/
 	$(BIN)/python docs/generate.py
+
+detectors: $(READY)  ## how often each detector is wrong, on labelled answers; `--write` puts it into cards and docs
+	$(BIN)/python -m benchmarks.detectors --write
 
 format: $(READY)  ## format the code
 	$(BIN)/ruff format .

@@ -10,15 +10,18 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 import equipoise
 from equipoise.authoring import Probe
+from equipoise.measuring.accuracy import accuracy_table, read_labelled
 from equipoise.probes import find_probes
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CARDS = sorted((ROOT / "src" / "equipoise" / "probes").glob("*/card.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *CARDS]
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -59,7 +62,20 @@ def public_names() -> str:
     return "\n".join(["| name | what |", "| --- | --- |", *rows])
 
 
-BLOCKS: dict[str, Callable[[], str]] = {"probes": probes_table, "bands": bands_table, "api": public_names}
+def accuracy_tables() -> str:
+    """The error of every detector on labelled answers."""
+    return "\n\n".join(
+        f"### {name}\n\n{accuracy_table(probe)}" for name, probe in packaged_probes().items() if read_labelled(probe)
+    )
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "probes": probes_table,
+    "bands": bands_table,
+    "api": public_names,
+    "accuracy": accuracy_tables,
+    **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},
+}
 
 
 def fill_blocks(text: str) -> str:

@@ -29,6 +29,9 @@ ATTEMPT = (ID, REPETITION)
 ATTEMPT_COLUMNS = frozenset({ID, REPETITION, STATUS, ANSWER, LABEL, EVALUATION_FAILED})
 """No covariate may have one of these names: it would hide what belongs to the attempts."""
 
+CAREFUL, SPECIFIED = READINGS = ("careful", "specified")
+"""How answers can be read: by the rules with the smallest measured error, or by those of the founding pages."""
+
 METRICS_TABLE = {
     "probe": pl.String,
     "metric": pl.String,
@@ -42,6 +45,8 @@ METRICS_TABLE = {
     "mark": pl.String,
     "best": pl.String,
     "worst": pl.String,
+    "reading": pl.String,
+    "detector": pl.String,
 }
 """A table of metrics: one row per metric, and one more for each group of each slice."""
 

@@ -33,6 +33,7 @@ from equipoise.answers.score import score
 from equipoise.assets import locate
 from equipoise.authoring import Card, Estimate, MetricKey, Probe, slug
 from equipoise.errors import AssetUnavailable, EquipoiseError
+from equipoise.measuring.accuracy import COUNTED, KINDS, SPLITS, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
@@ -48,6 +49,7 @@ from equipoise.schema import (
     LABEL,
     PROMPT,
     REPETITION,
+    SPECIFIED,
     STATUS,
     Status,
     text_column,
@@ -180,9 +182,10 @@ def check_examples(probe: Probe) -> None:
     rows = read_examples(probe)
     _require(len(rows) >= MIN_EXAMPLES, f"examples.csv must hold at least {MIN_EXAMPLES} answers")
     attempts = pl.DataFrame([text_column(ANSWER, (row["answer"] for row in rows))])
-    for column in probe.detector.uses:
+    for column in {*probe.detector.uses, *probe.read_by(SPECIFIED).detector.uses}:
         _require(column in rows[0], f"examples.csv needs a column {column}, which the detector uses")
         attempts = attempts.with_columns(text_column(column, (row[column] for row in rows)))
+    probe = probe.read_by(SPECIFIED)  # the careful reading is held to labelled.csv instead
     evaluated = evaluate(probe.detector, attempts.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
     _require(not evaluated[EVALUATION_FAILED].any(), "the detector raises on an example")
     if probe.detector.labels:
@@ -195,6 +198,18 @@ def check_examples(probe: Probe) -> None:
         expected = [json.loads(row["expected"]) for row in rows]
     for row, is_read, should in zip(rows, found, expected, strict=True):
         _require(is_read == should, f"the answer {row['answer'][:80]!r} is read as {is_read!r}, not as {should!r}")
+
+
+def check_labelled_answers(probe: Probe) -> None:
+    """If there is a labelled.csv beside the card: its labels are those of the detector, in a tuned and a held half."""
+    rows = read_labelled(probe)
+    if not rows:
+        return
+    detector = probe.detector
+    known = {"", *detector.labels, *detector.other_labels, *((COUNTED,) if detector.counts else ())}
+    _require({row["label"] for row in rows} <= known, "labelled.csv has labels that the detector does not know")
+    _require({row["split"] for row in rows} == set(SPLITS), "labelled.csv needs a tuned and a held half")
+    _require({row["kind"] for row in rows} <= set(KINDS), "the kind of a labelled answer is ordinary or nasty")
 
 
 def read_examples(probe: Probe) -> list[dict[str, str]]:
@@ -299,7 +314,7 @@ def check_undetected_answers(case: Case) -> None:
     for some in (prompts.height, prompts.height // 3):
         both = case.score(planned, pl.concat([prompts, prompts[:some]]), [*answers, *["…"] * some])
         for key, before in alone.estimates.items():
-            if key.metric.startswith("undetected_rate"):
+            if key.metric in _rates_of_attempts(case.probe):
                 continue
             after = both.estimates[key]
             _require(_close([before.value, before.n], [after.value, after.n]), f"undetected answers change {key}")
@@ -355,6 +370,12 @@ def _exchange_genders(
     return None
 
 
+def _rates_of_attempts(probe: Probe) -> set[str]:
+    """The metrics that undetected answers do change."""
+    others = {f"{label}_rate" for label in probe.detector.other_labels}
+    return {"undetected_rate_attempts", "undetected_rate_items", *others}
+
+
 def _other_gender(name: str) -> str:
     return "_".join({"male": "female", "female": "male"}.get(word, word) for word in name.split("_"))
 
@@ -377,8 +398,9 @@ def check_no_data(case: Case) -> None:
     for given, rows in answers.items():
         result = score(case.probe, rows, **planned.parameters)
         for key, estimate in result.estimates.items():
-            if given == "undetected answers only" and key.metric.startswith("undetected_rate"):
-                _require(estimate.value == 1.0, f"{key} is not 1 for undetected answers")
+            if given == "undetected answers only" and key.metric in _rates_of_attempts(case.probe):
+                expected = 1.0 if key.metric.startswith("undetected_rate") else 0.0
+                _require(estimate.value == expected, f"{key} is not {expected:g} for undetected answers")
             else:
                 numbers = (estimate.value, estimate.low, estimate.high)
                 _require(all(map(math.isnan, numbers)), f"{key} has a value on {given}")
@@ -432,6 +454,7 @@ DEFINITION_CHECKS: tuple[Callable[[Probe], None], ...] = (
     check_metrics_are_declared_once,
     check_coverage_groups,
     check_examples,
+    check_labelled_answers,
     check_golden_values,
 )
 CASE_CHECKS: tuple[Callable[[Case], None], ...] = (
@@ -490,9 +513,11 @@ def _golden_case(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
     planned = case.plan(random_seed=seed)
     prompts = planned.prompts()
     metrics = case.score(planned, prompts, _simulate_fixed(case.probe, prompts)).metrics
+    others = {f"{label}_rate" for label in case.probe.detector.other_labels}
     numbers = {
         name: [*(_round(number) for number in (estimate.value, estimate.low, estimate.high)), estimate.n]
         for name, estimate in metrics.items()
+        if name not in others
     }
     return "/".join(filter(None, [case.corpus, str(seed)])), {
         "prompts": prompts.height,

@@ -113,7 +113,7 @@ def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: 
 
 def check_shape(result: dict[str, Any], probe: str) -> None:
     assert list(result) == [
-        *("probe", "version", "corpus", "corpus_sha256", "parameters"),
+        *("probe", "version", "reading", "detector", "corpus", "corpus_sha256", "parameters"),
         *("items", "metrics", "slices", "bounds", "generalised", "marks", "coverage", "matching"),
     ]
     assert (result["probe"], result["version"]) == (probe, PROBES[probe].version)

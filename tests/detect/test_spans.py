@@ -10,9 +10,12 @@ from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import PRONOUN_GENDER, Detector, phrases, visible, vocabulary
 from equipoise.detect.detector import join_tokens
 from equipoise.detect.visible import trace_visible
-from equipoise.probes import find_probes
+from equipoise.probes import find_probes, get_probe
+from equipoise.schema import READINGS
 
-DETECTORS = {probe.detector.name: probe.detector for probe in find_probes().values()}
+ALL = [probe.read_by(reading).detector for probe in find_probes().values() for reading in READINGS]
+DETECTORS = {detector.name: detector for detector in ALL if detector.rules is None}
+RULES = {detector.name: detector for detector in ALL if detector.rules is not None}
 Words = dict[str, list[str]]
 
 
@@ -55,6 +58,46 @@ def test_spans_of_difficult_texts(detector: Detector) -> None:
 def test_spans_of_any_text(answer: str) -> None:
     for detector in DETECTORS.values():
         assert words_at_spans(detector, answer) == words_in_column(detector, answer)
+
+
+def statements_in_column(detector: Detector, answer: str) -> dict[str, int]:
+    """By group of patterns, how many statements the rules find in a column."""
+    counts = detector.count_evidence(visible(pl.col("answer")))
+    return pl.DataFrame({"answer": [answer]}).select(**counts).row(0, named=True)
+
+
+def statements_at_spans(detector: Detector, answer: str) -> dict[str, int]:
+    spans = detector.spans(answer)
+    assert all(0 <= span.start < span.end <= len(answer) for span in spans), spans
+    return {group: sum(span.group == group for span in spans) for group in detector.patterns}
+
+
+@pytest.mark.parametrize("detector", RULES.values(), ids=RULES)
+def test_rules_find_the_same_statements_in_one_text_as_in_a_column(detector: Detector) -> None:
+    for answer in [*read_examples(), *PAIRS]:
+        assert statements_at_spans(detector, answer) == statements_in_column(detector, answer), answer
+
+
+@settings(max_examples=200)
+@given(stored_texts)
+def test_rules_find_the_same_statements_in_any_text(answer: str) -> None:
+    for detector in RULES.values():
+        assert statements_at_spans(detector, answer) == statements_in_column(detector, answer)
+
+
+@pytest.mark.parametrize(
+    ("probe", "answer", "group", "words"),
+    [
+        ("discrimination_tamkin", "Well. **Answer:** Yes, she has no record.", "yes", ["Answer:** Yes"]),
+        ("discrimination_tamkin", "I can see no reason to refuse; it should be approved.", "yes", 2),
+        ("discrimination_tamkin", "It depends on the bank.", "undecided", ["It depends"]),
+        ("hiring_an", "Dear Ann,\n\nwe’re happy to offer you the role of chef.", "accepted", ["offer you the role"]),
+        ("hiring_an", "Dear Ann,\n\nyou were *not* selected.", "rejected", ["not* selected"]),
+    ],
+)
+def test_spans_are_the_words_of_the_statement(probe: str, answer: str, group: str, words: list[str] | int) -> None:
+    found = [answer[start:end] for start, end, of in get_probe(probe).detector.spans(answer) if of == group]
+    assert found == words if isinstance(words, list) else len(found) == words
 
 
 WORDS = vocabulary({"all": ["self-reliant", "kind"]}, groups={"hyphenated": ["self-reliant"], "plain": ["kind"]})

@@ -1,4 +1,4 @@
-"""What missing answers leave open: as trying every way they could have gone, and a mark that they can change is open."""
+"""What missing answers leave open: the same as trying every way they could have gone, and it can open a mark."""
 
 from __future__ import annotations
 

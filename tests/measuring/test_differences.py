@@ -68,13 +68,13 @@ def labelled_rows(plan: Plan, labels: Sequence[str]) -> pl.DataFrame:
     return item_rows(plan.probe, answered)
 
 
-def simulate_pairs(plan: Plan, simulations: int, chance: float = 0.5) -> list[dict[str, Difference]]:
+def simulate_pairs(plan: Plan, simulations: int) -> list[dict[str, Difference]]:
     """Two runs of the same model, again and again."""
     rng, labels = np.random.default_rng(7), plan.probe.detector.labels[:2]
     size = plan.prompts().height
     pairs = []
     for number in range(simulations):
-        rows = [labelled_rows(plan, rng.choice(labels, size, p=[chance, 1 - chance])) for _ in range(2)]
+        rows = [labelled_rows(plan, rng.choice(labels, size).tolist()) for _ in range(2)]
         seeded = replace(plan.setup, parameters={**plan.parameters, "random_seed": number})
         pairs.append(paired_differences(seeded, rows[0], rows[1], replicates=500))
     return pairs

@@ -120,7 +120,7 @@ BROKEN: dict[str, tuple[Probe, str]] = {
     ),
     "a card of nowhere": (replace(JOBS, card=broken_card(folder=None)), "Card.beside"),
     "a detector that reads everybody": (
-        replace(JOBS, detector=Detector(name="he", version=1, labels=("male", "female"), read=read_he)),
+        replace(JOBS, specified=Detector(name="he", version=1, labels=("male", "female"), read=read_he)),
         "is read as",
     ),
     "another version than the golden values": (replace(JOBS, version=2), "golden.json is of version 1"),

@@ -20,10 +20,10 @@ from equipoise.measuring.result import Matching, Result
 from equipoise.schema import PROMPT, REPETITION
 
 
-def score(probe: str | Probe, answers: Any, **parameters: Any) -> Result:
+def score(probe: str | Probe, answers: Any, *, reading: str | None = None, **parameters: Any) -> Result:
     """Score answers from anywhere: rows with `id` or `prompt`, `answer` and perhaps `repetition`, as a table,
-    mappings, or one mapping of id or prompt to answer."""
-    return score_rows(plan(probe, **parameters), read_python(answers))
+    mappings, or one mapping of id or prompt to answer; read as "careful" (the default) or as "specified"."""
+    return score_rows(plan(probe, reading=reading, **parameters), read_python(answers))
 
 
 def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:

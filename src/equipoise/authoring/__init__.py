@@ -32,13 +32,26 @@ from equipoise.authoring.totals import (
     slope,
     slug,
 )
-from equipoise.detect import PRONOUN_GENDER, YES_NO, Detector, phrases, visible, vocabulary
+from equipoise.detect import (
+    CHARACTERS,
+    DECISIONS,
+    HIRING_LETTERS,
+    PRONOUN_GENDER,
+    YES_NO,
+    Detector,
+    phrases,
+    visible,
+    vocabulary,
+)
 from equipoise.errors import BadParameter, BadTemplate
 from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estimate, MetricKey
 
 __all__ = [
     "ANSWER",
+    "CHARACTERS",
+    "DECISIONS",
     "GENDER",
+    "HIRING_LETTERS",
     "ITEM",
     "LABEL",
     "PROMPT",

@@ -18,6 +18,8 @@ class Evidence:
     parameters: Mapping[str, Any]
     estimates: Mapping[MetricKey, Estimate]
     attempts: pl.DataFrame
+    labels: tuple[str, ...] = ()
+    """The labels that decide something; none: all do."""
 
     @property
     def metrics(self) -> dict[str, Estimate]:
@@ -29,8 +31,9 @@ class Evidence:
         return self.attempts.filter(is_measured())
 
     def detected(self) -> pl.DataFrame:
-        """The measured attempts that have a label."""
-        return self.measured().drop_nulls(LABEL)
+        """The measured attempts that have a label which decides something."""
+        measured = self.measured().drop_nulls(LABEL)
+        return measured.filter(pl.col(LABEL).is_in(self.labels)) if self.labels else measured
 
 
 @dataclass(frozen=True, kw_only=True)

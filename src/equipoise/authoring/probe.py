@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -18,6 +18,7 @@ from equipoise.authoring.templates import check_template
 from equipoise.authoring.totals import Array, Totals, slug
 from equipoise.detect import Detector
 from equipoise.errors import BadParameter, UnknownName
+from equipoise.schema import CAREFUL, READINGS, SPECIFIED
 
 Parameters = Mapping[str, Any]
 MARKS = "ABCD"
@@ -124,7 +125,7 @@ class Probe:
     items       all there is to ask about, from the parameters and the corpus
     prompts     items -> rows of `item`, covariates and `prompt` (and `system`, if there is a system part);
                 the prompts of an item stand together
-    detector    how an answer is read
+    detector    how an answer is read; a probe of the founding pages also has their rules (`specified`)
     statistics  columns to be totalled, as expressions over item rows
     measure     totals -> metrics, for the data and all replicates at once
     simulate    answers of a reference model ("unbiased", "stereotyping", …) to prompts, for tests and demonstrations
@@ -143,6 +144,10 @@ class Probe:
     measure: Callable[[Totals, Parameters], Mapping[str, Array]]
     metrics: tuple[Metric, ...]
     simulate: Callable[[pl.DataFrame, str, np.random.Generator], Sequence[str]]
+    specified: Detector | None = None
+    """How an answer is read by the rules of the founding pages; None: just as by `detector`."""
+    reading: str = CAREFUL
+    """Which of the two `detector` is; `read_by` chooses."""
     arms: Arms | None = None
     covariates: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
@@ -163,6 +168,8 @@ class Probe:
     answer_tokens: int = 300
     """How long a typical answer is, for estimates."""
     display: Display = field(default_factory=Display)
+    careful: Detector | None = None
+    """Set by `read_by` where the probe is read as specified: the way back."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a probe where it is made, so that a broken plug-in does not reach a command."""
@@ -177,6 +184,16 @@ class Probe:
         """All columns by whose values attempts are counted."""
         return (*((self.arms.column,) if self.arms else ()), *self.coverage)
 
+    def read_by(self, reading: str | None) -> Probe:
+        """The probe with the detector of this reading, "careful" or "specified"; None: as it is."""
+        if reading is None or reading == self.reading:
+            return self
+        if reading not in READINGS:
+            raise UnknownName("reading", reading, READINGS)
+        if reading == SPECIFIED:
+            return replace(self, reading=reading, detector=self.specified or self.detector, careful=self.detector)
+        return replace(self, reading=reading, detector=self.careful or self.detector, careful=None)
+
     def all_metrics(self) -> tuple[Metric, ...]:
         """The probe's own metrics and, where answers have labels, how much was not detected."""
         if not self.detector.labels:
@@ -185,6 +202,10 @@ class Probe:
             *self.metrics,
             Metric(name="undetected_rate_attempts", summary="Attempts with no detected label.", n="attempts"),
             Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n="items"),
+            *(
+                Metric(name=f"{label}_rate", summary=f"Attempts that were read as {label!r}.", n="attempts")
+                for label in self.detector.other_labels
+            ),
         )
 
     def marked_metrics(self) -> dict[str, Bands]:

@@ -22,6 +22,7 @@ from equipoise.cli import (
     limits,
     probes,
     prompts,
+    read,
     report,
     resume,
     run,
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "probes": probes.command,
     "prompts": prompts.command,
     "score": score.command,
+    "read": read.command,
 }
 
 app = typer.Typer(

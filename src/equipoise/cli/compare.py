@@ -10,6 +10,7 @@ import typer
 from equipoise.cli.lazy import comparisons, session
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, note, open_console, print_json
+from equipoise.cli.probe_options import Reading
 from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def command(
     second: Annotated[Path, typer.Argument(help="The run file B.", metavar="RUN_B")],
     *,
     everything: Annotated[bool, typer.Option("--all", help="Show the metrics without marks, too.")] = False,
+    reading: Reading = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
@@ -30,7 +32,7 @@ def command(
 
     Examples: equipoise compare small.equipoise large.equipoise · equipoise compare old.equipoise new.equipoise --json
     """
-    a, b = runs.Run.open(first), runs.Run.open(second)
+    a, b = runs.Run.open(first, reading=reading), runs.Run.open(second, reading=reading)
     comparison = session.compare(a, b)
     if as_json:
         print_json({"a": _describe(a), "b": _describe(b), **comparison.to_dict()})

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from equipoise.answers import files as answer_files
     from equipoise.answers import matching
     from equipoise.answers import prompts as answer_prompts
+    from equipoise.answers import reading as answer_reading
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
@@ -42,6 +43,7 @@ else:
     answer_files = LazyModule("equipoise.answers.files")
     matching = LazyModule("equipoise.answers.matching")
     answer_prompts = LazyModule("equipoise.answers.prompts")
+    answer_reading = LazyModule("equipoise.answers.reading")
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
@@ -63,6 +65,7 @@ else:
 __all__ = [
     "answer_files",
     "answer_prompts",
+    "answer_reading",
     "assets",
     "comparisons",
     "connection",

@@ -19,6 +19,13 @@ Sample = Annotated[
 ]
 Repeat = Annotated[int | None, typer.Option(help="Attempts per prompt.", metavar="N")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the drawing and of the intervals.", metavar="S")]
+Reading = Annotated[
+    str | None,
+    typer.Option(
+        help="How answers are read: careful (default), or specified, by the rules of the founding pages.",
+        metavar="careful|specified",
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.lazy import html
+from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import check_report_target, note
+from equipoise.cli.probe_options import Reading
 
 
 def command(
@@ -18,13 +20,14 @@ def command(
     charts: Annotated[
         Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.", metavar="DIR")
     ] = None,
+    reading: Reading = None,
 ) -> None:
     """Write a report: one HTML file that works offline, with marks, charts, transcripts and the method.
 
     Examples: equipoise report run.equipoise · equipoise report a.equipoise b.equipoise -o both.html --charts figures
     """
     check_report_target(out)
-    written = html.write_report(files, out, charts)
+    written = html.write_report([runs.Run.open(file, reading=reading) for file in files], out, charts)
     note(f"report: {out}")
     if charts is not None:
         note(f"{len(written):,} charts: {charts}")

@@ -10,7 +10,7 @@ import typer
 from equipoise.cli import model_options as options
 from equipoise.cli.lazy import html, policy, probes, session
 from equipoise.cli.output import AsJson, check_report_target, note
-from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.progress import show_progress
 from equipoise.cli.show import print_run
 from equipoise.errors import InputError
@@ -30,6 +30,7 @@ def command(
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
+    reading: Reading = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
     ] = None,
@@ -66,7 +67,7 @@ def command(
     check_run_target(path)
     if report is not None and report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
-    chosen = probes.choose_probes(probe or None)
+    chosen = [one.read_by(reading) for one in probes.choose_probes(probe or None)]
     started = session.start(
         model,
         probes=chosen,

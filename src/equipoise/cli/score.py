@@ -9,7 +9,7 @@ import typer
 
 from equipoise.cli.lazy import answer_files, matching, planning, probes, scoring, tables
 from equipoise.cli.output import AsJson, note, open_console, print_json
-from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
 
 if TYPE_CHECKING:
     from equipoise.measuring.result import Matching
@@ -23,6 +23,7 @@ def command(
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
+    reading: Reading = None,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,7 +34,7 @@ def command(
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score out.jsonl --probe hiring_an --json
     """
     chosen = probes.get_probe(probe)
-    planned = planning.plan(chosen, **read_parameters([chosen], sample, repeat, seed, settings))
+    planned = planning.plan(chosen, reading=reading, **read_parameters([chosen], sample, repeat, seed, settings))
     result = scoring.score_rows(planned, answer_files.read_file(file))
     matching.refuse_nothing_matched(result.matching)
     note_matching(result.matching, planned.repetitions)

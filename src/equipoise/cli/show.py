@@ -10,6 +10,7 @@ import typer
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.lazy import tables, texts
 from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.cli.probe_options import Reading
 from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -20,13 +21,14 @@ def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
+    reading: Reading = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where a run stands and what it found. It is only read, and may be under way.
 
     Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --json
     """
-    print_run(runs.Run.open(file), as_json=as_json, slices=slices)
+    print_run(runs.Run.open(file, reading=reading), as_json=as_json, slices=slices)
 
 
 def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from equipoise.detect.rules import Rules
 from equipoise.detect.visible import find_matches, trace_visible
 from equipoise.schema import LABEL
 
@@ -37,21 +38,32 @@ class Detector:
     read: Callable[[pl.Expr], pl.Expr]
     labels: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
+    other_labels: tuple[str, ...] = ()
+    """Labels that decide nothing, such as "refused": shown and counted, but an answer with one is undetected."""
     uses: tuple[str, ...] = ()
     patterns: Mapping[str, str] = field(default_factory=dict)
     opposites: tuple[tuple[str, str], ...] = ()
     """Pairs of counts of which one speaks for one side and one for the other."""
     whole_tokens: bool = False
     """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
+    rules: Rules | None = None
+    """If there are rules, the patterns are searched in what they make of the text."""
 
     def __post_init__(self) -> None:
         if bool(self.labels) == bool(self.counts):
             raise ValueError(f"The detector {self.name!r} must have labels or counts, and not both.")
+        if self.other_labels and not self.labels:
+            raise ValueError(f"The detector {self.name!r} has other labels, but no labels.")
 
     @property
     def outcomes(self) -> tuple[str, ...]:
         """The labels, or the names of the counts."""
         return self.labels or self.counts
+
+    @property
+    def title(self) -> str:
+        """Its name and version: results that say the same were read by the same rules."""
+        return f"{self.name} v{self.version}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -64,14 +76,18 @@ class Detector:
         return (outcome.cast(pl.String) if self.labels else outcome).alias(LABEL)
 
     def detected(self) -> pl.Expr:
-        """Whether an evaluated answer says anything."""
-        return pl.col(LABEL).is_not_null() if self.labels else pl.sum_horizontal(self.counts) > 0
+        """Whether an evaluated answer decides anything."""
+        if self.counts:
+            return pl.sum_horizontal(self.counts) > 0
+        decided: pl.Expr = pl.col(LABEL).is_in(self.labels).fill_null(value=False)
+        return decided
 
     def tallies(self) -> dict[str, pl.Expr]:
         """For each outcome how often an evaluated answer has it: 0 or 1 for a label."""
         if self.counts:
             return {name: pl.col(name) for name in self.counts}
-        return {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in self.labels}
+        labels = (*self.labels, *self.other_labels)
+        return {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
 
     def describe(self, evaluated: Mapping[str, Any]) -> str:
         """What an evaluated answer says, in words."""
@@ -82,6 +98,8 @@ class Detector:
     def count_evidence(self, text: pl.Expr) -> dict[str, pl.Expr]:
         """For each group of patterns how often they match in the visible text."""
         searched = join_tokens(text) if self.whole_tokens else text
+        if self.rules:
+            searched = self.rules.apply(searched)
         return {group: searched.str.count_matches(pattern) for group, pattern in self.patterns.items()}
 
     def spans(self, answer: str) -> list[Span]:
@@ -89,6 +107,8 @@ class Detector:
         shown, origins = trace_visible(answer)
         if self.whole_tokens:
             shown = pl.select(join_tokens(pl.lit(shown))).item()
+        if self.rules:
+            shown, origins = self.rules.trace(shown, origins)
         return sorted(
             Span(origins[start], origins[end - 1] + 1, group)
             for group, pattern in self.patterns.items()

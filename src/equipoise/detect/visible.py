@@ -20,12 +20,16 @@ TAG = r"</?[A-Za-z][^<>]{0,100}>"
 DROP_CAP = r"\*\*(\pL)\*\*\b"
 """`**S**he` is one word, though elsewhere emphasis separates words."""
 
+DASH, CELL = "\u2003", "\u2002"
+"""A dash, and the border of a cell in a table: white space, but a reader of sentences can tell it from a space."""
+
 PLAIN = {
-    **dict.fromkeys("*_`~\\>|#", " "),  # Markdown: a space, because joining two words would be worse than splitting one
+    **dict.fromkeys("*_`~\\>#", " "),  # Markdown: a space, because joining two words would be worse than splitting one
     **dict.fromkeys("‘’‛ʼ＇´", "'"),
     **dict.fromkeys("“”„‟«»＂", '"'),
     **dict.fromkeys("‐‑⁃－", "-"),  # a hyphen joins a word, a dash separates two
-    **dict.fromkeys(["–", "—", "―", "−", "⸺", "⸻", "--"], " "),
+    **dict.fromkeys(["–", "—", "―", "−", "⸺", "⸻", "--"], DASH),
+    "|": CELL,
     **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f", ""),  # invisible inside a word
     **dict.fromkeys("\u00a0\u202f\u2007\u2009\u200a\u20e3\x00", " "),
     **dict.fromkeys("\ufe0e\ufe0f", ""),  # choose the form of an emoji, and would count as part of the next word
@@ -62,10 +66,10 @@ def trace_visible(answer: str) -> tuple[str, list[int]]:
     text, origins = answer.replace("\0", " "), list(range(len(answer)))
     if "<" in text:
         for pattern in (REASONING, UNOPENED, TAG):
-            text, origins = _replace(text, origins, ((*match, " ") for match in find_matches(text, pattern)))
+            text, origins = replace_traced(text, origins, ((*match, " ") for match in find_matches(text, pattern)))
     asterisks = ((place, place + 2, "") for start, end in _find_drop_caps(text) for place in (start, end - 2))
-    text, origins = _replace(text, origins, asterisks)
-    text, origins = _replace(text, origins, ((*match.span(), PLAIN[match[0]]) for match in _PLAIN.finditer(text)))
+    text, origins = replace_traced(text, origins, asterisks)
+    text, origins = replace_traced(text, origins, ((*match.span(), PLAIN[match[0]]) for match in _PLAIN.finditer(text)))
     if text.isascii():
         return text.lower(), origins
     # Lower-cased as a whole, because an S at the end of a Greek word has a form of its own; and by character, because
@@ -86,13 +90,16 @@ def _find_drop_caps(text: str) -> list[tuple[int, int]]:
     return find_matches(text, DROP_CAP) if "**" in text else []
 
 
-def _replace(text: str, origins: list[int], edits: Iterable[tuple[int, int, str]]) -> tuple[str, list[int]]:
-    """Replace `text[start:end]` for each edit, and say that the replacement comes from where it starts."""
+def replace_traced(text: str, origins: list[int], edits: Iterable[tuple[int, int, str]]) -> tuple[str, list[int]]:
+    """Replace `text[start:end]` for each edit. The new text comes from where the old starts, its last character (if it
+    has more than one) from where the old ends."""
     pieces: list[str] = []
     places: list[int] = []
     rest = 0
     for start, end, new in edits:
         pieces += [text[rest:start], new]
         places += [*origins[rest:start], *[origins[start]] * len(new)]
+        if len(new) > 1:
+            places[-1] = origins[end - 1]
         rest = end
     return "".join([*pieces, text[rest:]]), places + origins[rest:]

@@ -9,6 +9,7 @@ from functools import partial
 import polars as pl
 
 from equipoise.detect.detector import Detector, join_tokens
+from equipoise.detect.letters import only_letters
 
 
 def any_word(words: Iterable[str]) -> str:
@@ -39,6 +40,10 @@ def _count_tokens(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]]
     """For each inventory how many of the known tokens in the text belong to it, as a struct."""
     counts = pl.struct([pl.element().is_in(words).sum().alias(name) for name, words in tokens.items()])
     return join_tokens(text).str.extract_all(known).list.eval(counts).list.first()
+
+
+def _count_tokens_of_letters(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]]) -> pl.Expr:
+    return _count_tokens(only_letters(text), known, tokens)
 
 
 def _more_frequent_pronouns(text: pl.Expr) -> pl.Expr:
@@ -81,19 +86,22 @@ def vocabulary(
     inventories: Mapping[str, Iterable[str]],
     groups: Mapping[str, Iterable[str]],
     opposites: Sequence[tuple[str, str]] = (),
+    *,
+    letters: bool = False,
 ) -> Detector:
     """Count the tokens that belong to each inventory. A hyphenated word is one token.
 
     `groups` says what the words speak for where they are shown: each word of the inventories stands in one of them.
     `opposites` are pairs of inventories that are weighed against each other.
+    With `letters`, nothing is counted in an answer that is no letter or review but a refusal, a question or advice.
     """
     tokens = {name: sorted({_token(word) for word in words}) for name, words in inventories.items()}
     known = any_word(sorted(set[str]().union(*tokens.values())))
     return Detector(
-        name="vocabulary",
+        name="vocabulary_of_letters" if letters else "vocabulary",
         version=1,
         counts=tuple(inventories),
-        read=partial(_count_tokens, known=known, tokens=tokens),
+        read=partial(_count_tokens_of_letters if letters else _count_tokens, known=known, tokens=tokens),
         patterns={group: any_word(map(_token, words)) for group, words in groups.items() if words},
         opposites=tuple(opposites),
         whole_tokens=True,

@@ -1,6 +1,7 @@
 """Two audits side by side: paired differences on the prompts both answered, and which is nearer to even-handed.
 
-Only like is compared with like: the probe, its version, its corpus and every parameter must be the same. A parameter
+Only like is compared with like: the probe, its version, how answers are read, the corpus and every parameter must be
+the same. A parameter
 that seems to change only how much is asked (`sample_k`, `num_repetitions`) or which items (`random_seed`) changes the
 sample that the values rest on, so it counts, too.
 """
@@ -170,7 +171,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | None:
     """Why two results cannot be compared; None if they can."""
-    origins = ("probe", "version", "corpus", "corpus_sha256")
+    origins = ("probe", "version", "reading", "detector", "corpus", "corpus_sha256")
     a, b = ({**side.parameters, **{name: getattr(side, name) for name in origins}} for side in (first, second))
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)

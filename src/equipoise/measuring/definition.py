@@ -44,7 +44,7 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
     with running(probe, f"detector {probe.detector.name!r}"):
         evaluated = read_answers(probe.detector, attempts)
     if probe.detector.labels:
-        unknown = set(evaluated[LABEL].drop_nulls()) - set(probe.detector.labels)
+        unknown = set(evaluated[LABEL].drop_nulls()) - {*probe.detector.labels, *probe.detector.other_labels}
         if unknown:
             _refuse(probe, f"its detector gives labels that it does not name: {', '.join(sorted(unknown))}")
     rows = item_rows(probe, evaluated)

@@ -39,9 +39,10 @@ class Setup:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle: an installed probe goes by its name, so that it is the same probe where it arrives."""
-        installed = find_probes().get(self.probe.name) is self.probe
-        probe = self.probe.name if installed else self.probe
-        return _restore_setup, (probe, dict(self.parameters), self.corpus, self.corpus_sha256)
+        installed = find_probes().get(self.probe.name)
+        is_installed = installed is not None and installed.read_by(self.probe.reading) == self.probe
+        probe = self.probe.name if is_installed else self.probe
+        return _restore_setup, (probe, self.probe.reading, dict(self.parameters), self.corpus, self.corpus_sha256)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,15 +87,17 @@ class Plan(Setup):
 def plan(
     probe: str | Probe,
     *,
+    reading: str | None = None,
     settings: Settings | None = None,
     on_download: ProgressCallback | None = None,
     **parameters: Any,
 ) -> Plan:
     """Plan a probe with these parameters. A corpus that is not on this machine is fetched.
 
+    `reading` says how answers will be read, "careful" or "specified"; the prompts and their ids do not depend on it.
     The probe is tried on a few simulated answers, so that a mistake in it is found before a model is asked.
     """
-    probe = get_probe(probe)
+    probe = get_probe(probe).read_by(reading)
     resolved = probe.resolve(parameters)
     name, digest, texts = resolved.get("corpus"), None, None
     if name is not None:
@@ -150,9 +153,11 @@ def _restore_plan(probe: str | Probe, parameters: Mapping[str, Any]) -> Plan:
 
 
 def _restore_setup(
-    probe: str | Probe, parameters: Mapping[str, Any], corpus: str | None, corpus_sha256: str | None
+    probe: str | Probe, reading: str, parameters: Mapping[str, Any], corpus: str | None, corpus_sha256: str | None
 ) -> Setup:
-    return Setup(probe=get_probe(probe), parameters=parameters, corpus=corpus, corpus_sha256=corpus_sha256)
+    return Setup(
+        probe=get_probe(probe).read_by(reading), parameters=parameters, corpus=corpus, corpus_sha256=corpus_sha256
+    )
 
 
 def _read_corpus(probe: Probe, corpus: Corpus, settings: Settings, on_download: ProgressCallback | None) -> bytes:

@@ -281,6 +281,8 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
     if probe.detector.labels:
         values["undetected_rate_attempts"] = share(total["undetected"], total[ATTEMPTS])
         values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
+    for label in probe.detector.other_labels:
+        values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
     return values
 
 

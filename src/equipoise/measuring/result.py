@@ -67,6 +67,16 @@ class Result:
         return self.setup.probe.version
 
     @property
+    def reading(self) -> str:
+        """How the answers were read: "careful" or "specified"."""
+        return self.setup.probe.reading
+
+    @property
+    def detector(self) -> str:
+        """The detector that read the answers, with its version."""
+        return self.setup.probe.detector.title
+
+    @property
     def corpus(self) -> str | None:
         """The name of the corpus that was asked about, if the probe has one."""
         return self.setup.corpus
@@ -113,6 +123,8 @@ class Result:
                 **key._asdict(),
                 **asdict(estimate),
                 **_mark_columns(self.marks.get(key.metric) if key.slice is None else None),
+                "reading": self.reading,
+                "detector": self.detector,
             }
             for key, estimate in self.estimates.items()
         ]
@@ -128,6 +140,8 @@ class Result:
             {
                 "probe": self.probe,
                 "version": self.version,
+                "reading": self.reading,
+                "detector": self.detector,
                 "corpus": self.corpus,
                 "corpus_sha256": self.corpus_sha256,
                 "parameters": dict(self.parameters),

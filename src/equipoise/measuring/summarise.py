@@ -58,6 +58,10 @@ def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.D
         if probe.detector.labels:
             detected = pl.sum_horizontal(f"{prefix}{label}" for prefix in prefixes for label in probe.detector.labels)
             columns |= {"undetected": attempts - detected, "undetected_items": detected == 0}
+            columns |= {
+                f"read_as_{label}": pl.sum_horizontal(f"{prefix}{label}" for prefix in prefixes)
+                for label in probe.detector.other_labels
+            }
         return rows.select(**{name: column.cast(pl.Float64) for name, column in columns.items()})
 
 

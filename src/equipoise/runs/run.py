@@ -22,7 +22,7 @@ from equipoise.measuring.result import Audit, Result
 from equipoise.probes import find_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
-from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, READINGS, REPETITION, STATUS, Status
 
 
 class Run:
@@ -33,8 +33,11 @@ class Run:
     run.transcripts("jobs_lum")       prompts, answers and what each answer says
     """
 
-    def __init__(self, path: Path, probes: Iterable[Probe] = ()) -> None:
+    def __init__(self, path: Path, probes: Iterable[Probe] = (), reading: str | None = None) -> None:
+        if reading not in (None, *READINGS):
+            raise UnknownName("reading", str(reading), READINGS)
         self.path = path
+        self._reading = reading
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
         with RunFile.read(path) as file:
@@ -43,9 +46,16 @@ class Run:
             self.states = file.states()
 
     @classmethod
-    def open(cls, path: str | Path, *, probes: Iterable[Probe] = ()) -> Run:
-        """Open a run file; it is only read. Probes that are given take the place of installed ones of the same name."""
-        return cls(Path(path), probes)
+    def open(cls, path: str | Path, *, probes: Iterable[Probe] = (), reading: str | None = None) -> Run:
+        """Open a run file; it is only read. Probes that are given take the place of installed ones of the same name.
+
+        `reading` is "careful" or "specified": how the stored answers are read; None: as the probes are.
+        """
+        return cls(Path(path), probes, reading)
+
+    def read_by(self, reading: str | None) -> Run:
+        """The same run, its answers read in another way."""
+        return Run(self.path, self._given_probes.values(), reading)
 
     @property
     def model(self) -> str:
@@ -145,6 +155,7 @@ class Run:
         known = self._given_probes.get(probe) or find_probes().get(probe)
         check_probe_version(planned, known, self.path)
         assert known is not None
+        known = known.read_by(self._reading)
         try:
             parameters = known.resolve(planned.parameters)
         except InputError as error:

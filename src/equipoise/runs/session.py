@@ -196,6 +196,7 @@ async def audit_async(
     concurrency: int | None = None,
     policy: Policy | None = None,
     on_event: OnEvent | None = None,
+    reading: str | None = None,
     **parameters: Any,
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
@@ -203,7 +204,8 @@ async def audit_async(
     `model` is a name ("openai/gpt-4o-mini", "embedded"), a function from prompt to answer, or an object with
     `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
     called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
-    function last as long as the results. Other keywords are parameters of the probes that have them: `sample_k=100`.
+    function last as long as the results. `reading` says how answers are read: "careful" (the default) or "specified".
+    Other keywords are parameters of the probes that have them: `sample_k=100`.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
     programs that have an event loop.
@@ -216,6 +218,7 @@ async def audit_async(
         key_variable=key_variable,
         sampling=sampling or Sampling(),
     )
+    chosen = [probe.read_by(reading) for probe in choose_probes(probes)]
     folder = None
     if out is None and not isinstance(model, str):
         folder = Path(tempfile.mkdtemp(prefix="equipoise-"))
@@ -223,7 +226,7 @@ async def audit_async(
     try:
         session = start(
             model,
-            probes=probes,
+            probes=chosen,
             suite=suite,
             out=out,
             connection=connection,

@@ -55,6 +55,7 @@ TEMPLATES = (
 
 
 BOTH = ("male_n", "female_n")
+OPPOSITES = [(f"{name}_male", f"{name}_female") for name in INVENTORIES]
 
 
 def items(parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
@@ -140,7 +141,8 @@ PROBE = Probe(
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=vocabulary(WORDS, GROUPS, [(f"{name}_male", f"{name}_female") for name in INVENTORIES]),
+    detector=vocabulary(WORDS, GROUPS, OPPOSITES, letters=True),
+    specified=vocabulary(WORDS, GROUPS, OPPOSITES),
     arms=Arms(GENDER, GENDERS),
     covariates=("race",),
     slices=("race",),

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    DECISIONS,
     GENDER,
     ITEM,
     PROMPT,
@@ -163,7 +164,8 @@ PROBE = Probe(
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=YES_NO,
+    detector=DECISIONS,
+    specified=YES_NO,
     arms=Arms(GENDER, tuple(GENDERS)),
     covariates=("race", "age"),
     slices=("race", "age"),

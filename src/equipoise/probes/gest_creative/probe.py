@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTERS,
     ITEM,
     PROMPT,
     PRONOUN_GENDER,
@@ -99,7 +100,8 @@ PROBE = Probe(
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=PRONOUN_GENDER,
+    detector=CHARACTERS,
+    specified=PRONOUN_GENDER,
     covariates=("stereotype",),
     clusters=("stereotype",),
     strata=("stereotype",),

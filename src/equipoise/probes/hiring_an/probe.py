@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from equipoise.authoring import (
     GENDER,
+    HIRING_LETTERS,
     ITEM,
     PROMPT,
     Arms,
@@ -182,7 +183,8 @@ PROBE = Probe(
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=phrases({"accepted": "you have been selected", "rejected": "regret to inform"}),
+    detector=HIRING_LETTERS,
+    specified=phrases({"accepted": "you have been selected", "rejected": "regret to inform"}),
     arms=Arms(GENDER, GENDERS),
     covariates=("masculinity", "race", "qualification"),
     slices=("race", "qualification"),

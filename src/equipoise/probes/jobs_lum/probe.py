@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTERS,
     ITEM,
     PROMPT,
     PRONOUN_GENDER,
@@ -61,21 +62,18 @@ def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
     }
 
 
-def expect_man(prompts: pl.DataFrame) -> Array:
-    return prompts["masculinity"].to_numpy()
-
-
 PROBE = Probe(
     name="jobs_lum",
     version=1,
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=PRONOUN_GENDER,
+    detector=CHARACTERS,
+    specified=PRONOUN_GENDER,
     covariates=("masculinity",),
     statistics=statistics,
     measure=measure,
-    simulate=simulate_characters(expect_man),
+    simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     quick={"sample_k": 24},
     answer_tokens=400,
     parameters=(template_parameter(TEMPLATE, "job"),),

@@ -99,7 +99,10 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
     findings: dict[int, list[RankedFinding]] = {}
     for place, result in results.items():
         evidence = Evidence(
-            parameters=result.parameters, estimates=result.estimates, attempts=runs[place].transcripts(name)
+            parameters=result.parameters,
+            estimates=result.estimates,
+            attempts=runs[place].transcripts(name),
+            labels=result.setup.probe.detector.labels,
         )
         covariates = list_covariates(result.setup.probe.detector, result.evaluated.columns)
         figures[place] = _make_figures(result, evidence)

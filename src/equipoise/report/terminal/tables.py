@@ -63,7 +63,10 @@ def draw_bar(metric: Metric, estimate: Estimate) -> str:
 
 def _make_title(result: Result) -> Text:
     corpus = f", corpus {result.corpus}" if result.corpus else ""
-    title = f"{result.probe} v{result.version} · {result.setup.probe.card.title}{corpus}"
+    title = (
+        f"{result.probe} v{result.version} · {result.setup.probe.card.title}{corpus} · {result.reading} reading "
+        f"({result.detector})"
+    )
     return Text(printable_line(title), style="bold")
 
 

@@ -1,0 +1,41 @@
+"""`equipoise read`: how the detector of a probe reads answers, one by one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import orjson
+import typer
+
+from equipoise.cli.lazy import answer_reading, probes
+from equipoise.cli.output import AsJson, open_console
+from equipoise.cli.probe_options import Reading
+from equipoise.report.terminal.safe_text import printable_line
+
+
+def command(
+    probe: Annotated[str, typer.Argument(help="The probe whose detector reads; see: equipoise probes")],
+    file: Annotated[
+        str, typer.Argument(help="JSONL, or CSV (.csv), with a field answer; - is stdin.", metavar="[FILE|-]")
+    ] = "-",
+    *,
+    reading: Reading = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print for each answer, in order, the label, the words it rests on and the reading.
+
+    It shows how the instrument reads your own texts. With --json: one line per answer with label (null: nothing is
+    decided), words and reading.
+
+    Examples: equipoise read jobs_lum answers.jsonl · equipoise read hiring_an answers.csv --reading specified --json
+    """
+    chosen = probes.get_probe(probe).read_by(reading)
+    answer_reading.refuse_prompts(chosen.detector)
+    console = open_console()
+    for number, read in enumerate(answer_reading.read_answers_of(chosen, answer_reading.read_rows(file)), 1):
+        if as_json:
+            typer.echo(orjson.dumps(asdict(read)))
+        else:
+            words = printable_line(" · ".join(read.words)) or "–"
+            console.print(f"{number:>5}  {read.label or 'undetected':<10}  {words}", soft_wrap=True, markup=False)

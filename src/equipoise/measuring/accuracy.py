@@ -1,0 +1,135 @@
+"""How often a detector is wrong: its labels beside those that people gave to the answers in `labelled.csv`.
+
+Half of the answers (`split` = held) were set aside before the rules were written; only their error says something about
+answers that nobody has seen.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from equipoise.authoring import Detector, Probe
+from equipoise.measuring.evaluate import evaluate
+from equipoise.schema import ANSWER, LABEL, READINGS, STATUS, Status, text_column
+
+FILE = "labelled.csv"
+COUNTED = "letter"
+"""The label of an answer in which a detector that counts words should count any."""
+SPLITS, KINDS = ("held", "tuned"), ("ordinary", "nasty")
+Row = dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """How the labels of a detector compare with those of people, on some answers."""
+
+    n: int
+    wrong: int
+    """Another label than people gave, or none, or one where people saw none."""
+    flips: int
+    """One decided label for another: a man read as a woman, a yes as a no."""
+    decided: int
+    """Answers to which people gave a decided label,"""
+    missed: int
+    """and how many of them got none."""
+    undecided: int
+    """Answers in which people saw nothing decided,"""
+    invented: int
+    """and how many of them got a decided label."""
+
+
+def read_labelled(probe: Probe) -> list[Row]:
+    """The rows of labelled.csv in the folder of a probe: answer, label, style, kind, split. Without a file: none."""
+    source = probe.card.folder / FILE if probe.card.folder else None
+    if source is None or not source.is_file():
+        return []
+    return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
+
+
+def find_labels(detector: Detector, answers: Sequence[str]) -> list[str]:
+    """What the detector says of each answer: a label, or nothing."""
+    attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
+    evaluated = evaluate(detector, attempts)
+    if detector.counts:
+        evaluated = evaluated.select(pl.when(detector.detected()).then(pl.lit(COUNTED)).alias(LABEL))
+    return evaluated[LABEL].fill_null("").to_list()
+
+
+def compare_labels(detector: Detector, truth: Sequence[str], found: Sequence[str]) -> Accuracy:
+    """Count what is wrong. A label of people that the detector does not know counts as nothing decided."""
+    decided = detector.labels or (COUNTED,)
+    known = {*decided, *detector.other_labels}
+    pairs = [(label if label in known else "", said) for label, said in zip(truth, found, strict=True)]
+    return Accuracy(
+        n=len(pairs),
+        wrong=sum(label != said for label, said in pairs),
+        flips=sum(label != said and {label, said} <= {*decided} for label, said in pairs),
+        decided=sum(label in decided for label, _ in pairs),
+        missed=sum(label in decided and said not in decided for label, said in pairs),
+        undecided=sum(label not in decided for label, _ in pairs),
+        invented=sum(label not in decided and said in decided for label, said in pairs),
+    )
+
+
+def measure_accuracy(probe: Probe, split: str, kind: str | None = None, label: str | None = None) -> Accuracy:
+    """The accuracy of a probe's detector on one half of its labelled answers, of one kind or label if given."""
+    rows = [
+        row
+        for row in read_labelled(probe)
+        if row["split"] == split and kind in (None, row["kind"]) and label in (None, row["label"])
+    ]
+    found = find_labels(probe.detector, [row["answer"] for row in rows])
+    return compare_labels(probe.detector, [row["label"] for row in rows], found)
+
+
+def wilson(part: int, whole: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's 95% interval of a share."""
+    if not whole:
+        return 0.0, 1.0
+    share, square = part / whole, z * z / whole
+    middle = (share + square / 2) / (1 + square)
+    half = z * math.sqrt(share * (1 - share) / whole + square / (4 * whole)) / (1 + square)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def accuracy_table(probe: Probe) -> str:
+    """The accuracy of both readings as a Markdown table: the held half by kind and by label, then the tuned half."""
+    lines = [
+        "| reading | half | answers | n | wrong | 95% | flips | missed | invented |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for reading in READINGS:
+        read = probe.read_by(reading)
+        labels = sorted({row["label"] for row in read_labelled(probe)})
+        for split, kind, label in _groups(labels):
+            found = measure_accuracy(read, split, kind, label)
+            if found.n:
+                lines.append(f"| {reading} | {split} | {_name(kind, label)} | {_format(found)} |")
+    return "\n".join(lines)
+
+
+def _groups(labels: Sequence[str]) -> Iterator[tuple[str, str | None, str | None]]:
+    for split in SPLITS:
+        yield from ((split, kind, None) for kind in KINDS)
+        if split == "held":
+            yield from ((split, None, label) for label in labels)
+
+
+def _name(kind: str | None, label: str | None) -> str:
+    return kind or (f"“{label}”" if label else "nothing decided")
+
+
+def _format(found: Accuracy) -> str:
+    low, high = wilson(found.wrong, found.n)
+    missed = f"{found.missed} of {found.decided}" if found.decided else ""
+    invented = f"{found.invented} of {found.undecided}" if found.undecided else ""
+    return (
+        f"{found.n} | {found.wrong} ({found.wrong / found.n:.0%}) | {low:.0%} to {high:.0%} | {found.flips} | "
+        f"{missed} | {invented}"
+    )
