@@ -31,7 +31,10 @@ def command(
     max_tokens: options.MaxTokens = None,
     concurrency: options.Concurrency = None,
     speed: Annotated[
-        float | None, typer.Option(help="Tokens per second of one request. Default: 50, or 15 here.", metavar="N")
+        float | None,
+        typer.Option(
+            help="Tokens per second of one request. Default: 50; 15 for a model on this machine.", metavar="N"
+        ),
     ] = None,
     price: options.PriceOption = None,
     precision: Annotated[

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import answer_files, probes, session
+from equipoise.cli.lazy import probes, session
 from equipoise.cli.output import AsJson, note
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.score import note_matching
@@ -43,7 +42,7 @@ def command(
     check_run_target(out)
     chosen = probes.choose_probes(probe or None)
     run, new, matching = session.import_answers(
-        chain.from_iterable(map(answer_files.read_file, files)),
+        files,
         out,
         model=model,
         probes=chosen,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from equipoise.runs.connection import Connection
 
 MOST_SHOWN = 200
-MODEL, PACE, BUDGET = "The model", "Pace", "Budget"
-
 Model = Annotated[
     str, typer.Argument(help="openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/… , gguf:FILE, or embedded.")
 ]
@@ -26,70 +24,52 @@ Probes = Annotated[list[str] | None, typer.Option("--probe", help="A probe; repe
 SuiteName = Annotated[
     str | None,
     typer.Option(
-        "--suite", help="quick or standard. Default: quick for what runs here, else standard.", metavar="NAME"
+        "--suite",
+        help="quick or standard. Default: quick for a model on this machine, otherwise standard.",
+        metavar="NAME",
     ),
 ]
 Report = Annotated[
     Path | None, typer.Option("--report", help="Also write the HTML report to this file.", metavar="FILE")
 ]
-BaseUrl = Annotated[
-    str | None, typer.Option(help="Another address for the provider.", metavar="URL", rich_help_panel=MODEL)
-]
+BaseUrl = Annotated[str | None, typer.Option(help="Another address for the provider.", metavar="URL")]
 KeyVariable = Annotated[
     str | None,
-    typer.Option(help="The environment variable that holds the key.", metavar="NAME", rich_help_panel=MODEL),
+    typer.Option(help="The environment variable that holds the key.", metavar="NAME"),
 ]
 AllowInsecure = Annotated[
     bool,
-    typer.Option("--allow-insecure", help="Send the key over http to another machine.", rich_help_panel=MODEL),
+    typer.Option("--allow-insecure", help="Send the key over http to another machine."),
 ]
 AllowSecretUrl = Annotated[
     bool,
-    typer.Option(
-        "--allow-secret-url", help="Use a base URL with a key in it. The key is not stored.", rich_help_panel=MODEL
-    ),
+    typer.Option("--allow-secret-url", help="Use a base URL with a key in it. The key is not stored."),
 ]
-Temperature = Annotated[
-    float | None, typer.Option(help="Default: the endpoint's own.", metavar="T", rich_help_panel=MODEL)
-]
-TopP = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="P", rich_help_panel=MODEL)]
+Temperature = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="T")]
+TopP = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="P")]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(help="Longest answer. Default: the suite's (96, 1,024).", metavar="N", rich_help_panel=MODEL),
+    typer.Option(help="Longest answer. Default: 96 (quick), 1,024 (standard).", metavar="N"),
 ]
-ModelSeed = Annotated[
-    int | None, typer.Option(help="Seed that the model is given.", metavar="S", rich_help_panel=MODEL)
-]
-System = Annotated[str | None, typer.Option(help="System prompt.", metavar="TEXT", rich_help_panel=MODEL)]
-Extra = Annotated[
-    str | None, typer.Option(help="Further fields of the request, as JSON.", metavar="JSON", rich_help_panel=MODEL)
-]
-Concurrency = Annotated[
-    int | None, typer.Option(help="Requests at a time. Default: 16.", metavar="N", rich_help_panel=PACE)
-]
+ModelSeed = Annotated[int | None, typer.Option(help="Seed that the model is given.", metavar="S")]
+System = Annotated[str | None, typer.Option(help="System prompt.", metavar="TEXT")]
+Extra = Annotated[str | None, typer.Option(help="Further fields of the request, as JSON.", metavar="JSON")]
+Concurrency = Annotated[int | None, typer.Option(help="Requests at a time. Default: 16.", metavar="N")]
 Deadline = Annotated[
     float | None,
-    typer.Option(help="Seconds an attempt may take in all. Default: 300.", metavar="S", rich_help_panel=PACE),
+    typer.Option(help="Seconds an attempt may take in all. Default: 300.", metavar="S"),
 ]
-Tries = Annotated[
-    int | None, typer.Option(help="Requests per attempt, if it fails. Default: 4.", metavar="N", rich_help_panel=PACE)
-]
-MaxRequests = Annotated[int | None, typer.Option(help="Requests of this session.", metavar="N", rich_help_panel=BUDGET)]
-MaxTokensTotal = Annotated[
-    int | None, typer.Option(help="Tokens of the whole run.", metavar="N", rich_help_panel=BUDGET)
-]
-MaxCost = Annotated[float | None, typer.Option(help="Dollars for the whole run.", metavar="D", rich_help_panel=BUDGET)]
+Tries = Annotated[int | None, typer.Option(help="Requests per attempt, if it fails. Default: 4.", metavar="N")]
+MaxRequests = Annotated[int | None, typer.Option(help="Stop after N requests in this session.", metavar="N")]
+MaxTokensTotal = Annotated[int | None, typer.Option(help="Stop when the run has used N tokens.", metavar="N")]
+MaxCost = Annotated[float | None, typer.Option(help="Stop when the run has cost D dollars.", metavar="D")]
 PriceOption = Annotated[
     str | None,
-    typer.Option(
-        "--price", help="Dollars for a million tokens of prompts, of answers.", metavar="P,A", rich_help_panel=BUDGET
-    ),
+    typer.Option("--price", help="Dollars for a million tokens of prompts, of answers.", metavar="P,A"),
 ]
 AllowMissing = Annotated[
     float,
-    typer.Option(
-        min=0, max=1, help="Share of attempts that may lack an answer (else exit 3).", metavar="X", rich_help_panel=PACE
-    ),
+    typer.Option(min=0, max=1, help="Share of attempts that may lack an answer (else exit 3).", metavar="X"),
 ]
 
 

@@ -90,6 +90,11 @@ def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> 
         for name in metric.denominators:
             if name not in total:
                 _refuse(probe, f"the metric {metric.name!r} counts its items by {name!r}, which is no total")
+        others = (*metric.range_of, *(metric.distance_of or ())[:1])
+        if unknown_names := [name for name in others if name not in declared]:
+            _refuse(
+                probe, f"the metric {metric.name!r} refers to {', '.join(map(str, unknown_names))}, which is no metric"
+            )
         shape = np.shape(values[metric.name])
         if shape != (REPLICATES + 1,):
             _refuse(probe, f"the metric {metric.name!r} must have one value per replicate, but its shape is {shape}")

@@ -186,22 +186,35 @@ def _draw_pseudo_items(cells: CellTable, group: Cells, replicates: int, seed: in
     """For each replicate the totals of an item whose outcome is unknown."""
     rng = np.random.RandomState(random_source(seed, 0x70736575))
     outcomes, weight = cells.outcomes[:, group], cells.weight[group].astype(np.float64)
-    strata = np.unique(cells.stratum[group])
-    if len(strata) > 1:
-        # Spread evenly over the strata: concentrated in one, it would swamp the few items there.
-        here = cells.stratum[group]
-        means = [
-            np.average(outcomes[:, here == stratum], axis=1, weights=weight[here == stratum]) for stratum in strata
-        ]
-        mass = max(1.0, len(strata) / STRATA_PER_PSEUDO_ITEM)
-        masses = rng.standard_gamma(mass / len(outcomes), size=(replicates, len(outcomes)))
-        spread: Array = masses @ np.mean(means, axis=0)
-        return spread
+    if len(np.unique(cells.stratum[group])) > 1:
+        return _spread_pseudo_items(cells, group, outcomes, replicates, rng)
     cumulated = np.cumsum(weight)
     donor = np.searchsorted(cumulated, rng.random_sample(replicates) * cumulated[-1], side="right")
     masses = rng.standard_gamma(1 / len(outcomes), size=(replicates, len(outcomes)))
     concentrated: Array = np.einsum("rk,krc->rc", masses, outcomes[:, donor])
     return concentrated
+
+
+def _spread_pseudo_items(
+    cells: CellTable, group: Cells, outcomes: Array, replicates: int, rng: np.random.RandomState
+) -> Array:
+    """Pseudo-items of a metric that averages strata.
+
+    They are spread evenly over the strata: concentrated in one, they would swamp the few items there. A stratum with a
+    single item, whose scatter nobody knows, gets one of its own.
+    """
+    here, weight, decided = cells.stratum[group], cells.weight[group], cells.decided[group]
+    strata = np.unique(here)
+    means = np.stack(
+        [np.average(outcomes[:, here == one], axis=1, weights=weight[here == one].astype(float)) for one in strata]
+    )
+    size = (replicates, len(outcomes))
+    mass = max(1.0, len(strata) / STRATA_PER_PSEUDO_ITEM)
+    total: Array = rng.standard_gamma(mass / len(outcomes), size=size) @ means.mean(axis=0)
+    for one, mean in zip(strata, means, strict=True):
+        if weight[(here == one) & decided].sum() <= 1:
+            total += rng.standard_gamma(1 / len(outcomes), size=size) @ mean
+    return total
 
 
 def _draw_weights(cells: CellTable, replicates: int, seed: int) -> Iterator[Array]:

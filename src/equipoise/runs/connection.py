@@ -50,9 +50,8 @@ class Connection:
         """What a run file says of how it was asked: enough to resume it, and no secret."""
         stored = {name: value for name, value in model.settings.items() if name != "dropped"}
         base_url, extra, system = stored.get("base_url"), stored.get("extra", {}), stored.get("system")
-        assert base_url is None or isinstance(base_url, str)
-        assert system is None or isinstance(system, str)
-        assert isinstance(extra, dict)
+        if not (isinstance(base_url, str | None) and isinstance(system, str | None) and isinstance(extra, dict)):
+            raise InputError(f"The settings of the model {model.name!r} need texts for base_url and system.")
         return RunSettings(
             model=model.name,
             model_settings=stored,

@@ -11,13 +11,14 @@ import functools
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from equipoise.answers.rows import Row
+from equipoise.answers.files import read_file
+from equipoise.answers.rows import Row, read_python
 from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, StorageError, UnknownName
@@ -77,6 +78,8 @@ class Session:
 
     async def ask_async(self, on_event: OnEvent | None = None) -> Run:
         """The same in the running event loop."""
+        if not self._file.owned:
+            raise InputError(f"A session asks once. To go on: equipoise.resume({str(self.path)!r})")
         with self._file:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
@@ -103,7 +106,8 @@ def start(
     `connection` says how a model is reached that is given by name.
     """
     named = isinstance(model, str)
-    connection = connection or Connection(model=model if isinstance(model, str) else "function")
+    name = model if isinstance(model, str) else "function"
+    connection = replace(connection, model=name) if connection else Connection(model=name)
     suite = suite or (connection.default_suite if named else "standard")
     connection = connection.with_suite_limit(suite)
     policy = policy or Policy(concurrency=default_concurrency(model))
@@ -146,6 +150,7 @@ def resume(
             sampling=stored.sampling,
         )
         policy = policy or Policy(concurrency=default_concurrency(model or stored.model))
+        _refuse_other_model(file.path, stored, model)
         if model is None or isinstance(model, str):
             settings = Settings.load()
             refuse_foreign_destination(file.path, connection, settings, base_url=base_url, key_variable=key_variable)
@@ -235,7 +240,8 @@ async def audit_async(
         )
         run = await session.ask_async(on_event)
     except BaseException:
-        if folder is not None:
+        # Answers that came are kept: the message says where, and how to go on.
+        if folder is not None and not _holds_answers(folder / f"run{SUFFIX}"):
             shutil.rmtree(folder, ignore_errors=True)
         raise
     if folder is not None:
@@ -259,7 +265,7 @@ audit = _blocking(audit_async)
 
 
 def import_answers(
-    rows: Iterable[Row],
+    answers: str | Path | Sequence[str | Path] | Any,
     out: str | Path,
     *,
     model: str = "custom/imported",
@@ -269,10 +275,10 @@ def import_answers(
 ) -> tuple[Run, int, Matching]:
     """Store answers from elsewhere in a run file, which is made if it is not there.
 
-    Give `answers.files.read_file(path)` or `answers.rows.read_python(answers)` as rows. Returns the run, how many
-    attempts are new, and what became of the answers.
+    `answers` is the path of a file or several paths, or whatever `score` takes. Returns the run, how many attempts are
+    new, and what became of the answers. For a run file that is there, `model`, `suite` and `parameters` are its own.
     """
-    rows, path = list(rows), Path(out)
+    rows, path = list(_read_answers(answers)), Path(out)
     is_new = not path.exists()
     if not is_new:
         file = RunFile.open(path)
@@ -290,6 +296,16 @@ def import_answers(
     return Run.open(path, probes=choose_probes(probes)), new, matching
 
 
+def _read_answers(answers: Any) -> Iterator[Row]:
+    """Rows of answers from one file, several files, or Python."""
+    paths = [answers] if isinstance(answers, str | Path) else answers
+    if isinstance(paths, Sequence) and paths and all(isinstance(path, str | Path) for path in paths):
+        for path in paths:
+            yield from read_file(Path(path))
+    else:
+        yield from read_python(answers)
+
+
 def compare(first: RunLike, second: RunLike) -> Comparison:
     """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
 
@@ -305,6 +321,10 @@ def gate(run: RunLike, rules: Rules | None = None, *, baseline: RunLike | None =
     """Check a run against rules: `gate("run.equipoise", fail_on="C")`. The verdict is in `.passed`."""
     if rules is not None and given:
         raise InputError("Give rules, or the fields of rules as keywords, not both.")
+    if isinstance(limits := given.get("limits"), Mapping):
+        given["limits"] = tuple(limits.items())
+    if isinstance(fail_on := given.get("fail_on"), str):
+        given["fail_on"] = fail_on.upper()
     rules = rules or Rules(**given)
     return judge(open_audit(run), rules, None if baseline is None else open_audit(baseline))
 
@@ -360,6 +380,20 @@ def _imported_settings(model: str, suite: str) -> RunSettings:
         allow_insecure=False,
         sampling=Connection(model=model).with_suite_limit(suite).sampling,
     )
+
+
+def _refuse_other_model(path: Path, stored: RunSettings, model: ModelLike | None) -> None:
+    """Refuse another model than the run asked, or none where it asked a Python function."""
+    if isinstance(model, str) and model != stored.model:
+        raise InputError(f"{path} asked {stored.model!r}, not {model!r}. For another model, start a new run.")
+    if model is None and "function" in stored.model_settings:
+        raise InputError(
+            f"{path} asked a Python function. To go on: equipoise.resume({str(path)!r}, model=the_function).ask()"
+        )
+
+
+def _holds_answers(path: Path) -> bool:
+    return path.exists() and Run.open(path).ended > 0
 
 
 def _refuse_no_answers(run: Run) -> None:

@@ -34,7 +34,7 @@ def comparison_table(probe: ProbeComparison, *, everything: bool = False) -> Tab
 def explanation(comparison: Comparison) -> Iterator[str]:
     """How to read the tables."""
     tests = sum(metric.p_holm is not None for _, metric in comparison.marked())
-    yield "Only prompts that both answered count. Intervals and p-values use the same bootstrap weights for both."
+    yield "Only prompts that both answered count. Intervals use the same weights for both; p-values are of a swap test."
     yield f"Holm: p corrected for the {tests} marked metrics. better, worse: clearly nearer to even-handed, or farther."
 
 

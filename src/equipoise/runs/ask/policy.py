@@ -47,8 +47,6 @@ class Policy:
     max_cost: float | None = None
     """Money for the whole run, by `price`."""
     price: PriceFunction | None = None
-    allow_missing: float = ALLOW_MISSING
-    """The share of the attempts that may end without an answer to measure (`check_complete`)."""
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -225,10 +225,10 @@ class Pump:
         counts, path = self._tally.counts, self._run.path
         unstored = f"{self._unstored:,} answers that came back could not be stored. " if self._unstored else ""
         ended = sum(counts.values()) - counts[Status.PENDING]
-        return (
-            f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} attempts. "
-            f"To go on: equipoise resume {shlex.quote(str(path))}"
-        )
+        way = f"equipoise resume {shlex.quote(str(path))}"
+        if "function" in self._model.settings:
+            way = f"equipoise.resume({str(path)!r}, model=the_function).ask() in Python"
+        return f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} attempts. To go on: {way}"
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._thread, function)
