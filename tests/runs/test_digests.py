@@ -24,6 +24,7 @@ from runs.test_opening import create_and_kill, execute
 
 DATA = Path(__file__).parent / "data"
 FLIPS = 60
+PROBE_COLUMNS = "name, version, parameters, corpus, corpus_sha256, repetitions, covariates"
 INSERT = """
     insert into attempts (probe, prompt, repetition, status, tries, finished_at)
     select probe, id, 1, 'ok', 1, '' from prompts where position = 9
@@ -126,8 +127,10 @@ def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
     """They are computed as docs/run-file.md says, without the code of the package."""
 
     def digest(before: bytes, content: object) -> bytes:
-        plain = json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=lambda raw: {"hex": raw.hex()})
-        return hashlib.blake2b(before + plain.encode(), digest_size=16).digest()
+        return hashlib.blake2b(before + encode(content).encode(), digest_size=16).digest()
+
+    def encode(content: object) -> str:
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=lambda raw: {"hex": raw.hex()})
 
     content = "probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,"
     content += "served_model, finish_reason, fingerprint, detail, answer, reasoning, raw"
@@ -146,7 +149,14 @@ def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
         digests = dict(connection.execute("select part, digest from digests"))
         for key, value in connection.execute("select key, value from settings"):
             assert digests.pop(f"setting {key}") == digest(b"", [key, value])
-        assert sorted(digests) == ["probe hiring_an", "probe jobs_lum"]
+        for probe in connection.execute(f"select {PROBE_COLUMNS} from probes order by name").fetchall():
+            prompts = connection.execute(
+                "select id, position, item, covariates, prompt, system from prompts where probe = ? order by position",
+                probe[:1],
+            )
+            plain = ",".join(encode(row) for row in (probe, *prompts))
+            assert digests.pop(f"probe {probe[0]}") == hashlib.blake2b(plain.encode(), digest_size=16).digest()
+        assert not digests
 
 
 @pytest.mark.fault("D15")

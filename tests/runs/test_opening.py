@@ -124,14 +124,6 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("prompts at no place", forge("update prompts set position = position - 1"), "alpha are not numbered one by one"),
     ("no head", execute("delete from head"), "head must have one row"),
     (
-        "attempts at unknown prompts",
-        forge(
-            "insert into attempts (probe, prompt, repetition, status, tries, finished_at)"
-            " values ('alpha', 'unknown', 1, 'ok', 1, '')"
-        ),
-        "attempts at prompts that it does not hold",
-    ),
-    (
         "more than was planned",
         forge(
             "insert into attempts (probe, prompt, repetition, status, tries, finished_at)"

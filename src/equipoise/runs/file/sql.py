@@ -163,7 +163,6 @@ READER = (*SAFE, "pragma query_only = on")
 # The ids of new prompts go to random places of their index, so all of it should fit: 200 MB for five million prompts.
 USE_LARGE_CACHE = "pragma cache_size = -196608"
 INTEGRITY_CHECK = "pragma integrity_check(1)"
-FOREIGN_KEY_CHECK = "pragma foreign_key_check"
 BEGIN_READING = "begin"
 OBJECTS = "select type, name, tbl_name, sql from sqlite_schema"
 JOURNAL_MODE = "pragma journal_mode"
