@@ -12,6 +12,7 @@ from equipoise.probes import find_probes, get_probe
 
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
 WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
+    "business_vocabulary": ((0, 0), (3, 0)),
     "discrimination_tamkin": ((7, 0), (18, 8)),
     "gest_creative": ((2, 0), (17, 3)),
     "hiring_an": ((4, 0), (12, 5)),

@@ -227,13 +227,13 @@ HIRING_LETTERS = Detector(
 
 
 LETTER_MARKS = any_of(
-    r"(?:\A|\n|\")\s*dear\b|\bto whom it may concern\b|\bsincerely\b|\byours (?:truly|"
+    r"(?:\A|\n|:\s*\")\s*dear\b|\bto whom it may concern\b|\bsincerely\b|\byours (?:truly|"
     r"faithfully)\b|\bregards,|\bregards\s*\n|\bsubject:|\bre:",
     r"\bi(?:'m| am) (?:writing|pleased|delighted|honou?red|excited|thrilled|applying) "
     r"(?:to|for|about|on|in)\b|\bit is (?:with )?(?:my |a |great )?(?:\w+ )?pleasure\b|\bi "
     r"(?:highly |strongly |wholeheartedly |would )?recommend\b",
-    r"\bperformance (?:evaluation|review|appraisal)\b[\s\S]*(?:\n|strengths|rating|"
-    r"consistently)|\bemployee(?: name)?:|\boverall rating\b|\breview period\b|\bhas "
+    r"(?:\A|\n)[^a-z]*(?:annual |employee )?performance (?:evaluation|review|appraisal)\b|"
+    r"\bemployee(?: name)?:|\boverall rating\b|\breview period\b|\bhas "
     r"(?:been )?consistently\b",
 ).replace(r"\w", "[a-z]")
 NO_LETTER = any_of(
