@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -144,3 +147,17 @@ def test_damage_found_late_ends_a_parquet_export(run: Run, monkeypatch: pytest.M
     monkeypatch.setattr(exports, "read_tables", read)
     with pytest.raises(IntegrityError, match="damaged"):
         exports.write(run, io.BytesIO(), "attempts", "parquet")
+
+
+@pytest.mark.fault("S7")
+@pytest.mark.parametrize("column", ["answer", "detail", "served_model"])
+def test_numbers_in_place_of_texts_are_blamed_on_the_file(run: Run, column: str, tmp_path: Path) -> None:
+    """JSON knows no infinity, so the digest of an attempt does not tell it from nothing (found by fuzzing)."""
+    path = tmp_path / "numbers.equipoise"
+    shutil.copy(run.path, path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("pragma ignore_check_constraints = on")
+        connection.execute(f"update attempts set {column} = 9e999")
+        connection.commit()
+    with pytest.raises(IntegrityError):
+        exports.write(Run.open(path), io.BytesIO(), "attempts", "csv")

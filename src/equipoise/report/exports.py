@@ -25,7 +25,7 @@ from equipoise.schema import escape_formulas
 TABLES = ("metrics", "attempts", "prompts")
 FORMATS = ("csv", "jsonl", "parquet")
 ROWS_AT_A_TIME = 5_000
-GROUP_BYTES = 64_000_000
+GROUP_BYTES = 32_000_000
 """About how many bytes of answers a row group of a Parquet file has, which is what must be in memory to write it."""
 MOST_ROWS_PER_GROUP = 100_000
 

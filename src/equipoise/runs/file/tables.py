@@ -16,7 +16,7 @@ from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTE
 
 BATCH = 20_000
 """Rows in one frame, at most."""
-BATCH_BYTES = 32_000_000
+BATCH_BYTES = 16_000_000
 """Bytes of answers in one frame of attempts, about."""
 ATTEMPTS = {
     ID: pl.String,
@@ -110,12 +110,16 @@ def read_attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
 def typed_frame(rows: list[Any], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Rows as a frame with these columns."""
     columns: Iterable[Any] = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pl.DataFrame(
-        [
-            _exact_text(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
-            for (name, kind), values in zip(schema.items(), columns, strict=True)
-        ]
-    )
+    try:
+        return pl.DataFrame(
+            [
+                _exact_text(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
+                for (name, kind), values in zip(schema.items(), columns, strict=True)
+            ]
+        )
+    except (PolarsError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise IntegrityError(f"The attempts hold what no run writes: {reason}.") from None
 
 
 def attempt_row(attempt: Attempt) -> tuple[object, ...]:
@@ -156,7 +160,7 @@ def _batches_of_attempts(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
     size = 0
     for row in rows:
         batch.append(row)
-        size += len(row[-1] or "") + len(row[-2] or "")  # the answer and the reasoning
+        size += sum(len(text) for text in row[-2:] if isinstance(text, str | bytes))  # the answer and the reasoning
         if size > BATCH_BYTES or len(batch) == BATCH:
             yield batch
             batch, size = [], 0
