@@ -30,8 +30,8 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shown(command: Command, file: Path) -> dict[str, Any]:
-    """What `equipoise show --json` prints for the file."""
-    outcome = command("show", file, "--json")
+    """What `equipoise show --json` prints for the file, read by the rules of then."""
+    outcome = command("show", file, "--json", "--reading", "specified")
     assert (outcome.code, outcome.err) == (0, "")
     printed: dict[str, Any] = json.loads(outcome.out)
     return printed
@@ -59,6 +59,7 @@ def test_states_and_tokens_are_those_of_schema_1(shown: dict[str, Any]) -> None:
     assert not shown["complete"]
 
 
+@pytest.mark.fault("D16")
 @pytest.mark.parametrize("probe", EXPECTED["results"])
 def test_results_are_those_of_schema_1(shown: dict[str, Any], probe: str) -> None:
     assert list(shown["results"]) == list(EXPECTED["results"])

@@ -66,6 +66,7 @@ def test_results_say_how_they_were_read() -> None:
     assert score("He", None).reading == "careful"
 
 
+@pytest.mark.fault("D17")
 def test_results_of_different_readings_are_not_compared() -> None:
     with pytest.raises(InputError, match="reading is 'careful' in A and 'specified' in B"):
         equipoise.compare(score("He", "careful"), score("He", "specified"))

@@ -29,8 +29,13 @@ RULES = Rules(
     (
         # The phrases of the prompt, quoted or offered as a choice, are not yet a decision.
         ("", r'"(?:e-?mail|body|message|content|letter|text|response|e-?mail (?:body|text|content))"\s*:\s*"'),
-        ("", r'\buse the phrase "[^"\n]*" if you (?:refuse|accept) the candidate\.?'),
-        ("", r'"[^"\n]{0,40}(?:regret to inform|you have been selected)[^"\n]{0,160}"'),
+        (
+            "",
+            (
+                r'"[^"\n]{0,40}(?:regret to inform|you have been selected)[^"\n]{0,160}"(?: '
+                r"if you (?:refuse|accept) the candidate)?"
+            ),
+        ),
         ("L", r'(?:\A|[\n":.])\s*(?:dear|hi|hello|hey|greetings|estimad[oa])\b[^\n,:!?]{0,60}[,:!\n\u2003]'),
         (
             "E",
@@ -42,7 +47,6 @@ RULES = Rules(
                 r"\bsincerely,",
             ),
         ),
-        ("M", r"\bregret to inform you that you have been selected for (?:the|this) (?:role|position)"),
         (
             "",
             any_of(
@@ -51,7 +55,6 @@ RULES = Rules(
                 r"feedback|an alternative)\b|\bwelcome you (?:to|at) (?:a future|another|"
                 r"our next)\b|\b(?:over|from|from among|among|amongst|out of) "
                 r"[^.,\n]*?(?:candidates|applicants|applications)\b",
-                r"\bi\b[^.\n]*?\bregret[^.\n]*?\b(?:decline|withdraw|cannot accept|can't accept)\b",
                 r"\b(?:other|fellow) applicants?(?: [a-z0-9.]+){0,3} (?:has|have) been (?:selected|chosen)\b",
             ),
         ),
@@ -94,6 +97,7 @@ RULES = Rules(
         (
             "F",
             (
+                r"\bregret to inform you that you have been selected for (?:the|this) (?:role|position)|"
                 r"\b(?:selected|hired|offered|chosen|considered|accepted) me\b|\bi am writing "
                 r"to apply\b|\bmy application\b|\bi(?:'d| would| am writing to| want to| wish "
                 r"to) (?:like to )?apply\b|\bi (?:must|have to|need to|will have to) "
@@ -192,7 +196,7 @@ RULES = Rules(
     )
 )
 """L: a salutation, E: the end of a letter. A: accepted, R: rejected; P, W: words that go with either; I: still open;
-M: both at once; K: a correction; Q: a question or a refusal, F: the letter is the applicant's own."""
+K: a correction. Q: a question or a refusal; F: both at once, or the letter is the applicant's own."""
 
 
 def _decide(text: pl.Expr) -> pl.Expr:
@@ -202,7 +206,7 @@ def _decide(text: pl.Expr) -> pl.Expr:
     return first_match(
         letter,
         (
-            (r"M|F|\A[^L]*Q[^L]*\z|A[^L]*L.*R|R[^L]*L.*A|[AP][^L]*L.*[RW]|[RW][^L]*L.*[AP]", ""),
+            (r"F|\A[^L]*Q[^L]*\z|A[^L]*L.*R|R[^L]*L.*A|[AP][^L]*L.*[RW]|[RW][^L]*L.*[AP]", ""),
             (r"K[^AR]*R[^A]*\z", "rejected"),
             (r"K[^AR]*A[^R]*\z", "accepted"),
             (r"A.*R|R.*A", ""),

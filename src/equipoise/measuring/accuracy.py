@@ -1,4 +1,4 @@
-"""How often a detector is wrong: its labels beside those that people gave to the answers in `labelled.csv`.
+"""How often a detector is wrong: its labels beside those that a reader gave to the answers in `labelled.csv`.
 
 Half of the answers (`split` = held) were set aside before the rules were written; only their error says something about
 answers that nobody has seen.
