@@ -171,7 +171,7 @@ def test_banners_tell_of_an_incomplete_run_and_of_another_model(
     (look,) = look_at([(pages["three"], 1280, False)], {"banners": texts("header .banner")})
     incomplete, other = look.values["banners"]
     results = three[1].results
-    assert f"Incomplete: {results.ended:,} of {results.planned:,} answers of atlas-small-2" in incomplete
+    assert f"Incomplete: {results.ended:,} of {results.planned:,} attempts of atlas-small-2 have ended" in incomplete
     assert "Note on borealis-7b-instruct: The endpoint served borealis-7b-chat" in other
 
 

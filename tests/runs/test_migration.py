@@ -114,3 +114,27 @@ def test_the_owner_migrates_the_file_and_goes_on(path: Path) -> None:
     with RunFile.read(path) as run:
         assert run.counts()[Status.OK] == 70 + 116
         assert sum(run.counts().values()) == 196
+
+
+SCHEMA_2 = Path(__file__).parent / "data" / "schema-2.equipoise"
+"""Written by the last version with schema 2: 88 planned attempts, of which 70 have ended, one with a NUL in it."""
+
+
+def test_a_file_of_schema_2_is_read_as_it_is_and_migrated_by_its_owner(tmp_path: Path) -> None:
+    path = Path(shutil.copy(SCHEMA_2, tmp_path / "run.equipoise"))
+    assert select(path, "pragma user_version") == [(2,)]
+    with RunFile.read(path) as run:
+        attempts = {probe.name: pl.concat(run.attempts(probe.name)) for probe in run.probes()}
+        pending, counts, usage, settings = list(run.pending()), run.counts(), run.usage(), run.settings
+    assert (len(pending), sum(counts.values()), usage) == (18, 88, (3976, 305))
+    assert path.read_bytes() == SCHEMA_2.read_bytes()
+    with RunFile.open(path) as run:
+        assert (list(run.pending()), run.counts(), run.usage(), run.settings) == (pending, counts, usage, settings)
+        for name, frame in attempts.items():
+            assert_frame_equal(pl.concat(run.attempts(name)), frame)
+        assert run.record(map(finish, pending)) == 18
+    assert select(path, "pragma user_version") == [(sql.SCHEMA,)]
+    assert select(path, "select min(place), max(place), count(distinct place) from attempts") == [(1, 88, 88)]
+    assert select(path, "select generation, attempts from head") == [(1, 88)]
+    with RunFile.read(path) as run:
+        assert run.counts()[Status.PENDING] == 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.errors import BadFile, EquipoiseError, IntegrityError, StorageError
+from equipoise.errors import BadFile, BadParameter, EquipoiseError, IntegrityError, StorageError
 from equipoise.runs.file import sql
 from equipoise.runs.file.digests import write_digests
 from equipoise.runs.file.store import RunFile
@@ -380,3 +380,19 @@ def test_too_little_free_space_is_refused_before_asking(tmp_path: Path) -> None:
 def test_every_refusal_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(EquipoiseError), create(tmp_path / "run.db", plan("alpha")):
         RunFile.open(tmp_path / "run.db")
+
+
+@pytest.mark.fault("S7")
+@pytest.mark.parametrize("tokens", [2**63 - 1, -1, -(2**63)])
+def test_numbers_of_tokens_that_no_run_has_are_refused(tmp_path: Path, tokens: int) -> None:
+    with create(tmp_path / "run.db") as run:
+        run.record(map(finish, run.pending()))
+    forge(f"update attempts set prompt_tokens = {tokens}")(tmp_path / "run.db")
+    with RunFile.read(tmp_path / "run.db") as run, pytest.raises(IntegrityError, match="no run has so many tokens"):
+        run.usage()
+
+
+def test_more_attempts_than_a_run_can_have_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(BadParameter, match=r"at most 1,000,000,000 .* 1,000,000 repetitions of 2,000 prompts"):
+        create(tmp_path / "run.db", plan(size=2000, repetitions=1_000_000))
+    assert list(tmp_path.iterdir()) == []

@@ -96,6 +96,8 @@ def test_every_field_is_checked() -> None:
         ("sampling.seed", False, "'sampling.seed' must be a whole number or null"),
         ("sampling.system", 1, "'sampling.system' must be a text or null"),
         ("sampling.extra", None, "'sampling.extra' must be a mapping"),
+        ("sampling.seed", MISSING, "the setting 'sampling.seed' is missing"),
+        ("sampling.temperature", -1, "'temperature' must be 0 or more"),
         ("sampling.logprobs", 1, "the setting 'sampling.logprobs' is unknown"),
     ],
 )

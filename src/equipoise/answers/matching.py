@@ -29,7 +29,7 @@ _NO_REPETITION = np.iinfo(np.int64).max
 
 def refuse_nothing_matched(matching: Matching) -> None:
     """Refuse answers of which none belongs to the plan: a result without answers would say nothing."""
-    if not matching.matched:
+    if matching.read and not matching.matched:
         raise InputError(
             f"None of the {matching.read:,} answers belongs to a planned prompt. "
             "Were the prompts planned with another probe, --sample, --seed, --set or --suite?"

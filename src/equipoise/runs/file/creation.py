@@ -9,7 +9,7 @@ from importlib.metadata import version
 from itertools import count, repeat
 from pathlib import Path
 
-from equipoise.errors import StorageError
+from equipoise.errors import BadParameter, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import encode_json, encode_text
@@ -71,3 +71,8 @@ def _add_probe(connection: sqlite3.Connection, plan: Plan) -> None:
             rows = zip(repeat(name), ids, count(position), items, values, *encoded, strict=False)
             connection.executemany(sql.ADD_PROMPT, rows)
             position += part.height
+    if position * plan.repetitions > checks.MAX_PLANNED:
+        raise BadParameter(
+            f"A run has at most {checks.MAX_PLANNED:,} attempts of a probe. Got {plan.repetitions:,} repetitions of "
+            f"{position:,} prompts of {name} instead."
+        )

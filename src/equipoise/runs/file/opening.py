@@ -205,7 +205,8 @@ def _check_wal_belongs(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a -wal of another run, or of another time of this run: together they would mix two histories."""
     wal, deadline = checks.wal_path(path), time.monotonic() + _BUSY_SECONDS
     while wal.exists() and wal.stat().st_size:
-        if checks.is_same_history(_read_history_of_file_alone(path), checks.read_history(connection)):
+        alone = _read_history_of_file_alone(path)
+        if alone is None or checks.is_same_history(alone, checks.read_history(connection)):
             return
         if time.monotonic() > deadline:  # until then its owner may be closing it
             raise IntegrityError(
@@ -216,13 +217,19 @@ def _check_wal_belongs(connection: sqlite3.Connection, path: Path) -> None:
         time.sleep(_BUSY_SECONDS / 20)
 
 
-def _read_history_of_file_alone(path: Path) -> tuple[object, ...]:
-    """What the file says about its history without its -wal; nothing if it cannot be read without."""
+def _read_history_of_file_alone(path: Path) -> tuple[object, ...] | None:
+    """What the file says about its history without its -wal.
+
+    None if it cannot be read without, as when a full disk let SQLite move only a part of the -wal into it. Then the
+    digests decide.
+    """
     try:
         with closing(_connect(path, _IMMUTABLE, sql.READER)) as connection:
             checks.check_schema(connection, path)
             return checks.read_history(connection)
-    except (sqlite3.Error, IntegrityError):
+    except sqlite3.Error:
+        return None
+    except IntegrityError:
         return (None,)
 
 
