@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import equipoise
 from equipoise.models import Sampling
 from equipoise.models.protocol import Reply
+from equipoise.runs.file import digests, sql
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
@@ -73,3 +75,8 @@ def simulated(
                 for place, (prompt, repetition, text) in enumerate(keys)
             )
     return Run.open(path)
+
+
+def renew_digests(connection: sqlite3.Connection) -> None:
+    """Make the digests fit what was changed: a forger can do that, too."""
+    connection.executemany(sql.ADD_DIGEST, list(digests._part_digests(connection)))

@@ -19,7 +19,7 @@ from answering import JOBS_LUM, Recorder
 from equipoise import Probe, Run
 from equipoise.authoring import Array, Parameters, Totals
 from equipoise.errors import IntegrityError, ProbeError
-from simulating import simulated
+from simulating import renew_digests, simulated
 
 
 def with_metrics(change: Callable[[dict[str, Array], Totals], Mapping[str, Any]]) -> Probe:
@@ -132,6 +132,7 @@ def test_a_run_file_with_foreign_values_is_refused(damage: str, tmp_path: Path) 
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"update probes set covariates = json_set(covariates, '$.{column}', '{kind}')")
         connection.execute(f"update prompts set covariates = json_set(covariates, '$.{column}', {value})")
+        renew_digests(connection)
     uses: list[Callable[[], object]] = [
         lambda: Run.open(path).results(),
         lambda: equipoise.gate(path, fail_on="C"),
@@ -157,5 +158,6 @@ def test_a_run_file_that_contradicts_its_probe_is_refused(statement: str, words:
     simulated(path, {"jobs_lum": "random"})
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(statement)
+        renew_digests(connection)
     with pytest.raises(IntegrityError, match=words):
         Run.open(path).results()

@@ -16,10 +16,9 @@ import polars as pl
 import pytest
 
 from calling import Command
-from equipoise.runs.file import digests, sql
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, GENDER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS
-from simulating import simulated
+from simulating import renew_digests, simulated
 
 NASTY = "evil\x1b[31m<b>|`x`\n"
 FORMULA = '=HYPERLINK("http://evil.example","click")'
@@ -165,11 +164,6 @@ def test_gate_does_not_write_over_a_run(command: Command, runs: dict[str, Path],
 
 
 # export
-
-
-def renew_digests(connection: sqlite3.Connection) -> None:
-    """Make the digests fit what was changed: a forger can do that, too."""
-    connection.executemany(sql.ADD_DIGEST, list(digests._part_digests(connection)))
 
 
 def exported(command: Command, form: str, *words: object) -> pl.DataFrame:

@@ -12,7 +12,6 @@ import pytest
 
 import equipoise
 from calling import Command
-from equipoise.answers.rows import read_python
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import Status
@@ -87,9 +86,9 @@ def test_answers_to_a_probe_that_is_not_installed(tmp_path: Path) -> None:
     """The library takes a probe as a value, and the run that it gives back knows that probe."""
     probe = replace(get_probe("jobs_lum"), name="unknown_jobs")
     prompts = equipoise.plan(probe, sample_k=4).prompts()
-    rows = read_python(dict.fromkeys(prompts["id"], "He."))
+    answers = dict.fromkeys(prompts["id"], "He.")
     run, new, matching = equipoise.import_answers(
-        rows, tmp_path / "run.equipoise", probes=probe, parameters={"sample_k": 4}
+        answers, tmp_path / "run.equipoise", probes=probe, parameters={"sample_k": 4}
     )
     assert (new, matching.matched, matching.missing) == (4, 4, 0)
     assert run.results()["unknown_jobs"].metrics["masculine_rate"].value == 1.0

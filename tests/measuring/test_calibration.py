@@ -1,6 +1,6 @@
 """A loose alarm for intervals that do not cover and marks that are certain and wrong.
 
-A few of the simulations of `make calibrate`, with few runs each; docs/calibration.md has the real numbers.
+A few of the simulations of `make calibrate`, with few runs each; that makes docs/calibration.md.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import equipoise
-from equipoise.errors import InputError, StorageError
+from equipoise.errors import ProbeError, StorageError
 from equipoise.measuring.plan import plan as plan_probe
 from equipoise.models.protocol import Reply
 from equipoise.runs.file import sql
@@ -77,7 +77,7 @@ def test_an_unknown_probe_has_no_rows(tmp_path: Path) -> None:
 def test_two_prompts_with_the_same_id_leave_no_file(tmp_path: Path) -> None:
     twins = plan(text="the same")
     probe = dataclasses.replace(twins.probe, prompts=lambda items, parameters: items.with_columns(item=pl.lit("one")))
-    with pytest.raises(InputError, match="same id"):
+    with pytest.raises(ProbeError, match="same id"):
         create(tmp_path / "run.db", dataclasses.replace(twins, probe=probe))
     assert file_names(tmp_path) == []
 

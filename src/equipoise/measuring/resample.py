@@ -4,7 +4,7 @@ Every item gets a random weight, and one pseudo-item whose outcome is unknown is
 outcomes a mass Gamma(1/K), at the covariates of a random item. For a single rate that is Jeffreys' interval; for every
 other metric it keeps the interval open where few items happen to agree. A cell of w equal items gets one Gamma draw.
 With fewer than 100 items the weights are more spread (Gamma((n-2)/n) for each instead of Gamma(1)), so that the
-replicates of a mean scatter as widely as the mean itself does. `docs/method.md` says why, `docs/calibration.md` shows
+replicates of a mean scatter as widely as the mean itself does. `docs/method.md` says why, `make calibrate` shows
 that it covers.
 """
 
