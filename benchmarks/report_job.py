@@ -15,7 +15,7 @@ from equipoise.measuring.plan import Plan
 from equipoise.models import Reply
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
-from equipoise.runs.session import plan_probes
+from equipoise.runs.suites import plan_probes
 from equipoise.schema import ID, REPETITION, Status
 
 

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from equipoise.runs.ask.policy import Policy
     from equipoise.runs.connection import Connection
     from equipoise.runs.estimate import estimate
+    from equipoise.runs.finished import compare, gate
+    from equipoise.runs.imports import import_answers
     from equipoise.runs.run import Run
-    from equipoise.runs.session import audit, audit_async, compare, gate, import_answers, resume, start
+    from equipoise.runs.session import audit, audit_async, resume, start
     from equipoise.schema import Estimate, MetricKey
 
 __version__ = "0.1.0"
@@ -51,7 +53,9 @@ _MODULES = {
     "runs.connection": ("Connection",),
     "runs.estimate": ("estimate",),
     "runs.run": ("Run",),
-    "runs.session": ("audit", "audit_async", "compare", "gate", "import_answers", "resume", "start"),
+    "runs.finished": ("compare", "gate"),
+    "runs.imports": ("import_answers",),
+    "runs.session": ("audit", "audit_async", "resume", "start"),
     "schema": ("Estimate", "MetricKey"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

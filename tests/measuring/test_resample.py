@@ -14,9 +14,10 @@ from scipy.stats import beta, gamma, kstest
 import equipoise
 from equipoise import Probe, Result
 from equipoise.authoring import Array
-from equipoise.measuring import resample
-from equipoise.measuring.resample import CellTable, estimate, estimate_metrics, total_groups
+from equipoise.measuring import resample, weights
+from equipoise.measuring.resample import estimate, estimate_metrics, total_groups
 from equipoise.measuring.summarise import WEIGHT, cells, item_rows, merge_cells
+from equipoise.measuring.weights import CellTable
 from equipoise.probes import find_probes, get_probe
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Estimate, MetricKey, Status, text_column
 from simulating import SMALL
@@ -115,7 +116,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_gives_others() -> None
 @pytest.mark.parametrize("block", [1, 4, 7, 30, 4_000])
 def test_blocks_do_not_change_the_numbers(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     before = draws(101)
-    monkeypatch.setattr(resample, "WEIGHTS_PER_BLOCK", block)
+    monkeypatch.setattr(weights, "WEIGHTS_PER_BLOCK", block)
     assert draws(101) == pytest.approx(before, rel=1e-13)
 
 
@@ -124,7 +125,7 @@ def test_blocks_and_batches_do_not_change_a_result(probe: str, monkeypatch: pyte
     words = ["He. Yes. You have been selected.", "She. We regret to inform you.", "Perhaps."]
     expected = score_in_turn(probe, words, **SMALL[probe])
     rows = item_rows(expected.setup.probe, expected.evaluated)
-    monkeypatch.setattr(resample, "WEIGHTS_PER_BLOCK", 500)
+    monkeypatch.setattr(weights, "WEIGHTS_PER_BLOCK", 500)
     parts = [cells(expected.setup.probe, rows[start : start + 7]) for start in range(0, rows.height, 7)]
     again = estimate_metrics(expected.setup.probe, merge_cells(reversed(parts)), expected.parameters)
     assert again.keys() == expected.estimates.keys()

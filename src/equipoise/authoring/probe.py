@@ -184,6 +184,11 @@ class Probe:
         """All columns by whose values attempts are counted."""
         return (*((self.arms.column,) if self.arms else ()), *self.coverage)
 
+    @property
+    def prefixes(self) -> list[str]:
+        """What the columns of item rows begin with: one prefix for each arm, or none at all for the whole item."""
+        return list(self.arms.prefixes.values()) if self.arms else [""]
+
     def read_by(self, reading: str | None) -> Probe:
         """The probe with the detector of this reading, "careful" or "specified"; None: as it is."""
         if reading is None or reading == self.reading:

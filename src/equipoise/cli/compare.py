@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import comparisons, session
+from equipoise.cli.lazy import comparisons, finished
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.cli.probe_options import Reading
@@ -33,7 +33,7 @@ def command(
     Examples: equipoise compare small.equipoise large.equipoise · equipoise compare old.equipoise new.equipoise --json
     """
     a, b = runs.Run.open(first, reading=reading), runs.Run.open(second, reading=reading)
-    comparison = session.compare(a, b)
+    comparison = finished.compare(a, b)
     if as_json:
         print_json({"a": _describe(a), "b": _describe(b), **comparison.to_dict()})
         return

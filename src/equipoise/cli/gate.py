@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.lazy import gates, gating, session
+from equipoise.cli.lazy import finished, gates, gating
 from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.errors import BadParameter, GateFailed, GateUndecided
 from equipoise.report.files import check_target, writing
@@ -91,7 +91,7 @@ def command(
     )
     for out in (junit, markdown):
         check_target(out)
-    gate = session.gate(file, rules, baseline=baseline)
+    gate = finished.gate(file, rules, baseline=baseline)
     if as_json:
         print_json(gate.to_dict())
     else:

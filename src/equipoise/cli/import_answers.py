@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import probes, session
+from equipoise.cli.lazy import imports, probes
 from equipoise.cli.output import AsJson, note
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.score import note_matching
@@ -41,7 +41,7 @@ def command(
     """
     check_run_target(out)
     chosen = probes.choose_probes(probe or None)
-    run, new, matching = session.import_answers(
+    run, new, matching = imports.import_answers(
         files,
         out,
         model=model,

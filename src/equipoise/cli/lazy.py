@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
     from equipoise.report.terminal import comparisons, gates, tables
-    from equipoise.runs import connection, estimate, prices, run, session, suites
+    from equipoise.runs import connection, estimate, finished, imports, prices, run, session, suites
     from equipoise.runs.ask import events, policy
 else:
 
@@ -55,6 +55,8 @@ else:
     tables = LazyModule("equipoise.report.terminal.tables")
     connection = LazyModule("equipoise.runs.connection")
     estimate = LazyModule("equipoise.runs.estimate")
+    finished = LazyModule("equipoise.runs.finished")
+    imports = LazyModule("equipoise.runs.imports")
     prices = LazyModule("equipoise.runs.prices")
     run = LazyModule("equipoise.runs.run")
     session = LazyModule("equipoise.runs.session")
@@ -73,9 +75,11 @@ __all__ = [
     "estimate",
     "events",
     "exports",
+    "finished",
     "gates",
     "gating",
     "html",
+    "imports",
     "markdown",
     "matching",
     "models",

@@ -29,8 +29,7 @@ def bound_metrics(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
     An answer is missing if it failed or was not detected. Each cell goes the way that moves the metric farthest, by its
     derivative: exact for rates, differences and means of them. For slopes it is a search, and may be a little narrow.
     """
-    prefixes = probe.arms.prefixes.values() if probe.arms else [""]
-    missing = table.select(pl.sum_horizontal(pl.col(f"{prefix}{MISSING}").sum() for prefix in prefixes)).item()
+    missing = table.select(pl.sum_horizontal(pl.col(f"{prefix}{MISSING}").sum() for prefix in probe.prefixes)).item()
     if not probe.detector.labels or not missing:
         return {}
     ways = np.stack([statistics(probe, rows, parameters).to_numpy() for rows in filled_outcomes(probe, table)])

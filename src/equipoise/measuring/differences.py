@@ -11,17 +11,9 @@ from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Totals
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.resample import (
-    REPLICATES,
-    WEIGHTS_PER_BLOCK,
-    CellTable,
-    estimate,
-    measure_totals,
-    prepare_cells,
-    random_source,
-    resample,
-)
+from equipoise.measuring.resample import REPLICATES, estimate, measure_totals, prepare_cells, resample
 from equipoise.measuring.summarise import WEIGHT, is_answered
+from equipoise.measuring.weights import WEIGHTS_PER_BLOCK, CellTable, random_source
 from equipoise.schema import ITEM, Estimate
 
 

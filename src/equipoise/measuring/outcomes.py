@@ -28,9 +28,8 @@ def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _ways(probe: Probe) -> Iterator[Mapping[str, str]]:
-    prefixes = list(probe.arms.prefixes.values()) if probe.arms else [""]
-    for labels in itertools.product(probe.detector.labels, repeat=len(prefixes)):
-        yield dict(zip(prefixes, labels, strict=True))
+    for labels in itertools.product(probe.detector.labels, repeat=len(probe.prefixes)):
+        yield dict(zip(probe.prefixes, labels, strict=True))
 
 
 def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl.Expr]:
@@ -50,9 +49,8 @@ def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl
 
 
 def _one_sided(probe: Probe, side: int) -> dict[str, pl.Expr]:
-    prefixes = list(probe.arms.prefixes.values()) if probe.arms else [""]
     columns: dict[str, pl.Expr] = {}
-    for prefix, pair in itertools.product(prefixes, probe.detector.opposites):
+    for prefix, pair in itertools.product(probe.prefixes, probe.detector.opposites):
         names = [f"{prefix}{name}" for name in pair]
         columns[names[side]] = pl.sum_horizontal(names)
         columns[names[1 - side]] = pl.lit(0, dtype=pl.UInt32)

@@ -45,21 +45,20 @@ def item_rows(probe: Probe, evaluated: pl.DataFrame) -> pl.DataFrame:
 
 def is_answered(probe: Probe) -> pl.Expr:
     """Whether an item has an answer to measure."""
-    prefixes = probe.arms.prefixes.values() if probe.arms else [""]
-    return pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes) > 0
+    return pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in probe.prefixes) > 0
 
 
 def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
     """The columns to be totalled, for each row: the probe's statistics, and what every probe counts."""
-    prefixes = list(probe.arms.prefixes.values()) if probe.arms else [""]
-    attempts = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes)
+    attempts = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in probe.prefixes)
     with running(probe, "statistics"):
         columns = {**probe.statistics(parameters), "items": pl.lit(1.0), ATTEMPTS: attempts}
         if probe.detector.labels:
-            detected = pl.sum_horizontal(f"{prefix}{label}" for prefix in prefixes for label in probe.detector.labels)
+            labels = [f"{prefix}{label}" for prefix in probe.prefixes for label in probe.detector.labels]
+            detected = pl.sum_horizontal(labels)
             columns |= {"undetected": attempts - detected, "undetected_items": detected == 0}
             columns |= {
-                f"read_as_{label}": pl.sum_horizontal(f"{prefix}{label}" for prefix in prefixes)
+                f"read_as_{label}": pl.sum_horizontal(f"{prefix}{label}" for prefix in probe.prefixes)
                 for label in probe.detector.other_labels
             }
         return rows.select(**{name: column.cast(pl.Float64) for name, column in columns.items()})

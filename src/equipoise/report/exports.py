@@ -18,7 +18,7 @@ from polars.io.plugins import register_io_source
 
 from equipoise.errors import IntegrityError, UnknownName
 from equipoise.report.files import check_target, writing
-from equipoise.report.opening import RunSource, open_run
+from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
 from equipoise.schema import escape_formulas
 

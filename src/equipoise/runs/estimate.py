@@ -19,10 +19,10 @@ from equipoise.models import parse_model_name
 from equipoise.models.llama import EMBEDDED
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection
+from equipoise.runs.finished import open_audit
 from equipoise.runs.prices import price_for
 from equipoise.runs.run import Run
-from equipoise.runs.session import Probes, open_audit, plan_probes
-from equipoise.runs.suites import get_suite
+from equipoise.runs.suites import Probes, get_suite, plan_probes
 from equipoise.schema import ANSWER, ID, PROMPT
 
 LETTERS_PER_TOKEN = 4

@@ -1,4 +1,4 @@
-"""Sessions with a model, for the command line and the library alike: start, resume, ask, import, compare, gate.
+"""Sessions with a model, for the command line and the library alike: start or resume a run, and ask.
 
 session = start("openai/gpt-4o-mini", probes=["jobs_lum"])   or   resume(path)
 run = session.ask()
@@ -11,21 +11,16 @@ import functools
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from equipoise.answers.files import read_file
-from equipoise.answers.rows import Row, read_python
-from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, StorageError, UnknownName
-from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
-from equipoise.measuring.gate import Gate, Rules, judge
-from equipoise.measuring.plan import Plan, plan
-from equipoise.measuring.result import Audit, Matching, Result
+from equipoise.measuring.plan import Plan
+from equipoise.measuring.result import Audit
 from equipoise.models import Model, Sampling
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.probes import choose_probes, find_probes
@@ -44,18 +39,14 @@ from equipoise.runs.connection import (
 from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
-from equipoise.runs.imports import record_answers
 from equipoise.runs.run import Run, check_probe_version, delete_with
-from equipoise.runs.suites import get_suite, suite_parameters
+from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
 T = TypeVar("T")
 P = ParamSpec("P")
 SUFFIX = ".equipoise"
-Probes = str | Probe | Iterable[str | Probe] | None
-"""One probe or several, by name or as values; None: all that are installed."""
-RunLike = str | Path | Run | Audit | Result
 
 
 class Session:
@@ -174,21 +165,6 @@ def parse_failures(names: Iterable[str]) -> list[Status]:
     return [Status(name) for name in names]
 
 
-def plan_probes(
-    probes: Probes,
-    suite: str,
-    parameters: Mapping[str, Any],
-    settings: Settings | None = None,
-    on_download: ProgressCallback | None = None,
-) -> list[Plan]:
-    """The plans of a suite, with the given parameters over the suite's."""
-    chosen = choose_probes(probes)
-    if not chosen:
-        raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
-    values = suite_parameters(get_suite(suite), chosen, parameters)
-    return [plan(probe, settings=settings, on_download=on_download, **values[probe.name]) for probe in chosen]
-
-
 async def audit_async(
     model: ModelLike = EMBEDDED,
     *,
@@ -264,80 +240,6 @@ def _blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 audit = _blocking(audit_async)
 
 
-def import_answers(
-    answers: str | Path | Sequence[str | Path] | Any,
-    out: str | Path,
-    *,
-    model: str = "custom/imported",
-    probes: Probes = None,
-    suite: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-) -> tuple[Run, int, Matching]:
-    """Store answers from elsewhere in a run file, which is made if it is not there.
-
-    `answers` is the path of a file or several paths, or whatever `score` takes. Returns the run, how many attempts are
-    new, and what became of the answers. For a run file that is there, `model`, `suite` and `parameters` are its own.
-    """
-    rows, path = list(_read_answers(answers)), Path(out)
-    is_new = not path.exists()
-    if not is_new:
-        file = RunFile.open(path)
-    else:
-        suite = suite or "standard"
-        plans = plan_probes(probes, suite, parameters or {})
-        file = RunFile.create(path, settings=_imported_settings(model, suite), plans=plans)
-    try:
-        with file:
-            new, matching = record_answers(file, rows)
-    except InputError:
-        if is_new:
-            path.unlink(missing_ok=True)
-        raise
-    return Run.open(path, probes=choose_probes(probes)), new, matching
-
-
-def _read_answers(answers: Any) -> Iterator[Row]:
-    """Rows of answers from one file, several files, or Python."""
-    paths = [answers] if isinstance(answers, str | Path) else answers
-    if isinstance(paths, Sequence) and paths and all(isinstance(path, str | Path) for path in paths):
-        for path in paths:
-            yield from read_file(Path(path))
-    else:
-        yield from read_python(answers)
-
-
-def compare(first: RunLike, second: RunLike) -> Comparison:
-    """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
-
-    Each is a path, a `Run`, an `Audit` or a `Result`. InputError if nothing in them can be compared.
-    """
-    audits = open_audit(first), open_audit(second)
-    comparison = compare_audits(*audits)
-    refuse_nothing_compared(comparison, " and ".join(str(audit.path or audit.model or "a result") for audit in audits))
-    return comparison
-
-
-def gate(run: RunLike, rules: Rules | None = None, *, baseline: RunLike | None = None, **given: Any) -> Gate:
-    """Check a run against rules: `gate("run.equipoise", fail_on="C")`. The verdict is in `.passed`."""
-    if rules is not None and given:
-        raise InputError("Give rules, or the fields of rules as keywords, not both.")
-    if isinstance(limits := given.get("limits"), Mapping):
-        given["limits"] = tuple(limits.items())
-    if isinstance(fail_on := given.get("fail_on"), str):
-        given["fail_on"] = fail_on.upper()
-    rules = rules or Rules(**given)
-    return judge(open_audit(run), rules, None if baseline is None else open_audit(baseline))
-
-
-def open_audit(source: RunLike) -> Audit:
-    """The results of a run, whatever it is given as."""
-    if isinstance(source, str | Path):
-        source = Run.open(source)
-    if isinstance(source, Run):
-        return source.results()
-    return Audit({source.probe: source}) if isinstance(source, Result) else source
-
-
 def default_path(model: str) -> Path:
     """A file name in the current folder that says what it holds."""
     stem = Path(model.removeprefix(GGUF_PREFIX)).name
@@ -367,19 +269,6 @@ def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
     """
     free = ("key_variable", "allow_insecure", *(("model_settings", "base_url") if stored.imported else ()))
     return replace(now, **{name: getattr(stored, name) for name in free})
-
-
-def _imported_settings(model: str, suite: str) -> RunSettings:
-    """What a run file says whose answers come from elsewhere: how they were asked is not known."""
-    return RunSettings(
-        model=model,
-        model_settings={"imported": True},
-        suite=suite,
-        base_url=None,
-        key_variable=None,
-        allow_insecure=False,
-        sampling=Connection(model=model).with_suite_limit(suite).sampling,
-    )
 
 
 def _refuse_other_model(path: Path, stored: RunSettings, model: ModelLike | None) -> None:

@@ -6,8 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Parameter, Probe
-from equipoise.errors import UnknownName
+from equipoise.errors import InputError, UnknownName
+from equipoise.measuring.plan import Plan, plan
+from equipoise.probes import choose_probes, find_probes
+from equipoise.settings import Settings
+
+Probes = str | Probe | Iterable[str | Probe] | None
+"""One probe or several, by name or as values; None: all that are installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,3 +80,18 @@ def parameter_names(probes: Iterable[Probe]) -> dict[str, list[tuple[Probe, Para
             for name in (parameter.name, f"{probe.name}.{parameter.name}"):
                 owners.setdefault(name, []).append((probe, parameter))
     return owners
+
+
+def plan_probes(
+    probes: Probes,
+    suite: str,
+    parameters: Mapping[str, Any],
+    settings: Settings | None = None,
+    on_download: ProgressCallback | None = None,
+) -> list[Plan]:
+    """The plans of a suite, with the given parameters over the suite's."""
+    chosen = choose_probes(probes)
+    if not chosen:
+        raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
+    values = suite_parameters(get_suite(suite), chosen, parameters)
+    return [plan(probe, settings=settings, on_download=on_download, **values[probe.name]) for probe in chosen]

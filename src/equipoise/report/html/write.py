@@ -9,7 +9,7 @@ from equipoise.measuring.result import Audit
 from equipoise.report.files import check_target, make_folder, writing
 from equipoise.report.html.page import name_charts, render
 from equipoise.report.html.runs import ReportedRun, describe_run
-from equipoise.report.opening import RunSource, open_run
+from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
 
 

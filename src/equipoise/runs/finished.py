@@ -1,0 +1,60 @@
+"""Finished runs, whatever they are given as: opened for reading, compared, held against rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import InputError
+from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
+from equipoise.measuring.gate import Gate, Rules, judge
+from equipoise.measuring.result import Audit, Result
+from equipoise.runs.run import Run
+
+RunSource = str | Path | Run | Audit
+"""A run, the path of its file, or an audit whose answers are in a file."""
+ResultSource = RunSource | Result
+
+
+def open_run(source: RunSource) -> Run:
+    """The run. That of an audit is opened with the probes of the audit, which need not be installed."""
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, str | Path):
+        return Run.open(source)
+    if source.path is None:
+        raise InputError("This audit has no run file, so its answers cannot be shown. Give `out` when you audit.")
+    return Run.open(source.path, probes=[result.setup.probe for result in source.values()])
+
+
+def open_audit(source: ResultSource) -> Audit:
+    """The results of a run, whatever it is given as."""
+    if isinstance(source, str | Path):
+        source = Run.open(source)
+    if isinstance(source, Run):
+        return source.results()
+    return Audit({source.probe: source}) if isinstance(source, Result) else source
+
+
+def compare(first: ResultSource, second: ResultSource) -> Comparison:
+    """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
+
+    Each is a path, a `Run`, an `Audit` or a `Result`. InputError if nothing in them can be compared.
+    """
+    audits = open_audit(first), open_audit(second)
+    comparison = compare_audits(*audits)
+    refuse_nothing_compared(comparison, " and ".join(str(audit.path or audit.model or "a result") for audit in audits))
+    return comparison
+
+
+def gate(run: ResultSource, rules: Rules | None = None, *, baseline: ResultSource | None = None, **given: Any) -> Gate:
+    """Check a run against rules: `gate("run.equipoise", fail_on="C")`. The verdict is in `.passed`."""
+    if rules is not None and given:
+        raise InputError("Give rules, or the fields of rules as keywords, not both.")
+    if isinstance(limits := given.get("limits"), Mapping):
+        given["limits"] = tuple(limits.items())
+    if isinstance(fail_on := given.get("fail_on"), str):
+        given["fail_on"] = fail_on.upper()
+    rules = rules or Rules(**given)
+    return judge(open_audit(run), rules, None if baseline is None else open_audit(baseline))
