@@ -58,6 +58,7 @@ def check_report_target(path: Path | None) -> None:
     if path is not None:
         check_target(path)
         limits.check_address_space(limits.CHARTS)
+        limits.check_open_files(limits.CHART_FILES)
 
 
 def _escape_for_json(match: re.Match[str]) -> str:
