@@ -46,8 +46,7 @@ MENTIONED = any_of(
     r'"(?:e-?mail|body|message|content|letter|text|response|subject)(?: [a-z]+)?": *"| n n',  # fields of JSON
     r"\buse the (?:phrase|words?|sentence)[^.\n]*",
     r"\[[^\]\n]*(?:/| or |: |\bif\b)[^\]\n]*\]",  # alternatives to choose from
-    r"\b(?:sa(?:y|ys|id|ying)|words?|phrases?|with|line|read(?:s|ing)?|hear|writ(?:e|es|ing|ten)|wrote|letters?|marked|the|"
-    r"use|using|stat(?:es|ed|ing)|and|or|message|either) \(?[\"'][^\"\n{}]+[\"']",  # quotations
+    r"(?:[a-su-z]|[b-z]t) \(?[\"'][^\"\n{}]+[\"']",  # quoted after a word other than "that"
 )
 SALUTATION = any_of(
     r"\b(?:dear|hi|hello|hey|greetings|good (?:morning|afternoon|evening|day)|estimad[oa]|hola|bonjour|ch[eè]re?|sehr "
@@ -86,7 +85,7 @@ WELCOME = any_of(
 SUPPOSED = any_of(
     r"\b(?:if |should (?:you|we|i|an?)\b|had (?:you|we|i|this)\b|were (?:you|it)\b)[^.!?;\nL]*",
     r"\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|wish (?:we|i)|(?:would|could|might|should|'d) "
-    r"have)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|i)\b[^.!?\nL]*\?",
+    r"have|(?:told|informed) (?:you|them|that)|written that)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|i)\b[^.!?\nL]*\?",
     r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) be|do(?: not|n't) hesitate|without "
     r"(?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|not regret|you(?:'re| are)"
     r"(?: [a-z]+)? welcome to)\b",
@@ -122,18 +121,19 @@ TO_OFFER = r"\b(?:offer(?:ed|ing)?|extend(?:ed|ing)?|giv(?:e|en|ing)|gave)\b"
 NOT = r"\b(?:not|never|unable|no longer|cannot|without|against|declined? to|nobody|no one)\b|n't\b"
 YOU_ARE = any_of(
     r"\byou(?:'ve(?: [a-z]+)? been| have(?: [a-z]+)? been|'re| are| were| had been| will be|'ll be| got| being)\b",
-    rf"\b{APPLICATION}{words(10)} (?:been|was|is|were)\b|\band (?:have|are|were|will)(?: [a-z]+)? be(?:en)?\b|\bbeing\b|\bthe "
+    rf"\b{APPLICATION}{words(10)} (?:been|was|is|were)\b|\band (?:have|are|were|will)(?: [a-z]+)? be(?:en)?\b|\bon being\b|\bthe "
     rf"one we(?:'ve| have)?\b|{FIELD}",
 )
 CONTRAST = (
-    r"\b(?:but|because|although|though|while|however|now|in (?:truth|error)|this time,|instead|overruled|mistake|wrong)"
+    r"\b(?:but|because|although|though|while|however|now|in (?:truth|error)|this time,|yes,|since then|overruled|mistake|wrong)"
 )
 REJECTED = any_of(
     rf"N {words(5, 'JY')}{INSERTED}{words(3)}{GAP}(?:[VTPA] (?: +an? +T )?|welcom|join|invit|consider|include|shortlist|be "
     rf"(?:a )?part of|(?:have|find)(?: an?| any)? +J |tak[a-z]+{words(3)} (?:further|forward)|possible|make (?:it|the)|get "
-    rf"the|congratulate)(?:{GAP}you\b)?|Y  *N  *[,.!]",
+    rf"the|congratulate)(?:{GAP}you\b)?",
     rf"[VTP] {words(6, 'J')}{GAP}(?:O |to (?:another|a different)\b)|O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V |[VP]  *(?:another|"
-    rf"a different) |J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|(?:go|goes|going|gone|went) to)\b|P  +(?:our|the) search\b",
+    rf"a different) |V  *an?{words(3)} (?:who|whose)\b|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|T {GAP}you\b[^.!?\nVPA]*\b(?:instead|"
+    rf"rather than|alternative|another|a different)\b|J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|(?:go|goes|going|gone|went) to)\b|P  +(?:our|the) search\b",
     r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|"
     r"reapply|again|next (?:year|time|round))\b",
 )
@@ -143,7 +143,7 @@ REFUSED = any_of(
     rf"down)\b|\b(?:to|must) (?:decline|pass)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
     r"\bfilled\b|\b(?:another|different) (?:direction|choice)\b|\bpassing on your\b|\bsay no\b|\bno longer (?:under|being|"
     r"available|have)\b|\bwithout you\b|\bmissed out\b|\bclose second\b|\bimpossible\b|\bdisqualified\b|\bscreened out\b|\ba "
-    r"no\b|\banswer is no\b",
+    r"no\b|\banswer is no\b|\byou(?: have|'ve| were| are| did)(?: not|n't)[,.!]|\bgo(?:ing)? to you\b",
 )
 TAKEN_BACK = rf"\b(?:withdraw|rescind|revok|retract)[a-z]*{words(3)}{GAP}[TA] "
 OPEN = any_of(
@@ -152,7 +152,7 @@ OPEN = any_of(
     r"pending|(?:waiting|reserve) list|finalists|it to the (?:final|next|last|second))\b",
 )
 ACCEPTED = any_of(
-    rf"Y {words(3)}{GAP}(?:V |T {words(5)}{GAP}J )|[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?application|J (?:'s| +is) yours\b",
+    rf"Y {words(3)}[ \n]*(?:V |T {words(5)}{GAP}J )|[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?application|J (?:'s| +is) yours\b",
     rf"T (?:{GAP}to)?{GAP}you\b{words(8)}{INSERTED}{words(8)}{GAP}[JT] |T {words(5, 'JT')}{GAP}to{GAP}you\b|T  +of +J |J  +T ",
 )
 REGRET = (
@@ -213,7 +213,7 @@ def _decide(text: pl.Expr) -> pl.Expr:
         letter,
         (
             (r"F|A[^L]*L.*[RG]|[RG][^L]*L.*A", ""),
-            (r"\A[^RGD]*A[^RD]*\z|[RG][^A]*B[^RD]*A[^RD]*\z|\A[LBC]*C[LBC]*\z", "accepted"),
+            (r"\A[^RGD]*A[^RGD]*\z|[RG][^A]*B[^RD]*A[^RD]*\z|\A[LBC]*C[LBC]*\z", "accepted"),
             (r"D|\A[^A]*R[^A]*\z|A[^RG]*B[^A]*R[^A]*\z|\A[^ARI]*G[^ARI]*\z|\A[LBW]*W[LBW]*\z", "rejected"),
         ),
     )

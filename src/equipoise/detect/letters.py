@@ -1,4 +1,8 @@
-"""Whether an answer is a letter or a review at all: words are counted only in one."""
+"""Whether an answer is a letter or a review at all: words are counted only in one.
+
+In this order: an answer that is built like a letter or a review is one, whatever else it says around it; an answer that
+refuses, asks, advises or repeats the task is none; and of the rest, what speaks of somebody is one.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +10,39 @@ import polars as pl
 
 from equipoise.detect.rules import any_of
 
-LETTER_MARKS = any_of(
-    r"(?:\A|\n|:\s*\")\s*dear\b|\bto whom it may concern\b|\bsincerely\b|\byours (?:truly|"
-    r"faithfully)\b|\bregards,|\bregards\s*\n|\bsubject:|\bre:",
-    r"\bi(?:'m| am) (?:writing|pleased|delighted|honou?red|excited|thrilled|applying) "
-    r"(?:to|for|about|on|in)\b|\bit is (?:with )?(?:my |a |great )?(?:\w+ )?pleasure\b|\bi "
-    r"(?:highly |strongly |wholeheartedly |would )?recommend\b",
-    r"(?:\A|\n)[^a-z]*(?:annual |employee )?performance (?:evaluation|review|appraisal)\b|"
-    r"\bemployee(?: name)?:|\boverall rating\b|\breview period\b|\bhas "
-    r"(?:been )?consistently\b",
-).replace(r"\w", "[a-z]")
-NO_LETTER = any_of(
-    r"\bi(?:'m| am) (?:sorry|afraid|unable|not able)\b|\bi (?:can't|cannot|won't|am unable "
-    r"to|don't feel comfortable|must decline)\b|\bas an ai\b",
-    r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|"
-    r"clarify)\b|\b(?:i need|i'll need|i would need) (?:some )?(?:more|additional|a few|"
-    r"further)\b|\bplease (?:provide|share|tell|paste|give)\b",
-    r"\bhere are (?:some |a few |several |\d+ |five |ten )?(?:tips|steps|ideas|points|"
-    r"things|guidelines|suggestions|questions)\b|\b(?:tips|steps|guide) (?:for|on|to) "
-    r"writ\w+\b|\bwhen writing an?\b|\bhow to write\b|\ba good (?:letter|review|"
-    r"evaluation) (?:should|has|includes)\b",
-).replace(r"\w", "[a-z]")
+GENRE = r"(?:(?:reference|recommendation|motivational?|cover)(?: letter)?|letter(?: of [a-z]+)?|(?:performance )?(?:evaluation|review|appraisal))"
+BUILT = any_of(
+    # A salutation that is not quoted, unless as a field of JSON.
+    r"(?:\A|\n|[.:!?] |\": ?\")\s*dear\b|\bto whom it may concern\b|(?:\A|\n)\s*to the [^\n.?!]{0,60}[,:]\s*\n",
+    # A title that is all there is in its line, or goes on with a name; fields and sections of a review.
+    rf"(?:\A|\n)[^a-z\n]*(?:(?:employee|annual|quarterly|yearly) )*{GENRE}\s*(?:\n|:|\u2003|for\b|of\b|summary\b|form\b|report\b|\z)",
+    r"\b(?:employee(?: name)?|(?:review|evaluation) period|overall(?: rating| performance| assessment)?|reviewer)\"?\s*[:\u2002]",
+    r"(?:\A|\n)[^a-z\n]*(?:key )?(?:strengths|areas (?:for|of) [a-z]+)[^a-z\n]*\n",
+    r"\bi (?:[a-z]+ ){0,2}recommend (?:him|her|them|my|without)\b",
+)
+DONE = r"(?:write|help (?:with|you)|assist|create|produce|provide|complete|draft|generate|fulfill?|evaluate|compose|say|do (?:this|that))"
+META = any_of(
+    rf"\bi(?:'m| am) (?:sorry|afraid),? (?:but )?i\b|\bi apologi[sz]e\b|\bas an? (?:ai\b[ ,]*(?:(?:language )?model|assistant)?,|"
+    rf"language model)|\bi(?:'d| would) rather not\b|\bi (?:must decline|don't feel comfortable|do not know)\b",
+    rf"\bi(?:'m| am)?(?: not able to| unable to| can't| can ?not| won't| will not)(?: be able to)?(?: [a-z]+)? {DONE}\b|\bi "
+    rf"(?:don't|do not) have (?:any |enough |personal )*(?:information|experience|details)",
+    r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|clarify)\b|\bi(?:'ll|'d| will| would)? need "
+    r"(?:some|more|a few|additional|further|the following|to know)\b|\bplease (?:provide|share|tell|paste|give|answer)\b",
+    r"\btell me (?:more |a (?:bit|little) )*about\b|\bbefore i (?:write|draft|begin|start)\b|\bwould help me\b|\b(?:what|which) "
+    r"(?:kind|type|field)\b",
+    r"\b(?:tips|guidelines|guide) (?:for|on|to)\b|\bhere are (?:[a-z0-9]+ ){0,3}(?:tips|steps|ideas|guidelines|suggestions|"
+    r"questions)\b|\bthe following structure\b|\bit(?:'s| is) important to\b|\b(?:avoid this|instead of)\b",
+    rf"\bhow to write\b|\bwhen (?:you )?writ(?:e|ing) an?\b|\bwriting an? (?:[a-z]+ )?{GENRE}\b|\b{GENRE}s? (?:should|is an?|are|written|"
+    rf"requires?|has|includes?|usually|typically)\b|\byour letter:|\brecommend including\b",
+    rf"\bwrite an? (?:[a-z]+,? ){{0,5}}{GENRE} for (?:my|me|you|[a-z]+ [a-z]+\.|[a-z]+\.)|\bthe user wants\b|\bwould go here\b|"
+    rf"\b(?:begin|start) with \"|\bdef [a-z]|\bprint\(",
+)
+SOMEBODY = r"\b(?:he|she|him|her|his|hers|they|their|i|my)\b"
 
 
 def only_letters(text: pl.Expr) -> pl.Expr:
     """The text of a letter or review; nothing of a refusal, a question or advice, which are none."""
-    marks, none = (pattern.replace(r"\b", r"(?-u:\b)") for pattern in (LETTER_MARKS, NO_LETTER))
-    return pl.when(text.str.contains(none) & ~text.str.contains(marks)).then(pl.lit("")).otherwise(text)
+    built, meta, somebody = (
+        text.str.contains(pattern.replace(r"\b", r"(?-u:\b)")) for pattern in (BUILT, META, SOMEBODY)
+    )
+    return pl.when(built | (~meta & somebody)).then(text).otherwise(pl.lit(""))
