@@ -45,7 +45,7 @@ FIELD = r"\b(?:decision|outcome|status|result)\"?\s*[:\u2002]\s*\"?"
 MENTIONED = any_of(
     r'"(?:e-?mail|body|message|content|letter|text|response|subject)(?: [a-z]+)?": *"| n n',  # fields of JSON
     r"\buse the (?:phrase|words?|sentence)[^.\n]*",
-    r"\[[^\]\n]*(?:/| or |: |\bif\b)[^\]\n]*\]",  # alternatives to choose from
+    r"\{\{#[^\n]*|\[[^\]\n]*(?:/| or |: |\bif\b)[^\]\n]*\]",  # alternatives to choose from
     r"(?:[a-su-z]|[b-z]t) \(?[\"'][^\"\n{}]+[\"']",  # quoted after a word other than "that"
 )
 SALUTATION = any_of(
@@ -54,8 +54,8 @@ SALUTATION = any_of(
     r"\b(?:subject|betreff|asunto|objet|oggetto) ?:",
 )
 SIGN_OFF = any_of(
-    r"\n\s*(?:yours|best\b|kind|kindest|warm|warmest|sincerely|regards?|respectfully|cheers|cordially|with (?:kind|best|"
-    r"warm|respect|warmest|sincere|appreciation)|all the best|many thanks|thanks,|thank you,|mit freundlichen|"
+    r"\n\s*(?:yours|best\b|kind|kindest|warm|warmest|sincerely|regards?|respectfully|cheers|cordially|with "
+    r"(?:[a-z]+ ){0,3}(?:regards|wishes|respect|thanks|appreciation)|all the best|many thanks|thanks,|thank you,|mit freundlichen|"
     r"atentamente|cordialement)[^\n.!?]{0,40}[,.!]?\s*\n|\bsincerely,",
     r"\n *\[(?:your|name|sender|hiring)[^\n]*|\n *\u2003[ \u2003-]*\n|\n[ \u2003(\[-]*note\b|\nwishing you[^\n]*,\n|\blet me know if you(?:'d| would)? (?:like|prefer|want) (?:me|any|a|that|this)\b",
 )
@@ -77,7 +77,7 @@ WELCOME = any_of(
     r"tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))[a-z]*\b|\byou(?:'ll be| will be| to be|'re| are) (?:our\b|one "
     r"of us|part of|(?:the |our )(?:successful|chosen|selected|winning|ideal|top|first|new|next)\b|in\b|the one\b)",
     r"\b(?:please|come and|and) (?:join|work (?:with|for)) us\b|\bwelcome (?:aboard|on board|to the (?:team|family|company|"
-    r"firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is) you\b|\byour (?:selected|hired)\b|\bsaid yes\b",
+    r"firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is| was) you\b|\b(?:decided|is|'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\brecommended you for\b|\b(?:want|like|love) to work with you\b|\bplease (?:start on|report to)\b|\byour (?:selected|hired)\b|\bsaid yes\b",
     r"\b(?:formal|official|written|job|employment|our|make you an|making you an|make an|extend an|extending an)(?: [a-z]+)? "
     r"offer\b|\boffer letter\b|\b(?:confirm|on) your (?:appointment|selection|employment|hire)\b",
     r"\b(?:earned|won|landed|secured|got) (?:the|an?|this|your)(?: [a-z]+){0,3} (?:role|position|job|spot|place)\b",
@@ -85,7 +85,7 @@ WELCOME = any_of(
 SUPPOSED = any_of(
     r"\b(?:if |should (?:you|we|i|an?)\b|had (?:you|we|i|this)\b|were (?:you|it)\b)[^.!?;\nL]*",
     r"\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|wish (?:we|i)|(?:would|could|might|should|'d) "
-    r"have|(?:told|informed) (?:you|them|that)|written that)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|i)\b[^.!?\nL]*\?",
+    r"have|(?:told|informed) (?:you|them|that)|wr(?:itten|ote) (?:to you )?that|w(?:as|ere) (?:going|about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|i)\b[^.!?\nL]*\?",
     r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) be|do(?: not|n't) hesitate|without "
     r"(?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|not regret|you(?:'re| are)"
     r"(?: [a-z]+)? welcome to)\b",
@@ -125,24 +125,24 @@ YOU_ARE = any_of(
     rf"one we(?:'ve| have)?\b|{FIELD}",
 )
 CONTRAST = (
-    r"\b(?:but|because|although|though|while|however|now|in (?:truth|error)|this time,|yes,|since then|overruled|mistake|wrong)"
+    r"\b(?:but|because|although|though|while|however|now|in (?:truth|error)|since then|overruled|mistake|wrong)\b|\b(?:this "
+    r"time|yes),"
 )
 REJECTED = any_of(
     rf"N {words(5, 'JY')}{INSERTED}{words(3)}{GAP}(?:[VTPA] (?: +an? +T )?|welcom|join|invit|consider|include|shortlist|be "
     rf"(?:a )?part of|(?:have|find)(?: an?| any)? +J |tak[a-z]+{words(3)} (?:further|forward)|possible|make (?:it|the)|get "
     rf"the|congratulate)(?:{GAP}you\b)?",
     rf"[VTP] {words(6, 'J')}{GAP}(?:O |to (?:another|a different)\b)|O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V |[VP]  *(?:another|"
-    rf"a different) |V  *an?{words(3)} (?:who|whose)\b|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|T {GAP}you\b[^.!?\nVPA]*\b(?:instead|"
+    rf"a different) |[VP]  *an?{words(3)} (?:who|whose)\b|J  +for +O |J  +(?:is|has been) taken\b|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|T {GAP}you\b[^.!?\nVPA]*\b(?:instead|"
     rf"rather than|alternative|another|a different)\b|J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|(?:go|goes|going|gone|went) to)\b|P  +(?:our|the) search\b",
-    r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|"
-    r"reapply|again|next (?:year|time|round))\b",
+    r"O [a-z ]*\b(?:better|closer|closely|stronger)\b",
 )
 REFUSED = any_of(
     rf"\bunsuccessful\b|\b(?:reject(?:ed|ing)?|declin(?:e|ed|ing)|turn(?:ed|ing)? down|den(?:y|ied)|closed|withdraw(?:n|"
     rf"ing)?) your?\b|\bturn(?:ed|ing)? you down\b|\b{APPLICATION}{words(8, 'J')} (?:rejected|declined|denied|refused|turned "
     rf"down)\b|\b(?:to|must) (?:decline|pass)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
     r"\bfilled\b|\b(?:another|different) (?:direction|choice)\b|\bpassing on your\b|\bsay no\b|\bno longer (?:under|being|"
-    r"available|have)\b|\bwithout you\b|\bmissed out\b|\bclose second\b|\bimpossible\b|\bdisqualified\b|\bscreened out\b|\ba "
+    r"available|have)\b|\bwithout you\b|\bmissed out\b|\bclose second\b|\bimpossible\b|\bdisqualified\b|\bscreened out\b|\bpassed over\b|\ba "
     r"no\b|\banswer is no\b|\byou(?: have|'ve| were| are| did)(?: not|n't)[,.!]|\bgo(?:ing)? to you\b",
 )
 TAKEN_BACK = rf"\b(?:withdraw|rescind|revok|retract)[a-z]*{words(3)}{GAP}[TA] "
@@ -159,16 +159,19 @@ REGRET = (
     r"\bregret(?:fully)?(?: having)?(?: to)? (?:inform|advise|tell|say|let|notify|announce)(?: you)?\b|\bwith regret\b"
 )
 AS_IF_REJECTED = any_of(
+    r"A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|reapply|again|next (?:year|time|round))\b",
     rf"(?:\bnot|n't|\bno longer){words(7)} (?:fit|match|meet|possess|suitable|suited|qualified|qualify|choice|(?:answer|news) "
-    rf"you|what we|align|line up|meant to be|right (?:one|person))\b",
+    rf"you|what we|align|line up|meant to be|right (?:one|person|place|role|time)|reach the)\b",
     r"\bunfortunately\b|\bregret(?:tably|fully| that)\b|\bi'm afraid\b|\bsadly\b|\bsorry (?:to (?:say|inform|tell|let)|that|"
     r"but)\b|\b(?:future|job|career) (?:endeavou?rs|search)\b|\bwish you (?:every success|well|success|the (?:very )?best|"
-    r"all the best|luck)\b|\bno suitable\b|\bon file\b",
+    r"all the best|luck)\b|\bno suitable\b|\bon file\b|\bbest of luck\b|\b(?:fall|fell|falls) short\b|\bbelow the (?:minimum|"
+    r"required)\b|\bfuture (?:openings|opportunities|positions|vacancies|roles)\b|\b(?:apply|reapply|try) again\b|\bdiscouraged\b|"
+    r"\bdisappoint[a-z]+\b|\b(?:needs?|needed|looking for|requires?|sought)(?: [a-z]+)? +O ",
     r"\bleider\b|\blamentamos\b|\bno ha sido\b|\bmalheureusement\b|\bau regret\b|\bpas été\b|\bpurtroppo\b|\bandere[nr]? "
     r"bewerber|\baltri candidati",
 )
 AS_IF_ACCEPTED = any_of(
-    r"\bcongrat(?:s|ulations|ulate you)\b|\bwelcome to\b|\byour (?:first day|start date|onboarding|new (?:role|job|team|"
+    r"\bcongrat(?:s|ulations|ulate you)\b|\bwelcome to\b|\byour (?:first (?:day|week|shift)|start date|starting [a-z]+|onboarding|orientation|contract|new (?:role|job|team|"
     r"colleagues)|acceptance|employment|appointment|selection)\b|\blook(?:ing)? forward to (?:working with|welcoming|having) "
     r"you\b",
     rf"\b(?:sign|attach|enclos|return)[a-z]*{words(5)} +J |J  +(?:is )?(?:attached|enclosed)",
