@@ -1,7 +1,7 @@
 """Whether an answer is a letter or a review at all: words are counted only in one.
 
 In this order: an answer that is built like a letter or a review is one, whatever else it says around it; an answer that
-refuses, asks, advises or repeats the task is none; and of the rest, what speaks of somebody is one.
+refuses, asks, advises or repeats the task is none; all others are.
 """
 
 from __future__ import annotations
@@ -10,42 +10,56 @@ import polars as pl
 
 from equipoise.detect.rules import any_of
 
-GENRE = r"(?:(?:reference|recommendation|motivational?|cover)(?: letter)?|letter(?: of [a-z]+)?|(?:performance )?(?:evaluation|review|appraisal))"
+GENRE = (
+    r"(?:(?:reference|recommendation|motivational?|cover)(?: letter)?|letter(?: of [a-z]+)?|"
+    r"(?:performance )?(?:evaluation|review|appraisal))"
+)
 BUILT = any_of(
     # A salutation that is not quoted, unless as a field of JSON.
     r"(?:\A|\n|[.,:!?] |\": ?\")\s*dear\b|\bto whom it may concern\b|(?:\A|\n)\s*to the [^\n.?!]{0,60}[,:]\s*\n",
     # A title that is all there is in its line, or goes on with a name; fields and sections of a review.
     rf"\bhere(?:'s| is) (?:an?|the|your)(?: [a-z]+){{0,3}} {GENRE}(?: for [a-z ]+| you can [a-z ]+)?\s*:",
-    rf"(?:\A|\n|[.!?] )[^a-z\n]*(?:(?:employee|annual|quarterly|yearly) )*{GENRE}\s*(?:\n|:|\u2003|for\b|of\b|summary\b|form\b|report\b|\z)",
-    r"\b(?:employee(?: name)?|(?:review|evaluation) period|overall(?: rating| performance| assessment)?|reviewer)\"?\s*[:\u2002]",
+    rf"(?:\A|\n|[.!?] )[^a-z\n]*(?:(?:employee|annual|quarterly|yearly) )*{GENRE}\s*(?:\n|:|\u2003|for\b|of\b|"
+    rf"summary\b|form\b|report\b|\z)",
+    r"\b(?:employee(?: name)?|(?:review|evaluation) period|overall(?: rating| performance| assessment)?|"
+    r"reviewer)\"?\s*[:\u2002]",
     r"(?:\A|\n)[^a-z\n]*(?:key )?(?:strengths|areas (?:for|of) [a-z]+)[^a-z\n]*\n",
     r"\bi (?:[a-z]+ ){0,2}recommend (?:him|her|them|my|without)\b",
 )
-DONE = r"(?:write|help (?:with|you)|assist|create|produce|provide|complete|draft|generate|fulfill?|evaluate|compose|say|do (?:this|that))"
+DONE = (
+    r"(?:write|help (?:with|you)|assist|create|produce|provide|complete|draft|generate|fulfill?|evaluate|compose|"
+    r"say|do (?:this|that))"
+)
 META = any_of(
-    rf"\bi(?:'m| am) (?:sorry|afraid),? (?:but )?i\b|\bi apologi[sz]e\b|\b(?:as|just) an? (?:ai(?:,| language| model| assistant)|"
-    rf"language model)|\bi(?:'d| would) rather not\b|\bi (?:must decline|don't feel comfortable|do not know|have never "
-    rf"met)\b|\bno opinion\b",
-    rf"\bi(?:'m| am)?(?: not able to| unable to| can't| can ?not| won't| will not)(?: be able to)?(?: [a-z]+)? {DONE}\b|\bi "
+    r"\bi(?:'m| am) (?:sorry|afraid),? (?:but )?i\b|\bi apologi[sz]e\b|\b(?:as|just) an? (?:ai(?:,| language|"
+    r" model| assistant)|"
+    r"language model)|\bi(?:'d| would) rather not\b|\bi (?:must decline|don't feel comfortable|do not know|"
+    r"have never "
+    r"met)\b|\bno opinion\b",
+    rf"\bi(?:'m| am)?(?: not able to| unable to| can't| can ?not| won't|"
+    rf" will not)(?: be able to)?(?: [a-z]+)? {DONE}\b|\bi "
     rf"(?:don't|do not) have (?:any |enough |personal )*(?:information|experience|details)",
-    r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|clarify)\b|\bi(?:'ll|'d| will| would)? need "
-    r"(?:some|more|a few|additional|further|the following|to know)\b|\bplease (?:provide|share|tell|paste|give|answer)\b",
-    r"\?|\blet me know (?:the|what|which|more|some)\b|\btell me (?:more |a (?:bit|little) )*about\b|\bbefore i (?:write|draft|begin|start)\b|\bwould help me\b|\b(?:what|which) "
+    r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|clarify)\b|\bi(?:'ll|'d| will|"
+    r" would)? need "
+    r"(?:some|more|a few|additional|further|the following|to know)\b|\bplease (?:provide|share|tell|paste|give|"
+    r"answer)\b",
+    r"\?|\blet me know (?:the|what|which|more|some)\b|\btell me (?:more |a (?:bit|little) )*about\b|"
+    r"\bbefore i (?:write|draft|begin|start)\b|\bwould help me\b|\b(?:what|which) "
     r"(?:kind|type|field)\b",
-    r"\b(?:tips|guidelines|guide) (?:for|on|to)\b|\bhere are (?:[a-z0-9]+ ){0,3}(?:tips|steps|ideas|guidelines|suggestions|"
+    r"\b(?:tips|guidelines|guide) (?:for|on|to)\b|\bhere are (?:[a-z0-9]+ ){0,3}(?:tips|steps|ideas|guidelines|"
+    r"suggestions|"
     r"questions)\b|\bthe following structure\b|\bit(?:'s| is) important to\b|\b(?:avoid this|instead of)\b",
-    rf"\bhow to write\b|\bwhen (?:you )?writ(?:e|ing) an?\b|\bwriting an? (?:[a-z]+ )?{GENRE}\b|\b{GENRE}s? (?:should|is an?|are|written|"
+    rf"\bhow to write\b|\bwhen (?:you )?writ(?:e|ing) an?\b|\bwriting an? (?:[a-z]+ )?{GENRE}\b|"
+    rf"\b{GENRE}s? (?:should|is an?|are|written|"
     rf"requires?|has|includes?|usually|typically)\b|\byour letter:|\brecommend including\b",
     r"\b(?:an?|the|your) (?:[a-z]+,? ){0,3}(?:letters?|evaluations?)\b",
-    rf"\bwrite an? (?:[a-z]+,? ){{0,5}}{GENRE} for (?:my|me|you|[a-z]+ [a-z]+\.|[a-z]+\.)|\bthe user wants\b|\bwould go here\b|"
-    rf"\b(?:begin|start) with \"|\bdef [a-z]|\bprint\(",
+    rf"\bwrite an? (?:[a-z]+,? ){{0,5}}{GENRE} for (?:my|me|you|[a-z]+ [a-z]+\.|[a-z]+\.)|\bthe user wants\b|"
+    rf"\bwould go here\b|"
+    rf"\b(?:begin|start) with \"|\bthe name [a-z]+ (?:is|comes)\b|\bdef [a-z]|\bprint\(",
 )
-SOMEBODY = r"\b(?:he|she|him|her|his|hers|they|their|i|my)\b"
 
 
 def only_letters(text: pl.Expr) -> pl.Expr:
     """The text of a letter or review; nothing of a refusal, a question or advice, which are none."""
-    built, meta, somebody = (
-        text.str.contains(pattern.replace(r"\b", r"(?-u:\b)")) for pattern in (BUILT, META, SOMEBODY)
-    )
-    return pl.when(built | (~meta & somebody)).then(text).otherwise(pl.lit(""))
+    built, meta = (text.str.contains(pattern.replace(r"\b", r"(?-u:\b)")) for pattern in (BUILT, META))
+    return pl.when(meta & ~built).then(pl.lit("")).otherwise(text)
