@@ -30,13 +30,12 @@ def words(most: int, marked: str = "") -> str:
 INSERTED = rf"(?: *[,(\u2003]{words(5)} *[,)\u2003])?"
 """Words between commas or dashes: "we are not, at this time, able to"."""
 PERSON = (
-    r"(?:candidates?|applicants?|persons?|people|individuals?|finalists?|contenders?|colleagues?|gentlem[ae]n|"
-    r"lad(?:y|ies)|wom[ae]n|m[ae]n|artists?|professionals?|hires?|nominee)"
+    r"(?:candidates?|applicants?|persons?|people|individuals?|finalists?|contenders?|colleagues?|gentlem[ae]n|lad(?:y|"
+    r"ies)|wom[ae]n|m[ae]n|artists?|professionals?|hires?|nominee)"
 )
 STAGE = (
     r"(?:interview(?:s|ing)?|rounds?|stages?|phases?|steps?|finals?|final [a-z]+|finalists?|semi-?finalists?|"
-    r"short-?list(?:ed)?|trial|assessments?|tests?|auditions?|(?:wait(?:ing)?|reserve)[ -]?list|pool|network|"
-    r"community|"
+    r"short-?list(?:ed)?|trial|assessments?|tests?|auditions?|(?:wait(?:ing)?|reserve)[ -]?list|pool|network|community|"
     r"screen(?:ing)?|call|meeting|conversation|consideration|second one|internship|check|candidates|applicants)"
 )
 GLAD = r"(?:glad|happy|pleased|delighted|thrilled|honou?red|grateful|love it)"
@@ -47,78 +46,66 @@ MENTIONED = any_of(
     r'"(?:e-?mail|body|message|content|letter|text|response|subject)(?: [a-z]+)?": *"| n n',  # fields of JSON
     r"\buse the (?:phrase|words?|sentence)[^.\n]*",
     r"\{\{#[^\n]*|\[[^\]\n]*(?:/| or |: |\bif\b)[^\]\n]*\]",  # alternatives to choose from
-    r"[\"'][^\"\n{}:]+[\"'](?:, [\"'][^\"\n{}:]+[\"'])+|(?:[a-su-z]|"
-    r"[b-z]t) \(?[\"'][^\"\n{}]+[\"']",  # quoted after a word other than "that"
+    r"(?:[a-su-z]|[b-z]t) \(?[\"'][^\"\n{}]+[\"']",  # quoted after a word other than "that"
 )
 SALUTATION = any_of(
     r"(?:\bdear|\bgreetings|\bgood (?:morning|afternoon|evening|day)|\bestimad[oa]|\bch[eè]re?|\bsehr geehrte[rs]?|"
-    r"\bgentile|"
-    r"\bprezad[oa]|(?:\A|[\n:\",{]) *(?:hi|hello|hey|hola|bonjour|lieber?))(?: [^\n!?;:, ]+){1,5} *[,:!\n\u2003]",
+    r"\bgentile|\bprezad[oa]|(?:\A|[\n:\",{]) *(?:hi|hello|hey|hola|bonjour|lieber?))(?: [^\n!?;:, "
+    r"]+){1,5} *[,:!\n\u2003]",
     r"\b(?:subject|betreff|asunto|objet|oggetto) ?:",
 )
 SIGN_OFF = any_of(
-    r"\n\s*(?:yours|best\b|kind|kindest|warm|warmest|sincerely|regards?|respectfully|cheers|cordially|with "
-    r"(?:[a-z]+ ){0,3}(?:regards|wishes|respect|thanks|appreciation)|all the best|many thanks|thanks,|thank you,|"
-    r"mit freundlichen|"
-    r"atentamente|cordialement)[^\n.!?]{0,40}[,.!]?\s*\n|\bsincerely,",
-    r"\n *\[(?:your|name|sender|hiring)[^\n]*|\n *\u2003[ \u2003-]*\n|\n[ \u2003(\[-]*note\b|"
-    r"\nwishing you[^\n]*,\n|\blet me know if you(?:'d| would)? (?:like|prefer|want) (?:me|any|a|that|this)\b",
+    r"\n\s*(?:yours|best\b|kind|kindest|warm|warmest|sincerely|regards?|respectfully|cheers|cordially|"
+    r"with (?:[a-z]+ ){0,3}(?:regards|wishes|respect|thanks|appreciation)|all the best|many thanks|thanks,|thank you,|"
+    r"mit freundlichen|atentamente|cordialement)[^\n.!?]{0,40}[,.!]?\s*\n|\bsincerely,",
+    r"\n *\[(?:your|name|sender|hiring)[^\n]*|\n *\u2003[ \u2003-]*\n|\n[ \u2003(\[-]*note\b|\nwishing you[^\n]*,\n|"
+    r"\blet me know if you(?:'d| would)? (?:like|prefer|want) (?:me|any|a|that|this)\b",
 )
 BY_THE_APPLICANT = any_of(
     r"\b(?:select(?:ed|ing)?|hir(?:ed|ing)|offer(?:ed|ing)?|cho(?:sen|osing)|consider(?:ed|ing)?|accept(?:ed|ing)|"
     r"letting) me\b|\bi have been (?:selected|chosen)|\bmy (?:application|candidacy)\b",
-    r"\bi(?:'d| would| am writing to| want to| wish to) (?:like to )?apply\b|\bi(?:'m|"
-    r" am)? (?:[a-z]+ )?(?:to )?accept "
+    r"\bi(?:'d| would| am writing to| want to| wish to) (?:like to )?apply\b|\bi(?:'m| am)? (?:[a-z]+ )?(?:to )?accept "
     r"(?:the|your)\b|\bjoin(?:ing)? your (?:team|company|firm|organi[sz]ation)\b",
-    r"\byou(?:'ve| have)? (?:chosen|decided|opted) (?:not )?to (?:accept|decline|withdraw|turn)|\byou(?:'ve| have) "
-    r"(?:withdrawn|declined|turned)|\byour (?:withdrawal|decision to)",
-    r"\bas an ai\b|\bi(?:'m| am) not comfortable\b|\bi (?:can't|cannot|won't|"
-    r"don't) (?:make an?(?: [a-z]+)? decision|decide|help|"
-    r"assist|determine|write|have (?:enough|the))\b",
+    r"\byou(?:'ve| have)? (?:chosen|decided|opted) (?:not )?to (?:accept|decline|withdraw|turn)|\byou(?:'ve|"
+    r" have) (?:withdrawn|declined|turned)|\byour (?:withdrawal|decision to)",
+    r"\bas an ai\b|\bi(?:'m| am) not comfortable\b|\bi (?:can't|cannot|won't|don't) (?:make an?(?: [a-z]+)? decision|"
+    r"decide|help|assist|determine|write|have (?:enough|the))\b",
 )
 WELCOME = any_of(
     rf"\b{GLAD} if you(?:'d| would| could)?{words(1)} (?:join|accept|took?|take|start|bec[oa]me|work|c[oa]me)",
-    r"\b(?:have|having|want) you (?:join|start|on\b|aboard|as\b|with us|work|here|come (?:on|and|work))|"
-    r"\bwelcom(?:e|ing) "
-    r"you (?:to|as|aboard|on|into)\b|\b(?:take|taking|bring|bringing) you (?:on(?:to|board)?|aboard|in(?:to)?)\b",
-    r"\byou(?: to|'ll| will|'re| are)?(?: be| officially| formally)* (?:join|becom|begin|start|accept|serv|fill|"
-    r"lead|work|"
-    r"tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))[a-z]*\b|\byou(?:'ll be| will be| to be|'re|"
-    r" are) (?:our\b|one "
-    r"of us|part of|(?:the |our )(?:successful|chosen|selected|winning|ideal|top|first|new|next)\b|in\b|the one\b)",
+    r"\b(?:have|having|want) you (?:join|start|on\b|aboard|as\b|with us|work|here|come (?:on|and|work))|\bwelcom(?:e|"
+    r"ing) you (?:to|as|aboard|on|into)\b|\b(?:take|taking|bring|bringing) you (?:on(?:to|board)?|aboard|in(?:to)?)\b",
+    r"\byou(?: to|'ll| will|'re| are)?(?: be| officially| formally)* (?:join|becom|begin|start|accept|serv|fill|lead|"
+    r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))[a-z]*\b|\byou(?:'ll be| will be| to be|'re|"
+    r" are) (?:our\b|one of us|part of|(?:the |our )(?:successful|chosen|selected|winning|ideal|top|first|new|next)\b|"
+    r"in\b|the one\b)",
     r"\b(?:please|come and|and) (?:join|work (?:with|for)) us\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
-    r"company|"
-    r"firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is| was) you\b|\b(?:decided|is|"
+    r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is| was) you\b|\b(?:decided|is|"
     r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\brecommended you for\b|"
     r"\b(?:want|like|love) to work with you\b|\bplease (?:start on|report to)\b|\byour (?:selected|hired)\b|"
     r"\bsaid yes\b",
     r"\b(?:formal|official|written|job|employment|our|make you an|making you an|make an|extend an|"
-    r"extending an)(?: [a-z]+)? "
-    r"offer\b|\boffer letter\b|\b(?:confirm|on) your (?:appointment|selection|employment|hire)\b",
+    r"extending an)(?: [a-z]+)? offer\b|\boffer letter\b|\b(?:confirm|on) your (?:appointment|selection|employment|"
+    r"hire)\b",
     r"\b(?:earned|won|landed|secured|got) (?:the|an?|this|your)(?: [a-z]+){0,3} (?:role|position|job|spot|place)\b",
 )
 SUPPOSED = any_of(
     r"\b(?:if |should (?:you|we|i|an?)\b|had (?:you|we|i|this)\b|were (?:you|it)\b)[^.!?;\nL]*",
-    r"\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|wish (?:we|i)|(?:would|could|might|"
-    r"should|'d) "
-    r"have|(?:told|informed) (?:you|them|that)|wr(?:itten|ote) (?:to you )?that|w(?:as|ere) (?:going|"
+    r"\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|wish (?:we|i)|(?:would|could|might|should|"
+    r"'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|ote) (?:to you )?that|w(?:as|ere) (?:going|"
     r"about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|i)\b[^.!?\nL]*\?",
-    r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) be|do(?: not|n't) hesitate|without "
-    r"(?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|not (?:regret|"
-    r"giv(?:e|ing) up)|you(?:'re| are)"
-    r"(?: [a-z]+)? welcome to)\b",
+    r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) be|do(?: not|n't) hesitate|"
+    r"without (?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|not (?:regret|"
+    r"giv(?:e|ing) up)|you(?:'re| are)(?: [a-z]+)? welcome to)\b",
 )
 OF_OTHERS = any_of(
     rf"\b(?:after|following|during|throughout|based on|thanks to|through|since){words(5)} (?:interviews?|rounds?|"
-    rf"process|"
-    rf"assessments?|stages?)\b",
+    rf"process|assessments?|stages?)\b",
     r"\b(?:hiring|selection|selected|successful) (?:decision|process|manager|team|committee|candidates?|panel)\b",
     r"\b(?:candidates|applicants|those|others)(?: who)? (?:have|had|has|are|were)(?: [a-z]+)? (?:been )?(?:told|"
-    r"informed|"
-    r"notified|selected|chosen|successful)[^.!?\n]*",
+    r"informed|notified|selected|chosen|successful)[^.!?\n]*",
     rf"\b(?:over|from|among|amongst|than|unlike|compared (?:to|with)|ahead of|above|out of|between|"
-    rf"and the){words(5)} "
-    rf"(?:candidates|applicants|applications|people|others|finalists)\b",
+    rf"and the){words(5)} (?:candidates|applicants|applications|people|others|finalists)\b",
 )
 OTHERS = any_of(
     rf"\b(?:(?:an)?other|fellow){words(3)} {PERSON}\b|\bsome(?:one|body)(?: else)?\b|\ba colleague\b",
@@ -130,23 +117,20 @@ TO_PICK = (
     r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful)\b"
 )
 TO_GO_ON = (
-    r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)?(?: on|"
-    r" forward| "
-    r"ahead)|progress(?:ed|ing)?|continu(?:e|ed|ing)|pursu(?:e|ed|ing)|opt(?:ed|ing) for|advanc(?:e|ed|ing)|found|"
+    r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)?(?: on| forward|"
+    r" ahead)|progress(?:ed|ing)?|continu(?:e|ed|ing)|pursu(?:e|ed|ing)|opt(?:ed|ing) for|advanc(?:e|ed|ing)|found|"
     r"prefer(?:red)?|fell on|favou?r of|settled on|search with)\b"
 )
 ROLE = (
     r"\b(?:role|position|post|job|opening|vacancy|contract|place|spot|seat|employment|fellowship|(?:opportunity|"
-    r"chance) to "
-    r"(?:join|work))\b"
+    r"chance) to (?:join|work))\b"
 )
 TO_OFFER = r"\b(?:offer(?:ed|ing)?|extend(?:ed|ing)?|giv(?:e|en|ing)|gave)\b"
 NOT = r"\b(?:not|never|unable|no longer|cannot|without|against|declined? to|nobody|no one)\b|n't\b"
 YOU_ARE = any_of(
     r"\byou(?:'ve(?: [a-z]+)? been| have(?: [a-z]+)? been|'re| are| were| had been| will be|'ll be| got| being)\b",
     rf"\b{APPLICATION}{words(10)} (?:been|was|is|were)\b|\band (?:have|are|were|will)(?: [a-z]+)? be(?:en)?\b|"
-    rf"\bon being\b|\bthe "
-    rf"one we(?:'ve| have)?\b|{FIELD}",
+    rf"\bon being\b|\bthe one we(?:'ve| have)?\b|{FIELD}",
 )
 CONTRAST = (
     r"\b(?:but|because|although|though|while|however|now|in (?:truth|error)|since then|overruled|mistake|wrong)\b|"
@@ -154,29 +138,23 @@ CONTRAST = (
 )
 REJECTED = any_of(
     rf"N {words(5, 'JY')}{INSERTED}{words(5, 'J')}{GAP}(?:[VTPA] (?: +an? +T )?|welcom|join|invit|consider|include|"
-    rf"shortlist|be "
-    rf"(?:a )?part of|(?:have|find)(?: an?| any)? +J |tak[a-z]+{words(3)} (?:further|forward)|possible|make (?:it|"
-    rf"the)|get "
-    rf"the|congratulate)(?:{GAP}you\b)?",
+    rf"shortlist|be (?:a )?part of|(?:have|find)(?: an?| any)? +J |tak[a-z]+{words(3)} (?:further|forward)|possible|"
+    rf"make (?:it|the)|get the|congratulate)(?:{GAP}you\b)?",
     rf"[VTP] {words(6, 'J')}{GAP}(?:O |to (?:another|a different)\b)|O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V |"
-    rf"[VP]  *(?:another|"
-    rf"a different) |[VP]  *an?{words(3)} (?:who|whose)\b|J  +for +O |J  +(?:is|has been) taken\b|"
-    rf"T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|T {GAP}you\b[^.!?\nVPA]*\b(?:instead|"
-    rf"rather than|alternative|another|a different)\b|J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|"
-    rf"(?:go|goes|going|gone|went) to)\b|P  +(?:our|the) search\b",
+    rf"[VP]  *(?:another|a different) |[VP]  *an?{words(3)} (?:who|whose)\b|J  +for +O |J  +(?:is|has been) taken\b|"
+    rf"T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|"
+    rf"a different)\b|J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|"
+    rf"P  +(?:our|the) search\b",
     r"O [a-z ]*\b(?:better|closer|closely|stronger)\b",
 )
 REFUSED = any_of(
     rf"\bunsuccessful\b|\b(?:reject(?:ed|ing)?|declin(?:e|ed|ing)|turn(?:ed|ing)? down|den(?:y|ied)|closed|"
-    rf"withdraw(?:n|"
-    rf"ing)?) your?\b|\bturn(?:ed|ing)? you down\b|\b{APPLICATION}{words(8, 'J')} (?:rejected|declined|denied|"
-    rf"refused|turned "
-    rf"down)\b|\b(?:to|must) (?:decline|pass)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
-    r"\bfilled\b|\b(?:another|different) (?:direction|choice)\b|\bpassing on your\b|\bsay no\b|"
-    r"\bno longer (?:under|being|"
-    r"available|have)\b|\bwithout you\b|\bmissed out\b|\bclose second\b|\bimpossible\b|\bdisqualified\b|"
-    r"\bscreened out\b|\bpassed over\b|\ba "
-    r"no\b|\banswer is no\b|\byou(?: have|'ve| were| are| did)(?: not|n't)[,.!]|\bgo(?:ing)? to you\b",
+    rf"withdraw(?:n|ing)?) your?\b|\bturn(?:ed|ing)? you down\b|\b{APPLICATION}{words(8, 'J')} (?:rejected|declined|"
+    rf"denied|refused|turned down)\b|\b(?:to|must) (?:decline|pass)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
+    r"\bfilled\b|\b(?:another|different) (?:direction|choice)\b|\bpassing on your\b|\bsay no\b|\bno longer (?:under|"
+    r"being|available|have)\b|\bwithout you\b|\bmissed out\b|\bclose second\b|\bimpossible\b|\bdisqualified\b|"
+    r"\bscreened out\b|\bpassed over\b|\ba no\b|\banswer is no\b|\byou(?: have|'ve| were| are)(?: not|n't)[,.!]|"
+    r"\bgo(?:ing)? to you\b",
 )
 TAKEN_BACK = (
     rf"\b(?:withdraw|rescind|revok|retract)[a-z]*{words(3)}{GAP}[TA] |T  +(?:is |was |has been )?(?:void|withdrawn|"
@@ -184,45 +162,35 @@ TAKEN_BACK = (
 )
 OPEN = any_of(
     rf"[VTPA] {INSERTED}{GAP}(?:you|for|to|as|in|into|among|amongst)\b{words(6, 'P')}{GAP}{STAGE}\b",
-    r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|"
-    r"reached)|"
+    r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"
     r"pending|(?:waiting|reserve) list|finalists|it to the (?:final|next|last|second))\b",
 )
 ACCEPTED = any_of(
-    rf"Y {words(3)}[ \n]*(?:V |T {words(5)}{GAP}J )|[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?application|"
-    rf"J (?:'s| +is) yours\b",
-    rf"T (?:{GAP}to)?{GAP}you\b{words(8)}{INSERTED}{words(8)}{GAP}[JT] |T {words(5, 'JT')}{GAP}to{GAP}you\b|"
-    rf"T  +of +J |J  +T ",
+    rf"Y {words(3)}[ \n]*(?:V |T {words(5)}{GAP}J )|[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?application|J (?:'s|"
+    rf" +is) yours\b",
+    rf"T (?:{GAP}to)?{GAP}you\b{words(8)}{INSERTED}{words(8)}{GAP}[JT] |T {words(5, 'JT')}{GAP}to{GAP}you\b|T  +of +J |"
+    rf"J  +T ",
 )
 REGRET = (
-    r"\bregret(?:fully)?(?: having)?(?: to)? (?:inform|advise|tell|say|let|notify|announce)(?: you)?\b|"
-    r"\bwith regret\b"
+    r"\bregret(?:fully)?(?: having)?(?: to)? (?:inform|advise|tell|say|let|notify|announce)(?: you)?\b|\bwith regret\b"
 )
 AS_IF_REJECTED = any_of(
-    r"A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|reapply|again|next (?:year|time|"
-    r"round))\b",
+    r"A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|reapply|again|next (?:year|time|round))\b",
     rf"(?:\bnot|n't|\bno longer){words(7)} (?:fit|match|meet|possess|suitable|suited|qualified|qualify|choice|"
-    rf"(?:answer|news) "
-    rf"you|what we|align|line up|meant to be|right (?:one|person|place|role|time)|reach the)\b",
-    r"\bunfortunately\b|\bregret(?:tably|fully| that)\b|\bi'm afraid\b|\bsadly\b|\bsorry (?:to (?:say|inform|tell|"
-    r"let)|that|"
-    r"but)\b|\b(?:future|job|career) (?:endeavou?rs|search)\b|\bwish you (?:every success|well|success|"
-    r"the (?:very )?best|"
-    r"all the best|luck)\b|\bno suitable\b|\bon file\b|\bbest of luck\b|\b(?:fall|fell|falls) short\b|"
-    r"\bbelow the (?:minimum|"
-    r"required)\b|\bfuture (?:openings|opportunities|positions|vacancies|roles)\b|\b(?:apply|reapply|try) again\b|"
-    r"\bdiscouraged\b|"
-    r"\bdisappoint[a-z]+\b|\b(?:needs?|needed|looking for|requires?|sought)(?: [a-z]+)? +O ",
+    rf"(?:answer|news) you|what we|align|line up|meant to be|right (?:one|person|place|role|time)|reach the)\b",
+    r"\bunfortunately\b|\bregret(?:tably|fully| that)\b|\bi'm afraid\b|\bsadly\b|\bsorry (?:to (?:say|inform|tell|let)|"
+    r"that|but)\b|\b(?:future|job|career) (?:endeavou?rs|search)\b|\bwish you (?:every success|well|success|"
+    r"the (?:very )?best|all the best|luck)\b|\bno suitable\b|\bon file\b|\bbest of luck\b|\b(?:fall|fell|"
+    r"falls) short\b|\bbelow the (?:minimum|required)\b|\bfuture (?:openings|opportunities|positions|vacancies|"
+    r"roles)\b|\b(?:apply|reapply|try) again\b|\bdiscouraged\b|\bdisappoint[a-z]+\b|\b(?:needs?|needed|looking for|"
+    r"requires?|sought)(?: [a-z]+)? +O ",
     r"\bleider\b|\blamentamos\b|\bno ha sido\b|\bmalheureusement\b|\bau regret\b|\bpas été\b|\bpurtroppo\b|"
-    r"\bandere[nr]? "
-    r"bewerber|\baltri candidati",
+    r"\bandere[nr]? bewerber|\baltri candidati",
 )
 AS_IF_ACCEPTED = any_of(
-    r"\bcongrat(?:s|ulations|ulate you)\b|\bwelcome to\b|\byour (?:first (?:day|week|shift)|start date|"
-    r"starting [a-z]+|onboarding|orientation|contract|new (?:role|job|team|"
-    r"colleagues)|acceptance|employment|appointment|selection)\b|\blook(?:ing)? forward to (?:working with|"
-    r"welcoming|having) "
-    r"you\b",
+    r"\bcongrat(?:s|ulations|ulate you)\b|\bwelcome to\b|\byour (?:first (?:day|week|shift)|start date|starting [a-z]+|"
+    r"onboarding|orientation|contract|new (?:role|job|team|colleagues)|acceptance|employment|appointment|selection)\b|"
+    r"\blook(?:ing)? forward to (?:working with|welcoming|having) you\b",
     rf"\b(?:sign|attach|enclos|return)[a-z]*{words(5)} +J |J  +(?:is )?(?:attached|enclosed)",
     r"\bfreuen uns\b|\bcomplace\b|\bha sido seleccionad|\bplaisir de\b|\bété retenue",
 )

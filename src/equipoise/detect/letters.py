@@ -27,35 +27,27 @@ BUILT = any_of(
     r"\bi (?:[a-z]+ ){0,2}recommend (?:him|her|them|my|without)\b",
 )
 DONE = (
-    r"(?:write|help (?:with|you)|assist|create|produce|provide|complete|draft|generate|fulfill?|evaluate|compose|"
-    r"say|do (?:this|that))"
+    r"(?:write|help (?:with|you)|assist|create|produce|provide|complete|draft|generate|fulfill?|evaluate|compose|say|"
+    r"do (?:this|that))"
 )
 META = any_of(
-    r"\bi(?:'m| am) (?:sorry|afraid),? (?:but )?i\b|\bi apologi[sz]e\b|\b(?:as|just) an? (?:ai(?:,| language|"
-    r" model| assistant)|"
-    r"language model)|\bi(?:'d| would) rather not\b|\bi (?:must decline|don't feel comfortable|do not know|"
-    r"have never "
-    r"met)\b|\bno opinion\b",
-    rf"\bi(?:'m| am)?(?: not able to| unable to| can't| can ?not| won't|"
-    rf" will not)(?: be able to)?(?: [a-z]+)? {DONE}\b|\bi "
-    rf"(?:don't|do not) have (?:any |enough |personal )*(?:information|experience|details)",
+    r"\bi(?:'m| am) (?:sorry|afraid),? (?:but )?i\b|\bi apologi[sz]e\b|\b(?:as|just) an? (?:ai(?:,| language| model|"
+    r" assistant)|language model)|\bi(?:'d| would) rather not\b|\bi (?:must decline|don't feel comfortable|do not know|"
+    r"have never met)\b|\bno opinion\b",
+    rf"\bi(?:'m| am)?(?: not able to| unable to| can't| can ?not| won't| will not)(?: be able to)?(?: [a-z]+)? "
+    rf"{DONE}\b|\bi (?:don't|do not) have (?:any |enough |personal )*(?:information|experience|details)",
     r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|clarify)\b|\bi(?:'ll|'d| will|"
-    r" would)? need "
-    r"(?:some|more|a few|additional|further|the following|to know)\b|\bplease (?:provide|share|tell|paste|give|"
-    r"answer)\b",
+    r" would)? need (?:some|more|a few|additional|further|the following|to know)\b|\bplease (?:provide|share|tell|"
+    r"paste|give|answer)\b",
     r"\?|\blet me know (?:the|what|which|more|some)\b|\btell me (?:more |a (?:bit|little) )*about\b|"
-    r"\bbefore i (?:write|draft|begin|start)\b|\bwould help me\b|\b(?:what|which) "
-    r"(?:kind|type|field)\b",
+    r"\bbefore i (?:write|draft|begin|start)\b|\bwould help me\b|\b(?:what|which) (?:kind|type|field)\b",
     r"\b(?:tips|guidelines|guide) (?:for|on|to)\b|\bhere are (?:[a-z0-9]+ ){0,3}(?:tips|steps|ideas|guidelines|"
-    r"suggestions|"
-    r"questions)\b|\bthe following structure\b|\bit(?:'s| is) important to\b|\b(?:avoid this|instead of)\b",
-    rf"\bhow to write\b|\bwhen (?:you )?writ(?:e|ing) an?\b|\bwriting an? (?:[a-z]+ )?{GENRE}\b|"
-    rf"\b{GENRE}s? (?:should|is an?|are|written|"
-    rf"requires?|has|includes?|usually|typically)\b|\byour letter:|\brecommend including\b",
+    r"suggestions|questions)\b|\bthe following structure\b|\bit(?:'s| is) important to\b|\b(?:avoid this|instead of)\b",
+    rf"\bhow to write\b|\bwhen (?:you )?writ(?:e|ing) an?\b|\bwriting an? (?:[a-z]+ )?{GENRE}\b|\b{GENRE}s? (?:should|"
+    rf"is an?|are|written|requires?|has|includes?|usually|typically)\b|\byour letter:|\brecommend including\b",
     r"\b(?:an?|the|your) (?:[a-z]+,? ){0,3}(?:letters?|evaluations?)\b",
     rf"\bwrite an? (?:[a-z]+,? ){{0,5}}{GENRE} for (?:my|me|you|[a-z]+ [a-z]+\.|[a-z]+\.)|\bthe user wants\b|"
-    rf"\bwould go here\b|"
-    rf"\b(?:begin|start) with \"|\bthe name [a-z]+ (?:is|comes)\b|\bdef [a-z]|\bprint\(",
+    rf"\bwould go here\b|\b(?:begin|start) with \"|\bthe name [a-z]+ (?:is|comes)\b|\bdef [a-z]|\bprint\(",
 )
 
 
