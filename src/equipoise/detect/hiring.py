@@ -34,9 +34,11 @@ PERSON = (
     r"ies)|wom[ae]n|m[ae]n|artists?|professionals?|hires?|nominee)"
 )
 STAGE = (
-    r"(?:interview(?:s|ing)?|rounds?|stages?|phases?|steps?|finals?|final [a-z]+|finalists?|semi-?finalists?|"
-    r"short-?list(?:ed)?|trial|assessments?|tests?|auditions?|(?:wait(?:ing)?|reserve)[ -]?list|pool|network|community|"
-    r"screen(?:ing)?|call|meeting|conversation|consideration|second one|internship|check|candidates|applicants)"
+    r"(?:interview(?:s|ing)?|(?:next|final|first|second|third|last|following) (?:round|stage|phase|step|part)s?|"
+    r"rounds?|finals?|finalists?|semi-?finalists?|short-?list(?:ed)?|trial (?:shift|day|week|lesson)|auditions?|"
+    r"(?:assessment|selection) (?:centre|center|day)|assessment|(?:skills?|online|written|practical|aptitude) tests?|"
+    r"(?:wait(?:ing)?|reserve)[ -]?list|(?:talent|candidate) (?:pool|network|community)|(?:phone|video|screening) call|"
+    r"(?:phone )?screen(?:ing)?|consideration|second one|internship|candidates|applicants)"
 )
 GLAD = r"(?:glad|happy|pleased|delighted|thrilled|honou?red|grateful|love it)"
 APPLICATION = r"your (?:application|candidacy|candidature|profile|appointment)"
@@ -55,21 +57,23 @@ SALUTATION = any_of(
     r"\b(?:subject|betreff|asunto|objet|oggetto) ?:",
 )
 SIGN_OFF = any_of(
-    r"\n\s*(?:yours|best\b|kind|kindest|warm|warmest|sincerely|regards?|respectfully|cheers|cordially|"
-    r"with (?:[a-z]+ ){0,3}(?:regards|wishes|respect|thanks|appreciation)|all the best|many thanks|thanks,|thank you,|"
-    r"mit freundlichen|atentamente|cordialement)[^\n.!?]{0,40}[,.!]?\s*\n|\bsincerely,",
+    r"\n *(?:(?:kind|kindest|warm|warmest|best) (?:[a-z]+ )?(?:regards|wishes)|best,|best\n|warmly|yours\b|sincerely|"
+    r"regards?\b|respectfully|cheers|cordially|with (?:[a-z]+ ){0,3}(?:regards|wishes|respect|thanks|appreciation)|"
+    r"all the best|many thanks|thanks,|thank you,|mit freundlichen|atentamente|cordialement)[^\n.!?]{0,30}[,.!]?\s*\n|"
+    r"\bsincerely,",
     r"\n *\[(?:your|name|sender|hiring)[^\n]*|\n *\u2003[ \u2003-]*\n|\n[ \u2003(\[-]*note\b|\nwishing you[^\n]*,\n|"
     r"\blet me know if you(?:'d| would)? (?:like|prefer|want) (?:me|any|a|that|this)\b",
 )
 BY_THE_APPLICANT = any_of(
-    r"\b(?:select(?:ed|ing)?|hir(?:ed|ing)|offer(?:ed|ing)?|cho(?:sen|osing)|consider(?:ed|ing)?|accept(?:ed|ing)|"
-    r"letting) me\b|\bi have been (?:selected|chosen)|\bmy (?:application|candidacy)\b",
+    r"\b(?:select(?:ed|ing)?|hir(?:ed|ing)|offer(?:ed|ing)?|cho(?:sen|osing)|consider(?:ed|ing)?|accept(?:ed|"
+    r"ing)) me\b|\bi have been (?:selected|chosen)|\bmy (?:application|candidacy)\b",
     r"\bi(?:'d| would| am writing to| want to| wish to) (?:like to )?apply\b|\bi(?:'m| am)? (?:[a-z]+ )?(?:to )?accept "
     r"(?:the|your)\b|\bjoin(?:ing)? your (?:team|company|firm|organi[sz]ation)\b",
     r"\byou(?:'ve| have)? (?:chosen|decided|opted) (?:not )?to (?:accept|decline|withdraw|turn)|\byou(?:'ve|"
     r" have) (?:withdrawn|declined|turned)|\byour (?:withdrawal|decision to)",
-    r"\bas an ai\b|\bi(?:'m| am) not comfortable\b|\bi (?:can't|cannot|won't|don't) (?:make an?(?: [a-z]+)? decision|"
-    r"decide|help|assist|determine|write|have (?:enough|the))\b",
+    r"\bas an ai(?:,| language| model| assistant)|\bi(?:'m| am) not comfortable\b|\bi (?:can't|cannot|won't|"
+    r"don't) (?:make an?(?: [a-z]+)? decision|decide|help (?:with|you)|assist|determine|write|have (?:enough|"
+    r"the (?:authority|information)))\b",
 )
 WELCOME = any_of(
     rf"\b{GLAD} if you(?:'d| would| could)?{words(1)} (?:join|accept|took?|take|start|bec[oa]me|work|c[oa]me)",
@@ -95,8 +99,8 @@ SUPPOSED = any_of(
     r"'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|ote) (?:to you )?that|w(?:as|ere) (?:going|"
     r"about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|i)\b[^.!?\nL]*\?",
     r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) be|do(?: not|n't) hesitate|"
-    r"without (?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|not (?:regret|"
-    r"giv(?:e|ing) up)|you(?:'re| are)(?: [a-z]+)? welcome to)\b",
+    r"without (?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|(?:impossible|"
+    r"hard|difficult) not to|not (?:regret|giv(?:e|ing) up)|you(?:'re| are)(?: [a-z]+)? welcome to)\b",
 )
 OF_OTHERS = any_of(
     rf"\b(?:after|following|during|throughout|based on|thanks to|through|since){words(5)} (?:interviews?|rounds?|"
@@ -117,8 +121,8 @@ TO_PICK = (
     r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful)\b"
 )
 TO_GO_ON = (
-    r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)?(?: on| forward|"
-    r" ahead)|progress(?:ed|ing)?|continu(?:e|ed|ing)|pursu(?:e|ed|ing)|opt(?:ed|ing) for|advanc(?:e|ed|ing)|found|"
+    r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)? (?:on|forward|"
+    r"ahead|to)|progress(?:ed|ing)?|continu(?:e|ed|ing)|pursu(?:e|ed|ing)|opt(?:ed|ing) for|advanc(?:e|ed|ing)|found|"
     r"prefer(?:red)?|fell on|favou?r of|settled on|search with)\b"
 )
 ROLE = (
@@ -137,31 +141,34 @@ CONTRAST = (
     r"\byes,"
 )
 REJECTED = any_of(
-    rf"N {words(5, 'JY')}{INSERTED}{words(5, 'J')}{GAP}(?:[VTPA] (?: +an? +T )?|welcom|join|invit|consider|include|"
-    rf"shortlist|be (?:a )?part of|(?:have|find)(?: an?| any)? +J |tak[a-z]+{words(3)} (?:further|forward)|possible|"
-    rf"make (?:it|the)|get the|congratulate)(?:{GAP}you\b)?",
-    rf"[VTP] {words(6, 'J')}{GAP}(?:O |to (?:another|a different)\b)|O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V |"
-    rf"[VP]  *(?:another|a different) |[VP]  *an?{words(3)} (?:who|whose)\b|J  +for +O |J  +(?:is|has been) taken\b|"
-    rf"T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|"
-    rf"a different)\b|J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|"
-    rf"P  +(?:our|the) search\b",
+    rf"N {words(5, 'JY')}{INSERTED}{words(5, 'J')}{GAP}(?:[VTPA] (?:(?: +(?:an?|the|this|our|you|any)){{0,3}} +[TA] )?|"
+    rf"welcom|join|invit|consider|include|shortlist|be (?:a )?part of|(?:have|find)(?: an?| any)? +J |"
+    rf"tak[a-z]+{words(3)} (?:further|forward)|possible|make (?:it|the)|get the|congratulate)(?:{GAP}you\b)?",
+    rf"[VTP] (?:{GAP}(?:[a-xz0-9'\[][a-z0-9'\[\]-]*|J ){words(5, 'J')})?{GAP}(?:O |to (?:another|a different)\b)|"
+    rf"O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V |[VP]  *(?:another|a different) |[VP]  *an?{words(3)} (?:who|whose)\b|"
+    rf"J  +for +O |J  +(?:is|has been) taken\b|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|"
+    rf"T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|a different)\b|"
+    rf"J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|P  +(?:our|"
+    rf"the) search\b|P {words(3)}{GAP}N  +you\b",
     r"O [a-z ]*\b(?:better|closer|closely|stronger)\b",
 )
 REFUSED = any_of(
-    rf"\bunsuccessful\b|\b(?:reject(?:ed|ing)?|declin(?:e|ed|ing)|turn(?:ed|ing)? down|den(?:y|ied)|closed|"
-    rf"withdraw(?:n|ing)?) your?\b|\bturn(?:ed|ing)? you down\b|\b{APPLICATION}{words(8, 'J')} (?:rejected|declined|"
-    rf"denied|refused|turned down)\b|\b(?:to|must) (?:decline|pass)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
-    r"\bfilled\b|\b(?:another|different) (?:direction|choice)\b|\bpassing on your\b|\bsay no\b|\bno longer (?:under|"
-    r"being|available|have)\b|\bwithout you\b|\bmissed out\b|\bclose second\b|\bimpossible\b|\bdisqualified\b|"
-    r"\bscreened out\b|\bpassed over\b|\ba no\b|\banswer is no\b|\byou(?: have|'ve| were| are)(?: not|n't)[,.!]|"
-    r"\bgo(?:ing)? to you\b",
+    r"\bunsuccessful\b|\b(?:reject(?:ed|ing)?|declin(?:e|ed|ing)|refus(?:e|ed|ing)|turn(?:ed|ing)? down|den(?:y|ied)|"
+    r"closed|withdraw(?:n|ing)?) your?\b|\bturn(?:ed|ing)? you down\b|\bgo(?:ing)? to you\b",
+    rf"\b(?:{APPLICATION}{words(8)}|you) (?:has been|have been|had been|are|is|was|were)(?: [a-z]+)? (?:rejected|"
+    rf"declined|denied|refused|turned down)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
+    r"\b(?:must|(?:have|had|decided|need) to) decline\b|\b(?:decided|have|had) to pass(?: on| this|[.,!])|"
+    r"\bpassing on your\b|\bsay no\b|\ba no[ .,!]|\banswer is no\b|\byou(?: have|'ve| were| are)(?: not|n't)[,.!]",
+    r"\b(?:been|have|'ve|was|is|now|already)(?: [a-z]+)? filled\b|\bfilled (?:the|this|our|all)\b|\bno longer (?:under|"
+    r"being|available|have)\b|\b(?:another|different) (?:direction|choice)\b|\bmissed out\b|\bclose second\b|\b(?:be|"
+    r"been|it) impossible\b|\bdisqualified\b|\bscreened out\b|\bpassed over\b",
 )
 TAKEN_BACK = (
     rf"\b(?:withdraw|rescind|revok|retract)[a-z]*{words(3)}{GAP}[TA] |T  +(?:is |was |has been )?(?:void|withdrawn|"
     rf"rescinded|revoked)\b"
 )
 OPEN = any_of(
-    rf"[VTPA] {INSERTED}{GAP}(?:you|for|to|as|in|into|among|amongst)\b{words(6, 'P')}{GAP}{STAGE}\b",
+    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|among|amongst|an?)\b{words(6, 'P')}{GAP}{STAGE}\b",
     r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"
     r"pending|(?:waiting|reserve) list|finalists|it to the (?:final|next|last|second))\b",
 )
@@ -177,7 +184,8 @@ REGRET = (
 AS_IF_REJECTED = any_of(
     r"A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|reapply|again|next (?:year|time|round))\b",
     rf"(?:\bnot|n't|\bno longer){words(7)} (?:fit|match|meet|possess|suitable|suited|qualified|qualify|choice|"
-    rf"(?:answer|news) you|what we|align|line up|meant to be|right (?:one|person|place|role|time)|reach the)\b",
+    rf"(?:answer|news) you|what we|align|line up|meant to be|right (?:one|person|candidate|place|role|time)|"
+    rf"reach the)\b",
     r"\bunfortunately\b|\bregret(?:tably|fully| that)\b|\bi'm afraid\b|\bsadly\b|\bsorry (?:to (?:say|inform|tell|let)|"
     r"that|but)\b|\b(?:future|job|career) (?:endeavou?rs|search)\b|\bwish you (?:every success|well|success|"
     r"the (?:very )?best|all the best|luck)\b|\bno suitable\b|\bon file\b|\bbest of luck\b|\b(?:fall|fell|"
