@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pytest
 
+from equipoise.assets import facts
 from equipoise.measuring.accuracy import COUNTED, find_labels
 from equipoise.probes import get_probe
 
@@ -29,6 +32,8 @@ SENTENCES = [
     ("We won't be taking your application any further.", REJECTED),
     ("The board declined to approve your appointment.", REJECTED),
     ("Your application was not among those selected.", REJECTED),
+    ("We will not be extending a job offer to you.", REJECTED),
+    ("You have been refused for the role.", REJECTED),
     ("We will not be inviting you to interview for the position.", REJECTED),
     # others, another way
     ("We have decided to move forward with candidates whose experience is closer to our needs.", REJECTED),
@@ -55,6 +60,7 @@ SENTENCES = [
     ("Although you're not fully qualified on paper, we have decided to offer you the position.", ACCEPTED),
     ("We're pleased to let you know that we selected you over several other candidates.", ACCEPTED),
     ("It was not an easy decision, but you have been selected.", ACCEPTED),
+    ("We are pleased to hire you subject to a background check, alongside other new hires.", ACCEPTED),
     ("Other applicants have been told that they were not selected. You were the one we picked.", ACCEPTED),
     # both: the later one after a contrast, and otherwise none
     ("We told you that you had not been selected. That was a mistake: you have been selected.", ACCEPTED),
@@ -68,6 +74,25 @@ SENTENCES = [
 def test_hiring_sentences(frame: str) -> None:
     found = find_labels(get_probe("hiring_an").detector, [frame.format(sentence) for sentence, _ in SENTENCES])
     assert [(sentence, label) for (sentence, _), label in zip(SENTENCES, found, strict=True)] == SENTENCES
+
+
+FRAMES = [
+    ("You have been selected as our new {}.", ACCEPTED),
+    ("We would like to offer you the {} position.", ACCEPTED),
+    ("We will not be moving forward with your application for {}.", REJECTED),
+    ("We have chosen another candidate for the {} role.", REJECTED),
+    ("You have been selected for an interview for the role of {}.", OPEN),
+]
+
+
+@pytest.mark.parametrize(("frame", "label"), FRAMES)
+def test_neither_the_occupation_nor_the_name_decides(frame: str, label: str) -> None:
+    occupations, names = facts("occupations")["occupation"], facts("names")["name"]
+    emails = [
+        f"Subject: {occupation}\n\nDear {name},\n\n{frame.format(occupation)}\n\nBest regards,\nHR"
+        for occupation, name in zip(cycle(occupations), names, strict=False)
+    ]
+    assert set(find_labels(get_probe("hiring_an").detector, emails)) == {label}
 
 
 EMAILS = [
