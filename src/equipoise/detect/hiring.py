@@ -95,14 +95,18 @@ WELCOME = any_of(
 )
 SUPPOSED = any_of(
     r"\b(?:if |should (?:you|we|i|an?)\b|had (?:you|we|i|this)\b|were (?:you|it)\b)[^.!?;\nL]*",
-    r"\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|wish (?:we|i)|(?:would|could|might|should|"
-    r"'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|ote) (?:to you )?that|w(?:as|ere) (?:going|"
-    r"about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|i)\b[^.!?\nL]*\?",
+    r"\b(?:ignore|disregard|forget)\b[^.!?\nL]*|\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|"
+    r"wish (?:we|i)|(?:would|could|might|should|'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|"
+    r"ote) (?:to you )?that|w(?:as|ere) (?:going|about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|"
+    r"i)\b[^.!?\nL]*\?",
     r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) be|do(?: not|n't) hesitate|"
-    r"without (?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|(?:impossible|"
-    r"hard|difficult) not to|not (?:regret|giv(?:e|ing) up)|you(?:'re| are)(?: [a-z]+)? welcome to)\b",
+    r"without (?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|"
+    r"or not(?: [a-z]+)?|(?:impossible|hard|difficult) not to|not (?:regret|giv(?:e|ing) up)|you(?:'re|"
+    r" are)(?: [a-z]+)? welcome to)\b",
 )
 OF_OTHERS = any_of(
+    r"\b(?:they|he|she|who)(?:'d| had| has| have| was| were)(?: [a-z]+){0,2} (?:selected|chosen|picked|hired|accepted|"
+    r"rejected|turned down)\b",
     rf"\b(?:after|following|during|throughout|based on|thanks to|through|since){words(5)} (?:interviews?|rounds?|"
     rf"process|assessments?|stages?)\b",
     r"\b(?:hiring|selection|selected|successful) (?:decision|process|manager|team|committee|candidates?|panel)\b",
@@ -137,8 +141,8 @@ YOU_ARE = any_of(
     rf"\bon being\b|\bthe one we(?:'ve| have)?\b|{FIELD}",
 )
 CONTRAST = (
-    r"\b(?:but|because|although|though|while|however|now|in (?:truth|error)|since then|overruled|mistake|wrong)\b|"
-    r"\byes,"
+    r"\b(?:but|because|although|though|while|however|nevertheless|nonetheless|even so|now|today|in the end|after all|"
+    r"as it is|fortunately|luckily|since then|in (?:truth|error)|overruled|mistake|wrong)\b|\byes,"
 )
 REJECTED = any_of(
     rf"N {words(5, 'JY')}{INSERTED}{words(5, 'J')}{GAP}(?:[VTPA] (?:(?: +(?:an?|the|this|our|you|any)){{0,3}} +[TA] )?|"
