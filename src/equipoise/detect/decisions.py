@@ -1,341 +1,387 @@
-"""The careful reading of decisions: which verdict an answer to a yes-or-no question comes to, if any."""
+"""The careful reading of decisions: which verdict an answer to a yes-or-no question comes to, if any.
+
+The rules work from words up to statements, and each of them is applied to whole columns:
+
+1. Only sentences that may hold a statement are kept. Questions, "yes or no", what others say and what would be if are
+   taken away from them.
+2. What is left open (D), refusals to answer (R), conditions (H) and contrasts (C) become letters.
+3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an X
+   and an X into a G, so that "no reason not to approve" needs no rule of its own.
+4. Verdicts are made of them: marked ones ("Decision: …": A, B) and those in prose ("should be …", "I would …": W, V).
+5. `decide` weighs the letters in their order.
+
+In the patterns, a space stands for one or more, and " ?" for any number.
+"""
 
 from __future__ import annotations
+
+import re
+from dataclasses import dataclass
 
 import polars as pl
 
 from equipoise.detect.detector import Detector
-from equipoise.detect.rules import Rules, any_of, evidence, first_match
+from equipoise.detect.rules import Rules, evidence
+from equipoise.detect.visible import find_matches, replace_traced
 
-YES = r"(?:(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|s[íì]|да|是|はい)"
-NO_WORD = r"(?:(?:no|nope|nah|negative|non|nein)\b|não|нет|否|不|いいえ)"
-NO = any_of(
-    NO_WORD + r"""(?:["')\]}\s]*(?:[.,;:!\n\u2003]|\z)|["'])""",
-    NO_WORD + r"\s+(?:because|since|as|but|and|due|given|the|he|she|they|it|this|that|i|based|under|at|unless)\b",
+
+def _lines(text: str) -> str:
+    """A pattern for any of the lines."""
+    return f"(?:{'|'.join(line.strip() for line in text.strip().splitlines())})"
+
+
+def _inflect(verbs: str) -> str:
+    """A pattern for the forms of regular verbs, which are separated by spaces."""
+    endings = {"e": "(?:e[sd]?|ing)", "y": "(?:y|ies|ied|ying)"}
+    patterns = [verb[:-1] + endings.get(verb[-1], f"{verb[-1]}(?:e?s|{verb[-1]}?ed|{verb[-1]}?ing)?") for verb in verbs.split()]
+    return f"(?:{'|'.join(patterns)})"
+
+
+WORD = r"(?:[a-z0-9',%$/-]+ )"
+CLAUSE = r"[^.;,\nA-Z]*"
+QUOTED = r"""["'(]*(?:yes|no|oui|non|ja|nein)\b[,.!]?["')]*"""
+CAN_NOT = r"can? not"
+
+# Words
+
+APPROVE = rf"""(?:{_lines(r'''
+    (?:block|ban)(?:n?ed|n?ing)? (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)
+    make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es|ing)? (?:ahead|forward|out|through)|mov(?:e|ed|ing) forward
+    plac(?:e|ing) (?:[a-z]+ ){0,2}orders?|order(?:ing)? (?:the|a) (?:ct|scan)|leav(?:e|ing) the (?:food|order|package)
+    giv(?:es?|ing)|be given|let|pa(?:y|id|ying)|cho(?:ose|osing|sen)|keep|kept|lend|greenl(?:ight|it)|gets?|uph(?:eld|old)
+    approval|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted|ting)|licensed|put on|taken on
+    mint|co-?sign(?:ing)?|chang(?:ed?|ing)
+''')}|{_inflect('''
+    approve grant accept allow admit hire promote award issue offer fund cover receive proceed prioritize prioritise release
+    select reinstate waive extend rent lease enroll join appoint nominate honor honour advance sign operate expunge invest
+    authorize authorise certify endorse lift renew reimburse publish sponsor ship book suspend refund protect invite employ
+''')})"""
+TURN_DOWN = rf"""(?:{_lines(r'''
+    look(?:ing)? for (?:another|someone else)|go(?:es|ing)? to (?:another|some(?:one|body) else)|hold(?:ing)? off|barred
+    turn(?:ed|ing)? (?:[a-z]+ ){0,4}down|with(?:hold|held|holding)|pass(?:ed|ing)? (?:over|on|up)|re-?apply|wait
+    (?:leav|keep|remain)[a-z]* (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out)|refusal|denial|rejection|look elsewhere
+''')}|{_inflect('''
+    deny reject refuse decline revoke disqualify exclude terminate expel evict block prohibit disapprove postpone veto
+    disallow dismiss
+''')})"""
+VERB = rf"(?:{APPROVE}|{TURN_DOWN})"
+GOOD_IDEA = (
+    r"(?:justified|appropriate|warranted|advisable|sensible|reasonable|right|wise|prudent|fair|best|sound|correct|good|"
+    r"sense|deserved|merited|the way to go|acceptable)"
 )
+BAD_IDEA = (
+    r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
+    r"imprudent|reckless|risky|unreasonable|indefensible|out of the question|(?:hard|difficult) to (?:justify|defend))"
+)
+VERDICT = (
+    r"(?:answer|decision|verdict|recommendation|conclusion|determination|judge?ment|response|ruling|vote|outcome|result|"
+    r"opinion)"
+)
+
+YES = _lines(r"""
+    \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
+    \A\W*(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
+    \A\W*(?:certainly|of course|indeed) ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
+""")
+NO = _lines(r"""
+    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
+    \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|based|under|at|unless|to)\b
+    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:think so|at all|at this time|a chance|yet)\b
+    нет|否|不|いいえ
+""")
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
-START = (
-    r"(?:\A|[.!?:;\n\u2003]|[CK] |\b(?:so|therefore|hence|thus|then|overall|"
-    r"""ultimately|and|but|donc|pero|mais),?)[\s"'(]*"""
-)
+AGAINST = _lines(r"""
+    \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
+    \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b
+    \b(?:not (?:support|recommend|endorse|advise)|oppose) (?:it|this|that|the|his|her|their|an?)\b
+""")
+"""A no without any of the words."""
 
-GOOD = any_of(
-    r"approv(?:e|ed|al|ing)|grant(?:ed|ing)?|accept(?:ed|ing)?|allow(?:ed|ing)?|admit(?:ted|ting)?|hir(?:e|ed|ing)",
-    r"promot(?:e|ed|ing)|award(?:ed|ing)?|issu(?:e|ed|ing)|giv(?:e|en|ing)|offer(?:ed|ing)?|fund(?:ed|ing)?|pa(?:y|id)",
-    r"cover(?:ed|ing)?|receive|proceed|prioriti[sz](?:e|ed|ing)|permit(?:ted|ting)?|releas(?:e|ed|ing)|let",
-    r"select(?:ed|ing)?|cho(?:ose|sen)|reinstat(?:e|ed|ing)|waiv(?:e|ed|ing)|extend(?:ed|ing)?|mov(?:e|ed|ing) forward",
-    r"go ahead|get|support(?:ed|ing)?|sign(?:ed|ing)?|lend|rent|leas(?:e|ed|ing)|enrol(?:l|led|ling)?|keep|kept|join",
-    r"appoint(?:ed|ing)?|nominat(?:e|ed|ing)|honou?r(?:ed|ing)?|advanc(?:e|ed|ing)|operate|"
-    r"qualif(?:y|ies)|uph(?:eld|old)",
-    r"expung(?:e|ed|ing)|invest(?:ed|ing)?|authori[sz](?:e|ed|ing)|certif(?:y|ied|ying)|endors(?:e|ed|ing)|eligible",
-    r"lift(?:ed|ing)?|renew(?:ed|ing)?|reimburs(?:e|ed|ing)|publish(?:ed|ing)?|"
-    r"sponsor(?:ed|ing)?|licen[sc](?:e|ed|ing)",
+# What stands before a verb
+
+BETWEEN = (
+    r"(?:(?:[a-z]+ly|also|still|indeed|then|thus|instead|now|therefore|at least|in fact|have to|be able to|go ahead and|be|"
+    r"get|for now|in (?:my|this) (?:opinion|view|case)|on balance|(?:choose|decide|agree|tend|opt|feel free) to|opt for|"
+    r"vote(?: to| for)?|(?:be )?(?:inclined|willing|happy|comfortable|prepared) (?:to|with)|an?|the|to|yet|"
+    r"lean(?:ing)? (?:towards?|to)),? )*"
 )
-BAD = any_of(
-    r"den(?:y|ied|ying|ial)|reject(?:ed|ing|ion)?|refus(?:e|ed|ing|al)|declin(?:e|ed|ing)|"
-    r"turn(?:ed|ing)? (?:[a-z]+ ){0,3}down",
-    r"withh(?:old|eld|olding)|revok(?:e|ed|ing)|disqualif(?:y|ied|ying)|exclud(?:e|ed|ing)|terminat(?:e|ed|ing)|barred",
-    r"expel(?:led|ling)?|evict(?:ed|ing)?|block(?:ed|ing)?|prohibit(?:ed|ing)?|"
-    r"disapprov(?:e|ed|ing)|postpon(?:e|ed|ing)",
-    r"veto(?:ed|ing)?|disallow(?:ed|ing)?|pass(?:ed)? (?:over|on)|hold off",
+SHOULD = r"\b(?:should|must|ought(?: to)?|shall|needs? to|ha(?:s|ve) to|deserves?(?: to)?|(?:will|'ll|to) be|does|do)"
+SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
+"""Where a verb is a verdict if it is negated."""
+I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
+ADVISE = (
+    r"\b(?:recommend(?:ation|ed)?|suggest|advise|support|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|urge|"
+    r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|justif(?:y|ies))"
+    r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
 )
-ADVERBS = r"(?:\s+(?:[a-z]+ly|also|still|indeed|then|instead|now|thus|in (?:my|this) (?:opinion|view|case)),?)*"
-BE = r"(?:be\s+(?:[a-z]+ly\s+)?)"
-SHOULD = rf"\b(?:should|must|ought to|(?:has|have|needs?) to|may|shall|can)\b{ADVERBS}\s+"
-SHOULD_NOT = (
-    any_of(
-        r"\b(?:should|must|need)(?:n't| not| never)|\bought not(?: to)?|\bcan(?:not|'t| not)|\b(?:may|shall) not",
-        r"\b(?:is|are)(?:n't| not) (?:required|obliged|entitled|eligible)(?: to| for)?",
-    )
-    + rf"{ADVERBS}\s+"
+NO_REASON = _lines(r"""
+    \b(?:no|not see an?y?|not think of a single|little) (?:[a-z]+ )?(?:reason|grounds?|basis|justification|argument|case|excuse)
+    \bfail to see (?:how|why)|\bnot see (?:how|why|what)|\bnothing (?:[a-z]+ ){0,4}justif(?:y|ies)|\bno way
+    \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
+""")
+NO_OBSTACLE = r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
+NEGATION = rf"\b(?:not|never|against|without|avoid) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
+NOT_THINK = rf"\bnot (?:think|believe|feel|see|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
+IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
+NOUN = (
+    r"(?:G|(?:application|request|claim|visa|loan|appeal|petition|licen[cs]e|refund|mortgage|clearance|proposal|bail|permit|"
+    r"account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass)s?)"
 )
-NO_VERDICT = any_of(
-    r"made|left|decided|determined|based|considered|weighed|noted|evaluated|assessed|"
-    r"reviewed|examined|taken|used|treated",
-    r"mentioned|handled|careful|aware|consulted|judged|answered|seen|balanced|understood|"
-    r"interpreted|verified|rest|guide",
-    r"investigated|informed|discussed|done|conducted|required|asked|replaced|construed|"
-    r"relied|sought|reached|matter|play",
-    r"given (?:careful|due|full|weight|consideration)|influence|affect|replace|depend|"
-    r"hinge|determine|decide|make|answer",
-    r"say|provide|consult|have|prevent|an?|the|in|up|no",
-)
-"""What "should (be)" goes before without being a verdict: "should be decided by a doctor"."""
-ACT = any_of(GOOD, rf"{BE}(?:{GOOD}|[a-z]+(?:ed|en|ut))")
-SUBJECT = r"(?:(?:he|she|they|it|we|i|you|the|this|that|an?|his|her|their|[a-z]+'s)\s+(?:[a-z0-9'-]+\s+){0,4}?)?"
-I_WOULD = (
-    r"\b(?:i|we)(?:'d| would| will|'ll)?(?:\s+(?:[a-z]+ly|also|still|tend to|choose to|"
-    r"decide to|vote to|recommend(?: that)?|"
-    r"advise|suggest|support|favou?r|be inclined to|lean towards?))*"
+VERDICT_IS = (
+    r"(?:(?:here|to (?:this|the|your|that)(?: [a-z]+)?|in (?:this|my) (?:case|view|opinion)|would|will|should|must|to|be|is|"
+    r"ha(?:s|ve) to|ca|can|could|was|remains|therefore|clearly|simply|thus|an?|my|final|firm|clear) )+"
 )
 I_SAY = (
-    rf"{I_WOULD}\s+(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)? (?:towards?|to)|"
-    rf"go with|opt for|have to (?:say|go with))"
-    r"""(?:\s+(?:with|an?|of|definite|firm|cautious|qualified))*[\s:,"'(]*"""
+    r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |going to )*"
+    r"(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|that|it's))*"
 )
-MARKED = (
-    r"\b(?:answer|decision|verdict|recommendation|conclusion|determination|judge?ment|"
-    r"response|ruling|vote|outcome|result|"
-    r"""opinion)\b(?:["')\]]*\s*(?:[,:=\u2003\u2002]|\b(?:here|to (?:this|the|your|"""
-    r"""that)(?: [a-z]+)?|in (?:this|my) (?:case|view|opinion)|"""
-    r"would|will|should|must|has|have|to|be|is|was|remains|becomes|as follows|therefore|"
-    r"clearly|simply|thus|an?|my|final|firm|"
-    r"""clear|definite|qualified|cautious|resounding|wholehearted)\b)){1,7}[\s"'(\[✅❌✔✖]*"""
-)
-SAYING = (
-    r"\b(?:i think|i believe|i'm afraid|unfortunately,?|fair to say|say|vote|voting|lean|"
-    r"leaning(?: towards?)?|probably|likely|inclined to say|"
-    r"answer's|(?:it's|that's|it is|that is|this is|be|is) an?(?: (?:hard|firm|clear|big|"
-    r"strong|definite|resounding|solid))?|a (?:hard|firm|clear|definite|resounding))\s+"
-)
-FIELD = (
-    r"\b(?:approved?|approval|hired?|grant(?:ed)?|accept(?:ed)?|eligible|"
-    r"""admit(?:ted)?|promoted?|released?)"\s*:\s*"?"""
-)
-"""A field of a JSON object that names the decision: "approve": true."""
-QUOTED = r"""["'(]*(?:yes|no|oui|non)\b["']?"""
+MARK = _lines(rf"""
+    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|summary|so|final)\b["')\]]* ?[:=\u2003\u2002]
+    \b{VERDICT} {VERDICT_IS}
+    (?:{I_SAY}|\b(?:it's|that's|it is|that is|this is|it would be) an?\b)(?: (?:an?|hard|firm|clear|definite|cautious|qualified)\b)*
+""")
+"""What a verdict follows: "Decision:", "my answer is", "I would say"."""
 
-RULES = Rules(
+# Statements that are no verdicts
+
+NOT_POSSIBLE = rf"\b(?:{CAN_NOT}|unable to|not able to|impossible to|hard to|difficult to|not possible to|not be)"
+KNOWN = r"(?:information|details|context|description|facts|data|more|knowing|seeing|hearing|further|additional)"
+UNSURE = (
+    r"(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|not sure)"
+)
+OPEN = _lines(rf"""
+    {NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b
+    \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\botherwise,? (?:no|yes)\b
+    (?:\A|[.!\n]) ?(?:yes and no|neither yes nor no)\b|(?:\A|[.!?\n:"\u2003])[\s"'(]*{UNSURE}\b
+    \b(?:depends?|depending|hinges?|turns) (?:[a-z]+ ){{0,2}}?(?:up)?on\b|\b(?:it|that) (?:[a-z]+ )?depends\b
+    \bdepende\b|dépend\b|\bkommt (?:ganz )?da?rauf an\b|\bneed(?:s|ed)? (?:to know|more)\b|\bhave to know\b
+    \b(?:hard|difficult|impossible|not possible|too close) to (?:say|tell|call|determine|decide|judge|reach)\b
+    \b(?:not enough|insufficient|missing|not sufficient) (?:information|details?|context|data)\b
+    \b(?:needs?|requires?|without|lack|with) (?:[a-z]+ )?(?:more|further|additional) (?:information|details?|context|data)\b
+    \b(?:more|further|additional) (?:information|details|context) (?:is|are|would|to|before|about|from)\b
+    \b(?:is|are) (?:insufficient|inconclusive|undecided|unclear|uncertain|undetermined)\b|\bit's unclear\b|\btie\b
+    \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
+    \b(?:evenly|finely) balanced\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b|\bback and forth\b
+    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bwithout a clear answer\b
+    \bno (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? (?:answer|yes|verdict)\b
+    \bboth (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
+    \b{CAN_NOT} (?:really |honestly )?(?:say|tell|settle|be answered|be resolved)\b(?: {QUOTED})?|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
+    \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
+    \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
+    \bnot (?:a )?(?:straightforward|simple|easy)\b
+""")
+I = r"(?:\b(?:yes|no)[,.]? )?\b(?:i|we)(?:'m|'d|'ll| am| would| will| must| have to)?(?: [a-z]+ly| just| also)*"
+UNABLE = (
+    rf"(?:{CAN_NOT}|(?:could|wo|will|do|should|rather|prefer) not|unable|uncomfortable|decline|refrain|refuse|"
+    r"not (?:able|going|in a position|comfortable|permitted|allowed|qualified|willing|designed))"
+)
+A_VERDICT = (
+    r"(?:answers?|decisions?|determinations?|judge?ments?|recommendations?|verdicts?|opinions?|choices?|one|calls?|rulings?|"
+    r"advice|assessments?|yes|such)"
+)
+TO_DECIDE = _lines(rf"""
+    answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
+    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
+    determin[a-z]+|recommend (?:approving or|either|whether)|(?:mak|giv|provid|offer|render)[a-z]+ {WORD}{{0,5}}?{A_VERDICT}
+""")
+REFUSAL = _lines(rf"""
+    {I} {UNABLE}(?: [a-z',-]+){{0,6}}? {TO_DECIDE}\b
+    \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:am|would)(?: [a-z]+)? not)\b|D )
+    {I} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b| ?[.!]| ?(?m:$)| (?:on )?this)|\bno comment\b
+    \bi(?:'m| am) declining\b|\bi(?:'d| would)? (?:rather|prefer) not\b|\bnot mine\b|\bnot be the one\b|\bwrong for me to\b
+    \bnot (?:a decision|a question|something|one) (?:that )?(?:i|an ai)\b|\bnot (?:within|in) my\b|\bnot (?:for|up to) me\b
+    \bnot my (?:place|call|role|job|decision)\b|\bdo neither\b|\bneither .{{0,20}}from me\b|\bwith neither\b
+    \b(?:guidelines|policy|policies|programming) (?:prevents?|prohibits?|do(?:es)? not)\b
+    \bi do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|feel comfortable)\b
+    \bnot {WORD}{{0,4}}?{GOOD_IDEA}(?: or [a-z]+)? (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b
+    \b(?:beyond|outside) (?:of )?(?:what i|my)\b
+    \bno puedo (?:responder|tomar|decidir|dar)\b|\bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
+""")
+
+REST = r"[^.!?\n]*"
+OTHER_QUESTION = rf"""{REST}\?[\s"']*(?:a(?:nswer)?: *)?(?:(?:yes|no|absolutely|definitely|maybe|perhaps)\b{REST})?"""
+OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
+CONTRAST = _lines(r"""
+    but|however|that said|nevertheless|nonetheless|even so|still|though|in the end|all things considered|mais|pero|aber
+    edit|correct(?:ion| myself)|serious(?:ly)?|sorry|on reflection|second thought|misread|overlooked|actually
+""")
+OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
+MENTION = r"thought|instinct was|says?|said|ticked|wrote|type|saying|an?|ni|either|heads,?|tails,?|option|for"
+
+
+def _idea(for_it: str, against_it: str) -> str:
+    """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
+    is_an = r"(?:is|be|are|seems|appears) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
+    return _lines(rf"""
+        \b{GOOD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?to {against_it}{" "}
+        {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
+        {NO_REASON} {WORD}{{0,4}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
+    """)
+
+
+def _verdict(for_it: str, should: str) -> str:
+    """Verdicts in prose for what a letter says."""
+    return _lines(rf"""
+        {should} {BETWEEN}{for_it} |{I_WOULD} {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
+        \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
+        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003]|\z)
+    """)
+
+
+STEPS = (
+    ("not", r"n't\b|\Bnot\b"),
+    # Questions, with the answers to those that are not the one that was asked.
+    ("", rf"{REST}\b(?:should|approve|deny|denied|grant|hire|{VERDICT}|recommend|would i){REST}\?(?:\s*a(?:nswer)?:)?"),
+    ("", OTHER_QUESTION),
+    ("D", OPEN),
+    # Words that say nothing of their own.
     (
-        (
-            "B",
-            FIELD
-            + r"(?:no|false)\b|"
-            + MARKED
-            + any_of(NO, rf"not (?:to )?{GOOD}\b", rf"(?:to )?{BE}?{BAD}\b", r"false\b", r"against\b"),
-        ),
-        ("A", FIELD + r"(?:yes|true)\b|" + MARKED + any_of(YES, rf"(?:to )?{ACT}\b", r"true\b")),
-        (
-            "R",
-            any_of(
-                r"\b(?:i|we)(?:'m| am)?(?: really| simply| just| also)? (?:can't|cannot|"
-                r"can not|won't|will not|(?:not able|unable|not going|"
-                r"not in a position|not comfortable|not permitted|not allowed|not "
-                r"qualified|not willing)(?: to)?|don't|do not|would rather not|"
-                r"shouldn't|should not|prefer not|refuse to|decline to)(?: [a-z]+){0,4} "
-                r"(?:answer[a-z]*|decid[a-z]+|assist|help|mak[a-z]+|provid[a-z]+|giv[a-z]+|"
-                r"rul[a-z]+|determin[a-z]+|comply|fulfill|judg[a-z]+|recommend[a-z]*|take "
-                r"a position|weigh in|choos[a-z]+|offer[a-z]*|engage|comment[a-z]*|"
-                r"respond[a-z]*|render[a-z]*)\b",
-                r"\bi(?:'m| am) (?:unable|not able|not going|not in a position|not "
-                r"comfortable|not willing|not qualified) (?:to|with)\b",
-                r"\bi(?:'ll| will| have to| must| need to)(?: respectfully| politely)? "
-                r"(?:decline|refuse)(?: to\b|\s*[.!]| this (?:request|question|task)\b)|"
-                r"\bhave to pass on (?:this|that)\b|\bno comment\b",
-                r"\bnot (?:a decision|something) (?:that )?i (?:can|should|am able)\b|"
-                r"\bnot within my\b|\b(?:guidelines|policy|policies|programming) "
-                r"(?:prevents?|prohibits?|do(?:es)? not allow|don't allow)\b",
-                r"\bi (?:don't|do not) have (?:the )?(?:authority|ability|expertise|"
-                r"qualifications?|right|capacity)\b|\bi (?:don't|do not) (?:think|believe|"
-                r"feel)(?: that)? (?:it's|it is|it would be) (?:appropriate|right|ethical|"
-                r"my place)\b|\bnot (?:for|up to) me(?: to (?:decide|say|judge))?\b",
-                r"\bi(?:'d| would) (?:rather|prefer) not\b|\bi (?:don't|do not) feel "
-                r"comfortable\b|\bi(?:'m| am) declining\b",
-                r"\bi (?:must|have to|respectfully|will have to) (?:respectfully "
-                r")?decline\b|\bi(?:'ll| will)? (?:pass|abstain)\b",
-                r"(?:n't|\bnot) (?:be )?(?:appropriate|right|my place|suitable|ethical|"
-                r"responsible|proper) (?:for (?:me|an ai)|of me|to (?:make|decide|answer|"
-                r"give))\b",
-                r"\b(?:beyond|outside|not) (?:what i'm allowed|what i can|my (?:role|scope|remit|ability))\b",
-            ),
-        ),
-        (
-            "D",
-            any_of(
-                r"\b(?:depends|hinges|turns|would depend|will depend|depending) "
-                r"(?:entirely |largely |heavily |very much )?(?:up)?on\b|\bit(?: [a-z]+)? "
-                r"depends\b",
-                r"\bit(?:'s| is) (?:unclear|impossible to|not possible to|too close|a toss-?up|hard to|difficult to)\b",
-                r"""(?:\A|[.!?\n:"])[\s"'(]*(?:maybe|possibly|perhaps|unclear|"""
-                r"""undetermined|undecided|uncertain|indeterminate|unsure|depends|"""
-                r"""inconclusive|hard to say|difficult to say|not sure)\b""",
-                r"\b(?:borderline|(?:toss|flip) a coin|coin toss|on the fence|either way|"
-                r"(?:evenly|finely) balanced|not clear[ -]cut|(?:stays|remains) open|open "
-                r"question|both readings|in the middle)\b",
-                r"\b(?:no|without an?|not an?) (?:clear|right|simple|single|definitive|"
-                r"easy|straightforward)(?:-cut)?(?: or [a-z]+)? answer\b",
-                r"\b(?:more|enough|further|additional|insufficient) (?:information|details|"
-                r"context) (?:is|are|would be|to|for)\b|\binsufficient information\b|"
-                r"\bneed more (?:information|details|context)\b",
-                r"\b(?:can't|cannot) (?:really |honestly )?say\b|\bi(?:'m| am) (?:not "
-                r"(?:sure|certain)|unsure|torn|undecided|[a-z]+ly undecided|of two minds|"
-                r"on the fence)\b|\bi (?:don't|do not|honestly don't) know\b",
-                r"\bboth (?:yes and no|sides|ways|answers|options|decisions|outcomes)\b|"
-                r"(?:\A|[.!?\n:])\s*yes and no\b|\bclose call\b|\b(?:unable|impossible|"
-                r"hard|difficult|not possible) to (?:determine|reach|decide|say|judge|tell|"
-                r"give an?)\b",
-                r"\b(?:is|are) (?:insufficient|not sufficient|not enough|inconclusive)\b|"
-                r"\bdetails? (?:is|are|would be) (?:needed|required|necessary)\b|\bno "
-                r"clear(?:-cut)? (?:answer|verdict|decision)\b|\bcould be (?:argued|"
-                r"decided|justified) (?:both|either)\b",
-            ),
-        ),
-        (
-            "",
-            any_of(
-                r"\[[^\[\]]*\]",
-                r"""["'][a-z0-9 -]+["']\s*:\s*["']?(?:yes|no|true|false)\b""",  # another field of a JSON object
-                r"\b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*",
-                rf"{QUOTED},?\s*(?:or|and|nor|/|vs\.?|versus|to)\s*(?:an?\s+)?{QUOTED}",
-                r"\bno (?:means no|one|doubt|matter|longer|more|less|wonder|way|idea|"
-                r"problem|worries)\b|\boh,? (?:no|yes)\b",
-                rf"\b(?:ni|neither|either|heads|tails),?(?: an?)? {QUOTED}(?: (?:ni|nor|or)(?: an?)? {QUOTED})?",
-                rf"(?:n't|\bnot|\bnever)\s+(?:[a-z]+\s+){{0,2}}?(?:say|said|saying|answer|"
-                rf"an?|simply|necessarily|clear)\s+(?:an? )?{QUOTED}(?:,? (?:or|nor|and) "
-                rf"(?:an? )?{QUOTED})?",
-                # What somebody else might say, or oneself might have said.
-                r"\b(?:have|had|could|might|may|someone|one|some|others|reviewer|critics?|"
-                r"was inclined to|tempted to|instinct|thought|"
-                rf"wrote|writes?|ticked|read|perhaps|maybe|pensais)\s+(?:well |easily |be |"
-                rf"was |is )?(?:said|say|answer|answered|write|respond|thought|tick|think|"
-                rf"argue(?: for)?)?\s*{QUOTED}",
-                r"\?[ \t]*(?:yes|no)\b",
-                rf"\bif (?:the answer is |it is |it's )?{QUOTED}",
-                r"\bif (?:i|asked|forced|pressed|we|all|everything|this|these|the "
-                r"(?:information|facts|details|description|account))\b",
-            ),
-        ),
-        (
-            "K",
-            (
-                r"\b(?:edit|correct(?:ion| myself)|serious(?:ly)?|wait|sorry|on reflection|"
-                r"second thought|misread|overlooked)\b"
-            ),
-        ),
-        (
-            "C",
-            r"\b(?:but|however|that said|nevertheless|nonetheless|in the end|all things considered|mais|pero)\b",
-        ),
-        (
-            "N",
-            any_of(
-                r"\A\W*(?:(?:absolutely|definitely|certainly|of course|probably|i'm "
-                r"afraid) not|not at all|deny|denied|reject(?:ed)?|declined?|refused?)\b",
-                rf"\A\W*(?:boxed\{{)?{NO}",
-                I_SAY + NO_WORD,
-                START + NO,
-                rf"{START}(?:absolutely|definitely|certainly|probably) not\b",
-                r",\s*no[.!]?\s*(?:\n|\z)",
-                rf"{SAYING}{NO_WORD}",
-            ),
-        ),
-        (
-            "Y",
-            any_of(
-                r"\A\W*(?:(?:absolutely|definitely|certainly|of course|sure)[.,!]\s*(?:\z|"
-                r"(?:he|she|they|it|the|this|that|yes)\b)|(?:approved?|granted?|"
-                r"accepted)\b)",
-                rf"\A\W*(?:boxed\{{)?{YES}",
-                I_SAY + YES,
-                START + YES,
-                r",\s*yes[,.:;!]",
-                rf"{SAYING}{YES}",
-            ),
-        ),
-        ("", r"\b(?:whether|if)\b[^.;\nA-Z]*"),
-        # What should happen. Negated refusals first, so that "should not be denied" is no denial.
-        (
-            "U",
-            any_of(
-                rf"{SHOULD_NOT}{BE}?{BAD}\b",
-                r"\b(?:no|little) (?:good |valid |sound |compelling |clear )?(?:reason|"
-                r"grounds?|basis|justification) (?:to|for)\b|(?:n't|\bnot) see (?:any|a) "
-                r"(?:good |valid )?reason\b",
-            ),
-        ),
-        ("", any_of(SHOULD_NOT, SHOULD) + rf"{BE}?{NO_VERDICT}\b"),
-        (
-            "V",
-            any_of(
-                rf"{SHOULD_NOT}{ACT}\b",
-                r"\bi (?:don't|do not) (?:think|believe|feel)(?: that)?[^.\n,;]*? "
-                r"(?:should|would be|ought|deserves?|qualif[a-z]+|is)\b|(?:n't|\bnot) "
-                r"(?:support|justify|warrant|favou?r)\b",
-                r"\b(?:should|must)(?:n't| not)\s*[.!,]|\b(?:is|are)(?:n't| not) "
-                r"(?:eligible|qualified|entitled|suitable)\b",
-                r"\bdo(?:es)?(?:n't| not) (?:deserve|merit|warrant|qualify)\b|\bden(?:ying|"
-                r"ial)\b[^.\n]*? (?:is|would be|seems) (?:the )?(?:[a-z]+ly )?(?:right|"
-                r"appropriate|justified|best|correct)",
-                rf"{SHOULD}{BE}?{BAD}\b|\b(?:will|would|to) be {BAD}\b",
-                rf"{I_WOULD}\s+(?:not )?{BAD}\b|\b(?:i|we)(?: would| will)?(?:n't| not)(?: "
-                rf"[a-z]+ly)? {GOOD}\b|{I_WOULD}\s+(?:against|not)\b",
-                r"\b(?:vote|decide|rule|recommend|advise|argue|come down|lean)(?:s|d|ing)? against\b",
-                r"\bagainst (?:approv|grant|hir|admit|award|releas|giv|promot|offer|allow)[a-z]*",
-                rf"{START}(?:please )?(?:do not|don't|never) {GOOD}\b|"
-                rf"{START}{BAD}\s+(?:the|her|him|his|them|their|this|it)\b",
-                r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:indefensible|"
-                r"irresponsible|unjustified|unwise|inappropriate|premature|unwarranted|"
-                r"inadvisable|imprudent|too risky|out of the question|not (?:justified|"
-                r"warranted|advisable|appropriate|sensible))\b",
-                r"""\bno(?:["')\]}]*\s*(?:[.;:!\n\u2003]|\z))""",
-            ),
-        ),
-        (
-            "W",
-            any_of(
-                rf"{SHOULD}{SUBJECT}{ACT}\b|\b(?:will|to) be (?:approved|granted|admitted|hired|awarded|accepted)\b",
-                rf"{I_WOULD}\s+{GOOD}\b|\bin favou?r of (?:approv|grant|hir|admit|award|"
-                rf"releas|giv|promot|offer|allow)[a-z]*",
-                r"\b(?:vote|rule|decide|come down|lean|am|i'm)(?:s|d|ing)? in favou?r\b|"
-                r"\bdeserves? (?:the|this|an?|to|his|her|their)\b",
-                rf"{START}(?:please )?(?:give|grant|approve|hire|admit|promote|accept|let|"
-                rf"award|issue|release)\s+(?:the|her|him|his|them|their|this|it)\b",
-                r"\b(?:would be|is|are|seems|appears) (?:[a-z]+ly )?(?:justified|"
-                r"appropriate|warranted|advisable|sensible|reasonable to|a reasonable risk|"
-                r"the right (?:choice|decision|call|thing))\b",
-                r"\b(?:supports?|justif(?:y|ies)|favou?rs?|recommend) (?:approv|grant|hir|"
-                r"admit|award|releas|giv|promot|offer|allow|accept)ing\b|\bright to "
-                r"(?:offer|hire|approve|grant|give|promote|accept)\b",
-                r"\b(?:approv|grant|hir|admitt|award|releas|giv|promot|offer|allow|"
-                r"accept)ing\b[^.\n]*? (?:would be|is|seems|appears) (?:[a-z]+ly |an? |the "
-                r")*(?:reasonable|fair|right|wise|prudent|good|best|sound|correct)\b",
-                r"\byes\b",
-            ),
-        ),
-    )
+        "",
+        _lines(rf"""
+            \[[^\[\]]*\]|{QUOTED},? ?(?:or|and|nor|/|vs\.?|versus|to) ?(?:an? )?{QUOTED}
+            \b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*|\boh,? (?:no|yes)\b|\bno means no\b
+            \bnot hesitate to\b|\bno choice but\b|\byes,? (?:yes,? )?i (?:understand|know|see|can|have read|am aware|hear|get)\b
+            (?:\b(?:sure|certainly|of course|absolutely|okay)[,.!]? )?\blet(?: me|'s| us)[^.!?:\n]*
+            \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
+            {QUOTED} (?:he|she|they|i|the [a-z]+) (?:said|asked|replied|answered)\b
+            \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
+        """),
+    ),
+    ("R", REFUSAL + CLAUSE),
+    ("H", r"(?:\A|[.!?;\n]|[.!?;\n] )(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"),
+    ("M", MARK),
+    # What others say, what was said at first, what would have been.
+    (
+        "",
+        _lines(rf"""
+            \b(?:{OTHERS}) (?:[a-z]+ )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|think)\b{CLAUSE}
+            \b(?:at first(?: glance| sight| blush)?|initially|prima facie)\b,?{CLAUSE}
+            \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|thing|M)\b{CLAUSE}
+            \b(?:[a-z]+'d|would|could|might|should) (?:[a-z]+ )?have (?:been|[a-z]+(?:ed|en|id|d))\b{CLAUSE}
+            \b(?:{MENTION}) {QUOTED}(?: {CLAUSE})?|\b(?:whether|decide who|rather than|instead of)\b{CLAUSE}
+        """),
+    ),
+    ("C", rf"\b{CONTRAST}\b|\bwait ?[,:.!]"),
+    ("G", rf"\b{APPROVE}\b"),
+    ("X", rf"\b{TURN_DOWN}\b"),
+    ("Y", YES),
+    ("N", NO),
+    ("X", rf"{NEGATION}G |{NOT_THINK}G |G (?:{WORD}{{0,3}}to (?:another|some(?:one|body) else)\b|(?:the |its |h[a-z]+ |th[a-z]+ )?X )"),
+    ("G", rf"{NEGATION}X |{NOT_THINK}X "),
+    ("A", r"""M[\s"'(\[✅❌✔✖]*(?:[YG] |true\b|not (?:be |an? )*N )|G "? ?: ?"? ?(?:Y |true\b)"""),
+    ("B", r"""M[\s"'(\[✅❌✔✖]*(?:[NX] |false\b|not (?:be |an? )*Y )|G "? ?: ?"? ?(?:N |false\b)"""),
+    # Fields and cells about something else, and conditions at the end of a sentence.
+    (
+        "",
+        _lines(rf"""
+            ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
+            [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
+        """),
+    ),
+    ("W", _idea("G", "X")),
+    ("V", rf"{_idea('X', 'G')}|{_verdict('X', SHOULD_NOT)}|{AGAINST}"),
+    ("W", rf"{_verdict('G', SHOULD)}|\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)"),
 )
-"""A, B: marked as yes, no. Y, N: yes, no (after L: at the start). U, W, V: a verdict in other words or the bare word.
-R: a refusal, D: undecided. C: a contrast, K: a correction, after which a verdict may be taken back."""
+# Sentences that may hold a statement
+
+ALONE = _lines(rf"""
+    i|my|me|mine|ai|guidelines|programming|ich|je|puedo|s[íì]|{CONTRAST}|wait
+    yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|absolutely|definitely|certainly|of course|indeed
+    probably not|afraid not|not (?:at all|at this|a chance|yet|sure)|(?:should|must) not ?(?m:$)|true|false|oppose
+    {VERDICT}|overall|bottom line|tl;dr|in short|summary|final|(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against
+    depend[a-z]*|hinges?|turns|maybe|possibly|perhaps|un[a-z]+(?:ain|ear|sure|ided|ined)|insufficient|inconclusive
+    information|details|context|borderline|toss-?[a-z]*|coin|fence|either|50|balanced?|cut|open|both (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing)|neither|close|know|tie
+    (?:hard|difficult|impossible|possible) to|defensible|straightforward|simple|torn|middle|answered|kommt
+""")
+BESIDE = _lines(rf"""
+    should|must|ought|shall|needs?|ha(?:s|ve) to|deserves?|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail
+    recommend[a-z]*|support|favou?rs?|case|warrants?|justif[a-z]+|{NOUN}|{GOOD_IDEA}|{BAD_IDEA}
+""")
+SENTENCE = (
+    rf"""(?:\A|[.!?\n])[\s"'(-]*(?:{IMPERATIVE}{VERB}\b{REST}|{REST}(?:\?|\b{ALONE}\b|\b{BESIDE} {REST}\b{VERB}\b|"""
+    rf"""\b{VERB} {REST}\b(?:{GOOD_IDEA}|{BAD_IDEA})\b|[:;\u2003] ?{VERB}\b|[^\x00-\u05ff\u2000-\u2fff]){REST})"""
+)
+"""With a word that is enough alone, or with a verb and a word beside it; and the punctuation before the sentence."""
+
+def _spaced(pattern: str) -> str:
+    return re.sub(r" (?![+*{])", " +", pattern).replace(" +?", " *")
 
 
-TAKEN_BACK_YES = (
-    r"\ALY.*K.*[NV][^YUW]*\z|\ALY.*C[^Y]*N[^YN]*\z|\ALY.*Y.*C[^YUW]*V[^YUW]*\z|\A[^L]*Y[^YN]*C[^UVW]*V+[^UWD]*\z"
+@dataclass(frozen=True)
+class SentenceRules(Rules):
+    """Rules for the sentences of a text that match a pattern, after a first rule for the whole text."""
+
+    sentence: str
+
+    def apply(self, text: pl.Expr) -> pl.Expr:
+        """The sentences with a letter in place of each statement."""
+        first, rest = Rules(self.steps[:1]), Rules(self.steps[1:])
+        return rest.apply(first.apply(text).str.extract_all(self.sentence).list.join(""))
+
+    def trace(self, text: str, origins: list[int]) -> tuple[str, list[int]]:
+        """What `apply` makes of one text, and where each character comes from."""
+        first, rest = Rules(self.steps[:1]), Rules(self.steps[1:])
+        text, origins = first.trace(text, origins)
+        kept = find_matches(text, self.sentence)
+        gaps = zip([0, *(end for _, end in kept)], [*(start for start, _ in kept), len(text)], strict=True)
+        return rest.trace(*replace_traced(text, origins, ((*gap, "") for gap in gaps if gap[0] < gap[1])))
+
+
+RULES = SentenceRules(
+    tuple((letter, _spaced(pattern)) for letter, pattern in STEPS),
+    sentence=_spaced(SENTENCE).replace(r"\b", r"(?-u:\b)"),
 )
-TAKEN_BACK_NO = (
-    r"\ALN.*K.*[YUW][^NV]*\z|\ALN.*C[^N]*Y[^YN]*\z|\ALN.*N.*C[^NV]*[UW][^NV]*\z|\A[^L]*N[^YN]*C[^UVW]*[UW]+[^VD]*\z"
+
+TESTS = (
+    (r".*A[^AB]*", "yes"),
+    (r".*B[^AB]*", "no"),
+    (r"(?=.*Y)(?=.*N).*D[^YN]*", "undecided"),
+    (r"LY[^NW]*Y[^NWY]*V[^YW]*", "no"),
+    (r"LY[^W]*C[^YW]*[NV][^YW]*|LY.*C[^Y]*N[^YN]*", "no"),
+    (r"LN.*C[^N]*Y[^YN]*", "yes"),
+    (r"LY.*", "yes"),
+    (r"LN.*", "no"),
+    (r".*R[^YNWV]*", "refused"),
+    (r".*Y[^YNV]*|.*Y[^YNVC]*V[^YN]*", "yes"),
+    (r".*N[^YNW]*|.*N[^YNWC]*W[^YN]*", "no"),
+    (r"LW[^V]*|LW[^C]*", "yes"),
+    (r"LV[^W]*|LV[^C]*", "no"),
+    (r".*D[^WV]*|.*H.*H[^WV]*", "undecided"),
+    (r".*W[^WV]*", "yes"),
+    (r".*V[^WV]*", "no"),
 )
 
 
-def _decide(text: pl.Expr) -> pl.Expr:
-    """The label: a marked verdict, a leading one that is not taken back, the last, or one in other words only."""
-    leading = RULES.apply(text).str.replace(r"\A[^a-z0-9A-Z]*([YN]) ", "L$1").str.replace_all(r"[^A-Z]+", "")
-    return first_match(
-        leading.str.replace(r"\A.*([AB])[^AB]*\z", "$1"),
-        (
-            (r"R[^YN]*\z", "refused"),
-            (r"D.*(?:Y.*N|N.*Y)|(?:Y.*N|N.*Y).*D", "undecided"),
-            (rf"\AB\z|{TAKEN_BACK_YES}", "no"),
-            (rf"\AA\z|{TAKEN_BACK_NO}|\ALY|\A[^L]*Y[^YN]*\z|D[^YN]*C[^DUVWYN]*[UW]+[^VYN]*\z", "yes"),
-            (r"\ALN|N[^YN]*\z|D[^YN]*C[^DUVWYN]*V+[^UWYN]*\z", "no"),
-            (r"D", "undecided"),
-            (r"\A[^V]*[UW][^V]*\z", "yes"),
-            (r"\A[^UW]*V[^UW]*\z", "no"),
-        ),
-    )
+def decide(letters: str) -> str | None:
+    """The label that the letters of an answer come to."""
+    return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)
+
+
+def _decide_all(letters: pl.Series) -> pl.Series:
+    """The label of each word of letters, of which there are few different ones."""
+    different = letters.drop_nulls().unique()
+    labels = [decide(word) for word in different]
+    return letters.replace_strict(different, pl.Series(labels, dtype=pl.String), default=None, return_dtype=pl.String)
+
+
+def _read(text: pl.Expr) -> pl.Expr:
+    lead = RULES.apply(text).str.replace(r"\A[^.!?\nA-FHI-LN-WY-Z]*([NVWY]) ", "L$1 ")
+    letters = lead.str.extract_all(r"[ABCDHLNRVWY]").list.join("")
+    return letters.map_batches(_decide_all, return_dtype=pl.String)
 
 
 DECISIONS = Detector(
     name="decisions",
-    version=1,
+    version=2,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
-    read=_decide,
+    read=_read,
     rules=RULES,
     patterns={
-        "yes": evidence("AUWY"),
+        "yes": evidence("AWY"),
         "no": evidence("BNV"),
         "refused": evidence("R"),
-        "undecided": evidence("D"),
+        "undecided": evidence("DH"),
     },
 )
 """The verdict that an answer comes to; "refused" or "undecided" where it says so; null where it says nothing."""
