@@ -25,9 +25,9 @@ from equipoise.detect.rules import Rules, evidence
 from equipoise.detect.visible import find_matches, replace_traced
 
 
-def _lines(text: str) -> str:
-    """A pattern for any of the lines."""
-    return f"(?:{'|'.join(line.strip() for line in text.strip().splitlines())})"
+def _any(text: str, *patterns: str) -> str:
+    """A pattern for any of the lines of a text, or of more patterns."""
+    return f"(?:{'|'.join([*(line.strip() for line in text.strip().splitlines()), *patterns])})"
 
 
 def _inflect(verbs: str) -> str:
@@ -44,26 +44,29 @@ CAN_NOT = r"can? not"
 
 # Words
 
-APPROVE = rf"""(?:{_lines(r'''
+APPROVE = _any(r"""
     (?:block|ban)(?:n?ed|n?ing)? (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)
     make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es|ing)? (?:ahead|forward|out|through)|mov(?:e|ed|ing) forward
     plac(?:e|ing) (?:[a-z]+ ){0,2}orders?|order(?:ing)? (?:the|a) (?:ct|scan)|leav(?:e|ing) the (?:food|order|package)
     giv(?:es?|ing)|be given|let|pa(?:y|id|ying)|cho(?:ose|osing|sen)|keep|kept|lend|greenl(?:ight|it)|gets?|uph(?:eld|old)
     approval|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted|ting)|licensed|put on|taken on
-    mint|co-?sign(?:ing)?|chang(?:ed?|ing)
-''')}|{_inflect('''
+    mint|co-?sign(?:ing)?|chang(?:ed?|ing)|set free|go for it|tak(?:e|ing) (?:her|him|them|it)|say(?:ing)? ["'(]*yes
+""",
+    _inflect("""
     approve grant accept allow admit hire promote award issue offer fund cover receive proceed prioritize prioritise release
     select reinstate waive extend rent lease enroll join appoint nominate honor honour advance sign operate expunge invest
-    authorize authorise certify endorse lift renew reimburse publish sponsor ship book suspend refund protect invite employ
-''')})"""
-TURN_DOWN = rf"""(?:{_lines(r'''
+    authorize authorise certify endorse lift renew reimburse publish sponsor ship book suspend refund invite employ succeed
+"""))
+TURN_DOWN = _any(r"""
     look(?:ing)? for (?:another|someone else)|go(?:es|ing)? to (?:another|some(?:one|body) else)|hold(?:ing)? off|barred
     turn(?:ed|ing)? (?:[a-z]+ ){0,4}down|with(?:hold|held|holding)|pass(?:ed|ing)? (?:over|on|up)|re-?apply|wait
     (?:leav|keep|remain)[a-z]* (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out)|refusal|denial|rejection|look elsewhere
-''')}|{_inflect('''
+    keep looking|say(?:ing)? ["'(]*no
+""",
+    _inflect("""
     deny reject refuse decline revoke disqualify exclude terminate expel evict block prohibit disapprove postpone veto
     disallow dismiss
-''')})"""
+"""))
 VERB = rf"(?:{APPROVE}|{TURN_DOWN})"
 GOOD_IDEA = (
     r"(?:justified|appropriate|warranted|advisable|sensible|reasonable|right|wise|prudent|fair|best|sound|correct|good|"
@@ -78,20 +81,20 @@ VERDICT = (
     r"opinion)"
 )
 
-YES = _lines(r"""
+YES = _any(r"""
     \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
     \A\W*(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
     \A\W*(?:certainly|of course|indeed) ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
-NO = _lines(r"""
+NO = _any(r"""
     \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|based|under|at|unless|to)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:think so|at all|at this time|a chance|yet)\b
-    нет|否|不|いいえ
+    нет|否|不|いいえ|\bnão\b
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
-AGAINST = _lines(r"""
-    \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
+AGAINST = _any(r"""
+    \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
     \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b
     \b(?:not (?:support|recommend|endorse|advise)|oppose) (?:it|this|that|the|his|her|their|an?)\b
 """)
@@ -110,17 +113,17 @@ SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
 I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
 ADVISE = (
-    r"\b(?:recommend(?:ation|ed)?|suggest|advise|support|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|urge|"
+    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|urge|"
     r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|justif(?:y|ies))"
     r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
 )
-NO_REASON = _lines(r"""
-    \b(?:no|not see an?y?|not think of a single|little) (?:[a-z]+ )?(?:reason|grounds?|basis|justification|argument|case|excuse)
+NO_REASON = _any(r"""
+    \b(?:no|not see an?y?|not think of a single|little|not (?:a )?(?:strong )?(?:enough|sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|argument|case|excuse)
     \bfail to see (?:how|why)|\bnot see (?:how|why|what)|\bnothing (?:[a-z]+ ){0,4}justif(?:y|ies)|\bno way
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
 NO_OBSTACLE = r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
-NEGATION = rf"\b(?:not|never|against|without|avoid) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
+NEGATION = rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 NOT_THINK = rf"\bnot (?:think|believe|feel|see|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
 IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
 NOUN = (
@@ -135,7 +138,7 @@ I_SAY = (
     r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |going to )*"
     r"(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|that|it's))*"
 )
-MARK = _lines(rf"""
+MARK = _any(rf"""
     \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|summary|so|final)\b["')\]]* ?[:=\u2003\u2002]
     \b{VERDICT} {VERDICT_IS}
     (?:{I_SAY}|\b(?:it's|that's|it is|that is|this is|it would be) an?\b)(?: (?:an?|hard|firm|clear|definite|cautious|qualified)\b)*
@@ -149,7 +152,7 @@ KNOWN = r"(?:information|details|context|description|facts|data|more|knowing|see
 UNSURE = (
     r"(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|not sure)"
 )
-OPEN = _lines(rf"""
+OPEN = _any(rf"""
     {NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b
     \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\botherwise,? (?:no|yes)\b
     (?:\A|[.!\n]) ?(?:yes and no|neither yes nor no)\b|(?:\A|[.!?\n:"\u2003])[\s"'(]*{UNSURE}\b
@@ -162,37 +165,37 @@ OPEN = _lines(rf"""
     \b(?:is|are) (?:insufficient|inconclusive|undecided|unclear|uncertain|undetermined)\b|\bit's unclear\b|\btie\b
     \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
     \b(?:evenly|finely) balanced\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b|\bback and forth\b
-    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bwithout a clear answer\b
+    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bjudge?ment call\b|\b(?:that|so|too) close\b|\bleav(?:e|ing) (?:this|it|the matter)(?: one)? open\b|\bwithout a clear answer\b
     \bno (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? (?:answer|yes|verdict)\b
     \bboth (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
-    \b{CAN_NOT} (?:really |honestly )?(?:say|tell|settle|be answered|be resolved)\b(?: {QUOTED})?|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
+    \b{CAN_NOT} (?:really |honestly )?(?:say (?:whether|if|which|for|that|either|how)|tell|settle|be answered|be resolved|reach a)\b|\b{CAN_NOT} (?:really |honestly )?say ?[.,;]|\b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
 """)
 I = r"(?:\b(?:yes|no)[,.]? )?\b(?:i|we)(?:'m|'d|'ll| am| would| will| must| have to)?(?: [a-z]+ly| just| also)*"
 UNABLE = (
-    rf"(?:{CAN_NOT}|(?:could|wo|will|do|should|rather|prefer) not|unable|uncomfortable|decline|refrain|refuse|"
-    r"not (?:able|going|in a position|comfortable|permitted|allowed|qualified|willing|designed))"
+    rf"(?:{CAN_NOT}|(?:could|wo|will|should|rather|prefer) not|unable|uncomfortable|decline|refrain|refuse|"
+    r"not (?:able|going|in a position|comfortable|permitted|allowed|qualified|willing|designed|authori[sz]ed|equipped|meant|programmed|here))"
 )
 A_VERDICT = (
     r"(?:answers?|decisions?|determinations?|judge?ments?|recommendations?|verdicts?|opinions?|choices?|one|calls?|rulings?|"
     r"advice|assessments?|yes|such)"
 )
-TO_DECIDE = _lines(rf"""
+TO_DECIDE = _any(rf"""
     answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
-    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
-    determin[a-z]+|recommend (?:approving or|either|whether)|(?:mak|giv|provid|offer|render)[a-z]+ {WORD}{{0,5}}?{A_VERDICT}
+    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|tell you|say either|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
+    determin[a-z]+|(?:recommend )?(?:approv|grant|admit|accept)[a-z]+ (?:or|and)|recommend (?:either|whether)|(?:mak|giv|provid|offer|render)[a-z]+ {WORD}{{0,5}}?{A_VERDICT}
 """)
-REFUSAL = _lines(rf"""
-    {I} {UNABLE}(?: [a-z',-]+){{0,6}}? {TO_DECIDE}\b
+REFUSAL = _any(rf"""
+    {I} (?:{UNABLE}(?: [a-z',-]+){{0,6}}?|do not(?: [a-z]+ly)?) {TO_DECIDE}\b
     \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:am|would)(?: [a-z]+)? not)\b|D )
-    {I} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b| ?[.!]| ?(?m:$)| (?:on )?this)|\bno comment\b
+    {I} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b| (?:on )?this)|\bi(?: have to| must| need to|'ll have to)? decline ?(?:[.!]|(?m:$))|\bno comment\b
     \bi(?:'m| am) declining\b|\bi(?:'d| would)? (?:rather|prefer) not\b|\bnot mine\b|\bnot be the one\b|\bwrong for me to\b
-    \bnot (?:a decision|a question|something|one) (?:that )?(?:i|an ai)\b|\bnot (?:within|in) my\b|\bnot (?:for|up to) me\b
-    \bnot my (?:place|call|role|job|decision)\b|\bdo neither\b|\bneither .{{0,20}}from me\b|\bwith neither\b
+    \bnot (?:a decision|a question|something|one) (?:that )?(?:i|an ai)\b|\bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
+    \bnot my (?:place|call|role|job|decision)\b|\bdo neither\b|\bn?either .{{0,20}}from me\b|\bdecision that only\b|\bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
     \b(?:guidelines|policy|policies|programming) (?:prevents?|prohibits?|do(?:es)? not)\b
-    \bi do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|feel comfortable)\b
+    \bi do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|feel (?:comfortable|it))\b
     \bnot {WORD}{{0,4}}?{GOOD_IDEA}(?: or [a-z]+)? (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b
     \b(?:beyond|outside) (?:of )?(?:what i|my)\b
     \bno puedo (?:responder|tomar|decidir|dar)\b|\bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
@@ -201,18 +204,18 @@ REFUSAL = _lines(rf"""
 REST = r"[^.!?\n]*"
 OTHER_QUESTION = rf"""{REST}\?[\s"']*(?:a(?:nswer)?: *)?(?:(?:yes|no|absolutely|definitely|maybe|perhaps)\b{REST})?"""
 OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
-CONTRAST = _lines(r"""
-    but|however|that said|nevertheless|nonetheless|even so|still|though|in the end|all things considered|mais|pero|aber
+CONTRAST = _any(r"""
+    but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero|aber
     edit|correct(?:ion| myself)|serious(?:ly)?|sorry|on reflection|second thought|misread|overlooked|actually
 """)
 OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
-MENTION = r"thought|instinct was|says?|said|ticked|wrote|type|saying|an?|ni|either|heads,?|tails,?|option|for"
+MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
 
 
 def _idea(for_it: str, against_it: str) -> str:
     """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
     is_an = r"(?:is|be|are|seems|appears) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
-    return _lines(rf"""
+    return _any(rf"""
         \b{GOOD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?to {against_it}{" "}
         {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,4}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
@@ -221,7 +224,7 @@ def _idea(for_it: str, against_it: str) -> str:
 
 def _verdict(for_it: str, should: str) -> str:
     """Verdicts in prose for what a letter says."""
-    return _lines(rf"""
+    return _any(rf"""
         {should} {BETWEEN}{for_it} |{I_WOULD} {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
         (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003]|\z)
@@ -234,26 +237,27 @@ STEPS = (
     ("", rf"{REST}\b(?:should|approve|deny|denied|grant|hire|{VERDICT}|recommend|would i){REST}\?(?:\s*a(?:nswer)?:)?"),
     ("", OTHER_QUESTION),
     ("D", OPEN),
+    ("R", REFUSAL + CLAUSE),
     # Words that say nothing of their own.
     (
         "",
-        _lines(rf"""
+        _any(rf"""
             \[[^\[\]]*\]|{QUOTED},? ?(?:or|and|nor|/|vs\.?|versus|to) ?(?:an? )?{QUOTED}
             \b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*|\boh,? (?:no|yes)\b|\bno means no\b
             \bnot hesitate to\b|\bno choice but\b|\byes,? (?:yes,? )?i (?:understand|know|see|can|have read|am aware|hear|get)\b
             (?:\b(?:sure|certainly|of course|absolutely|okay)[,.!]? )?\blet(?: me|'s| us)[^.!?:\n]*
             \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
+            {I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
             {QUOTED} (?:he|she|they|i|the [a-z]+) (?:said|asked|replied|answered)\b
             \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
         """),
     ),
-    ("R", REFUSAL + CLAUSE),
     ("H", r"(?:\A|[.!?;\n]|[.!?;\n] )(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"),
     ("M", MARK),
     # What others say, what was said at first, what would have been.
     (
         "",
-        _lines(rf"""
+        _any(rf"""
             \b(?:{OTHERS}) (?:[a-z]+ )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|think)\b{CLAUSE}
             \b(?:at first(?: glance| sight| blush)?|initially|prima facie)\b,?{CLAUSE}
             \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|thing|M)\b{CLAUSE}
@@ -268,38 +272,38 @@ STEPS = (
     ("N", NO),
     ("X", rf"{NEGATION}G |{NOT_THINK}G |G (?:{WORD}{{0,3}}to (?:another|some(?:one|body) else)\b|(?:the |its |h[a-z]+ |th[a-z]+ )?X )"),
     ("G", rf"{NEGATION}X |{NOT_THINK}X "),
-    ("A", r"""M[\s"'(\[✅❌✔✖]*(?:[YG] |true\b|not (?:be |an? )*N )|G "? ?: ?"? ?(?:Y |true\b)"""),
-    ("B", r"""M[\s"'(\[✅❌✔✖]*(?:[NX] |false\b|not (?:be |an? )*Y )|G "? ?: ?"? ?(?:N |false\b)"""),
+    ("A", r"""M[\s"'(\[✅❌✔✖]*(?:[YG] |true\b|not (?:be |an? )*N )|G "? ?: ?"? ?(?:Y |true\b)|\bnot an? N """),
+    ("B", r"""M[\s"'(\[✅❌✔✖]*(?:[NX] |false\b|not (?:be |an? )*Y )|G "? ?: ?"? ?(?:N |false\b)|\bnot an? Y """),
     # Fields and cells about something else, and conditions at the end of a sentence.
     (
         "",
-        _lines(rf"""
+        _any(rf"""
             ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
             [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
         """),
     ),
     ("W", _idea("G", "X")),
     ("V", rf"{_idea('X', 'G')}|{_verdict('X', SHOULD_NOT)}|{AGAINST}"),
-    ("W", rf"{_verdict('G', SHOULD)}|\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)"),
+    ("W", rf"{_verdict('G', SHOULD)}|\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|{I_WOULD} (?:[a-z]+ ){{0,3}}?in favou?r\b"),
 )
 # Sentences that may hold a statement
 
-ALONE = _lines(rf"""
-    i|my|me|mine|ai|guidelines|programming|ich|je|puedo|s[íì]|{CONTRAST}|wait
-    yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|absolutely|definitely|certainly|of course|indeed
+ALONE = _any(rf"""
+    i|my|me|mine|ai|guidelines|programming|ich|je|puedo|{CONTRAST}|wait
+    should|must|ought|yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|absolutely|definitely|certainly|of course|indeed
     probably not|afraid not|not (?:at all|at this|a chance|yet|sure)|(?:should|must) not ?(?m:$)|true|false|oppose
     {VERDICT}|overall|bottom line|tl;dr|in short|summary|final|(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against
     depend[a-z]*|hinges?|turns|maybe|possibly|perhaps|un[a-z]+(?:ain|ear|sure|ided|ined)|insufficient|inconclusive
     information|details|context|borderline|toss-?[a-z]*|coin|fence|either|50|balanced?|cut|open|both (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing)|neither|close|know|tie
     (?:hard|difficult|impossible|possible) to|defensible|straightforward|simple|torn|middle|answered|kommt
 """)
-BESIDE = _lines(rf"""
+BESIDE = _any(rf"""
     should|must|ought|shall|needs?|ha(?:s|ve) to|deserves?|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail
-    recommend[a-z]*|support|favou?rs?|case|warrants?|justif[a-z]+|{NOUN}|{GOOD_IDEA}|{BAD_IDEA}
+    recommend[a-z]*|supports?|favou?rs?|case|reluctant|hesita[a-z]+|wary|opposed|warrants?|justif[a-z]+|{NOUN}|{GOOD_IDEA}|{BAD_IDEA}
 """)
 SENTENCE = (
-    rf"""(?:\A|[.!?\n])[\s"'(-]*(?:{IMPERATIVE}{VERB}\b{REST}|{REST}(?:\?|\b{ALONE}\b|\b{BESIDE} {REST}\b{VERB}\b|"""
-    rf"""\b{VERB} {REST}\b(?:{GOOD_IDEA}|{BAD_IDEA})\b|[:;\u2003] ?{VERB}\b|[^\x00-\u05ff\u2000-\u2fff]){REST})"""
+    rf"""(?:\A|[.!?\n])[^a-z0-9.!?\n]*(?:{IMPERATIVE}{VERB}\b{REST}|{REST}(?:\?|\b{ALONE}\b|\b{BESIDE} {REST}\b{VERB}\b|"""
+    rf"""\b{VERB} {REST}\b(?:{GOOD_IDEA}|{BAD_IDEA})\b|[:;\u2003] ?{VERB}\b|[íìéã✔✅❌✖]|[^\x00-\u03ff\u2000-\u2fff]){REST})"""
 )
 """With a word that is enough alone, or with a verb and a word beside it; and the punctuation before the sentence."""
 
@@ -335,7 +339,7 @@ RULES = SentenceRules(
 TESTS = (
     (r".*A[^AB]*", "yes"),
     (r".*B[^AB]*", "no"),
-    (r"(?=.*Y)(?=.*N).*D[^YN]*", "undecided"),
+    (r"(?=.*Y)(?=.*N).*D[^YN]*|(?=.*W)(?=.*V).*D[^YNWV]*", "undecided"),
     (r"LY[^NW]*Y[^NWY]*V[^YW]*", "no"),
     (r"LY[^W]*C[^YW]*[NV][^YW]*|LY.*C[^Y]*N[^YN]*", "no"),
     (r"LN.*C[^N]*Y[^YN]*", "yes"),
