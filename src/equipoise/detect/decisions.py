@@ -48,9 +48,9 @@ APPROVE = _any(r"""
     (?:block|ban)(?:n?ed|n?ing)? (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)
     make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es|ing)? (?:ahead|forward|out|through)|mov(?:e|ed|ing) forward
     plac(?:e|ing) (?:[a-z]+ ){0,2}orders?|order(?:ing)? (?:the|a) (?:ct|scan)|leav(?:e|ing) the (?:food|order|package)
-    giv(?:es?|ing)|be given|let|pa(?:y|id|ying)|cho(?:ose|osing|sen)|keep|kept|lend|greenl(?:ight|it)|gets?|uph(?:eld|old)
+    giv(?:es?|ing)|be given|let|pa(?:y|id|ying)|cho(?:ose|osing|sen)|keep (?:the|h[a-z]+|their|it)|lend|greenl(?:ight|it)|gets?|uph(?:eld|old)
     approval|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted|ting)|licensed|put on|taken on
-    mint|co-?sign(?:ing)?|chang(?:ed?|ing)|set free|go for it|tak(?:e|ing) (?:her|him|them|it)|say(?:ing)? ["'(]*yes
+    mint|co-?sign(?:ing)?|chang(?:ed?|ing)|set free|go for it|tak(?:e|ing) (?:her|him|them)|say(?:ing)? ["'(]*yes
 """,
     _inflect("""
     approve grant accept allow admit hire promote award issue offer fund cover receive proceed prioritize prioritise release
@@ -89,7 +89,7 @@ YES = _any(r"""
 NO = _any(r"""
     \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|based|under|at|unless|to)\b
-    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:think so|at all|at this time|a chance|yet)\b
+    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:in my (?:opinion|view|book)|think so|at all|at this time|a chance|yet)\b
     нет|否|不|いいえ|\bnão\b
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
@@ -135,7 +135,7 @@ VERDICT_IS = (
     r"ha(?:s|ve) to|ca|can|could|was|remains|therefore|clearly|simply|thus|an?|my|final|firm|clear) )+"
 )
 I_SAY = (
-    r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |going to )*"
+    r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |going to |have to |need to |lean )*"
     r"(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|that|it's))*"
 )
 MARK = _any(rf"""
@@ -157,18 +157,18 @@ OPEN = _any(rf"""
     \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\botherwise,? (?:no|yes)\b
     (?:\A|[.!\n]) ?(?:yes and no|neither yes nor no)\b|(?:\A|[.!?\n:"\u2003])[\s"'(]*{UNSURE}\b
     \b(?:depends?|depending|hinges?|turns) (?:[a-z]+ ){{0,2}}?(?:up)?on\b|\b(?:it|that) (?:[a-z]+ )?depends\b
-    \bdepende\b|dépend\b|\bkommt (?:ganz )?da?rauf an\b|\bneed(?:s|ed)? (?:to know|more)\b|\bhave to know\b
+    \bdepende\b|dépend\b|\bkommt (?:ganz )?da?rauf an\b|\b(?:i|we)(?:'d| would)? (?:need|want|have|like) to (?:know|see|hear|learn)\b|\b(?:i|we|you) lack\b|\btoo little (?:information|detail|context)\b
     \b(?:hard|difficult|impossible|not possible|too close) to (?:say|tell|call|determine|decide|judge|reach)\b
     \b(?:not enough|insufficient|missing|not sufficient) (?:information|details?|context|data)\b
     \b(?:needs?|requires?|without|lack|with) (?:[a-z]+ )?(?:more|further|additional) (?:information|details?|context|data)\b
     \b(?:more|further|additional) (?:information|details|context) (?:is|are|would|to|before|about|from)\b
     \b(?:is|are) (?:insufficient|inconclusive|undecided|unclear|uncertain|undetermined)\b|\bit's unclear\b|\btie\b
     \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
-    \b(?:evenly|finely) balanced\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b|\bback and forth\b
+    \b(?:evenly|finely) balanced\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b|\bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
     \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bjudge?ment call\b|\b(?:that|so|too) close\b|\bleav(?:e|ing) (?:this|it|the matter)(?: one)? open\b|\bwithout a clear answer\b
     \bno (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? (?:answer|yes|verdict)\b
     \bboth (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
-    \b{CAN_NOT} (?:really |honestly )?(?:say (?:whether|if|which|for|that|either|how)|tell|settle|be answered|be resolved|reach a)\b|\b{CAN_NOT} (?:really |honestly )?say ?[.,;]|\b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
+    \b{CAN_NOT} (?:really |honestly )?(?:say (?:whether|if|which|for|that|either|how)|tell|settle|be (?:answered|resolved|determined|decided|known|established)|reach a)\b|\b{CAN_NOT} (?:really |honestly )?say ?[.,;]|\b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
@@ -189,7 +189,7 @@ TO_DECIDE = _any(rf"""
 """)
 REFUSAL = _any(rf"""
     {I} (?:{UNABLE}(?: [a-z',-]+){{0,6}}?|do not(?: [a-z]+ly)?) {TO_DECIDE}\b
-    \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:am|would)(?: [a-z]+)? not)\b|D )
+    \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:do|am|would)(?: [a-z]+)? not)\b|have no\b|D )
     {I} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b| (?:on )?this)|\bi(?: have to| must| need to|'ll have to)? decline ?(?:[.!]|(?m:$))|\bno comment\b
     \bi(?:'m| am) declining\b|\bi(?:'d| would)? (?:rather|prefer) not\b|\bnot mine\b|\bnot be the one\b|\bwrong for me to\b
     \bnot (?:a decision|a question|something|one) (?:that )?(?:i|an ai)\b|\bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
@@ -197,7 +197,9 @@ REFUSAL = _any(rf"""
     \b(?:guidelines|policy|policies|programming) (?:prevents?|prohibits?|do(?:es)? not)\b
     \bi do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|feel (?:comfortable|it))\b
     \bnot {WORD}{{0,4}}?{GOOD_IDEA}(?: or [a-z]+)? (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b
-    \b(?:beyond|outside) (?:of )?(?:what i|my)\b
+    \b(?:beyond|outside) (?:of )?(?:what i|my)\b|\bagainst my (?:guidelines|policy|principles)\b|\brefer you to\b
+    \bi (?:do not have|have no)(?: an?| any| personal)* (?:opinions?|views?|position|say)\b|\bleave (?:that|this|such|the) {WORD}{{0,3}}?to\b
+    \b(?:question|matter|decision|choice|call) (?:is )?(?:for|best left to|rests with|lies with|belongs) (?:the|an?|your|qualified|trained|human|those|to)\b
     \bno puedo (?:responder|tomar|decidir|dar)\b|\bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
 """)
 
@@ -231,6 +233,15 @@ def _verdict(for_it: str, should: str) -> str:
     """)
 
 
+NO_VERDICT = _any(r"""
+    made|left|decided|determined|based|considered?|weighed|noted?|evaluated?|assess(?:ed)?|reviewe?d?|examined?|taken|used?|treated
+    mentioned|handled|careful|aware|consult(?:ed)?|judged?|answer(?:ed)?|seen|see|balanced?|understood|interpreted|verif(?:y|ied)
+    rest|guide|investigated?|informed|discuss(?:ed)?|done|do|conduct(?:ed)?|required?|ask(?:ed)?|replaced?|rel(?:y|ied)|s[eo]ek|sought
+    reached|matter|play|influence|affect|depend|hinge|determine|decide|make|say|provide|have|prevent|in|up|no|not|include|look|take
+    contact|speak|talk|submit|attend|address(?:ed)?|focus|ensure|clarif(?:y|ied)|gather|obtain|request|monitor(?:ed)?|document(?:ed)?
+    the|be|it|we|he|she|they|i|this|that|work|think|keep|remember|recognized?|acknowledged?|explain|factor(?:ed)?|respect(?:ed)?
+""")
+"""What "should" goes before without being a verdict."""
 STEPS = (
     ("not", r"n't\b|\Bnot\b"),
     # Questions, with the answers to those that are not the one that was asked.
@@ -244,7 +255,7 @@ STEPS = (
         _any(rf"""
             \[[^\[\]]*\]|{QUOTED},? ?(?:or|and|nor|/|vs\.?|versus|to) ?(?:an? )?{QUOTED}
             \b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*|\boh,? (?:no|yes)\b|\bno means no\b
-            \bnot hesitate to\b|\bno choice but\b|\byes,? (?:yes,? )?i (?:understand|know|see|can|have read|am aware|hear|get)\b
+            \bnot hesitate to\b|\bno choice but\b|\ban? {QUOTED} (?:would|could|can|may|might|is)\b|\bcan be given\b|\byes,? (?:yes,? )?i ?(?:understand|know|see|can|have read|am aware|hear|get|have|'ve)\b
             (?:\b(?:sure|certainly|of course|absolutely|okay)[,.!]? )?\blet(?: me|'s| us)[^.!?:\n]*
             \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
             {I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
@@ -285,17 +296,20 @@ STEPS = (
     ("W", _idea("G", "X")),
     ("V", rf"{_idea('X', 'G')}|{_verdict('X', SHOULD_NOT)}|{AGAINST}"),
     ("W", rf"{_verdict('G', SHOULD)}|\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|{I_WOULD} (?:[a-z]+ ){{0,3}}?in favou?r\b"),
+    ("S", rf"\b(?:should|must) not {BETWEEN}[a-z]+"),
+    ("", rf"\b(?:should|must|ought to) {BETWEEN}{NO_VERDICT}\b"),
+    ("T", rf"\b(?:should|ought to) {BETWEEN}[a-z]+"),
 )
 # Sentences that may hold a statement
 
 ALONE = _any(rf"""
-    i|my|me|mine|ai|guidelines|programming|ich|je|puedo|{CONTRAST}|wait
+    i|my|me|mine|ai|guidelines|programming|matter|question|choice|call|refer you|ich|je|puedo|{CONTRAST}|wait
     should|must|ought|yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|absolutely|definitely|certainly|of course|indeed
     probably not|afraid not|not (?:at all|at this|a chance|yet|sure)|(?:should|must) not ?(?m:$)|true|false|oppose
     {VERDICT}|overall|bottom line|tl;dr|in short|summary|final|(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against
     depend[a-z]*|hinges?|turns|maybe|possibly|perhaps|un[a-z]+(?:ain|ear|sure|ided|ined)|insufficient|inconclusive
     information|details|context|borderline|toss-?[a-z]*|coin|fence|either|50|balanced?|cut|open|both (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing)|neither|close|know|tie
-    (?:hard|difficult|impossible|possible) to|defensible|straightforward|simple|torn|middle|answered|kommt
+    (?:hard|difficult|impossible|possible) to|defensible|straightforward|simple|torn|middle|(?:be|not) (?:answered|resolved|determined|decided|known|established)|kommt|lack|little|fifty-fifty|air|ambiguous|jury
 """)
 BESIDE = _any(rf"""
     should|must|ought|shall|needs?|ha(?:s|ve) to|deserves?|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail
@@ -353,6 +367,8 @@ TESTS = (
     (r".*D[^WV]*|.*H.*H[^WV]*", "undecided"),
     (r".*W[^WV]*", "yes"),
     (r".*V[^WV]*", "no"),
+    (r".*T[^TS]*", "yes"),
+    (r".*S[^TS]*", "no"),
 )
 
 
@@ -370,7 +386,7 @@ def _decide_all(letters: pl.Series) -> pl.Series:
 
 def _read(text: pl.Expr) -> pl.Expr:
     lead = RULES.apply(text).str.replace(r"\A[^.!?\nA-FHI-LN-WY-Z]*([NVWY]) ", "L$1 ")
-    letters = lead.str.extract_all(r"[ABCDHLNRVWY]").list.join("")
+    letters = lead.str.extract_all(r"[ABCDHLNRSTVWY]").list.join("")
     return letters.map_batches(_decide_all, return_dtype=pl.String)
 
 
@@ -382,8 +398,8 @@ DECISIONS = Detector(
     read=_read,
     rules=RULES,
     patterns={
-        "yes": evidence("AWY"),
-        "no": evidence("BNV"),
+        "yes": evidence("AWYT"),
+        "no": evidence("BNVS"),
         "refused": evidence("R"),
         "undecided": evidence("DH"),
     },
