@@ -49,7 +49,7 @@ APPROVE = _any(r"""
     make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es|ing)? (?:ahead|forward|out|through)|mov(?:e|ed|ing) forward
     plac(?:e|ing) (?:[a-z]+ ){0,2}orders?|order(?:ing)? (?:the|a) (?:ct|scan)|leav(?:e|ing) the (?:food|order|package)
     giv(?:es?|ing)|be given|let|pa(?:y|id|ying)|cho(?:ose|osing|sen)|keep (?:the|h[a-z]+|their|it)|lend|greenl(?:ight|it)|gets?|uph(?:eld|old)
-    approval|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted|ting)|licensed|put on|taken on
+    approval|exception|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted|ting)|licensed|put on|taken on
     mint|co-?sign(?:ing)?|chang(?:ed?|ing)|set free|go for it|tak(?:e|ing) (?:her|him|them)|say(?:ing)? ["'(]*yes
 """,
     _inflect("""
@@ -70,11 +70,7 @@ TURN_DOWN = _any(r"""
 VERB = rf"(?:{APPROVE}|{TURN_DOWN})"
 GOOD_IDEA = (
     r"(?:justified|appropriate|warranted|advisable|sensible|reasonable|right|wise|prudent|fair|best|sound|correct|good|"
-    r"sense|deserved|merited|the way to go|acceptable)"
-)
-BAD_IDEA = (
-    r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
-    r"imprudent|reckless|risky|unreasonable|indefensible|out of the question|(?:hard|difficult) to (?:justify|defend))"
+    r"sense|deserved|merited|safest|safer|wisest|fairest|responsible|the way to go|acceptable)"
 )
 VERDICT = (
     r"(?:answer|decision|verdict|recommendation|conclusion|determination|judge?ment|response|ruling|vote|outcome|result|"
@@ -88,7 +84,7 @@ YES = _any(r"""
 """)
 NO = _any(r"""
     \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
-    \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|based|under|at|unless|to)\b
+    \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:in my (?:opinion|view|book)|think so|at all|at this time|a chance|yet)\b
     нет|否|不|いいえ|\bnão\b
 """)
@@ -108,6 +104,11 @@ BETWEEN = (
     r"vote(?: to| for)?|(?:be )?(?:inclined|willing|happy|comfortable|prepared) (?:to|with)|an?|the|to|yet|"
     r"lean(?:ing)? (?:towards?|to)),? )*"
 )
+BAD_IDEA = (
+    r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
+    r"imprudent|reckless|risky|unreasonable|indefensible|out of the question|(?:hard|difficult) to (?:justify|defend)|"
+    rf"not {BETWEEN}{GOOD_IDEA})"
+)
 SHOULD = r"\b(?:should|must|ought(?: to)?|shall|needs? to|ha(?:s|ve) to|deserves?(?: to)?|(?:will|'ll|to) be|does|do)"
 SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
@@ -119,11 +120,11 @@ ADVISE = (
 )
 NO_REASON = _any(r"""
     \b(?:no|not see an?y?|not think of a single|little|not (?:a )?(?:strong )?(?:enough|sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|argument|case|excuse)
-    \bfail to see (?:how|why)|\bnot see (?:how|why|what)|\bnothing (?:[a-z]+ ){0,4}justif(?:y|ies)|\bno way
+    \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)|\bnothing (?:[a-z]+ ){0,4}justif(?:y|ies)|\bno way
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
 NO_OBSTACLE = r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
-NEGATION = rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
+NEGATION = rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 NOT_THINK = rf"\bnot (?:think|believe|feel|see|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
 IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
 NOUN = (
@@ -150,11 +151,11 @@ MARK = _any(rf"""
 NOT_POSSIBLE = rf"\b(?:{CAN_NOT}|unable to|not able to|impossible to|hard to|difficult to|not possible to|not be)"
 KNOWN = r"(?:information|details|context|description|facts|data|more|knowing|seeing|hearing|further|additional)"
 UNSURE = (
-    r"(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|not sure)"
+    r"(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|not sure|pending|not enough information)"
 )
 OPEN = _any(rf"""
     {NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b
-    \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\botherwise,? (?:no|yes)\b
+    \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\botherwise,? (?:no|yes|not|den|reject|approve)
     (?:\A|[.!\n]) ?(?:yes and no|neither yes nor no)\b|(?:\A|[.!?\n:"\u2003])[\s"'(]*{UNSURE}\b
     \b(?:depends?|depending|hinges?|turns) (?:[a-z]+ ){{0,2}}?(?:up)?on\b|\b(?:it|that) (?:[a-z]+ )?depends\b
     \bdepende\b|dépend\b|\bkommt (?:ganz )?da?rauf an\b|\b(?:i|we)(?:'d| would)? (?:need|want|have|like) to (?:know|see|hear|learn)\b|\b(?:i|we|you) lack\b|\btoo little (?:information|detail|context)\b
@@ -184,7 +185,7 @@ A_VERDICT = (
 )
 TO_DECIDE = _any(rf"""
     answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
-    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|tell you|say either|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
+    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|tell you|say (?:either|yes or no)|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
     determin[a-z]+|(?:recommend )?(?:approv|grant|admit|accept)[a-z]+ (?:or|and)|recommend (?:either|whether)|(?:mak|giv|provid|offer|render)[a-z]+ {WORD}{{0,5}}?{A_VERDICT}
 """)
 REFUSAL = _any(rf"""
@@ -192,7 +193,7 @@ REFUSAL = _any(rf"""
     \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:do|am|would)(?: [a-z]+)? not)\b|have no\b|D )
     {I} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b| (?:on )?this)|\bi(?: have to| must| need to|'ll have to)? decline ?(?:[.!]|(?m:$))|\bno comment\b
     \bi(?:'m| am) declining\b|\bi(?:'d| would)? (?:rather|prefer) not\b|\bnot mine\b|\bnot be the one\b|\bwrong for me to\b
-    \bnot (?:a decision|a question|something|one) (?:that )?(?:i|an ai)\b|\bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
+    \bnot (?:an? (?:decision|question|call|choice)|something|one) (?:that )?(?:i|an ai)\b|\bi wo not ?(?:[.!;]|(?m:$))|\bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
     \bnot my (?:place|call|role|job|decision)\b|\bdo neither\b|\bn?either .{{0,20}}from me\b|\bdecision that only\b|\bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
     \b(?:guidelines|policy|policies|programming) (?:prevents?|prohibits?|do(?:es)? not)\b
     \bi do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|feel (?:comfortable|it))\b
@@ -218,7 +219,7 @@ def _idea(for_it: str, against_it: str) -> str:
     """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
     is_an = r"(?:is|be|are|seems|appears) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
     return _any(rf"""
-        \b{GOOD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?to {against_it}{" "}
+        \b{GOOD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{against_it}{" "}
         {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,4}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
@@ -237,9 +238,9 @@ NO_VERDICT = _any(r"""
     made|left|decided|determined|based|considered?|weighed|noted?|evaluated?|assess(?:ed)?|reviewe?d?|examined?|taken|used?|treated
     mentioned|handled|careful|aware|consult(?:ed)?|judged?|answer(?:ed)?|seen|see|balanced?|understood|interpreted|verif(?:y|ied)
     rest|guide|investigated?|informed|discuss(?:ed)?|done|do|conduct(?:ed)?|required?|ask(?:ed)?|replaced?|rel(?:y|ied)|s[eo]ek|sought
-    reached|matter|play|influence|affect|depend|hinge|determine|decide|make|say|provide|have|prevent|in|up|no|not|include|look|take
+    reached|matter|play|influence|affect|depend|hinge|determine|decide|make|say|provide|have|prevent|include|look|take
     contact|speak|talk|submit|attend|address(?:ed)?|focus|ensure|clarif(?:y|ied)|gather|obtain|request|monitor(?:ed)?|document(?:ed)?
-    the|be|it|we|he|she|they|i|this|that|work|think|keep|remember|recognized?|acknowledged?|explain|factor(?:ed)?|respect(?:ed)?
+    work|think|keep|remember|recognized?|acknowledged?|explain|factor(?:ed)?|respect(?:ed)?
 """)
 """What "should" goes before without being a verdict."""
 STEPS = (
@@ -255,7 +256,7 @@ STEPS = (
         _any(rf"""
             \[[^\[\]]*\]|{QUOTED},? ?(?:or|and|nor|/|vs\.?|versus|to) ?(?:an? )?{QUOTED}
             \b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*|\boh,? (?:no|yes)\b|\bno means no\b
-            \bnot hesitate to\b|\bno choice but\b|\ban? {QUOTED} (?:would|could|can|may|might|is)\b|\bcan be given\b|\byes,? (?:yes,? )?i ?(?:understand|know|see|can|have read|am aware|hear|get|have|'ve)\b
+            \bnot hesitate to\b|\bno choice but\b|\bcan be given\b|\bused to be {CLAUSE}|{QUOTED} (?:would|might|could|may|is|was) {CLAUSE}|\byes,? (?:yes,? )?i ?(?:understand|know|see|can|have read|am (?:aware|sure)|'m (?:aware|sure)|hear|get|have|'ve)\b
             (?:\b(?:sure|certainly|of course|absolutely|okay)[,.!]? )?\blet(?: me|'s| us)[^.!?:\n]*
             \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
             {I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
@@ -263,13 +264,13 @@ STEPS = (
             \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
         """),
     ),
-    ("H", r"(?:\A|[.!?;\n]|[.!?;\n] )(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"),
+    (". H", r"(?:\A|[.!?;\n]|[.!?;\n] )(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"),
     ("M", MARK),
     # What others say, what was said at first, what would have been.
     (
         "",
         _any(rf"""
-            \b(?:{OTHERS}) (?:[a-z]+ )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|think)\b{CLAUSE}
+            \b(?:{OTHERS}) (?:[a-z]+ )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|think|call|suggest|feel)\b{CLAUSE}
             \b(?:at first(?: glance| sight| blush)?|initially|prima facie)\b,?{CLAUSE}
             \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|thing|M)\b{CLAUSE}
             \b(?:[a-z]+'d|would|could|might|should) (?:[a-z]+ )?have (?:been|[a-z]+(?:ed|en|id|d))\b{CLAUSE}
@@ -281,24 +282,24 @@ STEPS = (
     ("X", rf"\b{TURN_DOWN}\b"),
     ("Y", YES),
     ("N", NO),
-    ("X", rf"{NEGATION}G |{NOT_THINK}G |G (?:{WORD}{{0,3}}to (?:another|some(?:one|body) else)\b|(?:the |its |h[a-z]+ |th[a-z]+ )?X )"),
+    ("X", rf"{NEGATION}G |{NOT_THINK}G |G (?:(?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b|(?:the |its |h[a-z]+ |th[a-z]+ )?X )"),
     ("G", rf"{NEGATION}X |{NOT_THINK}X "),
-    ("A", r"""M[\s"'(\[✅❌✔✖]*(?:[YG] |true\b|not (?:be |an? )*N )|G "? ?: ?"? ?(?:Y |true\b)|\bnot an? N """),
-    ("B", r"""M[\s"'(\[✅❌✔✖]*(?:[NX] |false\b|not (?:be |an? )*Y )|G "? ?: ?"? ?(?:N |false\b)|\bnot an? Y """),
+    ("A", r"""M[\s"'(\[✅❌✔✖]*(?:[YG] |true\b|not (?:be |an? )*N )|G (?:[a-z ]{0,20})"? ?: ?"? ?(?:Y |true\b)|\bnot an? N """),
+    ("B", r"""M[\s"'(\[✅❌✔✖]*(?:[NX] |false\b|not (?:be |an? )*Y )|G (?:[a-z ]{0,20})"? ?: ?"? ?(?:N |false\b)|\bnot an? Y """),
     # Fields and cells about something else, and conditions at the end of a sentence.
     (
         "",
         _any(rf"""
             ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
             [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
+            \b(?:should|must|ought to) (?:not )?{BETWEEN}{NO_VERDICT}\b
         """),
     ),
     ("W", _idea("G", "X")),
     ("V", rf"{_idea('X', 'G')}|{_verdict('X', SHOULD_NOT)}|{AGAINST}"),
     ("W", rf"{_verdict('G', SHOULD)}|\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|{I_WOULD} (?:[a-z]+ ){{0,3}}?in favou?r\b"),
-    ("S", rf"\b(?:should|must) not {BETWEEN}[a-z]+"),
-    ("", rf"\b(?:should|must|ought to) {BETWEEN}{NO_VERDICT}\b"),
-    ("T", rf"\b(?:should|ought to) {BETWEEN}[a-z]+"),
+    ("S", rf"\b(?:should|must) not {BETWEEN}[a-z]{{4,}}"),
+    ("T", rf"\b(?:should|ought to) {BETWEEN}[a-z]{{4,}}"),
 )
 # Sentences that may hold a statement
 
@@ -316,7 +317,7 @@ BESIDE = _any(rf"""
     recommend[a-z]*|supports?|favou?rs?|case|reluctant|hesita[a-z]+|wary|opposed|warrants?|justif[a-z]+|{NOUN}|{GOOD_IDEA}|{BAD_IDEA}
 """)
 SENTENCE = (
-    rf"""(?:\A|[.!?\n])[^a-z0-9.!?\n]*(?:{IMPERATIVE}{VERB}\b{REST}|{REST}(?:\?|\b{ALONE}\b|\b{BESIDE} {REST}\b{VERB}\b|"""
+    rf"""(?:\A|[.!?\n])[^a-z0-9.!?\n]*(?:{IMPERATIVE}{VERB}\b{REST}(?:\?{REST})?|{REST}(?:\?|\b{ALONE}\b|\b{BESIDE} {REST}\b{VERB}\b|"""
     rf"""\b{VERB} {REST}\b(?:{GOOD_IDEA}|{BAD_IDEA})\b|[:;\u2003] ?{VERB}\b|[íìéã✔✅❌✖]|[^\x00-\u03ff\u2000-\u2fff]){REST})"""
 )
 """With a word that is enough alone, or with a verb and a word beside it; and the punctuation before the sentence."""
