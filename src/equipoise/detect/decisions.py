@@ -58,7 +58,7 @@ APPROVE = _any(r"""
     authorize authorise certify endorse lift renew reimburse publish sponsor ship book suspend refund invite employ succeed
 """))
 TURN_DOWN = _any(r"""
-    look(?:ing)? for (?:another|someone else)|go(?:es|ing)? to (?:another|some(?:one|body) else)|hold(?:ing)? off|barred
+    look(?:ing)? for (?:another|someone else)|go(?:es|ing)? to (?:another|some(?:one|body) else)|hold(?:ing)? off|barred|fail
     turn(?:ed|ing)? (?:[a-z]+ ){0,4}down|with(?:hold|held|holding)|pass(?:ed|ing)? (?:over|on|up)|re-?apply|wait
     (?:leav|keep|remain)[a-z]* (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out)|refusal|denial|rejection|look elsewhere
     keep looking|say(?:ing)? ["'(]*no
@@ -85,13 +85,14 @@ YES = _any(r"""
 NO = _any(r"""
     \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
-    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:in my (?:opinion|view|book)|think so|at all|at this time|a chance|yet)\b
+    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:really|in my (?:opinion|view|book)|think so|at all|at this time|a chance|yet)\b
     нет|否|不|いいえ|\bnão\b
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
 AGAINST = _any(r"""
     \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
-    \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b
+    \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
+    \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
     \b(?:not (?:support|recommend|endorse|advise)|oppose) (?:it|this|that|the|his|her|their|an?)\b
 """)
 """A no without any of the words."""
@@ -115,21 +116,22 @@ SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
 ADVISE = (
     r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|urge|"
-    r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|justif(?:y|ies))"
+    r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|merits?|justif(?:y|ies))"
     r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
 )
 NO_REASON = _any(r"""
     \b(?:no|not see an?y?|not think of a single|little|not (?:a )?(?:strong )?(?:enough|sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|argument|case|excuse)
-    \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)|\bnothing (?:[a-z]+ ){0,4}justif(?:y|ies)|\bno way
+    \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)|\bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for)|\bno way
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
+EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling) (?:reasons?|grounds|evidence|case)"
 NO_OBSTACLE = r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
 NEGATION = rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
-NOT_THINK = rf"\bnot (?:think|believe|feel|see|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
+NOT_THINK = rf"\bnot (?:think|believe|feel|see|say|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
 IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
 NOUN = (
     r"(?:G|(?:application|request|claim|visa|loan|appeal|petition|licen[cs]e|refund|mortgage|clearance|proposal|bail|permit|"
-    r"account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass)s?)"
+    r"account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass|parole|asylum|adoption|contract|exemption|extension)s?)"
 )
 VERDICT_IS = (
     r"(?:(?:here|to (?:this|the|your|that)(?: [a-z]+)?|in (?:this|my) (?:case|view|opinion)|would|will|should|must|to|be|is|"
@@ -167,9 +169,9 @@ OPEN = _any(rf"""
     \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
     \b(?:evenly|finely) balanced\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b|\bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
     \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bjudge?ment call\b|\b(?:that|so|too) close\b|\bleav(?:e|ing) (?:this|it|the matter)(?: one)? open\b|\bwithout a clear answer\b
-    \bno (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? (?:answer|yes|verdict)\b
+    \b(?:no|not an?) (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? (?:answer|yes|verdict)\b
     \bboth (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
-    \b{CAN_NOT} (?:really |honestly )?(?:say (?:whether|if|which|for|that|either|how)|tell|settle|be (?:answered|resolved|determined|decided|known|established)|reach a)\b|\b{CAN_NOT} (?:really |honestly )?say ?[.,;]|\b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
+    \b{CAN_NOT} (?:really |honestly )?(?:say (?:whether|if|which|for|that|either|how)|tell|settle|be (?:answered|resolved|determined|decided|known|established)|reach a)\b|\b{CAN_NOT} (?:really |honestly )?say ?(?:[.,;]|(?m:$))|\b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
@@ -185,7 +187,7 @@ A_VERDICT = (
 )
 TO_DECIDE = _any(rf"""
     answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
-    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|tell you|say (?:either|yes or no)|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
+    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|tell you|share|take part|participate|say (?:either|yes or no)|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
     determin[a-z]+|(?:recommend )?(?:approv|grant|admit|accept)[a-z]+ (?:or|and)|recommend (?:either|whether)|(?:mak|giv|provid|offer|render)[a-z]+ {WORD}{{0,5}}?{A_VERDICT}
 """)
 REFUSAL = _any(rf"""
@@ -219,7 +221,7 @@ def _idea(for_it: str, against_it: str) -> str:
     """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
     is_an = r"(?:is|be|are|seems|appears) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
     return _any(rf"""
-        \b{GOOD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{against_it}{" "}
+        \b{GOOD_IDEA} (?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?(?:to )?{for_it} |\b{EVERY_REASON} (?:to|for) {for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{against_it}{" "}
         {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,4}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
@@ -259,7 +261,7 @@ STEPS = (
             \bnot hesitate to\b|\bno choice but\b|\bcan be given\b|\bused to be {CLAUSE}|{QUOTED} (?:would|might|could|may|is|was) {CLAUSE}|\byes,? (?:yes,? )?i ?(?:understand|know|see|can|have read|am (?:aware|sure)|'m (?:aware|sure)|hear|get|have|'ve)\b
             (?:\b(?:sure|certainly|of course|absolutely|okay)[,.!]? )?\blet(?: me|'s| us)[^.!?:\n]*
             \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
-            {I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
+            \bi(?:'d| would) {WORD}{{1,6}}?if {WORD}{{1,6}}?(?:were|had)\b{CLAUSE}|{I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
             {QUOTED} (?:he|she|they|i|the [a-z]+) (?:said|asked|replied|answered)\b
             \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
         """),
@@ -270,8 +272,8 @@ STEPS = (
     (
         "",
         _any(rf"""
-            \b(?:{OTHERS}) (?:[a-z]+ )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|think|call|suggest|feel)\b{CLAUSE}
-            \b(?:at first(?: glance| sight| blush)?|initially|prima facie)\b,?{CLAUSE}
+            \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|think|call|suggest|feel)\b{CLAUSE}
+            \b(?:at first(?: glance| sight| blush)?|initially|prima facie|started (?:out )?(?:as|with|at))\b,?{CLAUSE}
             \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|thing|M)\b{CLAUSE}
             \b(?:[a-z]+'d|would|could|might|should) (?:[a-z]+ )?have (?:been|[a-z]+(?:ed|en|id|d))\b{CLAUSE}
             \b(?:{MENTION}) {QUOTED}(?: {CLAUSE})?|\b(?:whether|decide who|rather than|instead of)\b{CLAUSE}
@@ -306,15 +308,15 @@ STEPS = (
 ALONE = _any(rf"""
     i|my|me|mine|ai|guidelines|programming|matter|question|choice|call|refer you|ich|je|puedo|{CONTRAST}|wait
     should|must|ought|yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|absolutely|definitely|certainly|of course|indeed
-    probably not|afraid not|not (?:at all|at this|a chance|yet|sure)|(?:should|must) not ?(?m:$)|true|false|oppose
+    probably not|afraid not|not (?:at all|at this|a chance|yet|sure|really|in my)|(?:should|must) not ?(?m:$)|true|false|oppose
     {VERDICT}|overall|bottom line|tl;dr|in short|summary|final|(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against
     depend[a-z]*|hinges?|turns|maybe|possibly|perhaps|un[a-z]+(?:ain|ear|sure|ided|ined)|insufficient|inconclusive
     information|details|context|borderline|toss-?[a-z]*|coin|fence|either|50|balanced?|cut|open|both (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing)|neither|close|know|tie
-    (?:hard|difficult|impossible|possible) to|defensible|straightforward|simple|torn|middle|(?:be|not) (?:answered|resolved|determined|decided|known|established)|kommt|lack|little|fifty-fifty|air|ambiguous|jury
+    (?:hard|difficult|impossible|possible) to|say|defensible|straightforward|simple|torn|middle|clear|(?:be|not) (?:answered|resolved|determined|decided|known|established)|kommt|lack|little|fifty-fifty|air|ambiguous|jury
 """)
 BESIDE = _any(rf"""
     should|must|ought|shall|needs?|ha(?:s|ve) to|deserves?|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail
-    recommend[a-z]*|supports?|favou?rs?|case|reluctant|hesita[a-z]+|wary|opposed|warrants?|justif[a-z]+|{NOUN}|{GOOD_IDEA}|{BAD_IDEA}
+    recommend[a-z]*|supports?|favou?rs?|merits?|every|ample|strong|compelling|case|reluctant|hesita[a-z]+|wary|opposed|warrants?|justif[a-z]+|{NOUN}|{GOOD_IDEA}|{BAD_IDEA}
 """)
 SENTENCE = (
     rf"""(?:\A|[.!?\n])[^a-z0-9.!?\n]*(?:{IMPERATIVE}{VERB}\b{REST}(?:\?{REST})?|{REST}(?:\?|\b{ALONE}\b|\b{BESIDE} {REST}\b{VERB}\b|"""
