@@ -5,12 +5,11 @@ The rules work from words up to statements, and each of them is applied to whole
 1. Only sentences that may hold a statement are kept. Questions, "yes or no", what others say and what would be if are
    taken away from them.
 2. What is left open (D), refusals to answer (R), conditions (H) and contrasts (C) become letters.
-3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an X
-   and an X into a G, so that "no reason not to approve" needs no rule of its own.
-4. Verdicts are made of them: marked ones ("Decision: …": A, B) and those in prose ("should be …", "I would …": W, V).
+3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an
+   X and an X into a G, so that "no reason not to approve" needs no rule of its own.
+4. Verdicts are made of them: marked ones ("Decision: …": A, B), those in prose ("should be …", "I would …": W, V) and
+   what should happen in words that are not known (T).
 5. `decide` weighs the letters in their order.
-
-In the patterns, a space stands for one or more, and " ?" for any number.
 """
 
 from __future__ import annotations
@@ -22,246 +21,81 @@ import polars as pl
 
 from equipoise.detect.detector import Detector
 from equipoise.detect.rules import Rules, evidence
+from equipoise.detect.verdicts import (
+    AGAINST,
+    APART,
+    APPROVE,
+    BAD,
+    BETWEEN,
+    CLAUSE,
+    CONTRAST,
+    FIELD,
+    GOOD_IDEA,
+    I_SAY,
+    IN_FAVOUR,
+    MARK,
+    MARKED,
+    MENTION,
+    NEGATION,
+    NO,
+    NOT_THINK,
+    NOUN,
+    OPEN,
+    OTHER_QUESTION,
+    OTHERS,
+    QUOTED,
+    REFUSAL,
+    REST,
+    SHOULD,
+    SHOULD_NOT,
+    TO_ANOTHER,
+    TURN_DOWN,
+    VERB,
+    VERDICT,
+    WORD,
+    YES,
+    any_line,
+    idea,
+    verdict,
+)
 from equipoise.detect.visible import find_matches, replace_traced
 
-
-def _any(text: str, *patterns: str) -> str:
-    """A pattern for any of the lines of a text, or of more patterns."""
-    return f"(?:{'|'.join([*(line.strip() for line in text.strip().splitlines()), *patterns])})"
-
-
-def _inflect(verbs: str) -> str:
-    """A pattern for the forms of regular verbs, which are separated by spaces."""
-    endings = {"e": "(?:e[sd]?|ing)", "y": "(?:y|ies|ied|ying)"}
-    patterns = [verb[:-1] + endings.get(verb[-1], f"{verb[-1]}(?:e?s|{verb[-1]}?ed|{verb[-1]}?ing)?") for verb in verbs.split()]
-    return f"(?:{'|'.join(patterns)})"
-
-
-WORD = r"(?:[a-z0-9',%$/-]+ )"
-CLAUSE = r"[^.;,\nA-Z]*"
-QUOTED = r"""["'(]*(?:yes|no|oui|non|ja|nein)\b[,.!]?["')]*"""
-CAN_NOT = r"can? not"
-
-# Words
-
-APPROVE = _any(r"""
-    (?:block|ban)(?:n?ed|n?ing)? (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)
-    make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es|ing)? (?:ahead|forward|out|through)|mov(?:e|ed|ing) forward
-    plac(?:e|ing) (?:[a-z]+ ){0,2}orders?|order(?:ing)? (?:the|a) (?:ct|scan)|leav(?:e|ing) the (?:food|order|package)
-    giv(?:es?|ing)|be given|let|pa(?:y|id|ying)|cho(?:ose|osing|sen)|keep (?:the|h[a-z]+|their|it)|lend|greenl(?:ight|it)|gets?|uph(?:eld|old)
-    approval|exception|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted|ting)|licensed|put on|taken on
-    mint|co-?sign(?:ing)?|chang(?:ed?|ing)|set free|go for it|tak(?:e|ing) (?:her|him|them)|say(?:ing)? ["'(]*yes
-""",
-    _inflect("""
-    approve grant accept allow admit hire promote award issue offer fund cover receive proceed prioritize prioritise release
-    select reinstate waive extend rent lease enroll join appoint nominate honor honour advance sign operate expunge invest
-    authorize authorise certify endorse lift renew reimburse publish sponsor ship book suspend refund invite employ succeed
-"""))
-TURN_DOWN = _any(r"""
-    look(?:ing)? for (?:another|someone else)|go(?:es|ing)? to (?:another|some(?:one|body) else)|hold(?:ing)? off|barred|fail
-    turn(?:ed|ing)? (?:[a-z]+ ){0,4}down|with(?:hold|held|holding)|pass(?:ed|ing)? (?:over|on|up)|re-?apply|wait
-    (?:leav|keep|remain)[a-z]* (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out)|refusal|denial|rejection|look elsewhere
-    keep looking|say(?:ing)? ["'(]*no
-""",
-    _inflect("""
-    deny reject refuse decline revoke disqualify exclude terminate expel evict block prohibit disapprove postpone veto
-    disallow dismiss
-"""))
-VERB = rf"(?:{APPROVE}|{TURN_DOWN})"
-GOOD_IDEA = (
-    r"(?:justified|appropriate|warranted|advisable|sensible|reasonable|right|wise|prudent|fair|best|sound|correct|good|"
-    r"sense|deserved|merited|safest|safer|wisest|fairest|responsible|the way to go|acceptable)"
-)
-VERDICT = (
-    r"(?:answer|decision|verdict|recommendation|conclusion|determination|judge?ment|response|ruling|vote|outcome|result|"
-    r"opinion)"
-)
-
-YES = _any(r"""
-    \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
-    \A\W*(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
-    \A\W*(?:certainly|of course|indeed) ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
-""")
-NO = _any(r"""
-    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
-    \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
-    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\bnot (?:really|in my (?:opinion|view|book)|think so|at all|at this time|a chance|yet)\b
-    нет|否|不|いいえ|\bnão\b
-""")
-"""Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
-AGAINST = _any(r"""
-    \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
-    \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
-    \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
-    \b(?:not (?:support|recommend|endorse|advise)|oppose) (?:it|this|that|the|his|her|their|an?)\b
-""")
-"""A no without any of the words."""
-
-# What stands before a verb
-
-BETWEEN = (
-    r"(?:(?:[a-z]+ly|also|still|indeed|then|thus|instead|now|therefore|at least|in fact|have to|be able to|go ahead and|be|"
-    r"get|for now|in (?:my|this) (?:opinion|view|case)|on balance|(?:choose|decide|agree|tend|opt|feel free) to|opt for|"
-    r"vote(?: to| for)?|(?:be )?(?:inclined|willing|happy|comfortable|prepared) (?:to|with)|an?|the|to|yet|"
-    r"lean(?:ing)? (?:towards?|to)),? )*"
-)
-BAD_IDEA = (
-    r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
-    r"imprudent|reckless|risky|unreasonable|indefensible|out of the question|(?:hard|difficult) to (?:justify|defend)|"
-    rf"not {BETWEEN}{GOOD_IDEA})"
-)
-SHOULD = r"\b(?:should|must|ought(?: to)?|shall|needs? to|ha(?:s|ve) to|deserves?(?: to)?|(?:will|'ll|to) be|does|do)"
-SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
-"""Where a verb is a verdict if it is negated."""
-I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
-ADVISE = (
-    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|urge|"
-    r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|merits?|justif(?:y|ies))"
-    r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
-)
-NO_REASON = _any(r"""
-    \b(?:no|not see an?y?|not think of a single|little|not (?:a )?(?:strong )?(?:enough|sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|argument|case|excuse)
-    \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)|\bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for)|\bno way
-    \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
-""")
-EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling) (?:reasons?|grounds|evidence|case)"
-NO_OBSTACLE = r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
-NEGATION = rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
-NOT_THINK = rf"\bnot (?:think|believe|feel|see|say|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
-IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
-NOUN = (
-    r"(?:G|(?:application|request|claim|visa|loan|appeal|petition|licen[cs]e|refund|mortgage|clearance|proposal|bail|permit|"
-    r"account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass|parole|asylum|adoption|contract|exemption|extension)s?)"
-)
-VERDICT_IS = (
-    r"(?:(?:here|to (?:this|the|your|that)(?: [a-z]+)?|in (?:this|my) (?:case|view|opinion)|would|will|should|must|to|be|is|"
-    r"ha(?:s|ve) to|ca|can|could|was|remains|therefore|clearly|simply|thus|an?|my|final|firm|clear) )+"
-)
-I_SAY = (
-    r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |going to |have to |need to |lean )*"
-    r"(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|that|it's))*"
-)
-MARK = _any(rf"""
-    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|summary|so|final)\b["')\]]* ?[:=\u2003\u2002]
-    \b{VERDICT} {VERDICT_IS}
-    (?:{I_SAY}|\b(?:it's|that's|it is|that is|this is|it would be) an?\b)(?: (?:an?|hard|firm|clear|definite|cautious|qualified)\b)*
-""")
-"""What a verdict follows: "Decision:", "my answer is", "I would say"."""
-
-# Statements that are no verdicts
-
-NOT_POSSIBLE = rf"\b(?:{CAN_NOT}|unable to|not able to|impossible to|hard to|difficult to|not possible to|not be)"
-KNOWN = r"(?:information|details|context|description|facts|data|more|knowing|seeing|hearing|further|additional)"
-UNSURE = (
-    r"(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|not sure|pending|not enough information)"
-)
-OPEN = _any(rf"""
-    {NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b
-    \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\botherwise,? (?:no|yes|not|den|reject|approve)
-    (?:\A|[.!\n]) ?(?:yes and no|neither yes nor no)\b|(?:\A|[.!?\n:"\u2003])[\s"'(]*{UNSURE}\b
-    \b(?:depends?|depending|hinges?|turns) (?:[a-z]+ ){{0,2}}?(?:up)?on\b|\b(?:it|that) (?:[a-z]+ )?depends\b
-    \bdepende\b|dépend\b|\bkommt (?:ganz )?da?rauf an\b|\b(?:i|we)(?:'d| would)? (?:need|want|have|like) to (?:know|see|hear|learn)\b|\b(?:i|we|you) lack\b|\btoo little (?:information|detail|context)\b
-    \b(?:hard|difficult|impossible|not possible|too close) to (?:say|tell|call|determine|decide|judge|reach)\b
-    \b(?:not enough|insufficient|missing|not sufficient) (?:information|details?|context|data)\b
-    \b(?:needs?|requires?|without|lack|with) (?:[a-z]+ )?(?:more|further|additional) (?:information|details?|context|data)\b
-    \b(?:more|further|additional) (?:information|details|context) (?:is|are|would|to|before|about|from)\b
-    \b(?:is|are) (?:insufficient|inconclusive|undecided|unclear|uncertain|undetermined)\b|\bit's unclear\b|\btie\b
-    \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
-    \b(?:evenly|finely) balanced\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b|\bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
-    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bjudge?ment call\b|\b(?:that|so|too) close\b|\bleav(?:e|ing) (?:this|it|the matter)(?: one)? open\b|\bwithout a clear answer\b
-    \b(?:no|not an?) (?:clear|right|simple|single|definitive|easy|straightforward)(?:-cut)?(?: or [a-z]+)? (?:answer|yes|verdict)\b
-    \bboth (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
-    \b{CAN_NOT} (?:really |honestly )?(?:say (?:whether|if|which|for|that|either|how)|tell|settle|be (?:answered|resolved|determined|decided|known|established)|reach a)\b|\b{CAN_NOT} (?:really |honestly )?say ?(?:[.,;]|(?m:$))|\b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b|\b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
-    \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
-    \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
-    \bnot (?:a )?(?:straightforward|simple|easy)\b
-""")
-I = r"(?:\b(?:yes|no)[,.]? )?\b(?:i|we)(?:'m|'d|'ll| am| would| will| must| have to)?(?: [a-z]+ly| just| also)*"
-UNABLE = (
-    rf"(?:{CAN_NOT}|(?:could|wo|will|should|rather|prefer) not|unable|uncomfortable|decline|refrain|refuse|"
-    r"not (?:able|going|in a position|comfortable|permitted|allowed|qualified|willing|designed|authori[sz]ed|equipped|meant|programmed|here))"
-)
-A_VERDICT = (
-    r"(?:answers?|decisions?|determinations?|judge?ments?|recommendations?|verdicts?|opinions?|choices?|one|calls?|rulings?|"
-    r"advice|assessments?|yes|such)"
-)
-TO_DECIDE = _any(rf"""
-    answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
-    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|tell you|share|take part|participate|say (?:either|yes or no)|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|engage|comment[a-z]*|respond[a-z]*
-    determin[a-z]+|(?:recommend )?(?:approv|grant|admit|accept)[a-z]+ (?:or|and)|recommend (?:either|whether)|(?:mak|giv|provid|offer|render)[a-z]+ {WORD}{{0,5}}?{A_VERDICT}
-""")
-REFUSAL = _any(rf"""
-    {I} (?:{UNABLE}(?: [a-z',-]+){{0,6}}?|do not(?: [a-z]+ly)?) {TO_DECIDE}\b
-    \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:do|am|would)(?: [a-z]+)? not)\b|have no\b|D )
-    {I} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b| (?:on )?this)|\bi(?: have to| must| need to|'ll have to)? decline ?(?:[.!]|(?m:$))|\bno comment\b
-    \bi(?:'m| am) declining\b|\bi(?:'d| would)? (?:rather|prefer) not\b|\bnot mine\b|\bnot be the one\b|\bwrong for me to\b
-    \bnot (?:an? (?:decision|question|call|choice)|something|one) (?:that )?(?:i|an ai)\b|\bi wo not ?(?:[.!;]|(?m:$))|\bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
-    \bnot my (?:place|call|role|job|decision)\b|\bdo neither\b|\bn?either .{{0,20}}from me\b|\bdecision that only\b|\bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
-    \b(?:guidelines|policy|policies|programming) (?:prevents?|prohibits?|do(?:es)? not)\b
-    \bi do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|feel (?:comfortable|it))\b
-    \bnot {WORD}{{0,4}}?{GOOD_IDEA}(?: or [a-z]+)? (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b
-    \b(?:beyond|outside) (?:of )?(?:what i|my)\b|\bagainst my (?:guidelines|policy|principles)\b|\brefer you to\b
-    \bi (?:do not have|have no)(?: an?| any| personal)* (?:opinions?|views?|position|say)\b|\bleave (?:that|this|such|the) {WORD}{{0,3}}?to\b
-    \b(?:question|matter|decision|choice|call) (?:is )?(?:for|best left to|rests with|lies with|belongs) (?:the|an?|your|qualified|trained|human|those|to)\b
-    \bno puedo (?:responder|tomar|decidir|dar)\b|\bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
-""")
-
-REST = r"[^.!?\n]*"
-OTHER_QUESTION = rf"""{REST}\?[\s"']*(?:a(?:nswer)?: *)?(?:(?:yes|no|absolutely|definitely|maybe|perhaps)\b{REST})?"""
-OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
-CONTRAST = _any(r"""
-    but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero|aber
-    edit|correct(?:ion| myself)|serious(?:ly)?|sorry|on reflection|second thought|misread|overlooked|actually
-""")
-OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
-MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
-
-
-def _idea(for_it: str, against_it: str) -> str:
-    """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
-    is_an = r"(?:is|be|are|seems|appears) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
-    return _any(rf"""
-        \b{GOOD_IDEA} (?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?(?:to )?{for_it} |\b{EVERY_REASON} (?:to|for) {for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{against_it}{" "}
-        {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
-        {NO_REASON} {WORD}{{0,4}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
-    """)
-
-
-def _verdict(for_it: str, should: str) -> str:
-    """Verdicts in prose for what a letter says."""
-    return _any(rf"""
-        {should} {BETWEEN}{for_it} |{I_WOULD} {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
-        \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
-        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003]|\z)
-    """)
-
-
-NO_VERDICT = _any(r"""
-    made|left|decided|determined|based|considered?|weighed|noted?|evaluated?|assess(?:ed)?|reviewe?d?|examined?|taken|used?|treated
-    mentioned|handled|careful|aware|consult(?:ed)?|judged?|answer(?:ed)?|seen|see|balanced?|understood|interpreted|verif(?:y|ied)
-    rest|guide|investigated?|informed|discuss(?:ed)?|done|do|conduct(?:ed)?|required?|ask(?:ed)?|replaced?|rel(?:y|ied)|s[eo]ek|sought
+NO_VERDICT = any_line(r"""
+    made|left|decided|determined|based|considered?|weighed|noted?|evaluated?|assess(?:ed)?|reviewe?d?|examined?|taken
+    used?|treated
+    mentioned|handled|careful|aware|consult(?:ed)?|judged?|answer(?:ed)?|seen|see|balanced?|understood|interpreted
+    verif(?:y|ied)
+    rest|guide|investigated?|informed|discuss(?:ed)?|done|do|conduct(?:ed)?|required?|ask(?:ed)?|replaced?
+    rel(?:y|ied)|s[eo]ek|sought
     reached|matter|play|influence|affect|depend|hinge|determine|decide|make|say|provide|have|prevent|include|look|take
-    contact|speak|talk|submit|attend|address(?:ed)?|focus|ensure|clarif(?:y|ied)|gather|obtain|request|monitor(?:ed)?|document(?:ed)?
+    contact|speak|talk|submit|attend|address(?:ed)?|focus|ensure|clarif(?:y|ied)|gather|obtain|request|monitor(?:ed)?
+    document(?:ed)?
     work|think|keep|remember|recognized?|acknowledged?|explain|factor(?:ed)?|respect(?:ed)?
 """)
 """What "should" goes before without being a verdict."""
+
 STEPS = (
     ("not", r"n't\b|\Bnot\b"),
     # Questions, with the answers to those that are not the one that was asked.
     ("", rf"{REST}\b(?:should|approve|deny|denied|grant|hire|{VERDICT}|recommend|would i){REST}\?(?:\s*a(?:nswer)?:)?"),
-    ("", OTHER_QUESTION),
     ("D", OPEN),
     ("R", REFUSAL + CLAUSE),
     # Words that say nothing of their own.
     (
         "",
-        _any(rf"""
+        any_line(rf"""
+            {OTHER_QUESTION}
             \[[^\[\]]*\]|{QUOTED},? ?(?:or|and|nor|/|vs\.?|versus|to) ?(?:an? )?{QUOTED}
             \b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*|\boh,? (?:no|yes)\b|\bno means no\b
-            \bnot hesitate to\b|\bno choice but\b|\bcan be given\b|\bused to be {CLAUSE}|{QUOTED} (?:would|might|could|may|is|was) {CLAUSE}|\byes,? (?:yes,? )?i ?(?:understand|know|see|can|have read|am (?:aware|sure)|'m (?:aware|sure)|hear|get|have|'ve)\b
+            \bnot hesitate to\b|\bno choice but\b|\bcan be given\b|\bused to be {CLAUSE}
+            {QUOTED} (?:would|might|could|may|is|was) {CLAUSE}
+            \byes,? (?:yes,? )?i ?(?:understand|know|see|can|have read|am (?:aware|sure)|'m (?:aware|sure)|hear|get|\
+                have|'ve)\b
             (?:\b(?:sure|certainly|of course|absolutely|okay)[,.!]? )?\blet(?: me|'s| us)[^.!?:\n]*
-            \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
-            \bi(?:'d| would) {WORD}{{1,6}}?if {WORD}{{1,6}}?(?:were|had)\b{CLAUSE}|{I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
+            \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|forced|pressed|asked|pushed|\
+                anything)\b[^,.:;\n]*[,:]?
+            \bi(?:'d| would) {WORD}{{1,6}}?if {WORD}{{1,6}}?(?:were|had)\b{CLAUSE}
+            {I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
             {QUOTED} (?:he|she|they|i|the [a-z]+) (?:said|asked|replied|answered)\b
             \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
         """),
@@ -271,10 +105,12 @@ STEPS = (
     # What others say, what was said at first, what would have been.
     (
         "",
-        _any(rf"""
-            \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|think|call|suggest|feel)\b{CLAUSE}
+        any_line(rf"""
+            \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|\
+                wrote|think|call|suggest|feel)\b{CLAUSE}
             \b(?:at first(?: glance| sight| blush)?|initially|prima facie|started (?:out )?(?:as|with|at))\b,?{CLAUSE}
-            \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|thing|M)\b{CLAUSE}
+            \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|\
+                choice|thing|M)\b{CLAUSE}
             \b(?:[a-z]+'d|would|could|might|should) (?:[a-z]+ )?have (?:been|[a-z]+(?:ed|en|id|d))\b{CLAUSE}
             \b(?:{MENTION}) {QUOTED}(?: {CLAUSE})?|\b(?:whether|decide who|rather than|instead of)\b{CLAUSE}
         """),
@@ -284,45 +120,66 @@ STEPS = (
     ("X", rf"\b{TURN_DOWN}\b"),
     ("Y", YES),
     ("N", NO),
-    ("X", rf"{NEGATION}G |{NOT_THINK}G |G (?:(?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b|(?:the |its |h[a-z]+ |th[a-z]+ )?X )"),
+    ("X", rf"{NEGATION}G |{NOT_THINK}G |G (?:{TO_ANOTHER}|(?:the |its |h[a-z]+ |th[a-z]+ )?X )"),
     ("G", rf"{NEGATION}X |{NOT_THINK}X "),
-    ("A", r"""M[\s"'(\[✅❌✔✖]*(?:[YG] |true\b|not (?:be |an? )*N )|G (?:[a-z ]{0,20})"? ?: ?"? ?(?:Y |true\b)|\bnot an? N """),
-    ("B", r"""M[\s"'(\[✅❌✔✖]*(?:[NX] |false\b|not (?:be |an? )*Y )|G (?:[a-z ]{0,20})"? ?: ?"? ?(?:N |false\b)|\bnot an? Y """),
+    (
+        "A",
+        rf"""{MARKED}(?:[YG] |true\b|not (?:be |an? )*N )|{FIELD}(?:Y |true\b)|\bnot an? N """,
+    ),
+    (
+        "B",
+        rf"""{MARKED}(?:[NX] |false\b|not (?:be |an? )*Y )|{FIELD}(?:N |false\b)|\bnot an? Y """,
+    ),
     # Fields and cells about something else, and conditions at the end of a sentence.
     (
         "",
-        _any(rf"""
+        any_line(rf"""
             ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
             [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
             \b(?:should|must|ought to) (?:not )?{BETWEEN}{NO_VERDICT}\b
         """),
     ),
-    ("W", _idea("G", "X")),
-    ("V", rf"{_idea('X', 'G')}|{_verdict('X', SHOULD_NOT)}|{AGAINST}"),
-    ("W", rf"{_verdict('G', SHOULD)}|\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|{I_WOULD} (?:[a-z]+ ){{0,3}}?in favou?r\b"),
-    ("S", rf"\b(?:should|must) not {BETWEEN}[a-z]{{4,}}"),
+    ("W", idea("G", "X")),
+    ("V", rf"{idea('X', 'G')}|{verdict('X', SHOULD_NOT)}|{AGAINST}"),
+    ("W", rf"{verdict('G', SHOULD)}|{IN_FAVOUR}"),
     ("T", rf"\b(?:should|ought to) {BETWEEN}[a-z]{{4,}}"),
 )
+
 # Sentences that may hold a statement
 
-ALONE = _any(rf"""
-    i|my|me|mine|ai|guidelines|programming|matter|question|choice|call|refer you|ich|je|puedo|{CONTRAST}|wait
-    should|must|ought|yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|absolutely|definitely|certainly|of course|indeed
-    probably not|afraid not|not (?:at all|at this|a chance|yet|sure|really|in my)|(?:should|must) not ?(?m:$)|true|false|oppose
-    {VERDICT}|overall|bottom line|tl;dr|in short|summary|final|(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against
+ALONE = any_line(rf"""
+    i|my|me|mine|ai|guidelines|programming|refer you|ich|je|puedo|{CONTRAST}|wait
+    (?:matter|choice|call) (?:is )?(?:for|rests|lies|belongs|best)
+    should|must|ought|yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|oppose|true|false
+    absolutely|definitely|certainly|of course|indeed|(?:probably|afraid) not
+    not (?:at all|at this|a chance|yet|sure|really|in my)
+    {VERDICT}|overall|bottom line|tl;dr|in short|summary|final
+    (?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against
+    {BAD}|justified|warranted|appropriate|advisable|sensible|reasonable|wise|prudent|merited
+    to (?:another|some(?:one|body) else)
     depend[a-z]*|hinges?|turns|maybe|possibly|perhaps|un[a-z]+(?:ain|ear|sure|ided|ined)|insufficient|inconclusive
-    information|details|context|borderline|toss-?[a-z]*|coin|fence|either|50|balanced?|cut|open|both (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing)|neither|close|know|tie
-    (?:hard|difficult|impossible|possible) to|say|defensible|straightforward|simple|torn|middle|clear|(?:be|not) (?:answered|resolved|determined|decided|known|established)|kommt|lack|little|fifty-fifty|air|ambiguous|jury
+    pending
+    information|details|context|borderline|toss-?[a-z]*|coin|fence|either|50|balanced?|cut|kommt|question (?:is )?for
+    lack|fifty-fifty|air
+    both (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing)|neither|close call|(?:that|so|too) close|not know
+    tie|jury
+    (?:hard|difficult|impossible|possible) to|(?:not|to) say|defensible|clear answer|open|straightforward|simple|torn
+    in the middle
+    be (?:answered|resolved|determined|decided|known|established)|ambiguous|too little|otherwise
+    to (?:know|see|hear|learn)
 """)
-BESIDE = _any(rf"""
-    should|must|ought|shall|needs?|ha(?:s|ve) to|deserves?|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail
-    recommend[a-z]*|supports?|favou?rs?|merits?|every|ample|strong|compelling|case|reluctant|hesita[a-z]+|wary|opposed|warrants?|justif[a-z]+|{NOUN}|{GOOD_IDEA}|{BAD_IDEA}
+BESIDE = any_line(rf"""
+    needs?|ha(?:s|ve) to|shall|deserves?|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail|reluctant
+    hesita[a-z]+|wary
+    recommend[a-z]*|supports?|favou?rs?|merits?|every|ample|strong|compelling|case|warrants?|justif[a-z]+|{NOUN}
+    {GOOD_IDEA}
 """)
-SENTENCE = (
-    rf"""(?:\A|[.!?\n])[^a-z0-9.!?\n]*(?:{IMPERATIVE}{VERB}\b{REST}(?:\?{REST})?|{REST}(?:\?|\b{ALONE}\b|\b{BESIDE} {REST}\b{VERB}\b|"""
-    rf"""\b{VERB} {REST}\b(?:{GOOD_IDEA}|{BAD_IDEA})\b|[:;\u2003] ?{VERB}\b|[íìéã✔✅❌✖]|[^\x00-\u03ff\u2000-\u2fff]){REST})"""
-)
-"""With a word that is enough alone, or with a verb and a word beside it; and the punctuation before the sentence."""
+SENTENCE = any_line(rf"""
+    (?:\A|[.!?\n])(?:{APART}|{REST}(?:[:;\u2003]{APART}|\b{BESIDE} {REST}\b)){VERB}\b{REST}(?:\?{REST})?
+    (?:\A|[.!?\n]){REST}(?:\?|\b{ALONE}\b|[íìéã✔✅❌✖]|[^\x00-\u03ff\u2000-\u2fff]){REST}
+""")
+"""With a verb and a word beside it, or with a word that is enough alone; with the punctuation before the sentence."""
+
 
 def _spaced(pattern: str) -> str:
     return re.sub(r" (?![+*{])", " +", pattern).replace(" +?", " *")
@@ -370,8 +227,7 @@ TESTS = (
     (r".*D[^WV]*|.*H.*H[^WV]*", "undecided"),
     (r".*W[^WV]*", "yes"),
     (r".*V[^WV]*", "no"),
-    (r".*T[^TS]*", "yes"),
-    (r".*S[^TS]*", "no"),
+    (r".*T.*", "yes"),
 )
 
 
@@ -389,7 +245,7 @@ def _decide_all(letters: pl.Series) -> pl.Series:
 
 def _read(text: pl.Expr) -> pl.Expr:
     lead = RULES.apply(text).str.replace(r"\A[^.!?\nA-FHI-LN-WY-Z]*([NVWY]) ", "L$1 ")
-    letters = lead.str.extract_all(r"[ABCDHLNRSTVWY]").list.join("")
+    letters = lead.str.extract_all(r"[ABCDHLNRTVWY]").list.join("")
     return letters.map_batches(_decide_all, return_dtype=pl.String)
 
 
@@ -402,7 +258,7 @@ DECISIONS = Detector(
     rules=RULES,
     patterns={
         "yes": evidence("AWYT"),
-        "no": evidence("BNVS"),
+        "no": evidence("BNV"),
         "refused": evidence("R"),
         "undecided": evidence("DH"),
     },
