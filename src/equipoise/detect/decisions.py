@@ -152,7 +152,7 @@ ALONE = any_line(rf"""
     (?:matter|choice|call) (?:is )?(?:for|rests|lies|belongs|best)
     should|must|ought|yes|no|yep|yeah|yup|affirmative|oui|ja|sim|nope|nah|negative|non|nein|oppose|true|false
     absolutely|definitely|certainly|of course|indeed|(?:probably|afraid) not
-    not (?:at all|at this|a chance|yet|sure|really|in my)
+    not (?:at all|at this|a chance|yet|sure|really|in my|meet|satisfy|fulfil|deserve)|deserves?
     {VERDICT}|overall|bottom line|tl;dr|in short|summary|final
     (?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against
     {BAD}|justified|warranted|appropriate|advisable|sensible|reasonable|wise|prudent|merited
@@ -169,7 +169,7 @@ ALONE = any_line(rf"""
     to (?:know|see|hear|learn)
 """)
 BESIDE = any_line(rf"""
-    needs?|ha(?:s|ve) to|shall|deserves?|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail|reluctant
+    needs?|ha(?:s|ve) to|shall|will|'ll|to be|do|does|can|may|we|not|never|little|nothing|fail|reluctant
     hesita[a-z]+|wary
     recommend[a-z]*|supports?|favou?rs?|merits?|every|ample|strong|compelling|case|warrants?|justif[a-z]+|{NOUN}
     {GOOD_IDEA}

@@ -53,7 +53,8 @@ TURN_DOWN = any_line(
     r"""
     look(?:ing)? for (?:another|someone else)|go(?:es|ing)? to (?:another|some(?:one|body) else)|hold(?:ing)? off
     barred|fail
-    turn(?:ed|ing)? (?:[a-z]+ ){0,4}down|with(?:hold|held|holding)|pass(?:ed|ing)? (?:over|on|up)|re-?apply|wait
+    turn(?:ed|ing)? (?:[a-z]+ ){0,4}down|with(?:hold|held|holding)|pass(?:ed|ing)? over
+    pass(?:ing)? on (?:this|h[a-z]+|them|it)|re-?apply|wait
     (?:leav|keep|remain)[a-z]* (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out)|refusal|denial|rejection|look elsewhere
     keep looking|say(?:ing)? ["'(]*no
 """,
@@ -91,7 +92,8 @@ AGAINST = any_line(r"""
     \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
     \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
     \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
-    \b(?:not (?:support|recommend|endorse|advise)|oppose) (?:it|this|that|the|his|her|their|an?)\b
+    \b(?:not (?:support|recommend|endorse|advise|deserve)|oppose) (?:it|this|that|the|his|her|their|an?)\b
+    \bdo(?:es)? not (?:meet|satisfy|fulfil) (?:the|all|any|our|its|these|this|that)\b
 """)
 """A no without any of the words."""
 
@@ -123,7 +125,7 @@ NO_REASON = any_line(r"""
     \b(?:no|not see an?y?|not think of a single|little|not (?:a )?(?:strong )?(?:enough|\
         sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|argument|case|excuse)
     \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)
-    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for)|\bno way
+    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for)|\bno way (?:i|we|to|should)\b
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
 EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling) (?:reasons?|grounds|evidence|case)"
@@ -197,7 +199,7 @@ OPEN = any_line(rf"""
         resolved|determined|decided|known|established)|reach a)\b
     \b{CAN_NOT} (?:really |honestly )?say ?(?:[.,;]|(?m:$))
     \b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b
-    \b{CAN_NOT} decide ?(?:[.,;]|(?m:$))
+    \b{CAN_NOT} decide ?(?:[.,;]|(?m:$))|\b{CAN_NOT} (?:come to|arrive at)\b
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
@@ -213,7 +215,7 @@ UNABLE = (
 A_VERDICT = (
     r"(?:answers?|decisions?|determinations?|judge?ments?|recommendations?|verdicts?|opinions?|choices?|one|calls?|"
     r"rulings?|"
-    r"advice|assessments?|yes|such)"
+    r"advice|assessments?|yes|such|either)"
 )
 TO_DECIDE = any_line(rf"""
     answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
@@ -261,7 +263,10 @@ OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was goi
 MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
 
 
-IN_FAVOUR = rf"\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|{I_WOULD} (?:[a-z]+ ){{0,3}}?in favou?r\b"
+IN_FAVOUR = (
+    rf"\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|{I_WOULD} (?:[a-z]+ ){{0,3}}?in favou?r\b|"
+    r"\bdeserves? (?:the|this|an?|his|her|their)\b"
+)
 """A yes without any of the words."""
 TO_ANOTHER = rf"(?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b"
 MARKED = r"""M[\s"'(\[✅❌✔✖]*"""
@@ -271,10 +276,10 @@ FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
 
 def idea(for_it: str, against_it: str) -> str:
     """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
-    is_an = r"(?:is|be|are|seems|appears) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
+    is_an = r"(?:is|be|are|seems|appears|would) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
     return any_line(rf"""
-        \b{GOOD_IDEA} (?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?(?:to )?{for_it}{" "}
-        \b{EVERY_REASON} (?:to|for) {for_it} |\b{BAD_IDEA} (?:{WORD}{{1,4}})?(?:to )?{against_it}{" "}
+        \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?{for_it}{" "}
+        \b{EVERY_REASON} (?:to|for) {for_it} |\b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
         {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,4}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
@@ -283,7 +288,7 @@ def idea(for_it: str, against_it: str) -> str:
 def verdict(for_it: str, should: str) -> str:
     """Verdicts in prose for what a letter says."""
     return any_line(rf"""
-        {should} {BETWEEN}{for_it} |{I_WOULD} {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
+        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
         (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003]|\z)
     """)
