@@ -11,6 +11,7 @@ from equipoise.measuring.accuracy import Accuracy, compare_labels, find_labels, 
 from equipoise.probes import find_probes, get_probe
 
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
+HELD = [name for name in LABELLED if any(row["split"] == "held" for row in read_labelled(get_probe(name)))]
 WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "business_vocabulary": ((0, 0), (3, 0)),
     "discrimination_tamkin": ((7, 0), (18, 8)),
@@ -82,14 +83,14 @@ def exchange_genders(answer: str) -> str:
     return re.sub(r"\bma'am\b|(?<!['’])\b[A-Za-z]+\b", other, answer)
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", HELD)
 def test_the_held_half_is_read_no_worse_than_stated(name: str) -> None:
     for kind, (wrong, flips) in zip(("ordinary", "nasty"), WORST[name], strict=True):
         found = measure_accuracy(get_probe(name), "held", kind)
         assert (found.wrong <= wrong, found.flips <= flips) == (True, True), (kind, found)
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", HELD)
 def test_the_careful_reading_is_better_than_the_specified_one(name: str) -> None:
     careful, specified = (measure_accuracy(get_probe(name).read_by(way), "held") for way in ("careful", "specified"))
     assert careful.wrong < specified.wrong
