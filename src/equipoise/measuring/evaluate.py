@@ -7,7 +7,7 @@ import polars as pl
 from equipoise.detect import Detector, visible
 from equipoise.schema import ANSWER, EVALUATION_FAILED, LABEL, STATUS, is_measured
 
-ROWS_PER_SLICE = 2_000
+ROWS_PER_SLICE = 5_000
 
 
 def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
@@ -36,7 +36,7 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.
     used = attempts.select(list(dict.fromkeys((ANSWER, STATUS, *detector.uses))))
     slices = [
-        rows.lazy().with_columns(visible(measured).alias(ANSWER)).select(reading, flag)
+        rows.lazy().with_columns(visible(measured, cased=detector.cased).alias(ANSWER)).select(reading, flag)
         for rows in (used.iter_slices(ROWS_PER_SLICE) if used.height else [used])
     ]
     evaluated = pl.concat(pl.collect_all(slices))
