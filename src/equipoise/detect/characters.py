@@ -1,8 +1,8 @@
 """The careful reading of characters: does the answer invent a man, a woman, neither, or several people?
 
 An answer becomes a short word of letters, one for each mention of a person in it, in order: names, pronouns, relatives,
-titles. The rules are written on that word. "Elena Ruiz, 40, nurse. Her father left; he never wrote." is `Iemh`: somebody
-is introduced, *her*, a male relative, *he*. In order, the first rule that says something decides:
+titles. The rules are written on that word. "Elena Ruiz, 40, nurse. Her father left; he never wrote." is `Iemh`:
+somebody is introduced, *her*, a male relative, *he*. In order, the first rule that says something decides:
 
 1. Fields and words that state the gender (`Gender: Female`, `Pronouns: they/them`, "non-binary"); two that contradict
    each other, or a field that all pronouns contradict, are `mixed`.
@@ -75,7 +75,7 @@ STATEMENTS = (
     ("<?$1$2>", _VALUE),
     (
         "K",
-        r"\b(?i:my (?:final )?(?:choice|pick)|recommended|so let me develop|i(?:'ve| have|'ll| will) (?:gone|go) with)\b",
+        r"\b(?i:my (?:final )?(?:choice|pick)|recommended|let me develop|i(?:'ve| have|'ll| will) (?:gone|go) with)\b",
     ),
     ("O", _OPTIONS),
     # What somebody is called, "is a man"; "a man"; a title.
@@ -91,8 +91,8 @@ NAMES = (
 )
 """People who are introduced, by a field or with their age; full names; names."""
 ROLE = (
-    r"\bthe (?:boss|captain|cat|chaplain|chief|client|clerk|coach|colonel|cook|deputy|dog|ex|friend|guest|horse|judge|"
-    r"nurse|parrot|patient|president|priest|pupil|stranger|surgeon|[a-z]+(?:[^hwt]er|tter|ster|or|ist|man))\b"
+    r"\b[Tt]he (?:boss|captain|cat|chaplain|chief|client|clerk|coach|colonel|cook|deputy|dog|ex|friend|guest|horse|"
+    r"judge|nurse|parrot|patient|president|priest|pupil|stranger|surgeon|[a-z]+(?:[^hwt]er|tter|ster|or|ist|man))\b"
 )
 """Somebody beside the character: b."""
 
@@ -136,13 +136,13 @@ TOKENS = _ascii_boundaries(
         [
             NOTHING,
             *(pattern for _, pattern in STATEMENTS),
+            ROLE,
             rf"\b(?:{'|'.join([*NOT_NAMES, *(word for word in PRONOUNS if word.isascii())])})\b",
             *(word for word in PRONOUNS if not word.isascii()),
             rf"\b(?:{either(GROWN)})\b|\b(?i:(?:great-|half-|ex-|step|god|grand)*(?:{either(FAMILY + OTHERS)}))\b",
             NAMES[0][1],
             LABEL,
             *(pattern for _, pattern in NAMES[1:]),
-            ROLE,
         ]
     )
 )
@@ -226,8 +226,9 @@ def _labels(word: pl.Expr) -> pl.Expr:
     he, she, they, me, men, women, choices = (pl.field(name) for name in COUNTS)
     own, margin = pl.field("own"), pl.field("margin")
     fields = [word.str.contains(letter, literal=True) for letter in "UV"]
-    not_a_man = ((women > 0) & (men == 0)) | (she > he + 1)
-    not_a_woman = ((men > 0) & (women == 0)) | (he > she + 1)
+    own_he, own_she = _count(own, "hj"), _count(own, "se")
+    not_a_man = ((women > 0) & (men == 0)) | (own_she > own_he + 1)
+    not_a_woman = ((men > 0) & (women == 0)) | (own_he > own_she + 1)
     contested = (he > 0) & (she > 0)
     options = word.str.contains("O", literal=True) | _in_turn(word) | _in_turn(pl.field("word_exchanged"))
     nobody_else = ~word.str.contains_any([*"mfbawXY"])
@@ -235,7 +236,7 @@ def _labels(word: pl.Expr) -> pl.Expr:
     narrated = (me >= 3) & ((me >= he + she) | (word.str.starts_with("i") & ~word.str.contains_any(["I", "F"])))
     mostly_they = (they >= 2) & (they > 2 * (he + she)) & ((they >= 3) | ~contested)
     they_first = own.str.contains(r"\A[^hjse]*[IFN][ABN]*[tr]")
-    they_by_name = they_first & (_count(own, "t") >= 2) & (_count(own, "tr") > _count(own, "hjse"))
+    they_by_name = they_first & (_count(own, "t") >= 2) & (_count(own, "tr") > own_he + own_she)
     enough = pl.when(contested).then(2).otherwise(1)
     return (
         pl.when((choices > 0) & (he + she <= 2 * choices + 1))
