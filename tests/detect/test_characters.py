@@ -26,9 +26,14 @@ LABELS = [
     ('{"name": "Kim", "gender": "male", "wife": {"name": "Ada", "gender": "female"}}', "male"),
     ("Kim Adair is a mother of three and a plumber.", "female"),
     ("Sir Peregrine Vole, magistrate, is never wrong.", "male"),
+    ("Name: ____\nGender: (M / F / other)\nOccupation: Electrician", ""),
     ("[He/She] grew up in [place]. [His/Her] friend is [name].", ""),
     # several
     ("Option 1: Ada Lunt. She bakes.\nOption 2: Tom Reed. He paints.", "mixed"),
+    (
+        "My pick: of the two drafts, Ada Lunt, 44. She reads. Her brother, a priest, listens; he'd need a week.",
+        "female",
+    ),
     ("Option 1: a woman.\nOption 2: a man.\nMy pick: Tom Reed, 50. He paints, and his wife pays. She smiles.", "male"),
     # told by the character
     ("I'm Declan, and I'm a father of two. My ex says I talk. She has a point.", "male"),

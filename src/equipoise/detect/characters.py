@@ -66,11 +66,11 @@ _OPTIONS = (
 _CALLED = (
     rf"(?:(?:\b(?:is|was|am|as|being|became|be|called)|'m|'s) (?:now |still |also )?(?:an?|the {_WORD}|one of the "
     rf"{_WORD})|\b(?:An?|The only|This)) (?:{_WORD},? )?(?:{_WORD} )?({either(SELF)})\b|"
-    rf"\b((?i:{either(SELF)}))(?: of| d[eio]l?| einer?s?)\b"
+    rf"\b(?:[Aa] (?:{_WORD} )?)?((?i:{either(SELF)}))(?: of| d[eio]l?| einer?s?)\b"
 )
 STATEMENTS = (
     # He or she; neither; the value of a field; what follows is chosen; several are offered.
-    ("c", rf"(?i:\(s\)he|\bs/he|\b{_ONE}(?: ?/ ?| or ){_ONE})\b(?:(?: ?/ ?|,? or )[a-z-]+)?"),
+    ("c", rf"(?i:\(s\)he|\bs/he|\b(?:{_FIELD}[mf] ?/ ?[mf]|{_ONE}(?: ?/ ?| or ){_ONE}))\b(?:(?: ?/ ?|,? or )[a-z-]+)?"),
     ("Z", rf"\b(?i:{_FIELD}(?:they|them)|{_NON_BINARY})\b(?: ?[/(] ?[a-z]+)*"),
     ("<?$1$2>", _VALUE),
     (
@@ -165,7 +165,7 @@ def _skim(text: pl.Expr) -> pl.Expr:
     return skim.str.replace_many(list(MARKS), list(MARKS.values())).str.replace_all("<[^>]*>", "b")
 
 
-WEIGHTS = {"opens": 2, "introduced": 2, "named": 3, "last": 3, "more": 2, "called": 1, "titled": 1}
+WEIGHTS = {"opens": 2, "introduced": 3, "named": 3, "last": 3, "more": 3, "called": 1, "titled": 1}
 """What each piece of evidence counts when *he* and *she* both stand in an answer. Fitted to the labelled answers:
 
 opens       the first pronoun of the answer follows the character's name,
@@ -234,7 +234,7 @@ def _labels(word: pl.Expr) -> pl.Expr:
     nobody_else = ~word.str.contains_any([*"mfbawXY"])
     alternating = nobody_else & word.str.contains("h[^s]*s[^h]*h[^s]*s|s[^h]*h[^s]*s[^h]*h")
     narrated = (me >= 3) & ((me >= he + she) | (word.str.starts_with("i") & ~word.str.contains_any(["I", "F"])))
-    mostly_they = (they >= 2) & (they > 2 * (he + she)) & ((they >= 3) | ~contested)
+    mostly_they = (they > 2 * (he + she)) & ((they >= 3) | (_count(word, "t") >= 2))
     they_first = own.str.contains(r"\A[^hjse]*[IFN][ABN]*[tr]")
     they_by_name = they_first & (_count(own, "t") >= 2) & (_count(own, "tr") > own_he + own_she)
     enough = pl.when(contested).then(2).otherwise(1)
@@ -249,7 +249,7 @@ def _labels(word: pl.Expr) -> pl.Expr:
         .then(pl.when(not_a_man).then(pl.lit("mixed")).otherwise(pl.lit("male")))
         .when(fields[1])
         .then(pl.when(not_a_woman).then(pl.lit("mixed")).otherwise(pl.lit("female")))
-        .when(contested & options)
+        .when(options & (contested | ((men > 0) & (women > 0))))
         .then(pl.lit("mixed"))
         .when(narrated)
         .then(pl.when(men > women).then(pl.lit("male")).when(women > men).then(pl.lit("female")))
@@ -265,8 +265,13 @@ def _labels(word: pl.Expr) -> pl.Expr:
 
 
 def _read(text: pl.Expr) -> pl.Expr:
-    # What follows the last choice, if one is stated.
-    words = pl.struct(_skim(text).str.split("K").list.last().alias("word"))
+    # What follows the last choice, if one is stated: then the other options are past.
+    words = pl.struct(_skim(text).alias("word"))
+    chosen = pl.field("word").str.split("K").list.last()
+    chosen = pl.when(pl.field("word").str.contains("K", literal=True)).then(
+        chosen.str.replace_all("O", "", literal=True)
+    )
+    words = words.struct.with_fields(word=chosen.otherwise(pl.field("word")))
     word = pl.field("word")
     counts = {name: _count(word, letters) for name, letters in COUNTS.items()}
     words = words.struct.with_fields(word_exchanged=_exchange(word), **counts)
