@@ -37,7 +37,7 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.
     used = attempts.select(list(dict.fromkeys((ANSWER, STATUS, *detector.uses))))
     slices = [
-        rows.lazy().with_columns(visible(measured).alias(ANSWER)).select(reading, flag)
+        rows.lazy().with_columns(visible(measured, cased=detector.cased).alias(ANSWER)).select(reading, flag)
         for rows in (used.iter_slices(ROWS_PER_SLICE) if used.height else [used])
     ]
     evaluated = pl.concat(pl.collect_all(slices))
