@@ -49,7 +49,14 @@ Temperature = Annotated[float | None, typer.Option(help="Default: the endpoint's
 TopP = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="P")]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(help="Longest answer. Default: 96 (quick), 1,024 (standard).", metavar="N"),
+    typer.Option(help="Longest answer. Default: what each probe needs.", metavar="N"),
+]
+Probabilities = Annotated[
+    bool,
+    typer.Option(
+        "--probabilities",
+        help="Read decisions from the probabilities of the first token: one token a prompt, narrower intervals.",
+    ),
 ]
 ModelSeed = Annotated[int | None, typer.Option(help="Seed that the model is given.", metavar="S")]
 System = Annotated[str | None, typer.Option(help="System prompt.", metavar="TEXT")]

@@ -31,6 +31,7 @@ def command(
     seed: Seed = None,
     settings: Set = None,
     reading: Reading = None,
+    probabilities: options.Probabilities = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
     ] = None,
@@ -97,6 +98,7 @@ def command(
             price=price,
         ),
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
+        probabilities=probabilities,
     )
     print_outcome(ask(started), allow_missing, report, as_json=as_json)
 

@@ -22,7 +22,19 @@ from equipoise.measuring.result import Audit, Result
 from equipoise.probes import find_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
-from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, READINGS, REPETITION, STATUS, Status
+from equipoise.schema import (
+    ANSWER,
+    ATTEMPT_COLUMNS,
+    CAREFUL,
+    ID,
+    ITEM,
+    PROBABILITIES,
+    PROMPT,
+    READINGS,
+    REPETITION,
+    STATUS,
+    Status,
+)
 
 
 class Run:
@@ -155,7 +167,9 @@ class Run:
         known = self._given_probes.get(probe) or find_probes().get(probe)
         check_probe_version(planned, known, self.path)
         assert known is not None
-        known = known.read_by(self._reading)
+        known = known.read_by(self._reading or (CAREFUL if known.reading == PROBABILITIES else None))
+        if planned.asking.probabilities:
+            known = known.read_by(PROBABILITIES)
         try:
             parameters = known.resolve(planned.parameters)
         except InputError as error:

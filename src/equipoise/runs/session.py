@@ -91,19 +91,22 @@ def start(
     connection: Connection | None = None,
     policy: Policy | None = None,
     parameters: Mapping[str, Any] | None = None,
+    probabilities: bool = False,
 ) -> Session:
     """Plan and write a new run file; or go on with one that was started in exactly this way.
 
-    `connection` says how a model is reached that is given by name.
+    `connection` says how a model is reached that is given by name. With `probabilities`, probes whose answers are one
+    word are read from the probabilities of the first token, and the others as usual.
     """
     named = isinstance(model, str)
     name = model if isinstance(model, str) else "function"
     connection = replace(connection, model=name) if connection else Connection(model=name)
     suite = suite or (connection.default_suite if named else "standard")
-    connection = connection.with_suite_limit(suite)
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    plans = plan_probes(probes, suite, parameters or {})
+    plans = plan_probes(probes, suite, parameters or {}, probabilities=probabilities)
+    if probabilities:
+        _refuse_without_probabilities(opened)
     path = Path(out) if out is not None else default_path(opened.name)
     file = _create_or_open(path, connection.describe(opened, suite), plans)
     if named:
@@ -149,6 +152,8 @@ def resume(
         else:
             opened = wrap_model(model)
         refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
+        if any(planned.asking.probabilities for planned in file.probes()):
+            _refuse_without_probabilities(opened)
         file.ask_again(parse_failures(retry))
     except BaseException:
         file.close()
@@ -178,6 +183,7 @@ async def audit_async(
     policy: Policy | None = None,
     on_event: OnEvent | None = None,
     reading: str | None = None,
+    probabilities: bool = False,
     **parameters: Any,
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
@@ -186,6 +192,7 @@ async def audit_async(
     `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
     called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
     function last as long as the results. `reading` says how answers are read: "careful" (the default) or "specified".
+    With `probabilities`, probes whose answers are one word are read from the probabilities of the first token.
     Other keywords are parameters of the probes that have them: `sample_k=100`.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
@@ -213,6 +220,7 @@ async def audit_async(
             connection=connection,
             policy=policy or Policy(concurrency=concurrency or default_concurrency(model)),
             parameters=parameters,
+            probabilities=probabilities,
         )
         run = await session.ask_async(on_event)
     except BaseException:
@@ -278,6 +286,15 @@ def _refuse_other_model(path: Path, stored: RunSettings, model: ModelLike | None
     if model is None and "function" in stored.model_settings:
         raise InputError(
             f"{path} asked a Python function. To go on: equipoise.resume({str(path)!r}, model=the_function).ask()"
+        )
+
+
+def _refuse_without_probabilities(model: Model) -> None:
+    """Refuse a model of which it is known beforehand that it gives no probabilities of tokens."""
+    if not getattr(model, "gives_probabilities", False):
+        raise InputError(
+            f"{model.name} cannot be asked for the probabilities of tokens: only endpoints that speak the format of "
+            "OpenAI give them, and the embedded model. Leave out --probabilities."
         )
 
 

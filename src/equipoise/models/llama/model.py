@@ -17,7 +17,7 @@ from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel, connect
 from equipoise.models.llama import GGUF_PREFIX
 from equipoise.models.llama.process import ServerOptions, ServerProcess, WatchLimits
-from equipoise.models.protocol import Refused, Reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.models.sampling import Sampling
 from equipoise.settings import Settings
 
@@ -42,6 +42,7 @@ class EmbeddedModel:
         limits: WatchLimits | None = None,
     ) -> None:
         self.name = name
+        self.gives_probabilities = True
         self._options = options
         self._sha256 = sha256
         self._sampling = sampling
@@ -92,11 +93,11 @@ class EmbeddedModel:
         await asyncio.wait([self._supervisor])
         await self._resources.aclose()
 
-    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request, as soon as a slot is free and a child serves."""
         async with self._free_slots:
             chat = await asyncio.shield(self._chat)
-            return await chat.answer(prompt, system)
+            return await chat.answer(prompt, system, asking)
 
     async def _supervise(self) -> None:
         """Replace a child that died or hangs; refuse all requests once that has happened too often."""

@@ -174,7 +174,9 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     quick={"sample_k": 6},
-    answer_tokens=40,
+    answer_tokens=6,
+    max_tokens=8,
+    first_words={"yes": ("yes",), "no": ("no",)},
     corpora=(
         Corpus(name="discrim-eval", read=read_discrim_eval, asset="discrim-eval"),
         Corpus(name="scenarios", read=read_scenarios, file=files(__package__) / "scenarios.csv"),

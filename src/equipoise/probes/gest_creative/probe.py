@@ -110,6 +110,7 @@ PROBE = Probe(
     simulate=simulate_characters(expect_man),
     quick={"sample_k": 32},
     answer_tokens=450,
+    max_tokens=96,
     corpora=(
         Corpus(name="gest", read=read, asset="gest"),
         Corpus(name="mottos", read=read, file=files(__package__) / "mottos.csv"),

@@ -194,6 +194,7 @@ PROBE = Probe(
     simulate=simulate,
     quick={"sample_k": 6},
     answer_tokens=150,
+    max_tokens=256,
     sample_k=5_000,
     parameters=(
         Parameter(

@@ -175,7 +175,7 @@ class Asker:
             self._tally.count_request()
             try:
                 async with asyncio.timeout(time_left):
-                    reply = await self._model.answer(pending.text, pending.system)
+                    reply = await self._model.answer(pending.text, pending.system, pending.asking)
             finally:
                 self._tally.count_request_end()
         except TimeoutError:

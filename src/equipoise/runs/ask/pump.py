@@ -239,4 +239,4 @@ def _answered_prompts(run: RunFile) -> Iterator[Pending]:
         for prompts, attempts in run.answers(planned.name, _PAGE):
             answered = attempts.filter(pl.col(STATUS).is_in(list(MEASURED)))
             for row in prompts.join(answered.select(ID), on=ID, how="semi").iter_rows(named=True):
-                yield Pending(planned.name, row[ID], 1, row[PROMPT], row.get(SYSTEM), 0.0)
+                yield Pending(planned.name, row[ID], 1, row[PROMPT], row.get(SYSTEM), 0.0, planned.asking)

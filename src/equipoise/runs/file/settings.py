@@ -9,8 +9,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, IntegrityError
 from equipoise.models import Sampling
+from equipoise.models.protocol import Asking
+from equipoise.schema import PROBABILITIES
 
 WRITTEN_BY_THE_FILE = frozenset({"created", "equipoise", "notes"})
 """Settings that the run file fills in itself. They do not shape the answers."""
@@ -91,6 +94,13 @@ class RunSettings:
         except BadParameter as error:
             raise IntegrityError(f"{path} is damaged: {error}") from None
         return cls(**{**stored, "sampling": sampling, "notes": tuple(stored["notes"])})
+
+
+def asking_of(probe: Probe, sampling: Sampling) -> Asking:
+    """How a probe is asked: with the user's limit on the length of answers, or else its own; or for one token only."""
+    if probe.reading == PROBABILITIES:
+        return Asking(max_tokens=1, probabilities=True)
+    return Asking(max_tokens=sampling.max_tokens or probe.max_tokens)
 
 
 def check_covariates(covariates: object, probe: str, path: Path) -> None:

@@ -23,6 +23,7 @@ import polars as pl
 
 from equipoise.errors import EquipoiseError, IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
+from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.digests import Chain, write_setting
@@ -148,13 +149,14 @@ class RunFile:
                 version=version,
                 parameters=decode_json(parameters, self.path),
                 corpus=corpus,
-                corpus_sha256=corpus_sha256,
+                corpus_sha256=sha256,
                 repetitions=repetitions,
                 covariates=decode_json(covariates, self.path),
                 prompts=prompts,
+                asking=Asking(max_tokens=limit, probabilities=bool(probabilities)),
             )
-            for name, version, parameters, corpus, corpus_sha256, repetitions, covariates, prompts in self._rows(
-                sql.PROBES
+            for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, probabilities, prompts) in (
+                self._rows(sql.PROBES)
             )
         ]
 
@@ -184,7 +186,8 @@ class RunFile:
                 texts = [(decode_text(text), decode_text(system)) for _, text, system, _ in page]
             for (prompt, _, _, position), (text, system) in zip(page, texts, strict=True):
                 assert text is not None
-                yield Pending(probe.name, prompt, repetition, text, system, (position + 0.5) / probe.prompts)
+                place = (position + 0.5) / probe.prompts
+                yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
 
     def _scan_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
         """Pages of pending attempts, by going through the plan. Fast when most attempts are pending."""
@@ -267,9 +270,9 @@ class RunFile:
             yield from tables.read_attempts(self._execute(sql.ATTEMPTS, (probe,)))
 
     def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-        """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`), at least one pair.
+        """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`, `first_token`).
 
-        Each pair has about `size` prompts, always whole items, in the order of the plan.
+        At least one pair. Each has about `size` prompts, always whole items, in the order of the plan.
         """
         covariates, last = self._covariates(probe), -1
         while True:
