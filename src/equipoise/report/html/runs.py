@@ -82,4 +82,5 @@ def _run_command(run: Run) -> str:
     }
     words = ["equipoise", "run", run.model, *(word for name in run.planned for word in ("--probe", name))]
     words += [str(word) for name, value in options.items() if value is not None for word in (name, value)]
+    words += ["--probabilities"] if any(planned.asking.probabilities for planned in run.planned.values()) else []
     return shlex.join(words)
