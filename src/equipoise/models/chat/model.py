@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Self
 
@@ -69,6 +69,7 @@ class ChatModel:
         self._dropped: dict[str, str | None] = {}
         self._answered = False
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
+        self._earlier_notes: Collection[str] | None = None
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
         secrets = [*([key] if key else []), *endpoint.secrets, *find_secrets("", sampling.extra)]
@@ -114,6 +115,11 @@ class ChatModel:
     def gives_probabilities(self) -> bool:
         """Whether the format has a field for them; the endpoint may refuse them all the same."""
         return self._format.gives_probabilities
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
+        self._earlier_notes = notes
+
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
@@ -221,7 +227,7 @@ class ChatModel:
                 return self._first_tokens.ask_for_fewer(sent["top_logprobs"], reported.message) or "top_logprobs"
             # After the first answer, a request that was sent earlier may still learn what has been dropped by then.
             fixed = self._format.required | (self._parameters_for(asking).keys() if self._answered else set())
-            droppable = set(sent) - fixed
+            droppable = {name for name in set(sent) - fixed if self._may_drop(name)}
             outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None
@@ -245,16 +251,23 @@ class ChatModel:
 
     def _drop(self, parameter: str) -> None:
         """Stop sending a parameter, unless another request has already had it dropped."""
-        # New dictionaries, because requests under way keep those they were sent with.
-        known, self._parameters = self._parameters, {}
+        self._parameters = {}  # new ones are made; requests under way keep those they were sent with
         if parameter in self._dropped or parameter == "top_logprobs":
             return
-        new_name = None
-        if parameter == "max_tokens" and not any("max_completion_tokens" in body for body in known.values()):
-            new_name = "max_completion_tokens"
-        self._dropped[parameter] = new_name
+        self.notes.append(self._describe_drop(parameter))
+        self._dropped[parameter] = self._find_new_name(parameter)
+
+    def _may_drop(self, parameter: str) -> bool:
+        return self._earlier_notes is None or self._describe_drop(parameter) in self._earlier_notes
+
+    def _find_new_name(self, parameter: str) -> str | None:
+        renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._sampling.extra
+        return "max_completion_tokens" if renamed else None
+
+    def _describe_drop(self, parameter: str) -> str:
+        new_name = self._find_new_name(parameter)
         consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
-        self.notes.append(f"The endpoint rejects {self._redact_error(parameter)}: {consequence}.")
+        return f"The endpoint rejects {self._redact_error(parameter)}: {consequence}."
 
     def _note_unknown_reason(self, reason: str) -> None:
         start = "The endpoint gives finish reasons that are not known here"
