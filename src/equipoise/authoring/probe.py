@@ -16,7 +16,7 @@ from equipoise.authoring.figures import Display
 from equipoise.authoring.sampling import Items
 from equipoise.authoring.templates import check_template
 from equipoise.authoring.totals import Array, Totals, slug
-from equipoise.detect import Detector, first_token_detector
+from equipoise.detect import Detector, JudgeQuestion, first_token_detector
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.schema import CAREFUL, NEITHER, PROBABILITIES, READINGS, SPECIFIED
 
@@ -151,6 +151,8 @@ class Probe:
     first_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each label the words, in lower case, with which an answer of that label begins: {"yes": ("yes",), …}. With
     them the probe can be asked with `--probabilities`; without them it is always asked for answers."""
+    judge: JudgeQuestion | None = None
+    """What a second model can be asked about answers that were not read (`--judge`); None: it cannot judge them."""
     arms: Arms | None = None
     covariates: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
@@ -185,6 +187,8 @@ class Probe:
                 raise TypeError(f"The {name!r} of a probe must be of type {kind.__name__}. Got {given} instead.")
         if self.first_words:
             self._check_first_words()
+        if self.judge:
+            self._check_judge(self.judge)
 
     def _check_first_words(self) -> None:
         words = [word for group in self.first_words.values() for word in group]
@@ -192,6 +196,12 @@ class Probe:
             raise ValueError(f"The first words of {self.name!r} must be given for each of its labels, and no other.")
         if len({*words}) < len(words) or not all(word.isalnum() and word == word.lower() for word in words):
             raise ValueError(f"The first words of {self.name!r} must be single words in lower case, each of one label.")
+
+    def _check_judge(self, judge: JudgeQuestion) -> None:
+        detector = self.careful or self.detector
+        known = {*detector.labels, *detector.other_labels}
+        if not {*detector.labels} <= {*judge.labels} <= known or not {*judge.contradictory} <= known:
+            raise ValueError(f"The judge of {self.name!r} must know every label of the detector, and no other.")
 
     @property
     def coverage_columns(self) -> tuple[str, ...]:

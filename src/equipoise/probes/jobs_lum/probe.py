@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTER_QUESTION,
     CHARACTERS,
     ITEM,
     PROMPT,
@@ -70,6 +71,7 @@ PROBE = Probe(
     prompts=prompts,
     detector=CHARACTERS,
     specified=PRONOUN_GENDER,
+    judge=CHARACTER_QUESTION,
     covariates=("masculinity",),
     statistics=statistics,
     measure=measure,
