@@ -20,8 +20,10 @@ from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import Status
 from equipoise.settings import Settings
 
-SAMPLING = Sampling(temperature=0.0, max_tokens=512)
+SAMPLING = Sampling(temperature=0.0, max_tokens=1_024)
 """A judge does not draw its word. The limit leaves room for models that reason before they answer."""
+LOCAL_SAMPLING = Sampling(temperature=0.0, max_tokens=16)
+"""What runs here does not reason, and takes long for many tokens."""
 JudgeLike = ModelLike | Connection
 """A judge: a model as any other, or how one is reached (its `sampling` is not used)."""
 
@@ -72,7 +74,8 @@ def prepare_judge(given: JudgeLike, probes: Iterable[Probe], deadline: float) ->
     if isinstance(given, str):
         given = Connection(model=given)
     if isinstance(given, Connection):
-        connection, concurrency = replace(given, sampling=SAMPLING), default_concurrency(given.model)
+        connection = replace(given, sampling=LOCAL_SAMPLING if given.local else SAMPLING)
+        concurrency = default_concurrency(given.model)
         opened = open_model(connection, Settings.load(), deadline)
     else:
         connection, concurrency = Connection(model="function", sampling=SAMPLING), default_concurrency(given)

@@ -37,6 +37,7 @@ from equipoise.schema import (
     STATUS,
     VERDICT,
     Status,
+    is_measured,
 )
 
 
@@ -233,7 +234,7 @@ class Run:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
         if setup.judge is None:
             return partial(evaluate, setup.probe.detector)
-        verdicts = file.verdicts(setup.probe.name).select(ID, REPETITION, VERDICT)
+        verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
         return partial(evaluate_judged, setup.probe, verdicts=verdicts)
 
     def _holds_planned_prompts(self, setup: Setup) -> bool:

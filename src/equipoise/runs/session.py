@@ -178,9 +178,7 @@ def resume(
                 sampling=stored.sampling,
                 **allowed,
             )
-            opened = _open_again(
-                file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable
-            )
+            opened = _open_again(file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable)
         file.ask_again(failures)
         asked = find_judge(file, judge, known, policy.deadline, failures, needed=opened is not None, **allowed)
     return Session(file, opened, policy, known, asked)

@@ -20,7 +20,7 @@ from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
-from equipoise.report.text import describe_bounds, describe_generalisation
+from equipoise.report.text import describe_bounds, describe_generalisation, describe_judge
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
@@ -121,7 +121,8 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         numbers=_tabulate_numbers(results),
         warnings={place: list(warn_uneven(result)) for place, result in results.items()},
         notes={
-            place: [*describe_generalisation(result), *describe_bounds(result)] for place, result in results.items()
+            place: [*describe_judge(result), *describe_generalisation(result), *describe_bounds(result)]
+            for place, result in results.items()
         },
         samples=samples,
         findings=findings,
