@@ -21,7 +21,7 @@ from equipoise.measuring.accuracy import compare_labels, read_labelled, wilson
 from equipoise.probes import find_probes
 from equipoise.schema import LABEL, VERDICT
 
-ANSWERS = 30
+ANSWERS = 20
 """Labelled answers a probe, drawn from both halves: nothing is tuned on them here."""
 
 

@@ -187,8 +187,6 @@ class Probe:
                 raise TypeError(f"The {name!r} of a probe must be of type {kind.__name__}. Got {given} instead.")
         if self.first_words:
             self._check_first_words()
-        if self.judge:
-            self._check_judge(self.judge)
 
     def _check_first_words(self) -> None:
         words = [word for group in self.first_words.values() for word in group]
@@ -196,12 +194,6 @@ class Probe:
             raise ValueError(f"The first words of {self.name!r} must be given for each of its labels, and no other.")
         if len({*words}) < len(words) or not all(word.isalnum() and word == word.lower() for word in words):
             raise ValueError(f"The first words of {self.name!r} must be single words in lower case, each of one label.")
-
-    def _check_judge(self, judge: JudgeQuestion) -> None:
-        detector = self.careful or self.detector
-        known = {*detector.labels, *detector.other_labels}
-        if not {*detector.labels} <= {*judge.labels} <= known or not {*judge.contradictory} <= known:
-            raise ValueError(f"The judge of {self.name!r} must know every label of the detector, and no other.")
 
     @property
     def coverage_columns(self) -> tuple[str, ...]:
