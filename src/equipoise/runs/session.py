@@ -152,8 +152,6 @@ def resume(
         else:
             opened = wrap_model(model)
         refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
-        if any(planned.asking.probabilities for planned in file.probes()):
-            _refuse_without_probabilities(opened)
         file.ask_again(parse_failures(retry))
     except BaseException:
         file.close()

@@ -120,7 +120,6 @@ class ChatModel:
         """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
         self._earlier_notes = notes
 
-
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
         # The number of concurrent requests is limited by whoever calls `answer`.
