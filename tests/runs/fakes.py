@@ -120,6 +120,7 @@ class Fake:
         self.asked: Counter[str] = Counter()
         self.systems: dict[str, str | None] = {}
         """The system part that came with each prompt."""
+        self.askings: dict[str, Asking] = {}
         self.times: list[float] = []
         self.at_once: list[int] = []
         """For each request, how many were under way."""
@@ -142,6 +143,7 @@ class Fake:
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         self.asked[prompt] += 1
         self.systems[prompt] = system
+        self.askings[prompt] = asking
         self.times.append(asyncio.get_running_loop().time())
         self._in_flight += 1
         self.at_once.append(self._in_flight)

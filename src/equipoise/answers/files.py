@@ -1,30 +1,34 @@
-"""Answers from files: JSONL, OpenAI batch output and CSV."""
+"""Answers from files: JSON lines of several shapes, CSV, Parquet, and logs of Inspect."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
+import polars as pl
 
-from equipoise.answers.rows import Row, check_row
+from equipoise.answers import inspect_logs, parquet
+from equipoise.answers.formats import read_line
+from equipoise.answers.rows import Row, check_row, tabulate_rows
 from equipoise.errors import BadFile, StorageError
-from equipoise.schema import ANSWER, FILTER_REASONS, ID, LENGTH_REASONS, PROMPT, REPETITION, STATUS, Status
-
-CUSTOM_ID = re.compile(r"(.*?)(?:#(\d+))?", re.DOTALL)
+from equipoise.schema import ANSWER, ID, PROMPT
 
 
 def read_file(path: Path) -> Iterator[Row]:
-    """Rows from JSONL, OpenAI batch output or CSV (by its ending), at least one; the first wrong line is named."""
+    """Rows from a file, at least one; the first wrong line is named.
+
+    The ending says what it is: `.csv`, `.parquet`, a log of Inspect (`.eval`, `.json`); anything else is JSON, an
+    object a line, in one of the shapes of `answers/formats.py`.
+    """
     empty = True
     try:
         with path.open("rb") as file:
-            for row in _csv_rows(path, file) if path.suffix.lower() == ".csv" else _json_rows(path, file):
+            for row in _find_reader(path)(path, file):
                 empty = False
                 yield row
     except FileNotFoundError:
@@ -35,12 +39,42 @@ def read_file(path: Path) -> Iterator[Row]:
         raise BadFile(f"{path} holds no answers.")
 
 
+def read_tables(path: Path) -> Iterator[pl.DataFrame]:
+    """The same as tables. Parquet stays in columns all the way."""
+    if path.suffix.lower() == parquet.SUFFIX and path.is_file():
+        yield from parquet.read_parquet(path)
+    else:
+        yield from tabulate_rows(read_file(path))
+
+
+def _find_reader(path: Path) -> Callable[[Path, IO[bytes]], Iterator[Row]]:
+    match path.suffix.lower():
+        case ".csv":
+            return _csv_rows
+        case parquet.SUFFIX:
+            return _parquet_rows
+        case suffix if suffix in inspect_logs.SUFFIXES:
+            return _inspect_rows
+        case _:
+            return _json_rows
+
+
+def _inspect_rows(path: Path, _file: IO[bytes]) -> Iterator[Row]:
+    for number, fields in enumerate(inspect_logs.read_log(path), 1):
+        yield check_row(fields, f"{path}, sample", number)
+
+
+def _parquet_rows(path: Path, _file: IO[bytes]) -> Iterator[Row]:
+    for table in parquet.read_parquet(path):
+        yield from table.iter_rows()
+
+
 def _json_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
     place, start = f"{path}, line", 0
     for number, line in enumerate(file, 1):
         if line.strip():
-            row = _parse_object(line, place, number, start)
-            yield check_row(_batch_row(row, f"{place} {number}") if "custom_id" in row else row, place, number)
+            for fields in read_line(_parse_object(line, place, number, start), f"{place} {number}"):
+                yield check_row(fields, place, number)
         start += len(line)
 
 
@@ -82,25 +116,3 @@ def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
     except csv.Error as error:
         # The inner reader has counted the line it stumbled over.
         raise BadFile(f"{path}, line {reader.reader.line_num}: not CSV: {error}.") from None
-
-
-def _batch_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """A line of OpenAI batch output: `custom_id` is an id of ours, with `#repetition` where there are several."""
-    if not isinstance(row["custom_id"], str):
-        raise BadFile(f"{where}: custom_id must be text. Got {str(row['custom_id'])[:60]!r} instead.")
-    match = CUSTOM_ID.fullmatch(row["custom_id"])
-    assert match is not None
-    key: dict[str, Any] = {ID: match[1], REPETITION: match[2]}
-    try:
-        response = row.get("response") or {}
-        if row.get("error") or response.get("status_code") != 200:
-            filtered = "content_filter" in str(row.get("error")) + str(response.get("body"))
-            return key | {STATUS: Status.FILTERED if filtered else Status.HTTP_ERROR, ANSWER: None}
-        choice = response["body"]["choices"][0]
-        content, finish = choice["message"].get("content"), choice.get("finish_reason")
-    except (AttributeError, KeyError, IndexError, TypeError):
-        raise BadFile(f"{where}: batch output without an answer (response.body.choices).") from None
-    reason = str(finish).lower()
-    if reason in FILTER_REASONS:
-        return key | {STATUS: Status.FILTERED, ANSWER: content}
-    return key | {STATUS: Status.TRUNCATED if reason in LENGTH_REASONS else Status.OK, ANSWER: content}

@@ -18,7 +18,10 @@ from equipoise.report.files import check_run_target
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(help="JSONL, CSV (.csv) or output of an OpenAI batch job.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval."),
+    ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run file: made if it is not there, else added to.")],
     model: Annotated[

@@ -203,8 +203,6 @@ def _open_again(
     else:
         opened = wrap_model(model)
     refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
-    if any(planned.asking.probabilities for planned in file.probes()):
-        _refuse_without_probabilities(opened)
     return opened
 
 

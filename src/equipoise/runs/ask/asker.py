@@ -260,8 +260,8 @@ class Asker:
             limit = "the token limit" if asking.max_tokens is None else f"the limit of {asking.max_tokens:,} tokens"
             raise EndpointError(
                 f"{self._model.name} has reached {limit} {self._spent_on_reasoning[asking]} times in a row before it "
-                "wrote anything: its reasoning takes them all. Start a new run with a larger --max-tokens, or switch the "
-                "reasoning off (--extra)."
+                "wrote anything: its reasoning takes them all. Start a new run with a larger --max-tokens, or switch "
+                "the reasoning off (--extra)."
             )
 
     def _count_client_error(self, detail: str) -> None:
