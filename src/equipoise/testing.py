@@ -213,13 +213,17 @@ def check_labelled_answers(probe: Probe) -> None:
 
 
 def check_judge(probe: Probe) -> None:
-    """If a judge can be asked: it knows the labels of the detector and no others, and the names that it must not see."""
+    """If a judge can be asked: it knows the labels of the detector and no others, and which names it must not see."""
     if probe.judge is None:
         return
     known, columns = {*probe.detector.labels, *probe.detector.other_labels}, {*probe.judge.names}
-    _require({*probe.detector.labels} <= {*probe.judge.labels} <= known, "the judge must know every label, and no other")
+    _require(
+        {*probe.detector.labels} <= {*probe.judge.labels} <= known, "the judge must know every label, and no other"
+    )
     _require({*probe.judge.contradictory} <= known, "the judge is asked about labels that the detector does not know")
-    _require(columns <= {*find_cases(probe)[0].plan(sample_k=1).prompts().columns}, "the names for the judge are no columns")
+    _require(
+        columns <= {*find_cases(probe)[0].plan(sample_k=1).prompts().columns}, "the names for the judge are no columns"
+    )
 
 
 def read_examples(probe: Probe) -> list[dict[str, str]]:

@@ -99,6 +99,7 @@ def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None
     assert "for_judge" not in plain.coverage["all"]
 
 
+@pytest.mark.fault("D19")
 def test_runs_with_and_without_a_judge_are_not_compared(path: Path, tmp_path: Path) -> None:
     start_run(tmp_path / "judged.equipoise", judge=lambda _: "rejected")
     with pytest.raises(InputError, match=r"judge is None in A and '.* in B"):
@@ -143,6 +144,7 @@ def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
         equipoise.resume(path)
 
 
+@pytest.mark.fault("D20")
 @pytest.mark.parametrize(
     "limit",
     [
@@ -177,6 +179,7 @@ def test_requests_to_the_model_and_to_the_judge_share_a_limit(tmp_path: Path) ->
     assert len(asked) == 15 - 2 * OPEN
 
 
+@pytest.mark.fault("D20")
 def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path, server: FaultyServer) -> None:
     server.behaviour = lambda prompt, nth: Fault.NULL_FILTERED if server.total <= OPEN else "rejected"
     equipoise.resume(path, judge=at(server)).ask()
@@ -245,6 +248,19 @@ def test_a_changed_verdict_is_found(path: Path) -> None:
         connection.execute("update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)")
     with pytest.raises(IntegrityError, match="was changed after it was written"):
         Run.open(path)
+
+
+def test_a_file_without_the_table_of_verdicts_is_read_and_can_be_judged(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("drop table verdicts")
+        connection.execute("pragma user_version = 4")
+    before = path.read_bytes()
+    run = Run.open(path)
+    assert (run.judge, run.judging, run.judge_usage) == (None, {}, (0, 0))
+    assert run.result("hiring_an").coverage["all"]["undetected"] == OPEN
+    assert path.read_bytes() == before
+    equipoise.resume(path, judge=lambda _: "rejected").ask()
+    assert coverage(path)["all"] == (OPEN, OPEN)
 
 
 def test_probes_that_count_words_have_no_judge(tmp_path: Path) -> None:

@@ -44,9 +44,8 @@ def items(_parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
 
 
 def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
-    job = pl.col("occupation")
-    text = fill_template(parameters["template"], job=job)
-    return items.select(job.alias(ITEM), "occupation", "masculinity", text.alias(PROMPT))
+    text = fill_template(parameters["template"], job=pl.col("occupation"))
+    return items.select(pl.col("occupation").alias(ITEM), "occupation", "masculinity", text.alias(PROMPT))
 
 
 def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:

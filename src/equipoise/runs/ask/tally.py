@@ -19,7 +19,8 @@ class Tally:
         spent = policy.spent or Spent()
         self.prompt_tokens, self.completion_tokens = spent.prompt_tokens, spent.completion_tokens
         self.cost = policy.price(0, 0) + spent.cost if policy.price else None
-        self.requests = spent.requests
+        self.requests = 0
+        self._earlier_requests = spent.requests
         self.in_flight = 0
         self.lacks_token_counts = False
         """Whether an answer came without the number of its tokens."""
@@ -73,7 +74,7 @@ class Tally:
         Requests under way, and the next one, are assumed to be as large as the replies of this session on average.
         """
         policy, unknown, replies = self._policy, self.in_flight + 1, max(self._replies, 1)
-        if policy.max_requests is not None and self.requests >= policy.max_requests:
+        if policy.max_requests is not None and self._earlier_requests + self.requests >= policy.max_requests:
             return f"{policy.max_requests:,} requests"
         if policy.max_tokens_total is not None:
             mean = (self.tokens - self._earlier_tokens) / replies
