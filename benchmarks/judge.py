@@ -21,8 +21,8 @@ from equipoise.measuring.accuracy import compare_labels, read_labelled, wilson
 from equipoise.probes import find_probes
 from equipoise.schema import LABEL, VERDICT
 
-ANSWERS = 20
-"""Labelled answers a probe, drawn from both halves: nothing is tuned on them here."""
+ANSWERS = 12
+"""Labelled answers per probe, a multiple of the number of arms, drawn from both halves: nothing is tuned on them here."""
 
 
 def main() -> None:

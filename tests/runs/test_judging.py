@@ -167,6 +167,13 @@ def test_the_budget_covers_the_judge(path: Path, server: FaultyServer, limit: di
     assert server.total == OPEN == len(verdicts(path))
 
 
+def test_a_limit_on_the_cost_needs_the_price_of_the_judge(tmp_path: Path) -> None:
+    limited = Policy(max_cost=1.0, price=TokenPrice(prompt=1, completion=1))
+    with pytest.raises(InputError, match="price of the judge"):
+        start_run(tmp_path / "run.equipoise", judge=lambda _: "", policy=limited)
+    assert not (tmp_path / "run.equipoise").exists()
+
+
 def test_requests_to_the_model_and_to_the_judge_share_a_limit(tmp_path: Path) -> None:
     asked: list[str] = []
 

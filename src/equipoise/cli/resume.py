@@ -12,7 +12,6 @@ from equipoise.cli.lazy import run as runs
 from equipoise.cli.lazy import session
 from equipoise.cli.output import AsJson, check_report_target
 from equipoise.cli.run import ask, print_outcome
-from equipoise.schema import Status
 
 
 def command(
@@ -59,8 +58,7 @@ def command(
     run = runs.Run.open(file)
     failures = session.parse_failures(retry.split(",") if retry else ())
     judge = judge or run.judge
-    unjudged = any(run.judging.get(status) for status in (Status.PENDING, *failures))
-    if not run.complete or any(run.counts[status] for status in failures) or judging or unjudged:
+    if not run.complete or any(run.counts[status] for status in failures) or judging or run.unjudged(failures):
         policy = options.read_policy(
             run.model,
             concurrency=concurrency,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from equipoise.authoring import Probe
-from equipoise.errors import InputError
+from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.judging import can_be_judged
 from equipoise.models import Model, Sampling
 from equipoise.runs.approvals import approve, refuse_foreign_destination
@@ -64,8 +64,9 @@ def _cost(price: PriceFunction | None, tokens: tuple[int, int]) -> float:
     return price(*tokens) if price else 0.0
 
 
-def prepare_judge(given: JudgeLike, probes: Iterable[Probe], deadline: float) -> Judge:
+def prepare_judge(given: JudgeLike, probes: Iterable[Probe], policy: Policy) -> Judge:
     """A judge for answers of these probes; nothing is sent yet."""
+    _refuse_unknown_price(policy)
     able = [probe for probe in probes if can_be_judged(probe)]
     if not able:
         raise InputError(
@@ -76,7 +77,7 @@ def prepare_judge(given: JudgeLike, probes: Iterable[Probe], deadline: float) ->
     if isinstance(given, Connection):
         connection = replace(given, sampling=LOCAL_SAMPLING if given.local else SAMPLING)
         concurrency = default_concurrency(given.model)
-        opened = open_model(connection, Settings.load(), deadline)
+        opened = open_model(connection, Settings.load(), policy.deadline)
     else:
         connection, concurrency = Connection(model="function", sampling=SAMPLING), default_concurrency(given)
         opened = wrap_model(given)
@@ -101,7 +102,7 @@ def find_judge(
     file: RunFile,
     given: JudgeLike | None,
     probes: Mapping[str, Probe],
-    deadline: float,
+    policy: Policy,
     retry: Iterable[Status],
     *,
     needed: bool,
@@ -113,16 +114,17 @@ def find_judge(
         check_probe_version(planned, probes.get(planned.name), file.path)
     if given:
         chosen = (probes[planned.name] for planned in file.probes() if not planned.asking.probabilities)
-        judge = begin_judging(file, prepare_judge(given, chosen, deadline))
+        judge = begin_judging(file, prepare_judge(given, chosen, policy))
     elif stored and (needed or Verdicts(file, probes, stored, retry).counts()[Status.PENDING]):
-        judge = _recall_judge(file, stored, deadline, **allowed)
+        judge = _recall_judge(file, stored, policy, **allowed)
     else:
         return None
     return replace(judge, retry=tuple(retry))
 
 
-def _recall_judge(file: RunFile, stored: RunSettings, deadline: float, **allowed: bool) -> Judge:
+def _recall_judge(file: RunFile, stored: RunSettings, policy: Policy, **allowed: bool) -> Judge:
     """The judge that a run file names. A key is not sent where only the file says so."""
+    _refuse_unknown_price(policy)
     if "function" in stored.model_settings:
         raise InputError(
             f"The judge of {file.path} is a Python function. To go on: "
@@ -137,10 +139,16 @@ def _recall_judge(file: RunFile, stored: RunSettings, deadline: float, **allowed
     )
     settings = Settings.load()
     refuse_foreign_destination(file.path, connection, settings, base_url=None, key_variable=None, judge=True)
-    opened = open_model(connection, settings, deadline)
+    opened = open_model(connection, settings, policy.deadline)
     now = _with_free_settings(connection.describe(opened, stored.suite), stored)
     refuse_other_judge(file, now)
     return Judge(model=opened, connection=connection, settings=now, concurrency=default_concurrency(stored.model))
+
+
+def _refuse_unknown_price(policy: Policy) -> None:
+    """Refuse, before anything is asked, a limit on the cost of a judge whose price is not known."""
+    if policy.max_cost is not None and policy.judge_price is None:
+        raise BadParameter("A limit on the cost needs the price of the judge, too: Policy.judge_price.")
 
 
 def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:

@@ -98,6 +98,10 @@ class Run:
         with RunFile.read(self.path) as file:
             return Verdicts(file, probes, self.settings.judge).counts()
 
+    def unjudged(self, failures: Iterable[Status] = ()) -> int:
+        """How many verdicts are pending, or have failed in one of these ways."""
+        return sum(self.judging.get(status, 0) for status in (Status.PENDING, *failures))
+
     @functools.cached_property
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""

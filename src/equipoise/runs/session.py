@@ -130,7 +130,7 @@ def start(
     plans = plan_probes(probes, suite, parameters or {}, probabilities=probabilities)
     if probabilities:
         _refuse_without_probabilities(opened)
-    asked = prepare_judge(judge, (planned.probe for planned in plans), policy.deadline) if judge else None
+    asked = prepare_judge(judge, (planned.probe for planned in plans), policy) if judge else None
     path = Path(out) if out is not None else default_path(opened.name)
     file = _create_or_open(path, connection.describe(opened, suite), plans)
     if named:
@@ -180,7 +180,7 @@ def resume(
             )
             opened = _open_again(file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable)
         file.ask_again(failures)
-        asked = find_judge(file, judge, known, policy.deadline, failures, needed=opened is not None, **allowed)
+        asked = find_judge(file, judge, known, policy, failures, needed=opened is not None, **allowed)
     return Session(file, opened, policy, known, asked)
 
 
