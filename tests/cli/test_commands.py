@@ -26,7 +26,7 @@ from equipoise.assets import REGISTRY, Https
 from equipoise.cli import app
 from equipoise.errors import InputError
 from equipoise.measuring import plan as plans
-from equipoise.probes import find_probes
+from equipoise.probes import find_probes, get_probe
 from equipoise.schema import Status
 
 PROBES = find_probes()
@@ -312,7 +312,9 @@ def test_batch_input_holds_requests(
 
 def test_a_batch_asks_with_the_limit_of_the_probe(command: Command) -> None:
     for probe in ("jobs_lum", "hiring_an"):
-        line = json.loads(output(command("prompts", probe, "--sample", "1", "--format", "openai-batch")).splitlines()[0])
+        line = json.loads(
+            output(command("prompts", probe, "--sample", "1", "--format", "openai-batch")).splitlines()[0]
+        )
         assert line["body"]["max_tokens"] == get_probe(probe).max_tokens
 
 
