@@ -307,11 +307,29 @@ def test_text_that_is_not_utf_8_is_refused_with_its_byte_offset(tmp_path: Path, 
         ("id,answer\na,x\x00y\nb,u\u2028v\n", [("a", None, "x\x00y"), ("b", None, "u\u2028v")]),
         ("id,answer\na,s\x85t\x0b\x0c\n", [("a", None, "s\x85t\x0b\x0c")]),
         ("id,answer\na," + "x" * 300_000 + "\n", [("a", None, "x" * 300_000)]),
+        ("id;answer\na;x, y\n", [("a", None, "x, y")]),
+        ("id\tanswer\na\tx; y\n", [("a", None, "x; y")]),
     ],
 )
 def test_csv(tmp_path: Path, content: str, expected: list[tuple[str, int | None, str]]) -> None:
     rows = list(read_file(write_answers(tmp_path, content, "answers.CSV")))
     assert [(key, repetition, answer) for key, _, repetition, _, answer in rows] == expected
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.jsonl", "answers.parquet"])
+def test_columns_may_be_called_otherwise(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    table = pl.DataFrame({"key": ["a"], "response": ["She."], "answer": ["42"]})
+    match path.suffix:
+        case ".csv":
+            table.write_csv(path)
+        case ".jsonl":
+            table.write_ndjson(path)
+        case _:
+            table.write_parquet(path)
+    assert list(read_file(path, {"key": "id", "response": "answer"})) == [("a", None, None, "ok", "She.")]
+    with pytest.raises(BadFile):
+        list(read_file(path, {"reply": "answer"}))
 
 
 @pytest.mark.fault("D4")

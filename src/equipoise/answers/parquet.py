@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -17,11 +17,11 @@ _MAY_BE_EMPTY = r"<|^[\s\x1c-\x1f]*$"
 """What must be looked at more closely: answers with a tag, which may be reasoning, and those with nothing at all."""
 
 
-def read_parquet(path: Path) -> Iterator[pl.DataFrame]:
+def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]:
     """Tables of answers; BadFile if the file or a column is not what it should be, or there is no row."""
     empty = True
     try:
-        stored = pl.scan_parquet(path, glob=False)
+        stored = pl.scan_parquet(path, glob=False).drop(names.values(), strict=False).rename(names)
         columns = stored.collect_schema()
         _check_columns(path, columns)
         fields = [

@@ -9,7 +9,18 @@ import typer
 
 from equipoise.cli.lazy import answer_files, matching, probes, scoring, suites, tables
 from equipoise.cli.output import AsJson, note, open_console, print_json
-from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli.probe_options import (
+    AnswerColumn,
+    IdColumn,
+    PromptColumn,
+    Reading,
+    Repeat,
+    Sample,
+    Seed,
+    Set,
+    read_names,
+    read_parameters,
+)
 
 if TYPE_CHECKING:
     from equipoise.measuring.result import Matching
@@ -30,6 +41,9 @@ def command(
     seed: Seed = None,
     settings: Set = None,
     reading: Reading = None,
+    answer_column: AnswerColumn = None,
+    prompt_column: PromptColumn = None,
+    id_column: IdColumn = None,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -42,7 +56,9 @@ def command(
     chosen = probes.get_probe(probe)
     parameters = read_parameters([chosen], sample, repeat, seed, settings)
     (planned,) = suites.plan_probes(chosen.read_by(reading), suite, parameters)
-    result = scoring.score_tables(planned, answer_files.read_tables(file))
+    result = scoring.score_tables(
+        planned, answer_files.read_tables(file, read_names(answer_column, prompt_column, id_column))
+    )
     matching.refuse_nothing_matched(result.matching)
     note_matching(result.matching, planned.repetitions)
     if as_json:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.answers.files import read_file
+from equipoise.answers.files import NO_NAMES, read_file
 from equipoise.answers.matching import PLACE, ROW, PromptIndex, refuse_nothing_matched
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.errors import EquipoiseError
@@ -91,13 +91,15 @@ def import_answers(
     probes: Probes = None,
     suite: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    names: Mapping[str, str] = NO_NAMES,
 ) -> tuple[Run, int, Matching]:
     """Store answers from elsewhere in a run file, which is made if it is not there.
 
     `answers` is the path of a file or several paths, or whatever `score` takes. Returns the run, how many attempts are
     new, and what became of the answers. For a run file that is there, `model`, `suite` and `parameters` are its own.
+    `names` says which columns of the files are called otherwise than here: `{"response": "answer"}`.
     """
-    read_rows, path = _find_rows_of(answers), Path(out)
+    read_rows, path = _find_rows_of(answers, names), Path(out)
     is_new = not path.exists()
     if not is_new:
         file = RunFile.open(path)
@@ -115,11 +117,11 @@ def import_answers(
     return Run.open(path, probes=choose_probes(probes)), new, matching
 
 
-def _find_rows_of(answers: Any) -> Callable[[], Iterable[Row]]:
+def _find_rows_of(answers: Any, names: Mapping[str, str]) -> Callable[[], Iterable[Row]]:
     """How rows of answers are read, as often as wanted: from one file, several files, or Python."""
     paths = [answers] if isinstance(answers, str | Path) else answers
     if isinstance(paths, Sequence) and paths and all(isinstance(path, str | Path) for path in paths):
-        return lambda: itertools.chain.from_iterable(read_file(Path(path)) for path in paths)
+        return lambda: itertools.chain.from_iterable(read_file(Path(path), names) for path in paths)
     rows = list(read_python(answers))
     return lambda: rows
 
