@@ -140,14 +140,14 @@ def estimate(
     tokens_per_second = (speed or (LOCAL_SPEED if connection.local else REMOTE_SPEED)) * slots
     prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
+    prompt_time = prompt_tokens / LOCAL_PROMPT_TOKENS if connection.local else 0.0
     cost = price_for(model, price, needed=False)
     return RunEstimate(
         model=model,
         suite=suite,
         probes=tuple(rows),
         cost=cost(prompt_tokens, completion_tokens) if cost else None,
-        seconds=(completion_tokens + (prompt_tokens / LOCAL_PROMPT_TOKENS if connection.local else 0))
-        / tokens_per_second,
+        seconds=(completion_tokens + prompt_time) / tokens_per_second,
         concurrency=slots,
     )
 
