@@ -67,9 +67,9 @@ def test_a_killed_run_is_resumed_and_loses_nothing(command: Command, tmp_path: P
     shown = json.loads(command("show", path, "--json").out)["results"][PROBE]
     assert shown["reading"] == "probabilities"
     assert "probabilities" in command("show", path).out.splitlines()[0]
-    for what in ("metrics", "transcripts"):
+    for what in ("metrics", "attempts"):
         assert command("export", path, "--what", what, "--format", "csv", "-o", f"{what}.csv").code == 0
-    assert "p_yes" in (tmp_path / "transcripts.csv").read_text(encoding="utf-8")
+    assert "p_yes" in (tmp_path / "attempts.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.fault("L1")
