@@ -7,8 +7,11 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
-demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
-	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
+DEMO_DECISIONS := 70
+
+demo: $(READY)  ## audit the embedded model with the quick suite, decisions by probability, and write a report
+	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
+		--out demo.equipoise --report demo.html
 	@echo
 	@echo "The answers and results are in demo.equipoise: $(BIN)/equipoise show demo.equipoise"
 	@echo "The report is in demo.html: open it in a browser."

@@ -26,7 +26,7 @@ from equipoise.assets import REGISTRY, Https
 from equipoise.cli import app
 from equipoise.errors import InputError
 from equipoise.measuring import plan as plans
-from equipoise.probes import find_probes
+from equipoise.probes import find_probes, get_probe
 from equipoise.schema import Status
 
 PROBES = find_probes()

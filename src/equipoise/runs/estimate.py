@@ -31,6 +31,8 @@ LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
 """Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
+LOCAL_PROMPT_TOKENS = 4
+"""So many tokens of a prompt take as long as one of an answer here; elsewhere the time for prompts is not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,14 +138,16 @@ def estimate(
         )
     slots = concurrency or (LOCAL_SLOTS if connection.local else Policy.concurrency)
     tokens_per_second = (speed or (LOCAL_SPEED if connection.local else REMOTE_SPEED)) * slots
+    prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
+    prompt_time = prompt_tokens / LOCAL_PROMPT_TOKENS if connection.local else 0.0
     cost = price_for(model, price, needed=False)
     return RunEstimate(
         model=model,
         suite=suite,
         probes=tuple(rows),
-        cost=cost(sum(row.prompt_tokens for row in rows), completion_tokens) if cost else None,
-        seconds=completion_tokens / tokens_per_second,
+        cost=cost(prompt_tokens, completion_tokens) if cost else None,
+        seconds=(completion_tokens + prompt_time) / tokens_per_second,
         concurrency=slots,
     )
 

@@ -6,6 +6,7 @@ import asyncio
 import importlib.metadata
 import importlib.util
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +25,8 @@ from equipoise.settings import Settings
 ASSET = "smollm2"
 GGUF_MAGIC = b"GGUF"
 PACKAGE = "xllamacpp"
+EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
+"""How the packaged model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
 DEFAULT_SLOTS = 4
 DEFAULT_CONTEXT = 2048
 
@@ -164,6 +167,7 @@ def prepare_embedded(
     else:
         weights = locate(ASSET, settings, progress)
         sha256 = REGISTRY[ASSET].sha256
+        sampling = _with_default_sampling(sampling)
     return EmbeddedModel(
         name=name,
         options=ServerOptions(weights=weights, context=context, slots=slots),
@@ -172,6 +176,14 @@ def prepare_embedded(
         deadline=deadline,
         limits=limits,
     )
+
+
+def _with_default_sampling(sampling: Sampling) -> Sampling:
+    """The sampling for the packaged model, which rambles at temperature 1, unless the user gives a temperature."""
+    if sampling.temperature is not None:
+        return sampling
+    extra = {"min_p": EMBEDDED_MIN_P, **sampling.extra}
+    return replace(sampling, temperature=EMBEDDED_TEMPERATURE, extra=extra)
 
 
 def _check_gguf(path: Path) -> None:

@@ -14,7 +14,7 @@ from equipoise.measuring.result import Result
 from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
 from equipoise.report.charts.figures import draw_figure, with_common_domain
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
-from equipoise.report.html.coverage import warn_uneven
+from equipoise.report.html.coverage import say_by_probability, warn_uneven
 from equipoise.report.html.default_figures import default_figures
 from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
@@ -119,7 +119,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         scales=tuple(_make_scale(metric, probe, results, models) for metric in marked),
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
-        warnings={place: list(warn_uneven(result)) for place, result in results.items()},
+        warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
         notes={
             place: [*describe_judge(result), *describe_generalisation(result), *describe_bounds(result)]
             for place, result in results.items()
