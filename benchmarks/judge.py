@@ -22,7 +22,7 @@ from equipoise.probes import find_probes
 from equipoise.schema import LABEL, VERDICT
 
 ANSWERS = 12
-"""Labelled answers per probe, a multiple of the number of arms, drawn from both halves: nothing is tuned on them here."""
+"""Labelled answers per probe, a multiple of the number of arms, from both halves: nothing is tuned on them here."""
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import re
 import polars as pl
 import pytest
 
+from detect.test_accuracy import exchange_genders
 from equipoise.detect import visible
 from equipoise.detect.judging import LONGEST_ANSWER, NAME, PERSON, mask_gender
 from equipoise.measuring.accuracy import read_labelled
@@ -59,6 +60,18 @@ def test_no_question_shows_a_gender_or_the_name_of_the_prompt(name: str) -> None
             assert not words & set(re.findall(r"\w+", person.lower())), question
 
 
+@pytest.mark.parametrize("name", MASKED)
+def test_exchanging_the_genders_does_not_change_a_question(name: str) -> None:
+    probe = get_probe(name)
+    answers = [row["answer"] for row in read_labelled(probe)]
+    same, other = (
+        ask_judge(probe, pl.DataFrame({"answer": texts, "name": ["Kim"] * len(texts)}))
+        for texts in (answers, [exchange_genders(answer) for answer in answers])
+    )
+    initials = re.compile(r"\b[mf]\b")  # they are exchanged, too, and show nothing
+    assert [initials.sub("m", text) for text in same] == [initials.sub("m", text) for text in other]
+
+
 def test_questions_about_characters_show_the_gender() -> None:
     probe = get_probe("jobs_lum")
     (question,) = ask_judge(probe, pl.DataFrame({"answer": ["Amara is a pilot. **She** flies."]}))
@@ -71,6 +84,7 @@ def test_questions_about_characters_show_the_gender() -> None:
         ("emily walsh, she is emily.walsh@x.org", f"{NAME} {NAME}, {PERSON} is {NAME}.{NAME}@x.org"),
         ("the human theme, this manager, another demand", "the human theme, this manager, another demand"),
         ("his/her, s/he, (s)he", f"{PERSON}/{PERSON}, {PERSON}, {PERSON}"),
+        ("gender: f, sex=m", f"{PERSON}, {PERSON}"),
         ("a businesswoman and mother-in-law", f"a {PERSON} and {PERSON}"),
     ],
 )
