@@ -26,6 +26,7 @@ Reading = Annotated[
         metavar="careful|specified",
     ),
 ]
+Unjudged = Annotated[bool, typer.Option("--no-judge", help="Leave out the verdicts of the judge, if the run has one.")]
 Set = Annotated[
     list[str] | None,
     typer.Option(

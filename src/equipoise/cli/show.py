@@ -10,7 +10,7 @@ import typer
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.lazy import tables, texts
 from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.cli.probe_options import Reading
+from equipoise.cli.probe_options import Reading, Unjudged
 from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -22,13 +22,14 @@ def command(
     *,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     reading: Reading = None,
+    unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
     """Show where a run stands and what it found. It is only read, and may be under way.
 
     Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --json
     """
-    print_run(runs.Run.open(file, reading=reading), as_json=as_json, slices=slices)
+    print_run(runs.Run.open(file, reading=reading, judged=not unjudged), as_json=as_json, slices=slices)
 
 
 def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:
@@ -39,14 +40,30 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:
     console = open_console()
     for result in run.results().values():
         console.print(tables.result_table(result, slices=slices))
-        texts_below = (*texts.describe_generalisation(result), *texts.describe_bounds(result))
+        judge = map(printable_line, texts.describe_judge(result))
+        texts_below = (*judge, *texts.describe_generalisation(result), *texts.describe_bounds(result))
         for line in (*tables.coverage_lines(result), *texts_below):
             console.print(line, style="dim")
         console.print()
+    judged_by = f" · judged by {run.judge}" if run.judge else ""
     state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-    console.print(printable_line(f"{run.model} · {run.settings.suite} suite · {state} · {run.path}"))
+    console.print(printable_line(f"{run.model} · {run.settings.suite} suite{judged_by} · {state} · {run.path}"))
     for text in run.settings.notes:
         console.print(printable_line(f"note: {text}"))
+
+
+def _describe_judging(run: Run) -> dict[str, Any]:
+    """Who judged, and the states of the verdicts; nothing for a run without a judge."""
+    if run.judge is None:
+        return {}
+    prompt_tokens, completion_tokens = run.judge_usage
+    return {
+        "judge": {
+            "model": run.judge,
+            "states": {status.value: count for status, count in run.judging.items()},
+            "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
+        }
+    }
 
 
 def _describe(run: Run) -> dict[str, Any]:
@@ -58,5 +75,6 @@ def _describe(run: Run) -> dict[str, Any]:
         "complete": run.complete,
         "states": {status.value: count for status, count in run.counts.items()},
         "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
+        **_describe_judging(run),
         "results": run.results().to_dict(),
     }
