@@ -199,6 +199,13 @@ class Probe:
             return replace(self, reading=reading, detector=self.specified or self.detector, careful=self.detector)
         return replace(self, reading=reading, detector=self.careful or self.detector, careful=None)
 
+    @property
+    def other_reading(self) -> str | None:
+        """The reading to set beside this one; None where both would read alike."""
+        if self.specified is None or self.reading not in (CAREFUL, SPECIFIED):
+            return None
+        return CAREFUL if self.reading == SPECIFIED else SPECIFIED
+
     def all_metrics(self) -> tuple[Metric, ...]:
         """The probe's own metrics and, where answers have labels, how much was not detected."""
         if not self.detector.labels:

@@ -18,6 +18,7 @@ from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeEr
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
+from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Audit, Result
 from equipoise.probes import find_probes
 from equipoise.runs.file.store import RunFile
@@ -149,6 +150,10 @@ class Run:
                 raise IntegrityError(f"{self.path} holds what no run of {probe} writes. {error}") from error
         return self._results[probe]
 
+    def other_reading(self, probe: str) -> OtherReading | None:
+        """The marked metrics by the probe's other reading, and how many answers the two read differently."""
+        return measure_other_reading(self.result(probe), (joined for _, joined in self._joined(probe)))
+
     def setup(self, probe: str) -> Setup:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
@@ -173,10 +178,14 @@ class Run:
         return Setup(probe=known, parameters=parameters, corpus=planned.corpus, corpus_sha256=planned.corpus_sha256)
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
+        for prompts, joined in self._joined(setup.probe.name):
+            yield Part(prompts.drop(PROMPT), evaluate(setup.probe.detector, joined).drop(PROMPT))
+
+    def _joined(self, probe: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+        """Some of the prompts, whole items, and the attempts at them with prompts and answers."""
         with RunFile.read(self.path) as file:
-            for prompts, answers in file.answers(setup.probe.name):
-                joined = prompts.join(answers, on=ID, maintain_order="left_right")
-                yield Part(prompts.drop(PROMPT), evaluate(setup.probe.detector, joined).drop(PROMPT))
+            for prompts, answers in file.answers(probe):
+                yield prompts, prompts.join(answers, on=ID, maintain_order="left_right")
 
     def _holds_planned_prompts(self, setup: Setup) -> bool:
         """Whether the prompts in the file are those that the probe plans, so that a mistake must be the probe's."""
