@@ -7,7 +7,6 @@ from equipoise.assets import facts
 from equipoise.authoring.card import Card
 from equipoise.authoring.characters import character_metrics, describe_majority, simulate_characters
 from equipoise.authoring.figures import (
-    Contrast,
     Display,
     Evidence,
     Figure,
@@ -16,6 +15,8 @@ from equipoise.authoring.figures import (
     Published,
     Scatter,
     Spot,
+    Words,
+    WordSpot,
 )
 from equipoise.authoring.probe import Arms, Bands, Corpus, Metric, Parameter, Parameters, Probe, template_parameter
 from equipoise.authoring.sampling import Items, shuffle, table_items
@@ -32,6 +33,7 @@ from equipoise.authoring.totals import (
     slope,
     slug,
 )
+from equipoise.authoring.words import WordContrast
 from equipoise.detect import (
     CHARACTERS,
     DECISIONS,
@@ -64,7 +66,6 @@ __all__ = [
     "BadTemplate",
     "Bands",
     "Card",
-    "Contrast",
     "Corpus",
     "Detector",
     "Display",
@@ -83,6 +84,9 @@ __all__ = [
     "Scatter",
     "Spot",
     "Totals",
+    "WordContrast",
+    "WordSpot",
+    "Words",
     "character_metrics",
     "check_template",
     "correlation",

@@ -16,9 +16,10 @@ from equipoise.authoring.figures import Display
 from equipoise.authoring.sampling import Items
 from equipoise.authoring.templates import check_template
 from equipoise.authoring.totals import Array, Totals, slug
+from equipoise.authoring.words import WordContrast
 from equipoise.detect import Detector
 from equipoise.errors import BadParameter, UnknownName
-from equipoise.schema import CAREFUL, READINGS, SPECIFIED
+from equipoise.schema import CAREFUL, ITEM, PROMPT, READINGS, SPECIFIED
 
 Parameters = Mapping[str, Any]
 MARKS = "ABCD"
@@ -158,6 +159,8 @@ class Probe:
     """Covariates whose groups a metric averages, each with the same weight: items are resampled within them."""
     coverage: tuple[str, ...] = ()
     """Columns of the prompts by whose values attempts are counted, beside the column of the arms."""
+    words: WordContrast | None = None
+    """Between which arms a report looks for words that differ, for probes whose answers are texts."""
     parameters: tuple[Parameter, ...] = ()
     corpora: tuple[Corpus, ...] = ()
     """The first is the default of the standard suite, the packaged one of the quick suite."""
@@ -183,6 +186,13 @@ class Probe:
     def coverage_columns(self) -> tuple[str, ...]:
         """All columns by whose values attempts are counted."""
         return (*((self.arms.column,) if self.arms else ()), *self.coverage)
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """All columns that its prompts must have, beside the item and the text."""
+        words = self.words.columns if self.words else ()
+        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *self.detector.uses, *words)
+        return tuple(dict.fromkeys(name for name in named if name not in (ITEM, PROMPT)))
 
     @property
     def prefixes(self) -> list[str]:

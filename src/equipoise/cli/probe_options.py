@@ -26,6 +26,13 @@ Reading = Annotated[
         metavar="careful|specified",
     ),
 ]
+CorrectDetector = Annotated[
+    bool,
+    typer.Option(
+        "--correct-detector",
+        help="Show marked metrics also corrected for the error that the detector has on labelled answers.",
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

@@ -21,6 +21,7 @@ from equipoise.schema import ANSWER, LABEL, READINGS, STATUS, Status, text_colum
 FILE = "labelled.csv"
 COUNTED = "letter"
 """The label of an answer in which a detector that counts words should count any."""
+SECOND = "second"
 SPLITS, KINDS = ("held", "tuned"), ("ordinary", "nasty")
 Row = dict[str, str]
 
@@ -45,7 +46,10 @@ class Accuracy:
 
 
 def read_labelled(probe: Probe) -> list[Row]:
-    """The rows of labelled.csv in the folder of a probe: answer, label, style, kind, split. Without a file: none."""
+    """The rows of labelled.csv in the folder of a probe: answer, label, style, kind, split. Without a file: none.
+
+    A column `second` holds the labels of a second reader, who saw the answers alone.
+    """
     source = probe.card.folder / FILE if probe.card.folder else None
     if source is None or not source.is_file():
         return []
@@ -98,8 +102,42 @@ def wilson(part: int, whole: int, z: float = 1.959964) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def count_agreement(probe: Probe) -> tuple[int, int] | None:
+    """On how many of the labelled answers two readers agreed, and of how many; None if there was only one reader."""
+    rows = [row for row in read_labelled(probe) if row.get(SECOND) is not None]
+    return (sum(row[SECOND] == row["label"] for row in rows), len(rows)) if rows else None
+
+
+def describe_agreement(probe: Probe) -> str:
+    """One sentence on the agreement of the readers; empty if there was only one."""
+    counts = count_agreement(probe)
+    return f"Two readers agreed on {counts[0]:,} of {counts[1]:,} labels ({counts[0] / counts[1]:.0%})." if counts else ""
+
+
+def describe_accuracy(probe: Probe) -> str:
+    """The measured error of a probe's detector in words: on ordinary and on nasty answers of the held half."""
+    title = f"The {probe.reading} reading ({probe.detector.title})"
+    by_kind = {kind: measure_accuracy(probe, "held", kind) for kind in KINDS}
+    parts = [_describe_errors(kind, found) for kind, found in by_kind.items() if found.n]
+    if not parts:
+        return f"How often the {probe.reading} reading ({probe.detector.title}) is wrong has not been measured."
+    return " ".join([f"{title} was wrong on {' and on '.join(parts)}.", describe_agreement(probe)]).strip()
+
+
+def _describe_errors(kind: str, found: Accuracy) -> str:
+    low, high = wilson(found.wrong, found.n)
+    flips = f"{found.flips} of them read as the opposite" if found.flips else "none of them read as the opposite"
+    return (
+        f"{found.wrong} of {found.n} {kind} answers that people had labelled ({found.wrong / found.n:.0%}, 95% interval "
+        f"{low:.0%} to {high:.0%}), {flips}"
+    )
+
+
 def accuracy_table(probe: Probe) -> str:
-    """The accuracy of both readings as a Markdown table: the held half by kind and by label, then the tuned half."""
+    """The accuracy of both readings as a Markdown table: the held half by kind and by label, then the tuned half.
+
+    Below it stands on how many labels two readers agreed, if there were two.
+    """
     lines = [
         "| reading | half | answers | n | wrong | 95% | flips | missed | invented |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -111,7 +149,8 @@ def accuracy_table(probe: Probe) -> str:
             found = measure_accuracy(read, split, kind, label)
             if found.n:
                 lines.append(f"| {reading} | {split} | {_name(kind, label)} | {_format(found)} |")
-    return "\n".join(lines)
+    agreement = describe_agreement(probe)
+    return "\n".join([*lines, "", agreement] if agreement else lines)
 
 
 def _groups(labels: Sequence[str]) -> Iterator[tuple[str, str | None, str | None]]:

@@ -15,15 +15,17 @@ from polars.exceptions import PolarsError
 
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
+from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes import find_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
-from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, READINGS, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, READINGS, REPETITION, STATUS, Estimate, Status
 
 
 class Run:
@@ -154,6 +156,14 @@ class Run:
         """The marked metrics by the probe's other reading, and how many answers the two read differently."""
         return measure_other_reading(self.result(probe), (joined for _, joined in self._joined(probe)))
 
+    def corrected(self, probe: str) -> dict[str, Estimate]:
+        """The marked metrics corrected for the measured error of the detector; none where that is not known."""
+        return correct_detector(self.result(probe))
+
+    def words(self, probe: str) -> WordComparison | None:
+        """The words that differ between the arms, tested; None for a probe that does not ask for them."""
+        return discover_words(self.setup(probe).probe, self.transcript_batches(probe))
+
     def setup(self, probe: str) -> Setup:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
@@ -167,11 +177,7 @@ class Run:
             raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
         if parameters["num_repetitions"] != planned.repetitions:
             raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
-        needed = {*known.covariates, *known.slices, *known.clusters, *known.coverage_columns, *known.detector.uses} - {
-            ITEM,
-            PROMPT,
-        }
-        if missing := sorted(needed - planned.covariates.keys()):
+        if missing := sorted({*known.needed_columns} - planned.covariates.keys()):
             raise IntegrityError(f"{self.path} does not hold what {probe} asks for: its prompts lack {missing}.")
         if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
             raise IntegrityError(f"{self.path} is damaged: the prompts of {probe} have columns of attempts: {hiding}.")

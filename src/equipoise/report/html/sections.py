@@ -7,10 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.assets import facts
-from equipoise.authoring import Contrast, Evidence, Figure, Intervals, Metric, Probe, Scatter
+from equipoise.authoring import Evidence, Figure, Intervals, Metric, Probe, Scatter, Words
+from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.calling import running
+from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.marks import Mark
+from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
+from equipoise.measuring.words import discover_words
 from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
 from equipoise.report.charts.figures import draw_figure, with_common_domain
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
@@ -20,11 +24,14 @@ from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
-from equipoise.report.text import describe_bounds, describe_generalisation
+from equipoise.report.html.words import list_spots, make_words_figure
+from equipoise.report.text import describe_bounds, describe_generalisation, format_odds
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
 """How many answers to a probe are shown: of a single run, and of each of several."""
+MAX_WORDS = 200
+"""How many words that differ are listed."""
 ALL_ITEMS = "all items"
 
 
@@ -70,6 +77,15 @@ class Picture:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShownReadings:
+    """How answers were read: the measured error, the marked metrics by the other reading, and corrected if wanted."""
+
+    error: str
+    other: OtherReading | None
+    corrected: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """All that a report shows of a probe. Runs are named by their places in the report, from 0."""
 
@@ -87,6 +103,7 @@ class Section:
     """What the missing answers allow, and the intervals for other prompts like these."""
     samples: Mapping[int, list[Sample]]
     findings: Mapping[int, list[RankedFinding]]
+    readings: Mapping[int, ShownReadings]
 
 
 def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str]) -> Section:
@@ -97,15 +114,24 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
     figures: dict[int, Sequence[Figure]] = {}
     samples: dict[int, list[Sample]] = {}
     findings: dict[int, list[RankedFinding]] = {}
+    readings: dict[int, ShownReadings] = {}
     for place, result in results.items():
+        attempts = runs[place].transcripts(name)
+        words = discover_words(result.setup.probe, [attempts])
         evidence = Evidence(
             parameters=result.parameters,
             estimates=result.estimates,
-            attempts=runs[place].transcripts(name),
+            attempts=attempts,
             labels=result.setup.probe.detector.labels,
+            words=list_spots(words) if words else (),
         )
         covariates = list_covariates(result.setup.probe.detector, result.evaluated.columns)
-        figures[place] = _make_figures(result, evidence)
+        figures[place] = [*_make_figures(result, evidence), *([make_words_figure(words)] if words else ())]
+        readings[place] = ShownReadings(
+            error=describe_accuracy(result.setup.probe),
+            other=measure_other_reading(result, [attempts]),
+            corrected=correct_detector(result) if runs[place].correct_detector else {},
+        )
         samples[place] = choose_samples(result.setup.probe, evidence.measured(), covariates, most)
         findings[place] = _find_findings(result, evidence)
     marked = [metric for metric in probe.metrics if metric.bands]
@@ -125,6 +151,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         },
         samples=samples,
         findings=findings,
+        readings=readings,
     )
 
 
@@ -239,9 +266,15 @@ def _tabulate_figure(
             )
             for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0]))
         ]
-    return ("", "model", *first.sides), [
-        (label, models[place], f"{left:.1%}", f"{right:.1%}")
+    return ("", "model", "odds", "95% interval", *first.sides), [
+        (
+            spot.word,
+            models[place],
+            format_odds(spot.value),
+            f"{format_odds(spot.low)} to {format_odds(spot.high)}",
+            *(f"{share:.1%}" for share in spot.shares),
+        )
         for place, figure in same.items()
-        if isinstance(figure, Contrast)
-        for label, (left, right) in figure.rows.items()
+        if isinstance(figure, Words)
+        for spot in figure.spots[:MAX_WORDS]
     ]
