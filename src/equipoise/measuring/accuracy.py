@@ -56,10 +56,10 @@ def read_labelled(probe: Probe) -> list[Row]:
     return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
 
 
-def find_labels(detector: Detector, answers: Sequence[str]) -> list[str]:
-    """What the detector says of each answer: a label, or nothing."""
+def find_labels(detector: Detector, answers: Sequence[str], prompts: pl.DataFrame | None = None) -> list[str]:
+    """What the detector says of each answer: a label, or nothing. `prompts` has the columns that it uses, if any."""
     attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
-    evaluated = evaluate(detector, attempts)
+    evaluated = evaluate(detector, attempts if prompts is None else attempts.hstack(prompts))
     if detector.counts:
         evaluated = evaluated.select(pl.when(detector.detected()).then(pl.lit(COUNTED)).alias(LABEL))
     return evaluated[LABEL].fill_null("").to_list()
@@ -116,20 +116,21 @@ def describe_agreement(probe: Probe) -> str:
 
 def describe_accuracy(probe: Probe) -> str:
     """The measured error of a probe's detector in words: on ordinary and on nasty answers of the held half."""
-    title = f"The {probe.reading} reading ({probe.detector.title})"
+    title = f"the {probe.reading} reading ({probe.detector.title})"
     by_kind = {kind: measure_accuracy(probe, "held", kind) for kind in KINDS}
     parts = [_describe_errors(kind, found) for kind, found in by_kind.items() if found.n]
     if not parts:
-        return f"How often the {probe.reading} reading ({probe.detector.title}) is wrong has not been measured."
-    return " ".join([f"{title} was wrong on {' and on '.join(parts)}.", describe_agreement(probe)]).strip()
+        return f"How often {title} is wrong has not been measured."
+    errors = f"On answers that people had labelled, {title} was wrong on {' and on '.join(parts)}."
+    return f"{errors} {describe_agreement(probe)}".strip()
 
 
 def _describe_errors(kind: str, found: Accuracy) -> str:
     low, high = wilson(found.wrong, found.n)
-    flips = f"{found.flips} of them read as the opposite" if found.flips else "none of them read as the opposite"
+    flips = f"{found.flips} read as the opposite" if found.flips else "none read as the opposite"
     return (
-        f"{found.wrong} of {found.n} {kind} answers that people had labelled ({found.wrong / found.n:.0%}, 95% interval "
-        f"{low:.0%} to {high:.0%}), {flips}"
+        f"{found.wrong} of {found.n} {kind} ones ({found.wrong / found.n:.0%}, 95% interval {low:.0%} to {high:.0%}; "
+        f"{flips})"
     )
 
 

@@ -38,10 +38,11 @@ def draw_words(figure: Words, width: int) -> Drawing | None:
     if not left and not right:
         return None
     narrow = width < WIDE
-    margin = 92 if narrow else 190
+    margin = 98 if narrow else 172
     margins = (margin, margin, 28, 46)
     plot_width, height = width - 2 * margin, STEP * max(len(left), len(right))
-    end = min(max(1.05 * abs(end) for spot in (*left, *right) for end in (spot.low, spot.high, 2 * spot.value)), FARTHEST)
+    farthest = max(abs(end) for spot in (*left, *right) for end in (spot.low, spot.high))
+    end = min(max(1.06 * farthest, 1.06 * math.log(2)), FARTHEST)
     ticks = [side * power * math.log(2) for power in range(1, 7) for side in (-1, 1) if power * math.log(2) <= end]
     return Drawing(
         label=describe_words(figure, left, right),
@@ -88,7 +89,7 @@ def _draw_side(
     rows: list[dict[str, Any]] = [
         {
             "y": STEP * (place + 0.5),
-            "word": fit_text(reveal_invisible(spot.word), margin - (16 if narrow else 82)),
+            "word": fit_text(reveal_invisible(spot.word), margin - (10 if narrow else 82), NORMAL),
             "value": max(min(spot.value, end), -end),
             "low": max(spot.low, -end),
             "high": min(spot.high, end),
@@ -99,6 +100,7 @@ def _draw_side(
     ]
     is_left = colour == "first"
     inner, outer = (-8, -margin) if is_left else (plot_width + 8, plot_width + margin)
+    size = SMALL if narrow else NORMAL
     zero = {"scale": "x", "value": 0}
     layers = [
         layer("rule", rows, x=zero, x2=scaled("x", "value"), y=col("y"), stroke="line", strokeWidth=1.5),
@@ -106,7 +108,7 @@ def _draw_side(
         layer(
             "symbol", rows, x=scaled("x", "value"), y=col("y"), size=col("size"), fill=colour, stroke="page", strokeWidth=1
         ),
-        text(rows, col("word"), x=inner, y=col("y"), align="right" if is_left else "left", fontSize=NORMAL),
+        text(rows, col("word"), x=inner, y=col("y"), align="right" if is_left else "left", fontSize=size),
     ]
     if not narrow:
         align = "left" if is_left else "right"
