@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import equipoise
+from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import plan
 from equipoise.measuring.words import FALSE_DISCOVERIES, MIN_UNITS, WordComparison, compare_counts, discover_words
-from equipoise.measuring.evaluate import evaluate
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, STATUS, Status
 
@@ -40,8 +40,10 @@ def simulate_counts(
     columns = {"unit": unit.astype(str), "stratum": [f"{t}/{r}" for t, r in zip(template, race[unit], strict=True)]}
     cells = pl.DataFrame({**columns, "side": np.where(male[unit], *SIDES), "answers": np.ones(len(unit), np.int64)})
     letter, word = np.nonzero(holds[template, unit])
-    counts = cells[letter].select("unit", "stratum", "side").with_columns(
-        word=pl.Series([f"w{number}" for number in word]), count=pl.lit(1, pl.Int64)
+    counts = (
+        cells[letter]
+        .select("unit", "stratum", "side")
+        .with_columns(word=pl.Series([f"w{number}" for number in word]), count=pl.lit(1, pl.Int64))
     )
     return cells, counts
 
@@ -118,7 +120,9 @@ def discover(write: dict[str, str], sample_k: int = 96) -> WordComparison:
     return comparison
 
 
-LETTER = "Dear Sir or Madam, I recommend {{name}}. {{first}}'s work is excellent and {0} I trust {1}. Sincerely, Dr. Oduya"
+LETTER = (
+    "Dear Sir or Madam, I recommend {{name}}. {{first}}'s work is excellent and {0} I trust {1}. Sincerely, Dr. Oduya"
+)
 
 
 def test_words_of_letters_are_found_and_names_and_pronouns_left_out() -> None:
@@ -146,7 +150,9 @@ def test_few_letters_refusals_and_other_probes_give_no_words() -> None:
 
 @pytest.mark.parametrize("text", ["\u202eevil\u202c", "=1+1", "<script>", "x" * 100_000, "\ud83d"])
 def test_hostile_words_are_letters_only_and_short(text: str) -> None:
-    table = discover({"male": f"{LETTER.format('kind', 'him')} {text}".replace("\ud83d", "\ufffd"), "female": "kind"}).table
+    table = discover(
+        {"male": f"{LETTER.format('kind', 'him')} {text}".replace("\ud83d", "\ufffd"), "female": "kind"}
+    ).table
     assert all(word.replace("-", "").isalpha() and len(word) <= 40 for word in table["word"])
 
 

@@ -61,7 +61,9 @@ def read_answers_of(probe: Probe, rows: Iterable[AnswerRow], make_plan: Callable
 
 def _find_prompts(detector: Detector, index: PromptIndex, batch: list[AnswerRow]) -> pl.DataFrame:
     """The columns that the detector uses, of the prompt of each answer."""
-    keys = pl.DataFrame([text_column(ID, [row.id for row in batch]), text_column(PROMPT, [row.prompt for row in batch])])
+    keys = pl.DataFrame(
+        [text_column(ID, [row.id for row in batch]), text_column(PROMPT, [row.prompt for row in batch])]
+    )
     found = index.find(keys.with_row_index(ROW))
     if found.height < len(batch):
         place = min({*range(len(batch))} - {*found[ROW]})

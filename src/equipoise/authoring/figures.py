@@ -107,7 +107,7 @@ class WordSpot:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """Words that differ between two groups of answers: each stands on the side that uses it more, the clearest first."""
+    """Words that differ between two groups of answers, each on the side that uses it more; the clearest come first."""
 
     name: str
     title: str

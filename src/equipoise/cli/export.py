@@ -21,9 +21,9 @@ def command(
     what: Annotated[
         str,
         typer.Option(
-            help="metrics: values, intervals and marks, slices too; readings: the marked metrics by both readings; words: "
-            "how words differ between women and men, tested; attempts: each that has ended, with its prompt, covariates, "
-            "answer and what that says; prompts: all that are planned.",
+            help="metrics: values, intervals and marks, slices too; readings: the marked metrics by both readings; "
+            "words: how words differ between women and men, tested; attempts: each that has ended, with its prompt, "
+            "covariates, answer and what that says; prompts: all that are planned.",
             metavar="metrics|readings|words|attempts|prompts",
         ),
     ] = "metrics",

@@ -111,7 +111,9 @@ def count_agreement(probe: Probe) -> tuple[int, int] | None:
 def describe_agreement(probe: Probe) -> str:
     """One sentence on the agreement of the readers; empty if there was only one."""
     counts = count_agreement(probe)
-    return f"Two readers agreed on {counts[0]:,} of {counts[1]:,} labels ({counts[0] / counts[1]:.0%})." if counts else ""
+    return (
+        f"Two readers agreed on {counts[0]:,} of {counts[1]:,} labels ({counts[0] / counts[1]:.0%})." if counts else ""
+    )
 
 
 def describe_accuracy(probe: Probe) -> str:

@@ -1,10 +1,11 @@
 """Metrics corrected for the error of the detector, with that error in their intervals.
 
 Of the answers that are truly the first of two labels, a detector reads a share as such (its sensitivity), and of the
-others a share as the other (its specificity). Rogan and Gladen's formula gives the true rate from the one that was read:
-(rate + specificity - 1) / (sensitivity + specificity - 1). It is linear in the rate, so that it can be applied to what
-the totals of a probe are made of, and holds for differences and slopes as well. Both shares are known from labelled
-answers only; each replicate draws them from what these allow.
+others a share as the other (its specificity). Rogan and Gladen's formula gives the true rate from the rate that was
+read: (rate + specificity - 1) / (sensitivity + specificity - 1). It is linear in the rate, so that it can be applied to
+what the totals of a probe are made of, and holds for differences and slopes as well. Both shares are known from labelled
+answers only; each replicate draws them from what these allow. Answers that were not detected, or that decide nothing and
+were read as if they did, are not corrected.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from equipoise.measuring.resample import REPLICATES, estimate_all, measure_total
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, statistics
 from equipoise.measuring.weights import random_source
-from equipoise.schema import Estimate, MetricKey
+from equipoise.schema import Estimate
 
 MIN_LABELLED = 10
 """So many labelled answers of each label are needed, and for each arm if the arms are to have errors of their own."""
@@ -53,8 +54,8 @@ def correct_detector(result: Result) -> dict[str, Estimate]:
 def count_errors(probe: Probe) -> dict[str, ErrorCounts]:
     """For each prefix of the probe's item rows the errors on ordinary held answers; none if there are too few of them.
 
-    Where labelled.csv says to which arm an answer belongs (a column with the name of the arms' column), and every arm has
-    enough of each label, each arm has errors of its own; otherwise all have the same.
+    Where labelled.csv says to which arm an answer belongs (a column with the name of the arms' column), and every arm
+    has enough of each label, each arm has errors of its own; otherwise all have the same.
     """
     if len(probe.detector.labels) != 2:
         return {}
@@ -109,10 +110,11 @@ def correct_metrics(
 def _mixture(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
     """What corrected statistics are sums of: all answers as the second label; then, for each arm, what changes if its
     answers are all the first label, and if they are as they were read."""
+
     def columns(known: Mapping[str, tuple[float, float]]) -> pl.DataFrame:
         return statistics(probe, _replace_outcomes(probe, rows, known), parameters)
 
-    second = {prefix: (0.0, 0.0) for prefix in probe.prefixes}
+    second = dict.fromkeys(probe.prefixes, (0.0, 0.0))
     base = columns(second)
     tables = [base]
     for prefix in probe.prefixes:
@@ -123,9 +125,7 @@ def _mixture(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.Dat
     )
 
 
-def _replace_outcomes(
-    probe: Probe, rows: pl.DataFrame, shares: Mapping[str, tuple[float, float]]
-) -> pl.DataFrame:
+def _replace_outcomes(probe: Probe, rows: pl.DataFrame, shares: Mapping[str, tuple[float, float]]) -> pl.DataFrame:
     """Rows in which the first label's share of the decided answers is a + b times what was read, by prefix (a, b)."""
     first, second = probe.detector.labels
     columns = {}
@@ -164,6 +164,8 @@ def _linear_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters, pa
     a, b = -0.05, 1.2
     names = statistics(probe, rows[:0], parameters).columns
     exact = statistics(probe, _replace_outcomes(probe, rows, dict.fromkeys(probe.prefixes, (a, b))), parameters)
-    totals = np.stack([rows[WEIGHT].to_numpy() @ exact.to_numpy(), np.array([1.0, *[a, b] * len(probe.prefixes)]) @ parts])
+    totals = np.stack(
+        [rows[WEIGHT].to_numpy() @ exact.to_numpy(), np.array([1.0, *[a, b] * len(probe.prefixes)]) @ parts]
+    )
     values = measure_totals(probe, Totals(names, totals), parameters)
     return {name for name, pair in values.items() if np.isclose(*pair, rtol=1e-6, atol=1e-9, equal_nan=True)}

@@ -83,9 +83,7 @@ def measure_other_reading(result: Result, parts: Iterable[pl.DataFrame]) -> Othe
         reading=other.reading,
         detector=other.detector.title,
         metrics=marked,
-        marks={
-            name: mark(bands, marked[name], bounds.get(name)) for name, bands in other.marked_metrics().items()
-        },
+        marks={name: mark(bands, marked[name], bounds.get(name)) for name, bands in other.marked_metrics().items()},
         answers=answers,
         differing=differing,
     )

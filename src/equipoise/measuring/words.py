@@ -1,16 +1,16 @@
 """Which words are used more for one arm than for the other: log-odds with an informative prior, matched, and tested.
 
 For each word the odds that an answer holds it are compared between the sides, after Monroe, Colaresi and Quinn (2008):
-to the answers of each side are added PRIOR_ANSWERS that hold the word as often as all answers do, so that rare words must
-show more. Answers are compared within strata (the same template and race), and both sides get the same share of answers
-from each: a word of one template is not one of the men, only because more of the answers for men came from it. An answer
-counts once, however often it repeats a word; and the other words in it do not matter, as they would if shares of all
-words were compared (one more phrase in letters for women makes every other word rarer there).
+to the answers of each side are added PRIOR_ANSWERS that hold the word as often as all answers do, so that rare words
+must show more. Answers are compared within strata (the same template and race), and both sides get the same share of
+answers from each: a word of one template is not one of the men only because more answers for men came from it. An answer
+counts once, however often it repeats a word. The other words in it do not matter, as they would if shares of all words
+were compared: one more phrase in letters for women would make every other word rarer there.
 
 Answers for one name share more than chance, so that taking them as independent would find words that are none. The test
 adds up, for each name, how far its answers are from those of its stratum, and compares the difference of the sides with
-the scatter of these sums, as if the sides were alike (a score test). Then it lets at most 5% of the words that are shown
-be false discoveries, by Benjamini and Hochberg's rule.
+the scatter of these sums, as if the sides were alike (a score test). Then it lets at most 5% of the words that are
+shown be false discoveries, by Benjamini and Hochberg's rule.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ TABLE = {
     "p": pl.Float64,
     "q": pl.Float64,
 }
-"""A table of words: on which `side` there are more, the shares of its answers that hold the word, by how much the log-odds
-of the first are above those of the second, and `q`, the share of false discoveries among the words up to this one."""
+"""A table of words: the `side` that uses it more, by how much the log-odds of the first side are above those of the
+second, the shares of their answers that hold it, and `q`, the share of false discoveries among the words up to it."""
 CELL = ["unit", "stratum", "side"]
 _SHORT_ENDING = r"'\pL{1,2}\b"
 _WORD = r"[\pL\pM]+(?:-[\pL\pM]+)*"

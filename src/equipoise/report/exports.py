@@ -41,9 +41,9 @@ MOST_ROWS_PER_GROUP = 100_000
 def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
     """Write a table of a run to a file; return the number of rows.
 
-    what   "metrics": one row per metric, slices too; "readings": the marked metrics by both readings; "words": how words
-           differ between the arms, for probes that compare them; "attempts": each that has ended, with its prompt,
-           answer and what the answer says; "prompts": all that are planned
+    what   "metrics": one row per metric, slices too; "readings": the marked metrics by both readings; "words": how
+           words differ between the arms, for probes that compare them; "attempts": each that has ended, with its
+           prompt, answer and what the answer says; "prompts": all that are planned
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
     """
@@ -169,7 +169,7 @@ def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:
 
 
 def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
-    """One row per marked metric and reading; `differing` counts the answers that the other reading reads differently."""
+    """One row per marked metric and reading; `differing` counts the answers that the two readings read differently."""
     rows: list[dict[str, Any]] = []
     for name in names:
         result, other = run.result(name), run.other_reading(name)
@@ -195,7 +195,10 @@ def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
             comparison.table.select(
                 pl.lit(name).alias("probe"),
                 "word",
-                *(pl.lit(side).alias(column) for side, column in zip(comparison.sides, ("first", "second"), strict=True)),
+                *(
+                    pl.lit(side).alias(column)
+                    for side, column in zip(comparison.sides, ("first", "second"), strict=True)
+                ),
                 pl.exclude("word"),
             )
             for name, comparison in found.items()

@@ -63,8 +63,8 @@ def describe_generalisation(result: Result) -> Iterator[str]:
 
 
 CORRECTED = (
-    "Corrected by Rogan and Gladen’s formula for the errors on ordinary labelled answers that were set aside; the interval "
-    "also holds what so few labels leave open. A corrected value has no mark."
+    "Corrected by Rogan and Gladen’s formula for the errors on ordinary labelled answers that were set aside. The "
+    "interval also holds what so few labels leave open. A corrected value has no mark."
 )
 
 
@@ -115,7 +115,8 @@ def describe_words(comparison: WordComparison | None, most: int = 8) -> Iterator
         for place, side in enumerate(comparison.sides)
         if (words := comparison.more_for(place))
     ]
-    yield f"words {'; '.join(sides)} ({number:,} of {tested:,} words, at most {FALSE_DISCOVERIES:.0%} of them by chance)"
+    part = f"{number:,} of {tested:,} words, at most {FALSE_DISCOVERIES:.0%} of them by chance"
+    yield f"words {'; '.join(sides)} ({part})"
 
 
 def format_date(iso: str) -> str:

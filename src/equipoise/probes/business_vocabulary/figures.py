@@ -18,7 +18,7 @@ from equipoise.probes.business_vocabulary.inventories import INVENTORIES
 PEOPLE = {"women": "female", "men": "male"}
 
 
-def figures(evidence: Evidence) -> list[Figure]:
+def figures(_evidence: Evidence) -> list[Figure]:
     """The masculine rate of every inventory for both genders."""
     return [
         Intervals(
@@ -46,7 +46,9 @@ def findings(evidence: Evidence) -> list[Finding]:
     )
     if evidence.words:
         women, men = evidence.words[0].shares
-        text += f" The word “{evidence.words[0].word}” stood in {women:.0%} of the letters for women, {men:.0%} for men."
+        text += (
+            f" The word “{evidence.words[0].word}” stood in {women:.0%} of the letters for women, {men:.0%} for men."
+        )
     return [Finding(metric="mean_diff", text=text)]
 
 

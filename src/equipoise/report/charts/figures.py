@@ -10,7 +10,6 @@ from typing import Any
 from equipoise.authoring.figures import Figure, Intervals, Scatter, Spot, Words
 from equipoise.report.charts.canvas import (
     SMALL,
-    WIDE,
     Drawing,
     Layer,
     axis,

@@ -32,7 +32,7 @@ FARTHEST = math.log(64)
 
 
 def draw_words(figure: Words, width: int) -> Drawing | None:
-    """Draw the clearest words of each side: how many times the odds are, and by the size of the dot how common it is."""
+    """Draw the clearest words of each side: how many times the odds are, and by the size of a dot how common it is."""
     left = [spot for spot in figure.spots if spot.value < 0][:WORDS_PER_SIDE]
     right = [spot for spot in figure.spots if spot.value > 0][:WORDS_PER_SIDE]
     if not left and not right:
@@ -75,7 +75,8 @@ def describe_words(figure: Words, left: Sequence[WordSpot], right: Sequence[Word
     for side, spots in zip(figure.sides, (left, right), strict=True):
         words = ", ".join(f"{spot.word} {_format_shares(spot)}" for spot in spots)
         sentences.append(f"More for {side}: {words or 'none'}.")
-    return f"{' '.join(sentences)} Shares of the answers for {figure.sides[0]} and for {figure.sides[1]} that hold the word."
+    sentences.append(f"The shares of the answers for {' and for '.join(figure.sides)} that hold the word.")
+    return " ".join(sentences)
 
 
 def _format_shares(spot: WordSpot) -> str:
@@ -85,7 +86,7 @@ def _format_shares(spot: WordSpot) -> str:
 def _draw_side(
     spots: Sequence[WordSpot], colour: str, margin: int, plot_width: int, end: float, *, narrow: bool
 ) -> list[Layer]:
-    """One row per word: a stem from the middle, the interval, a dot, the word in the margin, and its shares beyond it."""
+    """One row per word: a stem from the middle, the interval, a dot, the word in the margin, its shares beyond it."""
     rows: list[dict[str, Any]] = [
         {
             "y": STEP * (place + 0.5),
@@ -106,7 +107,14 @@ def _draw_side(
         layer("rule", rows, x=zero, x2=scaled("x", "value"), y=col("y"), stroke="line", strokeWidth=1.5),
         interval_lines(rows, colour, 2.5),
         layer(
-            "symbol", rows, x=scaled("x", "value"), y=col("y"), size=col("size"), fill=colour, stroke="page", strokeWidth=1
+            "symbol",
+            rows,
+            x=scaled("x", "value"),
+            y=col("y"),
+            size=col("size"),
+            fill=colour,
+            stroke="page",
+            strokeWidth=1,
         ),
         text(rows, col("word"), x=inner, y=col("y"), align="right" if is_left else "left", fontSize=size),
     ]

@@ -43,9 +43,10 @@ def describe_comparison(comparison: WordComparison) -> str:
     compared = f"{tested:,} words of {comparison.answers:,} answers were compared{within}"
     if not number:
         return f"{compared}: none differs by more than chance."
-    shown = max(len(comparison.more_for(side)) for side in (0, 1)) > WORDS_PER_SIDE
+    cut = max(len(comparison.more_for(side)) for side in (0, 1)) > WORDS_PER_SIDE
+    shown = f" The {WORDS_PER_SIDE} clearest of each side are shown." if cut else ""
     return (
         f"{compared}; {number:,} differ clearly, of which at most {FALSE_DISCOVERIES:.0%} by chance. Lines are 95% "
         "intervals; the larger a dot, the more answers hold the word. Names, pronouns, and words that only the prompts "
-        f"of one side contain, are left out.{f' The {WORDS_PER_SIDE} clearest of each side are shown.' if shown else ''}"
+        f"of one side contain, are left out.{shown}"
     )

@@ -23,8 +23,8 @@ def write_report(
     """Write the report on one run, or on several side by side: one HTML file that works offline.
 
     A run is a path, a `Run`, or an `Audit` whose answers are in a run file. With `charts`, every chart is also written
-    as SVG and PNG into this folder; their paths are returned. With `correct_detector`, the marked metrics are also shown
-    corrected for the measured error of the detector.
+    as SVG and PNG into this folder; their paths are returned. With `correct_detector`, the marked metrics are also
+    shown corrected for the measured error of the detector.
     """
     path = Path(out)
     check_target(path)
