@@ -3,9 +3,9 @@
 Of the answers that are truly the first of two labels, a detector reads a share as such (its sensitivity), and of the
 others a share as the other (its specificity). Rogan and Gladen's formula gives the true rate from the rate that was
 read: (rate + specificity - 1) / (sensitivity + specificity - 1). It is linear in the rate, so that it can be applied to
-what the totals of a probe are made of, and holds for differences and slopes as well. Both shares are known from labelled
-answers only; each replicate draws them from what these allow. Answers that were not detected, or that decide nothing and
-were read as if they did, are not corrected.
+what the totals of a probe are made of, and holds for differences and slopes as well. Both shares are known only from
+labelled answers; each replicate draws them from what these allow. Answers that were not detected are not corrected, nor
+are those that decide nothing and were read as if they did.
 """
 
 from __future__ import annotations
@@ -119,10 +119,8 @@ def _mixture(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.Dat
     tables = [base]
     for prefix in probe.prefixes:
         tables += [columns({**second, prefix: shares}) - base for shares in ((1.0, 0.0), (0.0, 1.0))]
-    return pl.concat(
-        [part.rename(lambda name, number=number: f"{number} {name}") for number, part in enumerate(tables)],
-        how="horizontal",
-    )
+    numbered = [part.select(pl.all().name.prefix(f"{number} ")) for number, part in enumerate(tables)]
+    return pl.concat(numbered, how="horizontal")
 
 
 def _replace_outcomes(probe: Probe, rows: pl.DataFrame, shares: Mapping[str, tuple[float, float]]) -> pl.DataFrame:
@@ -168,4 +166,4 @@ def _linear_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters, pa
         [rows[WEIGHT].to_numpy() @ exact.to_numpy(), np.array([1.0, *[a, b] * len(probe.prefixes)]) @ parts]
     )
     values = measure_totals(probe, Totals(names, totals), parameters)
-    return {name for name, pair in values.items() if np.isclose(*pair, rtol=1e-6, atol=1e-9, equal_nan=True)}
+    return {name for name, pair in values.items() if np.isclose(pair[0], pair[1], rtol=1e-6, atol=1e-9, equal_nan=True)}

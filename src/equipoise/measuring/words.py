@@ -3,9 +3,9 @@
 For each word the odds that an answer holds it are compared between the sides, after Monroe, Colaresi and Quinn (2008):
 to the answers of each side are added PRIOR_ANSWERS that hold the word as often as all answers do, so that rare words
 must show more. Answers are compared within strata (the same template and race), and both sides get the same share of
-answers from each: a word of one template is not one of the men only because more answers for men came from it. An answer
-counts once, however often it repeats a word. The other words in it do not matter, as they would if shares of all words
-were compared: one more phrase in letters for women would make every other word rarer there.
+answers from each: a word of one template is not one of the men only because more answers for men came from it. An
+answer counts once, however often it repeats a word. The other words in it do not matter, as they would if shares of all
+words were compared: one more phrase in letters for women would make every other word rarer there.
 
 Answers for one name share more than chance, so that taking them as independent would find words that are none. The test
 adds up, for each name, how far its answers are from those of its stratum, and compares the difference of the sides with
