@@ -81,7 +81,7 @@ def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun)
     assert list(describe_other_reading(None)) == list(describe_corrected(None)) == list(describe_words(None)) == []
     (line,) = describe_corrected({"rate": Estimate(value=0.5, low=0.4, high=0.61, n=9)})
     assert line == "corrected for the detector's error: rate 0.500 (0.400 to 0.610)"
-    assert "too few labelled answers" in next(describe_corrected({}))
+    assert "needs two labels" in next(describe_corrected({}))
 
 
 def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:

@@ -62,6 +62,7 @@ def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"How often the careful reading ({probe.detector.title}) is wrong has not been measured." in page
     assert "data-reading=" not in page
+    assert "Not corrected for the error of the detector" in page
 
 
 def test_a_report_on_an_audit_of_a_probe_that_is_not_installed(tmp_path: Path) -> None:

@@ -190,8 +190,10 @@ class Probe:
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """All columns that its prompts must have, beside the item and the text."""
+        detectors = [detector for detector in (self.detector, self.specified, self.careful) if detector]
+        used = (name for detector in detectors for name in detector.uses)
         words = self.words.columns if self.words else ()
-        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *self.detector.uses, *words)
+        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *used, *words)
         return tuple(dict.fromkeys(name for name in named if name not in (ITEM, PROMPT)))
 
     @property

@@ -65,6 +65,12 @@ def find_labels(detector: Detector, answers: Sequence[str], prompts: pl.DataFram
     return evaluated[LABEL].fill_null("").to_list()
 
 
+def label_rows(detector: Detector, rows: Sequence[Row]) -> list[str]:
+    """What the detector says of labelled answers; columns of the prompt that it uses stand beside them in the file."""
+    used = [text_column(name, [row.get(name) for row in rows]) for name in detector.uses]
+    return find_labels(detector, [row["answer"] for row in rows], pl.DataFrame(used) if used else None)
+
+
 def compare_labels(detector: Detector, truth: Sequence[str], found: Sequence[str]) -> Accuracy:
     """Count what is wrong. A label of people that the detector does not know counts as nothing decided."""
     decided = detector.labels or (COUNTED,)
@@ -88,7 +94,7 @@ def measure_accuracy(probe: Probe, split: str, kind: str | None = None, label: s
         for row in read_labelled(probe)
         if row["split"] == split and kind in (None, row["kind"]) and label in (None, row["label"])
     ]
-    found = find_labels(probe.detector, [row["answer"] for row in rows])
+    found = label_rows(probe.detector, rows)
     return compare_labels(probe.detector, [row["label"] for row in rows], found)
 
 

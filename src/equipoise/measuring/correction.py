@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Parameters, Probe, Totals
-from equipoise.measuring.accuracy import find_labels, read_labelled
+from equipoise.measuring.accuracy import label_rows, read_labelled
 from equipoise.measuring.resample import REPLICATES, estimate_all, measure_totals, prepare_cells, resample
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, statistics
@@ -60,7 +60,7 @@ def count_errors(probe: Probe) -> dict[str, ErrorCounts]:
     if len(probe.detector.labels) != 2:
         return {}
     rows = [row for row in read_labelled(probe) if (row["split"], row["kind"]) == ("held", "ordinary")]
-    found = find_labels(probe.detector, [row["answer"] for row in rows])
+    found = label_rows(probe.detector, rows)
     pairs = [(row, said) for row, said in zip(rows, found, strict=True) if said in probe.detector.labels]
     if probe.arms and all(probe.arms.column in row for row in rows):
         column = probe.arms.column

@@ -150,7 +150,10 @@ def _prompt_words(contrast: WordContrast, answers: pl.DataFrame) -> pl.DataFrame
     texts = [
         answers.select("side", _split_words(visible(pl.col(PROMPT))).alias("word")),
         *(
-            answers.select(pl.lit(None, pl.String).alias("side"), _split_words(visible(pl.col(name))).alias("word"))
+            answers.select(
+                pl.lit(None, pl.String).alias("side"),
+                _split_words(visible(pl.col(name).cast(pl.String))).alias("word"),
+            )
             for name in contrast.names
         ),
     ]

@@ -68,6 +68,9 @@ CORRECTED = (
 )
 
 
+NOT_CORRECTED = "this needs two labels, and enough labelled answers that say how often they are read wrongly"
+
+
 def describe_differing(other: OtherReading | None) -> Iterator[str]:
     """One sentence on how many answers the two readings of a probe read differently."""
     if other is not None:
@@ -99,7 +102,7 @@ def describe_corrected(corrected: Mapping[str, Estimate] | None) -> Iterator[str
     if values:
         yield f"corrected for the detector's error: {', '.join(values)}"
     elif corrected is not None:
-        yield "not corrected: too few labelled answers say how often this detector is wrong"
+        yield f"not corrected for the detector's error: {NOT_CORRECTED}"
 
 
 def describe_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:

@@ -82,7 +82,8 @@ class ShownReadings:
 
     error: str
     other: OtherReading | None
-    corrected: Mapping[str, Estimate]
+    corrected: Mapping[str, Estimate] | None
+    """None if nobody asked for it; empty where it cannot be done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +131,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         readings[place] = ShownReadings(
             error=describe_accuracy(result.setup.probe),
             other=measure_other_reading(result, [attempts]),
-            corrected=correct_detector(result) if runs[place].correct_detector else {},
+            corrected=correct_detector(result) if runs[place].correct_detector else None,
         )
         samples[place] = choose_samples(result.setup.probe, evidence.measured(), covariates, most)
         findings[place] = _find_findings(result, evidence)
