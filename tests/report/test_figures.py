@@ -121,6 +121,7 @@ def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -
         held = of_gender.filter(pl.col("answer").str.contains("delight")).height / of_gender.height
         assert held == pytest.approx(share, abs=0.01)  # the same share of each template and race on both sides
     assert "with the same template and race" in figure.caption
+    assert re.match(r"\d+ words of \d+ answers were compared; \d+ differ clearly", picture.panels[0].note)
     row = next(row for row in picture.rows if row[0] == "delight")
     assert str(row[2]).startswith("1/")
     for chart in picture.panels[0].charts:

@@ -115,6 +115,10 @@ class Words:
     sides: tuple[str, str]
     """What is on the left, and on the right."""
     spots: Sequence[WordSpot] = field(repr=False)
+    summary: str = ""
+    """What was compared and how much was found, in this model's answers."""
+    end: float | None = None
+    """How far the scale goes to both sides; None: as far as it must."""
 
 
 Figure = Intervals | Scatter | Words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from equipoise.authoring.figures import Words, WordSpot
@@ -41,8 +41,7 @@ def draw_words(figure: Words, width: int) -> Drawing | None:
     margin = 98 if narrow else 172
     margins = (margin, margin, 28, 46)
     plot_width, height = width - 2 * margin, STEP * max(len(left), len(right))
-    farthest = max(abs(end) for spot in (*left, *right) for end in (spot.low, spot.high))
-    end = min(max(1.06 * farthest, 1.06 * math.log(2)), FARTHEST)
+    end = figure.end or find_end([figure])
     ticks = [side * power * math.log(2) for power in range(1, 7) for side in (-1, 1) if power * math.log(2) <= end]
     return Drawing(
         label=describe_words(figure, left, right),
@@ -67,6 +66,18 @@ def draw_words(figure: Words, width: int) -> Drawing | None:
             *_draw_heads(figure, margin, plot_width, narrow=narrow),
         ],
     )
+
+
+def find_end(figures: Iterable[Words]) -> float:
+    """How far a scale must go for all the figures that are drawn side by side."""
+    shown = [
+        spot
+        for figure in figures
+        for side in (-1, 1)
+        for spot in [spot for spot in figure.spots if side * spot.value > 0][:WORDS_PER_SIDE]
+    ]
+    farthest = max([math.log(2), *(abs(end) for spot in shown for end in (spot.low, spot.high))])
+    return min(1.06 * farthest, FARTHEST)
 
 
 def describe_words(figure: Words, left: Sequence[WordSpot], right: Sequence[WordSpot]) -> str:

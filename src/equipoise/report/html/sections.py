@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from equipoise.assets import facts
 from equipoise.authoring import Evidence, Figure, Intervals, Metric, Probe, Scatter, Words
@@ -16,8 +16,9 @@ from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import discover_words
 from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
-from equipoise.report.charts.figures import draw_figure, with_common_domain
+from equipoise.report.charts.figures import Estimates, draw_figure, with_common_domain
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
+from equipoise.report.charts.words import find_end
 from equipoise.report.html.coverage import warn_uneven
 from equipoise.report.html.default_figures import default_figures
 from equipoise.report.html.findings import RankedFinding, rank_findings
@@ -64,6 +65,8 @@ class Panel:
 
     run: int
     charts: tuple[Drawing, ...]
+    note: str = ""
+    """What stands below the chart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,11 +234,21 @@ def _make_pictures(
         widths = (WIDE, NARROW) if len(same) == 1 else (NARROW,)
         panels = []
         for place, figure in same.items():
-            common = with_common_domain(figure, list(estimates.values())) if isinstance(figure, Intervals) else figure
+            common = _with_common_scale(figure, same.values(), list(estimates.values()))
             charts = [chart for width in widths if (chart := draw_figure(common, estimates[place], width))]
-            panels.append(Panel(run=place, charts=tuple(charts)))
+            note = figure.summary if isinstance(figure, Words) else ""
+            panels.append(Panel(run=place, charts=tuple(charts), note=note))
         head, rows = _tabulate_figure(same, results, models)
         yield Picture(figure=next(iter(same.values())), panels=tuple(panels), head=head, rows=tuple(rows))
+
+
+def _with_common_scale(figure: Figure, same: Iterable[Figure], estimates: Sequence[Estimates]) -> Figure:
+    """The figure with one scale for all the models that are drawn side by side."""
+    if isinstance(figure, Intervals):
+        return with_common_domain(figure, estimates)
+    if isinstance(figure, Words):
+        return replace(figure, end=find_end(other for other in same if isinstance(other, Words)))
+    return figure
 
 
 def _tabulate_figure(
