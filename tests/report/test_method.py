@@ -68,7 +68,7 @@ def test_html_in_a_card_is_shown_as_text() -> None:
 @pytest.mark.parametrize("name", sorted(name for name, probe in find_probes().items() if read_labelled(probe)))
 def test_every_card_shows_the_measured_error_as_a_table(name: str) -> None:
     shown = render_card(get_probe(name).card)["Evaluation"]
-    assert "<th>wrong</th>" in shown
+    assert '<th scope="col">wrong</th>' in shown
     assert "<td>specified</td>" in shown
     assert "generated" not in shown
 

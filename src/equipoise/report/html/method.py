@@ -34,6 +34,8 @@ class Origin:
 def render_card(card: Card) -> dict[str, Markup]:
     """The sections of a card as HTML. HTML inside a card is shown as text, and links lead only to the web."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.add_render_rule("th_open", lambda *_: '<th scope="col">')
+    markdown.add_render_rule("td_open", lambda *_: "<td>")
     bodies = {title: COMMENT.sub("", body) for title, body in card.sections.items()}
     return {title: Markup(markdown.render(body)) for title, body in bodies.items()}  # noqa: S704 - see above
 

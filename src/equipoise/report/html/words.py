@@ -30,9 +30,9 @@ def make_words_figure(comparison: WordComparison) -> Words:
         name="discovered_words",
         title=f"Words that part answers for {left} from those for {right}",
         caption=f"Words that stand in clearly more of the answers for one side, compared{within}. At most "
-        f"{FALSE_DISCOVERIES:.0%} of those shown are expected to differ by chance. Lines are 95% intervals; the larger a "
-        "dot, the more answers hold the word. Names, pronouns, and words that only the prompts of one side contain, are "
-        "left out.",
+        f"{FALSE_DISCOVERIES:.0%} of those shown are expected to differ by chance. Lines are 95% intervals; the larger "
+        "a dot, the more answers hold the word. Names, pronouns, and words that only the prompts of one side contain, "
+        "are left out.",
         sides=(left, right),
         spots=list_spots(comparison),
         summary=summarise_comparison(comparison),
