@@ -88,7 +88,7 @@ def find_words(detector: Detector, answer: str, label: str) -> list[str]:
 
 
 def read_rows(source: str) -> Iterator[AnswerRow]:
-    """Rows with an `answer`, at least one, from a CSV file (by its ending), a JSONL file, or JSONL on stdin (`-`)."""
+    """Rows with an `answer`, at least one, from a CSV or TSV file (by its ending), a JSONL file, or JSONL on stdin (`-`)."""
     empty = True
     name = "stdin" if source == STDIN else source
     try:
@@ -109,7 +109,7 @@ def _open_rows(source: str) -> Iterator[tuple[int, object]]:
         return
     path = Path(source)
     with path.open("rb") as file:
-        if path.suffix.lower() == ".csv":
+        if path.suffix.lower() in (".csv", ".tsv"):
             yield from read_records(source, file.read(), [{ANSWER}])
         else:
             yield from read_objects(source, file)

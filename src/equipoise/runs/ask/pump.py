@@ -109,6 +109,9 @@ class Pump:
         concurrency = limit_connections(self._policy.concurrency)
         if concurrency < self._policy.concurrency:
             self._note(f"Only {concurrency} requests at a time: this process may not have more files open.")
+        settings = self._run.settings
+        if self._tally.counts[Status.OK] and not settings.imported and hasattr(self._model, "continue_after"):
+            self._model.continue_after(settings.notes)
         async with self._model:
             self._asker = Asker(self._model, self._policy, self._tally, concurrency, self._note, self._find_answered)
             self._writer = Writer(self._store, self._halt)

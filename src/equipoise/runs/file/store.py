@@ -160,8 +160,12 @@ class RunFile:
 
     def prompts(self, probe: str) -> pl.DataFrame:
         """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates."""
+        return pl.concat(list(self.prompt_batches(probe)))
+
+    def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The same, one part after the other; at least one."""
         with translate_storage_errors(self.path):
-            return tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
+            yield from tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
 
     def _covariates(self, probe: str) -> Mapping[str, str]:
         return next((planned.covariates for planned in self.probes() if planned.name == probe), {})
