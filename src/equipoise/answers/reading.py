@@ -88,7 +88,7 @@ def find_words(detector: Detector, answer: str, label: str) -> list[str]:
 
 
 def read_rows(source: str) -> Iterator[AnswerRow]:
-    """Rows with an `answer`, at least one, from a CSV or TSV file (by its ending), a JSONL file, or JSONL on stdin (`-`)."""
+    """Rows with an `answer`, at least one: CSV or TSV (by the ending of the file), JSONL, or JSONL on stdin (`-`)."""
     empty = True
     name = "stdin" if source == STDIN else source
     try:
