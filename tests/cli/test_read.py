@@ -16,6 +16,7 @@ from equipoise.cli import app
 from equipoise.errors import BadFile, StorageError
 from equipoise.measuring.plan import plan
 from equipoise.probes import get_probe
+from simulating import simulated
 
 ANSWERS = ["Yes. She has no record.", "It depends.", "…", "No"]
 
@@ -131,3 +132,20 @@ def test_for_people(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(json.dumps({"answer": "Her forge is old. She likes it."}), encoding="utf-8")
     assert run("read", "jobs_lum", str(path))[1].split() == ["1", "female", "Her", "·", "She"]
+
+
+def test_show_sets_readings_words_and_corrected_metrics_beside_the_results(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    simulated(path, {"jobs_lum": "stereotyping", "business_vocabulary": "stereotyping"})
+    code, out = run("show", str(path), "--correct-detector", "--json")
+    assert code == 0
+    results = json.loads(out)["results"]
+    assert results["jobs_lum"]["other_reading"]["reading"] == "specified"
+    assert results["jobs_lum"]["corrected"].keys() == results["jobs_lum"]["marks"].keys()
+    assert results["jobs_lum"]["words"] is None
+    assert results["business_vocabulary"]["corrected"] == {}
+    assert {"word", "side", "q"} <= results["business_vocabulary"]["words"]["words"][0].keys()
+    _, shown = run("show", str(path), "--correct-detector")
+    for text in ("specified reading: masculine_rate", "corrected for the detector's error", "words more for men: "):
+        assert text in shown
+    assert "corrected for" not in run("show", str(path))[1]

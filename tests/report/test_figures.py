@@ -145,6 +145,7 @@ def test_a_chart_of_words_has_few_rows_keeps_to_its_width_and_needs_only_one_sid
     assert "More for women: none." in drawing.label
 
 
+@pytest.mark.fault("S1")
 @pytest.mark.parametrize("word", ["<b>x</b>", "a\u202eb", "ж" * 60, '"&quot;'])
 def test_a_hostile_word_is_only_text_in_a_chart(word: str) -> None:
     drawing = draw_words(

@@ -25,11 +25,13 @@ def list_spots(comparison: WordComparison) -> list[WordSpot]:
 def make_words_figure(comparison: WordComparison) -> Words:
     """The figure of a comparison of words."""
     right, left = comparison.sides
-    within = f" with the same {join_words(list(comparison.matched))}" if comparison.matched else ""
+    within = (
+        f", compared among answers with the same {join_words(list(comparison.matched))}" if comparison.matched else ""
+    )
     return Words(
         name="discovered_words",
         title=f"Words that part answers for {left} from those for {right}",
-        caption=f"Words that stand in clearly more of the answers for one side, compared{within}. At most "
+        caption=f"Words that stand in clearly more of the answers for one side{within}. At most "
         f"{FALSE_DISCOVERIES:.0%} of those shown are expected to differ by chance. Lines are 95% intervals; the larger "
         "a dot, the more answers hold the word. Names, pronouns, and words that only the prompts of one side contain, "
         "are left out.",
