@@ -105,8 +105,7 @@ def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordCompariso
     (first, first_name), (second, second_name) = contrast.sides
     table, answered = pl.DataFrame(schema=TABLE), 0
     if cells:
-        left_out = _words_left_out(contrast, pl.concat(prompts))
-        counted = pl.concat(counts).filter(~pl.col("word").is_in(left_out))
+        counted = pl.concat(counts).join(_words_left_out(contrast, pl.concat(prompts)), on="word", how="anti")
         table = compare_counts(pl.concat(cells), counted, (first, second))
         answered = int(pl.concat(cells)["answers"].sum())
     return WordComparison(
@@ -160,12 +159,12 @@ def _prompt_words(contrast: WordContrast, answers: pl.DataFrame) -> pl.DataFrame
     return pl.concat([table.explode("word").unique() for table in texts]).drop_nulls("word")
 
 
-def _words_left_out(contrast: WordContrast, prompts: pl.DataFrame) -> pl.Series:
+def _words_left_out(contrast: WordContrast, prompts: pl.DataFrame) -> pl.DataFrame:
     """Names, the words that name the arm, and those that stand only in the prompts of one side."""
     sides = pl.col("side").drop_nulls().n_unique()
     of_prompts = prompts.group_by("word").agg(sides.alias("sides"), pl.col("side").is_null().any().alias("name"))
-    left_out = of_prompts.filter((pl.col("sides") == 1) | pl.col("name"))["word"]
-    return pl.concat([left_out, pl.Series("word", contrast.ignored, dtype=pl.String)])
+    left_out = of_prompts.filter((pl.col("sides") == 1) | pl.col("name")).select("word")
+    return pl.concat([left_out, pl.DataFrame({"word": contrast.ignored}, schema={"word": pl.String})])
 
 
 def compare_counts(cells: pl.DataFrame, counts: pl.DataFrame, sides: tuple[str, str]) -> pl.DataFrame:
