@@ -12,7 +12,6 @@ from equipoise.authoring.characters import (
     simulate_characters,
 )
 from equipoise.authoring.figures import (
-    Contrast,
     Display,
     Evidence,
     Figure,
@@ -21,6 +20,8 @@ from equipoise.authoring.figures import (
     Published,
     Scatter,
     Spot,
+    Words,
+    WordSpot,
 )
 from equipoise.authoring.probe import Arms, Bands, Corpus, Metric, Parameter, Parameters, Probe, template_parameter
 from equipoise.authoring.sampling import Items, shuffle, table_items
@@ -37,6 +38,7 @@ from equipoise.authoring.totals import (
     slope,
     slug,
 )
+from equipoise.authoring.words import WordContrast
 from equipoise.detect import (
     CHARACTERS,
     DECISIONS,
@@ -71,7 +73,6 @@ __all__ = [
     "BadTemplate",
     "Bands",
     "Card",
-    "Contrast",
     "Corpus",
     "Detector",
     "Display",
@@ -91,6 +92,9 @@ __all__ = [
     "Scatter",
     "Spot",
     "Totals",
+    "WordContrast",
+    "WordSpot",
+    "Words",
     "character_metrics",
     "check_template",
     "correlation",

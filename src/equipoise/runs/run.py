@@ -15,11 +15,14 @@ from polars.exceptions import PolarsError
 
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
+from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.judging import can_be_judged, evaluate_judged
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
+from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes import find_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
@@ -36,6 +39,7 @@ from equipoise.schema import (
     REPETITION,
     STATUS,
     VERDICT,
+    Estimate,
     Status,
     is_measured,
 )
@@ -161,7 +165,7 @@ class Run:
         """The same as tables of bounded size, at least one, evaluated one by one."""
         setup, prompts = self.setup(probe), self.prompts(probe)
         with RunFile.read(self.path) as file:
-            read = self._reader(setup, file)
+            read = self._find_reader(setup)
             for attempts in file.attempts(probe):
                 joined = attempts.select(ID).join(prompts, on=ID, how="left", maintain_order="left")
                 joined = joined.hstack(attempts.drop(ID))
@@ -196,6 +200,18 @@ class Run:
                 raise IntegrityError(f"{self.path} holds what no run of {probe} writes. {error}") from error
         return self._results[probe]
 
+    def other_reading(self, probe: str) -> OtherReading | None:
+        """The marked metrics by the probe's other reading, and how many answers the two read differently."""
+        return measure_other_reading(self.result(probe), (joined for _, joined in self._joined(probe)))
+
+    def corrected(self, probe: str) -> dict[str, Estimate]:
+        """The marked metrics corrected for the measured error of the detector; none where that is not known."""
+        return correct_detector(self.result(probe))
+
+    def words(self, probe: str) -> WordComparison | None:
+        """The words that differ between the arms, tested; None for a probe that does not ask for them."""
+        return discover_words(self.setup(probe).probe, self.transcript_batches(probe))
+
     def setup(self, probe: str) -> Setup:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
@@ -211,11 +227,7 @@ class Run:
             raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
         if parameters["num_repetitions"] != planned.repetitions:
             raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
-        needed = {*known.covariates, *known.slices, *known.clusters, *known.coverage_columns, *known.detector.uses} - {
-            ITEM,
-            PROMPT,
-        }
-        if missing := sorted(needed - planned.covariates.keys()):
+        if missing := sorted({*known.needed_columns} - planned.covariates.keys()):
             raise IntegrityError(f"{self.path} does not hold what {probe} asks for: its prompts lack {missing}.")
         if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
             raise IntegrityError(f"{self.path} is damaged: the prompts of {probe} have columns of attempts: {hiding}.")
@@ -228,17 +240,22 @@ class Run:
         )
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
-        with RunFile.read(self.path) as file:
-            read = self._reader(setup, file)
-            for prompts, answers in file.answers(setup.probe.name):
-                joined = prompts.join(answers, on=ID, maintain_order="left_right")
-                yield Part(prompts.drop(PROMPT), read(joined).drop(PROMPT))
+        read = self._find_reader(setup)
+        for prompts, joined in self._joined(setup.probe.name):
+            yield Part(prompts.drop(PROMPT), read(joined).drop(PROMPT))
 
-    def _reader(self, setup: Setup, file: RunFile) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def _joined(self, probe: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+        """Some of the prompts, whole items, and the attempts at them with prompts and answers."""
+        with RunFile.read(self.path) as file:
+            for prompts, answers in file.answers(probe):
+                yield prompts, prompts.join(answers, on=ID, maintain_order="left_right")
+
+    def _find_reader(self, setup: Setup) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
         if setup.judge is None:
             return partial(evaluate, setup.probe.detector)
-        verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
+        with RunFile.read(self.path) as file:
+            verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
         return partial(evaluate_judged, setup.probe, verdicts=verdicts)
 
     def _holds_planned_prompts(self, setup: Setup) -> bool:
