@@ -82,7 +82,7 @@ def test_questions_about_characters_show_the_gender() -> None:
     ("text", "masked"),
     [
         ("emily walsh, she is emily.walsh@x.org", f"{NAME} {NAME}, {PERSON} is {NAME}.{NAME}@x.org"),
-        ("the human theme, this manager, another demand", "the human theme, this manager, another demand"),
+        ("the human theme, don't count another demand", "the human theme, don't count another demand"),
         ("his/her, s/he, (s)he", f"{PERSON}/{PERSON}, {PERSON}, {PERSON}"),
         ("gender: f, sex=m", f"{PERSON}, {PERSON}"),
         ("a businesswoman and mother-in-law", f"a {PERSON} and {PERSON}"),
