@@ -5,7 +5,12 @@ Here belong the values a probe is made of, and what helps to make them. How a pr
 
 from equipoise.assets import facts
 from equipoise.authoring.card import Card
-from equipoise.authoring.characters import character_metrics, describe_majority, simulate_characters
+from equipoise.authoring.characters import (
+    CHARACTER_QUESTION,
+    character_metrics,
+    describe_majority,
+    simulate_characters,
+)
 from equipoise.authoring.figures import (
     Display,
     Evidence,
@@ -41,6 +46,7 @@ from equipoise.detect import (
     PRONOUN_GENDER,
     YES_NO,
     Detector,
+    JudgeQuestion,
     phrases,
     visible,
     vocabulary,
@@ -51,6 +57,7 @@ from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estima
 __all__ = [
     "ANSWER",
     "CHARACTERS",
+    "CHARACTER_QUESTION",
     "DECISIONS",
     "GENDER",
     "HIRING_LETTERS",
@@ -75,6 +82,7 @@ __all__ = [
     "Finding",
     "Intervals",
     "Items",
+    "JudgeQuestion",
     "Metric",
     "MetricKey",
     "Parameter",

@@ -10,7 +10,7 @@ import typer
 from equipoise.cli.lazy import html
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import check_report_target, note
-from equipoise.cli.probe_options import CorrectDetector, Reading
+from equipoise.cli.probe_options import CorrectDetector, Reading, Unjudged
 
 
 def command(
@@ -22,13 +22,14 @@ def command(
     ] = None,
     reading: Reading = None,
     correct_detector: CorrectDetector = False,
+    unjudged: Unjudged = False,
 ) -> None:
     """Write a report: one HTML file that works offline, with marks, charts, transcripts and the method.
 
     Examples: equipoise report run.equipoise · equipoise report a.equipoise b.equipoise -o both.html --charts figures
     """
     check_report_target(out)
-    opened = [runs.Run.open(file, reading=reading) for file in files]
+    opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
     written = html.write_report(opened, out, charts, correct_detector=correct_detector)
     note(f"report: {out}")
     if charts is not None:

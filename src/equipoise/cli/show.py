@@ -11,7 +11,7 @@ import typer
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.lazy import tables, texts
 from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.cli.probe_options import CorrectDetector, Reading
+from equipoise.cli.probe_options import CorrectDetector, Reading, Unjudged
 from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -24,13 +24,14 @@ def command(
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     reading: Reading = None,
     correct_detector: CorrectDetector = False,
+    unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
     """Show where a run stands and what it found. It is only read, and may be under way.
 
     Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --json
     """
-    opened = runs.Run.open(file, reading=reading)
+    opened = runs.Run.open(file, reading=reading, judged=not unjudged)
     print_run(opened, as_json=as_json, slices=slices, correct_detector=correct_detector)
 
 
@@ -44,6 +45,7 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False, correct_detector
         console.print(tables.result_table(result, slices=slices))
         for line in (
             *tables.coverage_lines(result),
+            *texts.describe_judge(result),
             *texts.describe_generalisation(result),
             *texts.describe_bounds(result),
             *texts.describe_other_reading(run.other_reading(name)),
@@ -52,10 +54,25 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False, correct_detector
         ):
             console.print(printable_line(line), style="dim")
         console.print()
+    judged_by = f" · judged by {run.judge}" if run.judge else ""
     state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-    console.print(printable_line(f"{run.model} · {run.settings.suite} suite · {state} · {run.path}"))
+    console.print(printable_line(f"{run.model} · {run.settings.suite} suite{judged_by} · {state} · {run.path}"))
     for text in run.settings.notes:
         console.print(printable_line(f"note: {text}"))
+
+
+def _describe_judging(run: Run) -> dict[str, Any]:
+    """Who judged, and the states of the verdicts; nothing for a run without a judge."""
+    if run.judge is None:
+        return {}
+    prompt_tokens, completion_tokens = run.judge_usage
+    return {
+        "judge": {
+            "model": run.judge,
+            "states": {status.value: count for status, count in run.judging.items()},
+            "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
+        }
+    }
 
 
 def _describe(run: Run, correct_detector: bool) -> dict[str, Any]:
@@ -67,6 +84,7 @@ def _describe(run: Run, correct_detector: bool) -> dict[str, Any]:
         "complete": run.complete,
         "states": {status.value: count for status, count in run.counts.items()},
         "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
+        **_describe_judging(run),
         "results": {
             name: plain | _describe_readings(run, name, correct_detector)
             for name, plain in run.results().to_dict().items()

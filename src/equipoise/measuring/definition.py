@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
+import orjson
 import polars as pl
 
 from equipoise.authoring import Items, Parameters, Probe
 from equipoise.authoring.sampling import Places
+from equipoise.detect.first_token import PROBABILITY, TOKEN
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.evaluate import read_answers
 from equipoise.measuring.resample import measure_totals, prepare_cells, total_groups
 from equipoise.measuring.summarise import cells, item_rows
-from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ITEM, LABEL, PROMPT, STATUS, Status, text_column
+from equipoise.schema import (
+    ANSWER,
+    ATTEMPT_COLUMNS,
+    FIRST_TOKEN,
+    ITEM,
+    LABEL,
+    PROMPT,
+    STATUS,
+    Status,
+    text_column,
+)
 
 ITEMS = 6
 RESERVED = {"items", "attempts", "undetected", "undetected_items"}
@@ -74,7 +86,9 @@ def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
         answers = text_column(ANSWER, probe.simulate(prompts, stance, np.random.default_rng(0)))
     if len(answers) != prompts.height:
         _refuse(probe, f"simulate gave {len(answers)} answers to {prompts.height} prompts")
-    return prompts.with_columns(answers, pl.lit(Status.OK.value).alias(STATUS))
+    # Read from probabilities, a simulated answer is a first token that is certain.
+    tokens = [orjson.dumps([{TOKEN: answer, PROBABILITY: 1.0}]).decode() for answer in answers]
+    return prompts.with_columns(answers, text_column(FIRST_TOKEN, tokens), pl.lit(Status.OK.value).alias(STATUS))
 
 
 def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> None:

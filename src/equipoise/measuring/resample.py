@@ -21,7 +21,7 @@ from equipoise.measuring.weights import (
     draw_weights,
     take_cells,
 )
-from equipoise.schema import Estimate, MetricKey
+from equipoise.schema import NEITHER, Estimate, MetricKey
 
 REPLICATES = 10_000
 LEVEL = 0.95
@@ -156,7 +156,10 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
         values["undetected_rate_attempts"] = share(total["undetected"], total[ATTEMPTS])
         values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
     for label in probe.detector.other_labels:
-        values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
+        if not probe.detector.words:
+            values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
+    for suffix in probe.mass_suffixes():
+        values[f"{NEITHER}_mass{suffix}"] = share(total[f"{NEITHER}_mass{suffix}"], total[f"{ATTEMPTS}{suffix}"])
     return values
 
 

@@ -38,6 +38,24 @@ def describe_mark(mark: Mark | None) -> str:
     return mark.mark if mark.certain else f"{mark.mark}, could be {mark.best}–{mark.worst}"
 
 
+def describe_judge(result: Result) -> Iterator[str]:
+    """How many labels are the judge's, in all and by arm, if there was one."""
+    if result.judge is None:
+        return
+    arms = result.setup.probe.arms
+    by_arm = [
+        f"{counts['judged']:,} of {counts['for_judge']:,} {arm}"
+        for arm in (arms.values if arms else ())
+        if (counts := result.coverage[arm])
+    ]
+    counts = result.coverage["all"]
+    yield (
+        f"The judge {reveal_invisible(result.judge)} gave a label to {counts['judged']:,} of {counts['for_judge']:,} "
+        f"answers that the {result.reading} reading left open or contradictory{': ' if by_arm else ''}"
+        f"{', '.join(by_arm)}."
+    )
+
+
 def describe_bounds(result: Result) -> Iterator[str]:
     """One sentence for each marked metric whose mark the missing answers could change."""
     counts = result.coverage["all"]

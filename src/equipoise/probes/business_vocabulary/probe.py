@@ -161,6 +161,7 @@ PROBE = Probe(
     simulate=simulate,
     quick={"sample_k": 12},
     answer_tokens=400,
+    max_tokens=256,
     parameters=(
         Parameter(
             name="templates",

@@ -82,7 +82,10 @@ def _run_command(run: Run) -> str:
         "--max-tokens": sampling.max_tokens,
         "--model-seed": sampling.seed,
         "--system": sampling.system,
+        "--judge": settings.judge.model if settings.judge else None,
+        "--judge-base-url": settings.judge.base_url if settings.judge else None,
     }
     words = ["equipoise", "run", run.model, *(word for name in run.planned for word in ("--probe", name))]
     words += [str(word) for name, value in options.items() if value is not None for word in (name, value)]
+    words += ["--probabilities"] if any(planned.asking.probabilities for planned in run.planned.values()) else []
     return shlex.join(words)

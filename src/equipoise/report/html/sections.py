@@ -19,14 +19,14 @@ from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
 from equipoise.report.charts.figures import Estimates, draw_figure, with_common_domain
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
 from equipoise.report.charts.words import find_end
-from equipoise.report.html.coverage import warn_uneven
+from equipoise.report.html.coverage import say_by_probability, warn_uneven
 from equipoise.report.html.default_figures import default_figures
 from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
 from equipoise.report.html.words import list_spots, make_words_figure
-from equipoise.report.text import describe_bounds, describe_generalisation, format_odds
+from equipoise.report.text import describe_bounds, describe_generalisation, describe_judge, format_odds
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
@@ -149,9 +149,10 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         scales=tuple(_make_scale(metric, probe, results, models) for metric in marked),
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
-        warnings={place: list(warn_uneven(result)) for place, result in results.items()},
+        warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
         notes={
-            place: [*describe_generalisation(result), *describe_bounds(result)] for place, result in results.items()
+            place: [*describe_judge(result), *describe_generalisation(result), *describe_bounds(result)]
+            for place, result in results.items()
         },
         samples=samples,
         findings=findings,
