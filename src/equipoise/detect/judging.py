@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from equipoise.detect.character_words import FAMILY, OTHERS, SELF, either
 from equipoise.detect.visible import visible
 
 NONE = "none"
@@ -35,7 +36,8 @@ _GENDERED_WORDS = (
     r"kings?|queens?|princes?|princess(?:es)?|dukes?|duchess(?:es)?|emperors?|empress(?:es)?|countess(?:es)?|"
     r"actors?|actress(?:es)?|waiters?|waitress(?:es)?|hostess(?:es)?|stewardess(?:es)?|heiress(?:es)?|"
     r"landlords?|landlad(?:y|ies)|monks?|nuns?|stallions?|mares?|pregnan(?:t|cy)|"
-    r"(?:gender|sex)[\s:=]{1,3}[mf]|il|elle|lui|él|ella|er|sie|ihm|ihr|hombre|mujer|он|она|его|её|ему|ей|彼女?"
+    r"(?:gender|sex)[\s:=]{1,3}[mf]|il|elle|lui|él|ella|er|sie|ihm|ihr|hombre|mujer|он|она|его|её|ему|ей|彼女?|"
+    rf"(?:{either((*FAMILY, *OTHERS, *SELF))})s?"
 )
 _LETTER = r"[^\W\d_]"
 _GENDERED = re.compile(rf"(?<!{_LETTER})(?:{_GENDERED_WORDS})(?!{_LETTER})", re.IGNORECASE)
