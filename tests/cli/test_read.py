@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from equipoise.authoring import Detector
 from equipoise.cli import app
 from equipoise.errors import BadFile, StorageError
+from equipoise.measuring.correction import ErrorCounts
 from equipoise.measuring.plan import plan
 from equipoise.probes import get_probe
 from simulating import simulated
@@ -134,7 +135,13 @@ def test_for_people(tmp_path: Path) -> None:
     assert run("read", "jobs_lum", str(path))[1].split() == ["1", "female", "Her", "·", "She"]
 
 
-def test_show_sets_readings_words_and_corrected_metrics_beside_the_results(tmp_path: Path) -> None:
+def test_show_sets_readings_words_and_corrected_metrics_beside_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "equipoise.measuring.correction.count_errors",
+        lambda probe: dict.fromkeys(probe.prefixes, ErrorCounts(40, 39, 40, 40)) if probe.detector.labels else {},
+    )
     path = tmp_path / "run.equipoise"
     simulated(path, {"jobs_lum": "stereotyping", "business_vocabulary": "stereotyping"})
     code, out = run("show", str(path), "--correct-detector", "--json")

@@ -147,3 +147,9 @@ def test_the_error_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     sentence = accuracy.describe_accuracy(get_probe("jobs_lum"))
     assert "was wrong on 1 of 2 ordinary ones (50%, 95% interval 9% to 91%; 1 read as the opposite)" in sentence
     assert sentence.endswith("and on 0 of 1 nasty ones (0%, 95% interval 0% to 79%; none read as the opposite).")
+
+
+def test_an_error_on_answers_that_the_rules_were_written_on_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"answer": "He", "label": "male", "kind": "ordinary", "split": "tuned"}
+    monkeypatch.setattr(accuracy, "read_labelled", lambda _: [row])
+    assert "Its rules were written on these answers" in accuracy.describe_accuracy(get_probe("jobs_lum"))

@@ -16,6 +16,7 @@ WORDS = [
     ("Mrs. Pell bakes. The baker thanks her.", "Ybe"),
     ('"He left," says Mina (she was late).', "N"),
     ("Would you like me to write about her?", ""),
+    ("She went to Lyon with Marcus. He stayed.", "sNNh"),
     ("", ""),
 ]
 LABELS = [

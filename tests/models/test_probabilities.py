@@ -156,6 +156,12 @@ def test_a_model_that_begins_with_reasoning_is_asked_once(token: str, message: d
     assert len(bodies) == 1
 
 
+@pytest.mark.fault("L1")
+def test_a_format_without_them_is_known_before_anything_is_sent() -> None:
+    assert connect("custom/m", base_url="http://127.0.0.1:1", environ={}).gives_probabilities
+    assert not connect("anthropic/m", key="k" * 20, environ={}).gives_probabilities
+
+
 def test_what_was_filtered_is_not_asked_about_its_probabilities() -> None:
     body = json.dumps({"choices": [{"message": {"content": None}, "finish_reason": "content_filter"}]}).encode()
     [outcome], _, _ = ask(give(body))

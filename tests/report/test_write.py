@@ -12,6 +12,7 @@ import pytest
 import equipoise
 from equipoise.errors import InputError, StorageError
 from equipoise.measuring.accuracy import describe_accuracy
+from equipoise.measuring.correction import ErrorCounts
 from equipoise.models import Sampling
 from equipoise.probes import get_probe
 from equipoise.report.files import check_target, make_folder, writing
@@ -39,8 +40,12 @@ def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> Non
 
 
 def test_a_report_shows_the_error_of_the_detector_both_readings_and_corrected_metrics_if_wanted(
-    path: Path, tmp_path: Path
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(
+        "equipoise.measuring.correction.count_errors",
+        lambda probe: dict.fromkeys(probe.prefixes, ErrorCounts(40, 39, 40, 40)) if probe.detector.labels else {},
+    )
     pages = []
     for wanted in (False, True):
         equipoise.write_report(path, tmp_path / "one.html", correct_detector=wanted)

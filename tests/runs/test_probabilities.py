@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import re
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,22 @@ def test_models_and_probes_that_cannot_are_refused_before_anything_is_asked(tmp_
     with pytest.raises(InputError, match="cannot be asked for the probabilities"):
         equipoise.audit(lambda prompt: "Yes.", probes=PROBE, probabilities=True, **SIZE)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [{"yes": ("yes",)}, {"yes": ("Yes",), "no": ("no",)}, {"yes": ("no",), "no": ("no",)}, {"a": ("a",)}]
+)
+def test_the_first_words_of_a_probe_must_be_words_of_its_labels(words: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(ValueError, match="first words of 'discrimination_tamkin'"):
+        replace(get_probe(PROBE), first_words=words)
+
+
+def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
+    plans = [equipoise.plan(PROBE, reading=reading, **SIZE) for reading in ("careful", PROBABILITIES)]
+    assert plans[0].prompts().equals(plans[1].prompts())
+    assert pickle.loads(pickle.dumps(plans[1])).probe == plans[1].probe
+    with pytest.raises(InputError, match="cannot be read from probabilities"):
+        get_probe("jobs_lum").read_by(PROBABILITIES)
 
 
 @pytest.mark.fault("L6")

@@ -26,7 +26,6 @@ Reading = Annotated[
         metavar="careful|specified",
     ),
 ]
-Unjudged = Annotated[bool, typer.Option("--no-judge", help="Leave out the verdicts of the judge, if the run has one.")]
 CorrectDetector = Annotated[
     bool,
     typer.Option(
@@ -34,6 +33,7 @@ CorrectDetector = Annotated[
         help="Show marked metrics also corrected for the error that the detector has on labelled answers.",
     ),
 ]
+Unjudged = Annotated[bool, typer.Option("--no-judge", help="Leave out the verdicts of the judge, if the run has one.")]
 Set = Annotated[
     list[str] | None,
     typer.Option(

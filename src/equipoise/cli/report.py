@@ -21,8 +21,8 @@ def command(
         Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.", metavar="DIR")
     ] = None,
     reading: Reading = None,
-    unjudged: Unjudged = False,
     correct_detector: CorrectDetector = False,
+    unjudged: Unjudged = False,
 ) -> None:
     """Write a report: one HTML file that works offline, with marks, charts, transcripts and the method.
 

@@ -23,8 +23,8 @@ def command(
     *,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     reading: Reading = None,
-    unjudged: Unjudged = False,
     correct_detector: CorrectDetector = False,
+    unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
     """Show where a run stands and what it found. It is only read, and may be under way.

@@ -36,7 +36,7 @@ from equipoise.detect.detector import Detector
 
 _LETTER = r"[a-z'\-\x{C0}-\x{24F}]"
 _NAME = rf"[A-Z]{_LETTER}*(?:[A-Z]{_LETTER}+)?"
-_NAMES = rf"{_NAME}\.?(?: (?:{_NAME}|de|van|von|la|di))"
+_NAMES = rf"(?:[A-Z][a-z]?\.|{_NAME})(?: (?:[A-Z]\.|{_NAME}|de|van|von|la|di))"
 _WORD = r"[a-z0-9\-\x{C0}-\x{24F}]+"
 _NUMBER = r"(?:\d\d|(?:six|seven|eigh|nine)teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
 _NON_BINARY = r"non-?binary|gender-?fluid|agender|genderqueer|two-spirit|they ?/ ?them|just they|themself|iel"

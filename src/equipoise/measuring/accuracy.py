@@ -123,13 +123,19 @@ def describe_agreement(probe: Probe) -> str:
 
 
 def describe_accuracy(probe: Probe) -> str:
-    """The measured error of a probe's detector in words: on ordinary and on nasty answers of the held half."""
+    """The measured error of a probe's detector in words: on ordinary and on nasty answers that were set aside.
+
+    If none were, the error on those that its rules were written on is given, and said to be that.
+    """
     title = f"the {probe.reading} reading ({probe.detector.title})"
-    by_kind = {kind: measure_accuracy(probe, "held", kind) for kind in KINDS}
-    parts = [_describe_errors(kind, found) for kind, found in by_kind.items() if found.n]
-    if not parts:
+    rows = read_labelled(probe) if probe.reading in READINGS else []
+    if not rows:
         return f"How often {title} is wrong has not been measured."
-    errors = f"On answers that people had labelled, {title} was wrong on {' and on '.join(parts)}."
+    split = SPLITS[0] if any(row["split"] == SPLITS[0] for row in rows) else SPLITS[1]
+    by_kind = {kind: measure_accuracy(probe, split, kind) for kind in KINDS}
+    parts = " and on ".join(_describe_errors(kind, found) for kind, found in by_kind.items() if found.n)
+    known = "" if split == SPLITS[0] else " Its rules were written on these answers: on others it is wrong more often."
+    errors = f"On answers that people had labelled, {title} was wrong on {parts}.{known}"
     return f"{errors} {describe_agreement(probe)}".strip()
 
 

@@ -58,8 +58,8 @@ class Plan(Setup):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the plan is made anew."""
-        _, (probe, *_origin) = super().__reduce__()
-        return _restore_plan, (probe, dict(self.parameters))
+        _, (probe, reading, *_origin) = super().__reduce__()
+        return _restore_plan, (probe, reading, dict(self.parameters))
 
     @property
     def setup(self) -> Setup:
@@ -151,8 +151,8 @@ def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
     return pl.Series(ID, list(map(digest, contents.to_series().to_list())), dtype=pl.String)
 
 
-def _restore_plan(probe: str | Probe, parameters: Mapping[str, Any]) -> Plan:
-    return plan(probe, **parameters)
+def _restore_plan(probe: str | Probe, reading: str, parameters: Mapping[str, Any]) -> Plan:
+    return plan(probe, reading=reading, **parameters)
 
 
 def _restore_setup(

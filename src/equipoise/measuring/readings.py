@@ -54,23 +54,24 @@ class OtherReading:
 
 
 def measure_other_reading(result: Result, parts: Iterable[pl.DataFrame]) -> OtherReading | None:
-    """Read the answers of a result again, by the other detector of its probe; None where there is only one, or a
-    judge has read them, too.
+    """Read the answers of a result again, by the other detector of its probe; None where there is only one.
 
     Each part holds attempts of whole items with their prompts and answers. Only the marked metrics are measured, over
     all items: that costs little more than reading.
     """
     probe = result.setup.probe
-    if probe.other_reading is None or result.setup.judge is not None:
+    if probe.other_reading is None:
         return None
     other = replace(probe.read_by(probe.other_reading), slices=())
-    before = result.evaluated.select(*ATTEMPT, *_outcomes(probe))
+    # What a judge said belongs to neither reading.
+    known = None if result.setup.judge else result.evaluated.select(*ATTEMPT, *_outcomes(probe))
     tables, answers, differing = [], 0, 0
     for part in parts:
         attempts = part.drop(*probe.detector.columns, EVALUATION_FAILED, strict=False)
         evaluated = evaluate(other.detector, attempts)
         tables.append(cells(other, item_rows(other, evaluated)))
         after = evaluated.filter(is_measured()).select(*ATTEMPT, *_outcomes(other))
+        before = evaluate(probe.detector, attempts).select(*ATTEMPT, *_outcomes(probe)) if known is None else known
         both = before.join(after, on=ATTEMPT, suffix="_other")
         shared = [name for name in before.columns if f"{name}_other" in both.columns]
         same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in shared)

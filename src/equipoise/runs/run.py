@@ -165,7 +165,7 @@ class Run:
         """The same as tables of bounded size, at least one, evaluated one by one."""
         setup, prompts = self.setup(probe), self.prompts(probe)
         with RunFile.read(self.path) as file:
-            read = self._find_reader(setup)
+            read = self._reader(setup, file)
             for attempts in file.attempts(probe):
                 joined = attempts.select(ID).join(prompts, on=ID, how="left", maintain_order="left")
                 joined = joined.hstack(attempts.drop(ID))
@@ -202,7 +202,7 @@ class Run:
 
     def other_reading(self, probe: str) -> OtherReading | None:
         """The marked metrics by the probe's other reading, and how many answers the two read differently."""
-        return measure_other_reading(self.result(probe), (joined for _, joined in self._joined(probe)))
+        return measure_other_reading(self.result(probe), self._joined(probe))
 
     def corrected(self, probe: str) -> dict[str, Estimate]:
         """The marked metrics corrected for the measured error of the detector; none where that is not known."""
@@ -240,22 +240,22 @@ class Run:
         )
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
-        read = self._find_reader(setup)
-        for prompts, joined in self._joined(setup.probe.name):
-            yield Part(prompts.drop(PROMPT), read(joined).drop(PROMPT))
-
-    def _joined(self, probe: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-        """Some of the prompts, whole items, and the attempts at them with prompts and answers."""
         with RunFile.read(self.path) as file:
-            for prompts, answers in file.answers(probe):
-                yield prompts, prompts.join(answers, on=ID, maintain_order="left_right")
+            read = self._reader(setup, file)
+            for prompts, joined in _join(file, setup.probe.name):
+                yield Part(prompts.drop(PROMPT), read(joined).drop(PROMPT))
 
-    def _find_reader(self, setup: Setup) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def _joined(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The attempts with their prompts and answers, whole items at a time."""
+        with RunFile.read(self.path) as file:
+            for _, joined in _join(file, probe):
+                yield joined
+
+    def _reader(self, setup: Setup, file: RunFile) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
         if setup.judge is None:
             return partial(evaluate, setup.probe.detector)
-        with RunFile.read(self.path) as file:
-            verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
+        verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
         return partial(evaluate_judged, setup.probe, verdicts=verdicts)
 
     def _holds_planned_prompts(self, setup: Setup) -> bool:
@@ -277,6 +277,12 @@ class Run:
     def __repr__(self) -> str:
         progress = f"{self.ended:,} of {self.size:,} attempts"
         return f"Run({str(self.path)!r}: {self.model}, {', '.join(self.planned)}, {progress})"
+
+
+def _join(file: RunFile, probe: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Some of the prompts, whole items, and the attempts at them with prompts and answers."""
+    for prompts, answers in file.answers(probe):
+        yield prompts, prompts.join(answers, on=ID, maintain_order="left_right")
 
 
 def delete_with(run: Run) -> None:

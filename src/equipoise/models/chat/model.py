@@ -25,6 +25,7 @@ from equipoise.models.chat.classify import (
 from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, TrackedResponse
 from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
 from equipoise.models.chat.first_token import FirstTokens
+from equipoise.models.chat.parameters import Parameters
 from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.chat.transport import ByteBudget, ResponseBody, describe_failure, parse_json
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
@@ -65,11 +66,8 @@ class ChatModel:
         self._sampling = sampling
         self._deadline = deadline
         self._format = endpoint.wire_format
-        self._parameters: dict[Asking, Body] = {}
-        self._dropped: dict[str, str | None] = {}
         self._answered = False
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
-        self._earlier_notes: Collection[str] | None = None
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
         secrets = [*([key] if key else []), *endpoint.secrets, *find_secrets("", sampling.extra)]
@@ -82,9 +80,12 @@ class ChatModel:
             key_variable=endpoint.provider.key_variable,
         )
         self._first_tokens = FirstTokens(self._target.model, self.notes, self._redact_answer)
+        self._parameters = Parameters(
+            endpoint.model, self._format, sampling, self._first_tokens, self.notes, self._redact_error
+        )
         for parameter in self._format.unsupported:
             if getattr(sampling, parameter) is not None:
-                self._dropped[parameter] = None
+                self._parameters.dropped[parameter] = None
                 self.notes.append(f"{endpoint.provider.name} has no parameter {parameter}: it is not sent.")
         if key and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
             self.notes.append("The user and password of the base URL are sent instead of the key.")
@@ -107,8 +108,8 @@ class ChatModel:
             "system": sampling.system,
             "extra": dict(sampling.extra),
         }
-        if self._dropped:
-            settings["dropped"] = dict(self._dropped)
+        if self._parameters.dropped:
+            settings["dropped"] = dict(self._parameters.dropped)
         return {name: without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
 
     @property
@@ -118,7 +119,7 @@ class ChatModel:
 
     def continue_after(self, notes: Collection[str]) -> None:
         """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
-        self._earlier_notes = notes
+        self._parameters.earlier_notes = notes
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
@@ -145,27 +146,13 @@ class ChatModel:
         """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
         messages = self._format.messages(prompt, self._sampling.system_for(system))
         while True:
-            outcome = await self._post(self._parameters_for(asking), messages, asking)
+            outcome = await self._post(self._parameters.body(asking), messages, asking)
             if isinstance(outcome, Reply):
                 return outcome
             if not isinstance(outcome, str):
                 # Raised here and not where the fault was caught, so that the traceback does not hold the request.
                 raise outcome
-            self._drop(outcome)
-
-    def _parameters_for(self, asking: Asking) -> Body:
-        """What is sent with every prompt that is asked in this way, without what the endpoint rejects."""
-        if asking not in self._parameters:
-            limit = self._sampling.max_tokens if asking.max_tokens is None else asking.max_tokens
-            body = self._format.parameters(self._endpoint.model, replace(self._sampling, max_tokens=limit))
-            if asking.probabilities:
-                body |= {"logprobs": True, "top_logprobs": self._first_tokens.count}
-            for name, new_name in self._dropped.items():
-                if name in body and new_name:
-                    body[new_name] = body[name]
-                body.pop(name, None)
-            self._parameters[asking] = body
-        return self._parameters[asking]
+            self._parameters.drop(outcome)
 
     async def _post(self, parameters: Body, messages: Body, asking: Asking) -> Reply | TransientFault | Refused | str:
         """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
@@ -225,8 +212,8 @@ class ChatModel:
             if asking.probabilities and is_about_probabilities(reported):
                 return self._first_tokens.ask_for_fewer(sent["top_logprobs"], reported.message) or "top_logprobs"
             # After the first answer, a request that was sent earlier may still learn what has been dropped by then.
-            fixed = self._format.required | (self._parameters_for(asking).keys() if self._answered else set())
-            droppable = {name for name in set(sent) - fixed if self._may_drop(name)}
+            fixed = self._format.required | (self._parameters.body(asking).keys() if self._answered else set())
+            droppable = {name for name in set(sent) - fixed if self._parameters.may_drop(name)}
             outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None
@@ -247,26 +234,6 @@ class ChatModel:
             reply = replace(reply, status=Status.OK, answer=text, detail=None, first_token=tokens)
         self._answered = self._answered or (isinstance(reply, Reply) and reply.answer is not None)
         return reply
-
-    def _drop(self, parameter: str) -> None:
-        """Stop sending a parameter, unless another request has already had it dropped."""
-        self._parameters = {}  # new ones are made; requests under way keep those they were sent with
-        if parameter in self._dropped or parameter == "top_logprobs":
-            return
-        self.notes.append(self._describe_drop(parameter))
-        self._dropped[parameter] = self._find_new_name(parameter)
-
-    def _may_drop(self, parameter: str) -> bool:
-        return self._earlier_notes is None or self._describe_drop(parameter) in self._earlier_notes
-
-    def _find_new_name(self, parameter: str) -> str | None:
-        renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._sampling.extra
-        return "max_completion_tokens" if renamed else None
-
-    def _describe_drop(self, parameter: str) -> str:
-        new_name = self._find_new_name(parameter)
-        consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
-        return f"The endpoint rejects {self._redact_error(parameter)}: {consequence}."
 
     def _note_unknown_reason(self, reason: str) -> None:
         start = "The endpoint gives finish reasons that are not known here"
