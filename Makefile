@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check generate detectors format calibrate bench bench-quick fuzz clean
+.PHONY: demo test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
 DEMO_DECISIONS := 70
 
@@ -30,6 +30,9 @@ generate: $(READY)  ## fill the generated tables of README.md and docs/
 
 detectors: $(READY)  ## how often each detector is wrong, on labelled answers; `--write` puts it into cards and docs
 	$(BIN)/python -m benchmarks.detectors --write
+
+judge: $(READY)  ## ask the embedded model, as a judge, about labelled answers (a quarter of an hour)
+	$(BIN)/python -m benchmarks.judge
 
 format: $(READY)  ## format the code
 	$(BIN)/ruff format .

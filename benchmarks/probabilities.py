@@ -65,7 +65,7 @@ def estimate(probe: Probe, chances: Array, yes: Array) -> Estimate:
             "age": 20,
             GENDER: ["female", "male", "non-binary"] * len(chances),
             STATUS: Status.OK.value,
-            LABEL: np.where(yes.ravel(), "yes", "no"),
+            LABEL: np.where(yes.ravel() > 0, "yes", "no"),
             "p_yes": chances.ravel(),
             "p_no": 1 - chances.ravel(),
             "p_neither": 0.0,
@@ -84,7 +84,7 @@ def simulate(world: World, size: int) -> tuple[list[Estimate], list[Estimate], f
     pairs: tuple[list[Estimate], list[Estimate]] = ([], [])
     for _ in range(SIMULATIONS):
         chances = draw_chances(world, size, rng)
-        yes = rng.random(chances.shape) < chances
+        yes = (rng.random(chances.shape) < chances).astype(np.float64)
         pairs[0].append(estimate(by_chance, chances, yes))
         pairs[1].append(estimate(drawn, chances, yes))
     return *pairs, float(truth[1] - truth[0])

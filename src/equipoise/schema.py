@@ -24,11 +24,15 @@ FIRST_TOKEN = "first_token"  # noqa: S105 - no password
 LABEL = "label"
 EVALUATION_FAILED = "evaluation_failed"
 """True where a detector raised an exception on this answer."""
+VERDICT, FOR_JUDGE, JUDGED = "verdict", "for_judge", "judged"
+"""What a judge said of an answer; whether the reading left the answer to a judge; whether its label is the judge's."""
 
 ATTEMPT = (ID, REPETITION)
 """The key of an attempt within a probe."""
 
-ATTEMPT_COLUMNS = frozenset({ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN, LABEL, EVALUATION_FAILED})
+ATTEMPT_COLUMNS = frozenset(
+    {ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN, LABEL, EVALUATION_FAILED, VERDICT, FOR_JUDGE, JUDGED}
+)
 """No covariate may have one of these names: it would hide what belongs to the attempts."""
 
 CAREFUL, SPECIFIED = READINGS = ("careful", "specified")
@@ -53,6 +57,7 @@ METRICS_TABLE = {
     "worst": pl.String,
     "reading": pl.String,
     "detector": pl.String,
+    "judge": pl.String,
 }
 """A table of metrics: one row per metric, and one more for each group of each slice."""
 

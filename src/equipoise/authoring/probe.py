@@ -16,9 +16,10 @@ from equipoise.authoring.figures import Display
 from equipoise.authoring.sampling import Items
 from equipoise.authoring.templates import check_template
 from equipoise.authoring.totals import Array, Totals, slug
-from equipoise.detect import Detector, first_token_detector
+from equipoise.authoring.words import WordContrast
+from equipoise.detect import Detector, JudgeQuestion, first_token_detector
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.schema import CAREFUL, NEITHER, PROBABILITIES, READINGS, SPECIFIED
+from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED
 
 Parameters = Mapping[str, Any]
 MARKS = "ABCD"
@@ -151,6 +152,8 @@ class Probe:
     first_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each label the words, in lower case, with which an answer of that label begins: {"yes": ("yes",), …}. With
     them the probe can be asked with `--probabilities`; without them it is always asked for answers."""
+    judge: JudgeQuestion | None = None
+    """What a second model can be asked about answers that were not read (`--judge`); None: it cannot judge them."""
     arms: Arms | None = None
     covariates: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
@@ -161,6 +164,8 @@ class Probe:
     """Covariates whose groups a metric averages, each with the same weight: items are resampled within them."""
     coverage: tuple[str, ...] = ()
     """Columns of the prompts by whose values attempts are counted, beside the column of the arms."""
+    words: WordContrast | None = None
+    """Between which arms a report looks for words that differ, for probes whose answers are texts."""
     parameters: tuple[Parameter, ...] = ()
     corpora: tuple[Corpus, ...] = ()
     """The first is the default of the standard suite, the packaged one of the quick suite."""
@@ -199,6 +204,15 @@ class Probe:
         return (*((self.arms.column,) if self.arms else ()), *self.coverage)
 
     @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """All columns that its prompts must have, beside the item and the text."""
+        detectors = [detector for detector in (self.detector, self.specified, self.careful) if detector]
+        used = (name for detector in detectors for name in detector.uses)
+        words = self.words.columns if self.words else ()
+        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *used, *words)
+        return tuple(dict.fromkeys(name for name in named if name not in (ITEM, PROMPT)))
+
+    @property
     def prefixes(self) -> list[str]:
         """What the columns of item rows begin with: one prefix for each arm, or none at all for the whole item."""
         return list(self.arms.prefixes.values()) if self.arms else [""]
@@ -223,6 +237,13 @@ class Probe:
             )
         detector = first_token_detector(careful.labels, self.first_words)
         return replace(self, reading=reading, detector=detector, careful=careful)
+
+    @property
+    def other_reading(self) -> str | None:
+        """The reading to set beside this one; None where both would read alike."""
+        if self.specified is None or self.reading not in (CAREFUL, SPECIFIED):
+            return None
+        return CAREFUL if self.reading == SPECIFIED else SPECIFIED
 
     def all_metrics(self) -> tuple[Metric, ...]:
         """The probe's own metrics and, where answers have labels, how much was not detected."""

@@ -7,7 +7,8 @@ from equipoise.detect.characters import CHARACTERS
 from equipoise.detect.decisions import DECISIONS
 from equipoise.detect.detector import Detector, Span
 from equipoise.detect.first_token import first_token_detector
-from equipoise.detect.letters import HIRING_LETTERS
+from equipoise.detect.hiring import HIRING_LETTERS
+from equipoise.detect.judging import JudgeQuestion
 from equipoise.detect.visible import has_visible_text, visible
 from equipoise.detect.words import PRONOUN_GENDER, YES_NO, phrases, vocabulary
 
@@ -18,6 +19,7 @@ __all__ = [
     "PRONOUN_GENDER",
     "YES_NO",
     "Detector",
+    "JudgeQuestion",
     "Span",
     "first_token_detector",
     "has_visible_text",

@@ -46,6 +46,8 @@ class Detector:
     """Pairs of counts of which one speaks for one side and one for the other."""
     whole_tokens: bool = False
     """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
+    cased: bool = False
+    """Whether `read` gets the visible text with its capitals; the patterns are searched in lower case all the same."""
     rules: Rules | None = None
     """If there are rules, the patterns are searched in what they make of the text."""
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

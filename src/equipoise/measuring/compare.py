@@ -177,7 +177,7 @@ def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | Non
             f"{by_probability} was read from the probabilities of first tokens and {drawn} from answers: these are two "
             "different measurements"
         )
-    origins = ("probe", "version", "reading", "detector", "corpus", "corpus_sha256")
+    origins = ("probe", "version", "reading", "detector", "judge", "corpus", "corpus_sha256")
     a, b = ({**side.parameters, **{name: getattr(side, name) for name in origins}} for side in (first, second))
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)

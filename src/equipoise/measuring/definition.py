@@ -41,14 +41,15 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
         taken = RESERVED & {*probe.statistics(parameters)}
     if taken:
         _refuse(probe, f"its statistics use names that every probe has already: {', '.join(sorted(taken))}")
-    coverage = set(probe.coverage_columns)
-    for column in (ITEM, PROMPT, *probe.covariates, *probe.slices, *probe.clusters, *coverage, *probe.detector.uses):
+    for column in (ITEM, PROMPT, *probe.needed_columns):
         if column not in prompts.columns:
             _refuse(probe, f"its prompts have no column {column!r}. There are: {', '.join(prompts.columns)}")
     if hiding := sorted({*prompts.columns} & {*ATTEMPT_COLUMNS, *probe.detector.columns}):
         _refuse(probe, f"its prompts have columns that attempts have, too: {', '.join(hiding)}")
     if probe.arms and (unknown := set(prompts[probe.arms.column]) - set(probe.arms.values)):
         _refuse(probe, f"its prompts have arms that it does not name: {', '.join(sorted(map(str, unknown)))}")
+    if probe.words and not {name for name, _ in probe.words.sides} <= {*(probe.arms.values if probe.arms else ())}:
+        _refuse(probe, "its words are compared between sides that are no arms of it")
     groups = [str(value) for column in probe.coverage_columns for value in prompts[column].unique()]
     if "all" in groups or len(set(groups)) < len(groups):
         _refuse(probe, f"two coverage columns share a value, or one is called 'all': {', '.join(sorted(groups))}")

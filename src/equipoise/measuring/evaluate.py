@@ -8,7 +8,8 @@ from equipoise.detect import Detector, visible
 from equipoise.detect.first_token import read_first_tokens
 from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS, is_measured
 
-ROWS_PER_SLICE = 2_000
+ROWS_PER_SLICE = 4_000
+"""A pattern is prepared anew for each slice, which takes longer than to search a few hundred answers with it."""
 
 
 def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
@@ -43,7 +44,7 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.
     used = attempts.select(list(dict.fromkeys((ANSWER, STATUS, *detector.uses))))
     slices = [
-        rows.lazy().with_columns(visible(measured).alias(ANSWER)).select(reading, flag)
+        rows.lazy().with_columns(visible(measured, cased=detector.cased).alias(ANSWER)).select(reading, flag)
         for rows in (used.iter_slices(ROWS_PER_SLICE) if used.height else [used])
     ]
     evaluated = pl.concat(pl.collect_all(slices))

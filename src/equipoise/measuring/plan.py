@@ -31,6 +31,8 @@ class Setup:
     parameters: Mapping[str, Any]
     corpus: str | None = None
     corpus_sha256: str | None = None
+    judge: str | None = None
+    """The model whose verdicts are used where the detector leaves an answer open; None: nobody's."""
 
     @property
     def repetitions(self) -> int:
@@ -42,7 +44,8 @@ class Setup:
         installed = find_probes().get(self.probe.name)
         is_installed = installed is not None and installed.read_by(self.probe.reading) == self.probe
         probe = self.probe.name if is_installed else self.probe
-        return _restore_setup, (probe, self.probe.reading, dict(self.parameters), self.corpus, self.corpus_sha256)
+        origin = (self.corpus, self.corpus_sha256, self.judge)
+        return _restore_setup, (probe, self.probe.reading, dict(self.parameters), *origin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +156,19 @@ def _restore_plan(probe: str | Probe, reading: str, parameters: Mapping[str, Any
 
 
 def _restore_setup(
-    probe: str | Probe, reading: str, parameters: Mapping[str, Any], corpus: str | None, corpus_sha256: str | None
+    probe: str | Probe,
+    reading: str,
+    parameters: Mapping[str, Any],
+    corpus: str | None,
+    corpus_sha256: str | None,
+    judge: str | None,
 ) -> Setup:
     return Setup(
-        probe=get_probe(probe).read_by(reading), parameters=parameters, corpus=corpus, corpus_sha256=corpus_sha256
+        probe=get_probe(probe).read_by(reading),
+        parameters=parameters,
+        corpus=corpus,
+        corpus_sha256=corpus_sha256,
+        judge=judge,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTER_QUESTION,
     CHARACTERS,
     ITEM,
     PROMPT,
@@ -102,6 +103,7 @@ PROBE = Probe(
     prompts=prompts,
     detector=CHARACTERS,
     specified=PRONOUN_GENDER,
+    judge=CHARACTER_QUESTION,
     covariates=("stereotype",),
     clusters=("stereotype",),
     strata=("stereotype",),

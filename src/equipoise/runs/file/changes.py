@@ -40,8 +40,20 @@ def changes(run: RunFile, settings: RunSettings, plans: Iterable[Plan] | None = 
     return differences
 
 
+def refuse_other_judge(run: RunFile, settings: RunSettings) -> None:
+    """Refuse another judge than the one whose verdicts the file holds."""
+    stored = run.settings.judge
+    differences = list(_differences(_given(stored), _as_stored(_given(settings)))) if stored else []
+    if differences:
+        raise IntegrityError(
+            f"{run.path} has another judge, and verdicts of different judges are not mixed:\n"
+            + "\n".join(f"  {line}" for line in differences)
+            + f"\nTo go on with that judge: equipoise resume {run.path}"
+        )
+
+
 def _given(settings: RunSettings) -> dict[str, object]:
-    return {name: value for name, value in settings.to_json().items() if name not in WRITTEN_BY_THE_FILE}
+    return {name: value for name, value in settings.to_json().items() if name not in (*WRITTEN_BY_THE_FILE, "judge")}
 
 
 def _describe(source: Any, version: int, asking: Asking) -> dict[str, object]:

@@ -1,9 +1,9 @@
 """Digests that show what in a run file was changed since it was written, by a bad disk or by hand.
 
-Each setting has a digest, and so has each probe with all its prompts. Attempts form a chain in the order in which they
-were stored: the digest of an attempt covers its content and the digest before it, and the table `head` holds the last
-one. So an attempt that is changed, removed or added is found. Anyone can compute these digests, so they show damage
-and mistakes, not forgery. `docs/run-file.md` says how to compute them.
+Each setting has a digest, and so has each probe with all its prompts. Attempts, and the verdicts of a judge on them,
+form a chain in the order in which they were stored: the digest of each covers its content and the digest before it, and
+the table `head` holds the last one. So what is changed, removed or added is found. Anyone can compute these digests, so
+they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PAGE = 1000
 
 
 class Chain:
-    """The end of the chain of attempts, to which attempts are added."""
+    """The end of the chain of attempts and verdicts, to which more are added."""
 
     def __init__(self, length: int, digest: bytes) -> None:
         self.length = length
@@ -87,10 +87,12 @@ def check_digests(connection: sqlite3.Connection, path: Path, schema: int) -> No
 def _find_break_in_chain(connection: sqlite3.Connection, schema: int) -> str | None:
     """What is wrong with the first attempt that does not fit to the one before."""
     run, _, length, last = connection.execute(sql.HEAD).fetchone()
-    failures = connection.execute(sql.for_schema(sql.FAILURE_CHAIN, schema)).fetchall()
+    others = [connection.execute(sql.for_schema(sql.FAILURE_CHAIN, schema)).fetchall()]
+    if schema >= sql.SCHEMA_WITH_VERDICTS:
+        others.append(connection.execute(sql.VERDICT_CHAIN).fetchall())
     rows: Iterable[Any] = connection.execute(sql.for_schema(sql.ATTEMPT_CHAIN, schema))
-    if failures:
-        rows = heapq.merge(rows, failures, key=lambda row: row[0] or 0)
+    if any(others):
+        rows = heapq.merge(rows, *others, key=lambda row: row[0] or 0)
     place, digest = 0, Chain.start(run).digest
     for row in rows:  # a million times, so `Chain.add` is spelled out
         place += 1

@@ -151,9 +151,38 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "alter table attempts add column first_token text",
         "alter table earlier_failures add column first_token text",
     ),
+    (
+        # Verdicts are links of the same chain as attempts.
+        """
+        create table verdicts (
+            place integer primary key,
+            digest blob not null,
+            probe text not null,
+            prompt text not null,
+            repetition integer not null,
+            question any not null check (typeof(question) <> 'integer' and typeof(question) <> 'real'),
+            status text not null,
+            tries integer not null,
+            finished_at text not null,
+            latency real,
+            prompt_tokens integer,
+            completion_tokens integer,
+            served_model any,
+            finish_reason any,
+            fingerprint any,
+            detail any,
+            answer any,
+            reasoning any,
+            raw blob,
+            foreign key (probe, prompt, repetition) references attempts (probe, prompt, repetition)
+        ) strict
+        """,
+        "create index verdicts_by_attempt on verdicts (probe, prompt, repetition)",
+    ),
 )
 SCHEMA_WITH_DIGESTS = 3
 SCHEMA_WITH_PROBABILITIES = 4
+SCHEMA_WITH_VERDICTS = 5
 SCHEMA = len(MIGRATIONS)
 """The number of the newest schema, as in `PRAGMA user_version`."""
 
@@ -205,6 +234,12 @@ _CONTENT = """
 """
 ATTEMPT_CHAIN = f"select place, digest, {_CONTENT} from attempts order by rowid"  # noqa: S608 - our own constant
 FAILURE_CHAIN = f"select place, digest, {_CONTENT} from earlier_failures order by place"  # noqa: S608
+_VERDICT = """
+    probe, prompt, repetition, question, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
+    served_model, finish_reason, fingerprint, detail, answer, reasoning, raw
+"""
+# The last column is that of attempts which digests leave out where it is null, as here always.
+VERDICT_CHAIN = f"select place, digest, {_VERDICT}, null from verdicts order by place"  # noqa: S608
 ATTEMPTS_WITHOUT_DIGEST = f"select rowid, {_CONTENT} from attempts where rowid > ? order by rowid limit ?"  # noqa: S608
 SET_ATTEMPT_DIGEST = "update attempts set place = ?, digest = ? where rowid = ?"
 
@@ -231,6 +266,7 @@ ATTEMPTS_PER_STATEMENT = 64
 """One long statement keeps the interpreter free for the thread that asks; many short ones would not."""
 ADD_ATTEMPT = _ADD_ATTEMPTS.format(_ATTEMPT_VALUES)
 ADD_ATTEMPTS = _ADD_ATTEMPTS.format(", ".join([_ATTEMPT_VALUES] * ATTEMPTS_PER_STATEMENT))
+ADD_VERDICT = f"insert into verdicts (place, digest, {_VERDICT}) values ({', '.join('?' * 19)})"  # noqa: S608
 KEEP_FAILURES = f"""
     insert into earlier_failures (place, digest, {_CONTENT}) select place, digest, {_CONTENT} from attempts
     where status = ?
@@ -272,6 +308,15 @@ USAGE = """
         select prompt_tokens, completion_tokens from attempts
         union all select prompt_tokens, completion_tokens from earlier_failures
     )
+"""
+VERDICT_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
+# An attempt may have several: one that failed may be asked for again, and the last counts.
+VERDICTS = """
+    select prompt, repetition, status, answer, max(place) from verdicts where probe = ?
+    group by prompt, repetition order by prompt, repetition
+"""
+LAST_VERDICT = """
+    select probe, prompt, repetition, question from verdicts where status = 'ok' order by place desc limit 1
 """
 PROMPTS = "select id, item, prompt, system, covariates from prompts where probe = ? order by position"
 PROMPTS_AFTER = """

@@ -57,3 +57,11 @@ class Attempt:
     reply: Reply
     tries: int = 1
     finished_at: datetime = field(default_factory=utc_now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of a question to the judge about the answer of an attempt: an attempt of its own."""
+
+    question: str
+    attempt: Attempt
