@@ -163,7 +163,10 @@ class Result:
                 },
                 "bounds": {name: asdict(bounds) for name, bounds in self.bounds.items()},
                 "generalised": {name: asdict(found) for name, found in self.generalised.items()},
-                "marks": {name: _mark_columns(mark) for name, mark in self.marks.items()},
+                "marks": {
+                    name: _mark_columns(mark) | {"undecided": mark is None or mark.undecided}
+                    for name, mark in self.marks.items()
+                },
                 "coverage": {group: dict(counts) for group, counts in self.coverage.items()},
                 "matching": asdict(self.matching),
             }
@@ -291,4 +294,4 @@ def _coverage_line(counts: Mapping[str, int]) -> str:
 
 
 def _mark_columns(mark: Mark | None) -> dict[str, str | None]:
-    return dict.fromkeys(("mark", "best", "worst")) if mark is None else asdict(mark)
+    return dict.fromkeys(("mark", "best", "worst")) if mark is None else mark.to_dict()

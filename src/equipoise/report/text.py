@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.precision import find_needs
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
@@ -32,10 +33,23 @@ def format_odds(log_odds: float) -> str:
 
 
 def describe_mark(mark: Mark | None) -> str:
-    """A mark with its certainty: "B", or "B, could be A–C"."""
+    """A mark with its certainty: "B", "B, could be A–B", or that there is none yet."""
     if mark is None:
         return "not computable"
-    return mark.mark if mark.certain else f"{mark.mark}, could be {mark.best}–{mark.worst}"
+    possible = f"could be {mark.best}–{mark.worst}"
+    if mark.undecided:
+        return f"not decided yet, {possible}"
+    return mark.mark if mark.certain else f"{mark.mark}, {possible}"
+
+
+def describe_undecided(result: Result) -> Iterator[str]:
+    """One sentence for each mark that is not decided yet: what would help."""
+    needs = {need.metric: need.items for need in find_needs(result)}
+    for name, _, found in result.marked():
+        if found is not None and found.undecided:
+            items = needs[name]
+            more = f"about {items - result.items:,} more items would tell" if items and items > result.items else ""
+            yield f"{name}: not enough answers yet to mark it{': ' if more else ''}{more}."
 
 
 def describe_judge(result: Result) -> Iterator[str]:

@@ -26,7 +26,13 @@ from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
 from equipoise.report.html.words import list_spots, make_words_figure
-from equipoise.report.text import describe_bounds, describe_generalisation, describe_judge, format_odds
+from equipoise.report.text import (
+    describe_bounds,
+    describe_generalisation,
+    describe_judge,
+    describe_undecided,
+    format_odds,
+)
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
@@ -151,7 +157,12 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         numbers=_tabulate_numbers(results),
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
         notes={
-            place: [*describe_judge(result), *describe_generalisation(result), *describe_bounds(result)]
+            place: [
+                *describe_judge(result),
+                *describe_undecided(result),
+                *describe_generalisation(result),
+                *describe_bounds(result),
+            ]
             for place, result in results.items()
         },
         samples=samples,
