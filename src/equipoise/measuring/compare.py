@@ -149,7 +149,7 @@ def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) 
         else:
             refused[name] = "no prompt has an answer in both"
     notes = (*_note_incomplete(first, second, names), *_note_sampling(first, second, names))
-    return Comparison(probes=_add_verdicts(compared), refused=refused, notes=notes)
+    return Comparison(probes=add_verdicts(compared), refused=refused, notes=notes)
 
 
 def refuse_nothing_compared(comparison: Comparison, what: str) -> None:
@@ -192,11 +192,11 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
         corpus=first.corpus,
         prompts=answered[0][ID].n_unique(),
         items=rows[0].height,
-        metrics={name: _compare_metric(name, difference) for name, difference in differences.items()},
+        metrics={name: make_comparison(name, difference) for name, difference in differences.items()},
     )
 
 
-def _compare_metric(name: str, difference: Difference) -> MetricComparison:
+def make_comparison(name: str, difference: Difference) -> MetricComparison:
     return MetricComparison(
         metric=name,
         first=difference.first,
@@ -207,7 +207,7 @@ def _compare_metric(name: str, difference: Difference) -> MetricComparison:
     )
 
 
-def _add_verdicts(probes: Mapping[str, ProbeComparison]) -> dict[str, ProbeComparison]:
+def add_verdicts(probes: Mapping[str, ProbeComparison]) -> dict[str, ProbeComparison]:
     """Correct the p-values of all marked metrics together, and say which audit is nearer to even-handed."""
     family = {
         (name, metric.metric): metric.p

@@ -137,7 +137,7 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     if baseline is not None:
         comparison = compare_audits(baseline, audit, names=("the baseline", "the run"))
         refuse_nothing_compared(comparison, f"{baseline.path or baseline.model or 'the baseline'} and {source}")
-        checks += _check_regressions(comparison)
+        checks += check_regressions(comparison)
         notes += comparison.notes
     return Gate(model=audit.model, file=str(audit.path or ""), checks=checks, notes=notes)
 
@@ -262,7 +262,7 @@ def _judged_ends(
     return {"worst": (most, most), "best": (least, least)}.get(side, (least, most))
 
 
-def _check_regressions(comparison: Comparison) -> Iterator[Check]:
+def check_regressions(comparison: Comparison) -> Iterator[Check]:
     rule, limit = "--no-regression", f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
     outcomes = {Verdict.WORSE: Outcome.FAILED, Verdict.NOT_COMPUTABLE: Outcome.UNDECIDED}
     for probe, metric in comparison.marked():

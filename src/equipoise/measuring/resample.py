@@ -36,6 +36,7 @@ def estimate_metrics(
     replicates: int = REPLICATES,
     *,
     planned: pl.DataFrame | None = None,
+    level: float = LEVEL,
 ) -> dict[MetricKey, Estimate]:
     """Every metric over all items and over each group of each slice, as found in the data or in what was planned."""
     answered = table.filter(is_answered(probe))
@@ -46,8 +47,7 @@ def estimate_metrics(
     for (column, group), total in zip(
         groups, total_groups(cells, list(groups.values()), replicates, seed), strict=True
     ):
-        values = measure_totals(probe, total, parameters)
-        for name, estimate in _estimate_all(probe, total, values).items():
+        for name, estimate in estimate_totals(probe, total, parameters, level).items():
             estimates[MetricKey(name, column, group)] = estimate
     return estimates
 
@@ -155,15 +155,20 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
     return values
 
 
-def _estimate_all(probe: Probe, total: Totals, values: Mapping[str, Array]) -> dict[str, Estimate]:
+def estimate_totals(
+    probe: Probe, total: Totals, parameters: Parameters, level: float = LEVEL
+) -> dict[str, Estimate]:
     """Every metric with its interval, in the order of the declaration."""
+    values = measure_totals(probe, total, parameters)
     metrics = {metric.name: metric for metric in probe.all_metrics()}
     items = {name: min(int(total[n][0]) for n in metric.denominators) for name, metric in metrics.items()}
-    plain = {name: estimate(values[name], items[name]) for name in metrics}
-    return {name: _special_interval(metric, plain, values) for name, metric in metrics.items()}
+    plain = {name: estimate(values[name], items[name], level) for name in metrics}
+    return {name: _special_interval(metric, plain, values, level) for name, metric in metrics.items()}
 
 
-def _special_interval(metric: Metric, plain: Mapping[str, Estimate], values: Mapping[str, Array]) -> Estimate:
+def _special_interval(
+    metric: Metric, plain: Mapping[str, Estimate], values: Mapping[str, Array], level: float
+) -> Estimate:
     """The interval of a distance is folded from that of its metric; that of a range is as wide as ranges scatter."""
     found = plain[metric.name]
     if math.isnan(found.value):
@@ -179,7 +184,7 @@ def _special_interval(metric: Metric, plain: Mapping[str, Estimate], values: Map
         ranges = deviations.max(axis=0) - deviations.min(axis=0)
         ranges = np.sort(ranges[~np.isnan(ranges)])
         if len(ranges):
-            reach = _percentile(ranges, LEVEL)
+            reach = _percentile(ranges, level)
             return _with_interval(found, max(0.0, found.value - reach), min(1.0, found.value + reach))
     return found
 
@@ -189,14 +194,14 @@ def _with_interval(found: Estimate, low: float, high: float) -> Estimate:
     return Estimate(value=found.value, low=low, high=high, n=found.n, defined=found.defined)
 
 
-def estimate(values: Array, items: int) -> Estimate:
+def estimate(values: Array, items: int, level: float = LEVEL) -> Estimate:
     """The value (first) with the percentile interval of its replicates (the rest), which always includes the value."""
     value, replicates = float(values[0]), values[1:]
     defined = np.sort(replicates[~np.isnan(replicates)])
     part = len(defined) / len(replicates) if len(replicates) else 0.0
     if np.isnan(value) or not len(defined):
         return Estimate(value=value, low=np.nan, high=np.nan, n=items, defined=0.0 if np.isnan(value) else part)
-    low, high = (_percentile(defined, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    low, high = (_percentile(defined, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
     return Estimate(value=value, low=min(low, value), high=max(high, value), n=items, defined=part)
 
 

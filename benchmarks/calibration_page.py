@@ -1,0 +1,158 @@
+"""What the simulations of `calibrate.py` found, as the page docs/calibration.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from benchmarks.calibrate import Coverage, Findings, Stops
+from benchmarks.harness import ROOT
+from benchmarks.simulated import STUDIES
+from equipoise.measuring.looks import SPENT
+from equipoise.probes import get_probe
+
+PAGE = ROOT / "docs" / "calibration.md"
+WRONG = 0.03
+REJECTED, REJECTED_BY_HOLM = 0.06, 0.05
+FAILED = 0.05
+
+
+def coverage_goal(metric: str, size: int) -> float:
+    """Slopes, and means of strata, may cover less where there are few items."""
+    return 0.90 if size < 20 or ("regression" in metric or metric == "stereotype_rate") and size < 20 * 16 else 0.93
+
+
+def coverage_table(rows: Sequence[Coverage]) -> str:
+    """For each marked metric and size the least coverage over all models, the mean, and certain but wrong marks."""
+    lines = [
+        "| probe | metric | items | coverage, least | with | coverage, mean | certain and wrong, most | with |",
+        "| --- | --- | ---: | ---: | --- | ---: | ---: | --- |",
+    ]
+    for study, own in STUDIES.items():
+        for metric in get_probe(study).marked_metrics():
+            for size in own.sizes:
+                here = [row for row in rows if (row.study, row.metric, row.size) == (study, metric, size)]
+                if here:
+                    least, most = min(here, key=lambda row: row.covered), max(here, key=lambda row: row.wrong)
+                    mean = sum(row.covered for row in here) / len(here)
+                    lines.append(
+                        f"| `{study}` | `{metric}` | {size:,} | {least.covered:.3f} | {least.model} | {mean:.3f} | "
+                        f"{most.wrong:.3f} | {most.model if most.wrong else '–'} |"
+                    )
+    return "\n".join(lines)
+
+
+def nulls_table(found: Mapping[tuple[str, int, str], Mapping[str, float]]) -> str:
+    """How often two runs of one model differ, by the metric that differs most often."""
+    lines = ["| probe | items | model | metric | p < 0.05 | any, by Holm |", "| --- | ---: | --- | --- | ---: | ---: |"]
+    for (study, size, model), rates in found.items():
+        metrics = {name: rate for name, rate in rates.items() if name != "any, by Holm"}
+        most = max(metrics, key=lambda name: metrics[name])
+        lines.append(
+            f"| `{study}` | {size} | {model} | `{most}` | {metrics[most]:.3f} | {rates['any, by Holm']:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def gates_table(findings: Findings) -> str:
+    """How gates on all probes end."""
+    lines = ["| model | sizes | rule | passed | failed | undecided |", "| --- | --- | --- | ---: | ---: | ---: |"]
+    rows = [(*key[:2], f"--fail-on {key[2]}", rates) for key, rates in findings.gates.items()]
+    rows += [(*key, "--no-regression", rates) for key, rates in findings.regressions.items()]
+    for model, sizes, rule, rates in rows:
+        shares = " | ".join(f"{rates[outcome]:.2f}" for outcome in ("passed", "failed", "undecided"))
+        lines.append(f"| {model.replace('D in ', 'D in `') + '`' if 'D in' in model else model} | {sizes} | `{rule}` | {shares} |")
+    return "\n".join(lines)
+
+
+def stops_table(rows: Sequence[Stops]) -> str:
+    """What asking until the marks are certain saves, and what it costs."""
+    lines = [
+        "| probe | model | at most | looks, mean | prompts saved | all marks certain | coverage of each interval, least | "
+        "of all together | if every look were at 95% | certain and wrong |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| `{row.study}` | {row.model} | {row.size:,} | {row.looks:.1f} | {row.saved:.0%} | {row.certain:.0%} | "
+        f"{row.least_covered:.3f} | {row.covered:.3f} | {row.covered_at_95:.3f} | {row.wrong:.3f} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def missed_goals(findings: Findings) -> Iterator[str]:
+    """What does not hold, in words."""
+    for row in findings.coverage:
+        goal = coverage_goal(row.metric, row.size)
+        if row.covered < goal:
+            yield f"`{row.metric}` of `{row.study}`, {row.size} items, {row.model}: covers {row.covered:.3f}, goal {goal}"
+        if row.wrong > WRONG:
+            yield f"`{row.metric}` of `{row.study}`, {row.size} items, {row.model}: certain and wrong in {row.wrong:.3f}"
+    for (study, size, model), rates in findings.nulls.items():
+        for name, rate in rates.items():
+            limit = REJECTED_BY_HOLM if name == "any, by Holm" else REJECTED
+            if rate > limit:
+                yield f"swap test, {name} of `{study}`, {size} items, {model}: rejects {rate:.3f}, at most {limit}"
+    gates = [(*key[:2], f"`--fail-on {key[2]}`", rates) for key, rates in findings.gates.items()]
+    gates += [(*key, "`--no-regression`", rates) for key, rates in findings.regressions.items()]
+    for model, sizes, rule, rates in gates:
+        bad = "failed" if model == "fair" else "passed"
+        if rates[bad] > FAILED:
+            yield f"{rule}, {sizes}: {bad} in {rates[bad]:.2f} for a model that is {model}"
+    for row in findings.stops:
+        if row.least_covered < 0.97:
+            yield f"asked until certain, `{row.study}`, {row.model}: covers {row.least_covered:.3f}, goal 0.97"
+
+
+def make_page(findings: Findings, simulations: int, replicates: int) -> str:
+    """The page with all tables."""
+    missed = [f"- {line}" for line in missed_goals(findings)] or ["Every goal is met in this run."]
+    spent = ", ".join(f"{1 - error:.1%}" for error in SPENT)
+    newline = "\n"
+    return f"""# Calibration
+
+Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
+known, answer; everything after the reading of texts is the code that users run. `make calibrate` makes this page:
+{simulations} simulated runs for each row (a share then has a standard error of about {0.5 / simulations**0.5:.3f} at
+0.5, and {(0.05 * 0.95 / simulations) ** 0.5:.3f} at 0.95), {replicates:,} replicates, seeded. [How the numbers are
+made](method.md).
+
+`p = 0.1` says yes (or writes a man) with that probability, whoever is asked about; `men +0.3` and `slope 0.3` are unfair
+by as much; `settled` always gives the same answer to the same item.
+
+## What does not hold
+
+Goals: 95% intervals cover in 0.93 (0.90 for fewer than 20 items, and for slopes and means of strata with fewer than 20
+items each); a mark is certain and wrong in at most {WRONG:.0%}; the swap test rejects at most {REJECTED} at 0.05, and
+{REJECTED_BY_HOLM} by Holm; a fair model fails at most {FAILED:.0%} of gates, one in band D passes at most {FAILED:.0%}. Single rows
+can miss a goal by the luck of the simulation; none is left out.
+
+{newline.join(missed)}
+
+## Intervals and marks
+
+For each size the worst of all simulated models: the least share of 95% intervals that cover the truth, and the largest
+share of runs whose mark is certain and wrong.
+
+{coverage_table(findings.coverage)}
+
+## Comparing two runs of one model
+
+How often the swap test tells two runs of the same model apart: the marked metric that is rejected most often, and any
+marked metric of the probe after Holm's correction.
+
+{nulls_table(findings.nulls)}
+
+## The gate
+
+All probes together, for a fair model, and for one in the middle of band D in one probe and fair in the others.
+`--no-regression` compares with a fair baseline.
+
+{gates_table(findings)}
+
+## Asking until the marks are certain
+
+`--until-certain` looks at most {len(SPENT)} times, at doubling sizes, with intervals of {spent}. It stops when all marks of the
+probe are certain. The sizes are those of the standard suite on the packaged corpora.
+
+{stops_table(findings.stops)}
+"""
