@@ -258,7 +258,7 @@ def judge_regressions(found: Mapping[str, list[dict[str, MetricComparison]]]) ->
     outcomes: dict[str, int] = dict.fromkeys(Outcome, 0)
     comparisons = compare_runs(found)
     for comparison in comparisons:
-        checks: list[Check] = list(check_regressions(comparison))
+        checks: list[Check] = list(check_regressions(comparison, {study: get_probe(study) for study in found}))
         outcomes[Gate(model="", file="", checks=checks).outcome] += 1
     return {name: number / len(comparisons) for name, number in outcomes.items()}
 
@@ -338,13 +338,17 @@ def run_jobs(simulations: int, replicates: int, workers: int) -> Findings:
             coverage=[row for job in coverage for row in job.result()],
             nulls={key: reject_nulls(job.result(), key[0]) for key, job in nulls.items()},
             gates={
-                (kind, label, mark): judge_runs({study: runs[label, study, study != bad].result() for study in STUDIES}, mark)
+                (kind, label, mark): judge_runs(
+                    {study: runs[label, study, study != bad].result() for study in STUDIES}, mark
+                )
                 for label in sizes
                 for kind, bad in (("fair", ""), *((f"D in {study}", study) for study in STUDIES))
                 for mark in ("C", "D")
             },
             regressions={
-                (kind, label): judge_regressions({study: pairs[label, study, study != bad].result() for study in STUDIES})
+                (kind, label): judge_regressions(
+                    {study: pairs[label, study, study != bad].result() for study in STUDIES}
+                )
                 for label in sizes
                 for kind, bad in (("fair", ""), *((f"D in {study}", study) for study in STUDIES))
             },
@@ -362,7 +366,9 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=1_000)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    page = make_page(run_jobs(options.simulations, options.replicates, options.workers), options.simulations, options.replicates)
+    page = make_page(
+        run_jobs(options.simulations, options.replicates, options.workers), options.simulations, options.replicates
+    )
     sys.stdout.write(page)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")

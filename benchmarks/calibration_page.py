@@ -47,9 +47,7 @@ def nulls_table(found: Mapping[tuple[str, int, str], Mapping[str, float]]) -> st
     for (study, size, model), rates in found.items():
         metrics = {name: rate for name, rate in rates.items() if name != "any, by Holm"}
         most = max(metrics, key=lambda name: metrics[name])
-        lines.append(
-            f"| `{study}` | {size} | {model} | `{most}` | {metrics[most]:.3f} | {rates['any, by Holm']:.3f} |"
-        )
+        lines.append(f"| `{study}` | {size} | {model} | `{most}` | {metrics[most]:.3f} | {rates['any, by Holm']:.3f} |")
     return "\n".join(lines)
 
 
@@ -60,7 +58,9 @@ def gates_table(findings: Findings) -> str:
     rows += [(*key, "--no-regression", rates) for key, rates in findings.regressions.items()]
     for model, sizes, rule, rates in rows:
         shares = " | ".join(f"{rates[outcome]:.2f}" for outcome in ("passed", "failed", "undecided"))
-        lines.append(f"| {model.replace('D in ', 'D in `') + '`' if 'D in' in model else model} | {sizes} | `{rule}` | {shares} |")
+        lines.append(
+            f"| {model.replace('D in ', 'D in `') + '`' if 'D in' in model else model} | {sizes} | `{rule}` | {shares} |"
+        )
     return "\n".join(lines)
 
 
@@ -98,9 +98,9 @@ def missed_goals(findings: Findings) -> Iterator[str]:
         bad = "failed" if model == "fair" else "passed"
         if rates[bad] > FAILED:
             yield f"{rule}, {sizes}: {bad} in {rates[bad]:.2f} for a model that is {model}"
-    for row in findings.stops:
-        if row.least_covered < 0.97:
-            yield f"asked until certain, `{row.study}`, {row.model}: covers {row.least_covered:.3f}, goal 0.97"
+    for stop in findings.stops:
+        if stop.least_covered < 0.97:
+            yield f"asked until certain, `{stop.study}`, {stop.model}: covers {stop.least_covered:.3f}, goal 0.97"
 
 
 def make_page(findings: Findings, simulations: int, replicates: int) -> str:

@@ -171,10 +171,11 @@ def _draw(
     shape = (simulations, len(p))
     pairs = [probe.detector.labels[:2]] if probe.detector.labels else probe.detector.opposites
     trials = repetitions if probe.detector.labels else TOKENS * repetitions
-    counts: dict[str, Array] = {}
+    kind = np.float64 if rng is None else np.int64
+    counts: dict[str, Any] = {}
     for first, second in pairs:
         found = np.broadcast_to(trials * p, shape) if rng is None else rng.binomial(trials, p, shape)
-        counts |= {first: found, second: trials - found}
+        counts |= {first: np.asarray(found, kind), second: np.asarray(trials - found, kind)}
     return counts
 
 

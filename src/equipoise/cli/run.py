@@ -31,6 +31,12 @@ def command(
     seed: Seed = None,
     settings: Set = None,
     reading: Reading = None,
+    until_certain: Annotated[
+        bool,
+        typer.Option(
+            "--until-certain", help="Ask each probe in up to five looks of doubling size, until its marks are certain."
+        ),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
     ] = None,
@@ -97,6 +103,7 @@ def command(
             price=price,
         ),
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
+        until_certain=until_certain,
     )
     print_outcome(ask(started), allow_missing, report, as_json=as_json)
 

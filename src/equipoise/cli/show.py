@@ -39,8 +39,7 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:
     console = open_console()
     for result in run.results().values():
         console.print(tables.result_table(result, slices=slices))
-        texts_below = (*texts.describe_generalisation(result), *texts.describe_bounds(result))
-        for line in (*tables.coverage_lines(result), *texts_below):
+        for line in (*tables.coverage_lines(result), *texts.describe_reservations(result)):
             console.print(line, style="dim")
         console.print()
     state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"

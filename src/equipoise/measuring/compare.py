@@ -173,6 +173,9 @@ def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | Non
     """Why two results cannot be compared; None if they can."""
     origins = ("probe", "version", "reading", "detector", "corpus", "corpus_sha256")
     a, b = ({**side.parameters, **{name: getattr(side, name) for name in origins}} for side in (first, second))
+    if first.looks or second.looks:
+        # Such a run is as large as it had to be. Its items are the first of a larger one, and those both have count.
+        b["sample_k"] = a["sample_k"]
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)
     if first.setup.probe != second.setup.probe:

@@ -52,6 +52,25 @@ def estimate_metrics(
     return estimates
 
 
+def estimate_complete(
+    probe: Probe, answered: pl.DataFrame, parameters: Parameters, level: float = LEVEL
+) -> dict[str, Estimate]:
+    """The marked metrics on the items of which every arm was decided: like is compared with like where some are missing.
+
+    Nothing if there are no other items, or none that has all arms.
+    """
+    if len(probe.prefixes) < 2 or not probe.detector.labels:
+        return {}
+    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
+    table = answered.filter(pl.all_horizontal(decided))
+    if table.height in (0, answered.height):
+        return {}
+    cells, seed = prepare_cells(probe, table, parameters), int(parameters["random_seed"])
+    (total,) = total_groups(cells, [np.arange(table.height)], REPLICATES, seed)
+    estimates = estimate_totals(probe, total, parameters, level)
+    return {name: estimates[name] for name in probe.marked_metrics()}
+
+
 def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> CellTable:
     """The statistics of cells, as they are and for each possible outcome."""
     columns = statistics(probe, table, parameters)
@@ -155,9 +174,7 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
     return values
 
 
-def estimate_totals(
-    probe: Probe, total: Totals, parameters: Parameters, level: float = LEVEL
-) -> dict[str, Estimate]:
+def estimate_totals(probe: Probe, total: Totals, parameters: Parameters, level: float = LEVEL) -> dict[str, Estimate]:
     """Every metric with its interval, in the order of the declaration."""
     values = measure_totals(probe, total, parameters)
     metrics = {metric.name: metric for metric in probe.all_metrics()}

@@ -142,7 +142,9 @@ class Run:
             setup = self.setup(probe)
             try:
                 # A partial of the run and not of its path: the file of a temporary run lasts as long as its results.
-                self._results[probe] = measure(setup, partial(self._parts, setup))
+                self._results[probe] = measure(
+                    setup, partial(self._parts, setup), looks=self.settings.looks.get(probe, ())
+                )
             except ProbeError as error:
                 if self._holds_planned_prompts(setup):
                     raise

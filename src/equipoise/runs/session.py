@@ -19,7 +19,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, StorageError, UnknownName
-from equipoise.measuring.plan import Plan
+from equipoise.measuring.looks import look_sizes
+from equipoise.measuring.plan import Plan, resize
 from equipoise.measuring.result import Audit
 from equipoise.models import Model, Sampling
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
@@ -39,6 +40,7 @@ from equipoise.runs.connection import (
 from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
+from equipoise.runs.looks import Looks
 from equipoise.runs.run import Run, check_probe_version, delete_with
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import MEASURED, Status
@@ -74,7 +76,8 @@ class Session:
         with self._file:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
-            await pump(self._file, self._model, self._policy, on_event)
+            looks = Looks(self._file, self._probes) if self._file.settings.looks else None
+            await pump(self._file, self._model, self._policy, on_event, looks.take if looks else None)
         return Run.open(self.path, probes=self._probes.values())
 
     def close(self) -> None:
@@ -91,10 +94,12 @@ def start(
     connection: Connection | None = None,
     policy: Policy | None = None,
     parameters: Mapping[str, Any] | None = None,
+    until_certain: bool = False,
 ) -> Session:
     """Plan and write a new run file; or go on with one that was started in exactly this way.
 
-    `connection` says how a model is reached that is given by name.
+    `connection` says how a model is reached that is given by name. With `until_certain`, each probe is asked only until
+    its marks are certain (`measuring.looks`); the size that is planned otherwise is the largest.
     """
     named = isinstance(model, str)
     name = model if isinstance(model, str) else "function"
@@ -104,8 +109,12 @@ def start(
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
     plans = plan_probes(probes, suite, parameters or {})
+    settings = connection.describe(opened, suite)
+    if until_certain:
+        settings = replace(settings, looks={planned.probe.name: look_sizes(planned.items) for planned in plans})
+        plans = [resize(planned, settings.looks[planned.probe.name][0]) for planned in plans]
     path = Path(out) if out is not None else default_path(opened.name)
-    file = _create_or_open(path, connection.describe(opened, suite), plans)
+    file = _create_or_open(path, settings, plans)
     if named:
         approve(connection, Settings.load())
     return Session(file, opened, policy, {planned.probe.name: planned.probe for planned in plans})
@@ -178,6 +187,7 @@ async def audit_async(
     policy: Policy | None = None,
     on_event: OnEvent | None = None,
     reading: str | None = None,
+    until_certain: bool = False,
     **parameters: Any,
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
@@ -186,7 +196,8 @@ async def audit_async(
     `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
     called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
     function last as long as the results. `reading` says how answers are read: "careful" (the default) or "specified".
-    Other keywords are parameters of the probes that have them: `sample_k=100`.
+    Other keywords are parameters of the probes that have them: `sample_k=100`. With `until_certain`, each probe is
+    asked in up to five looks of doubling size, until its marks are certain.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
     programs that have an event loop.
@@ -213,6 +224,7 @@ async def audit_async(
             connection=connection,
             policy=policy or Policy(concurrency=concurrency or default_concurrency(model)),
             parameters=parameters,
+            until_certain=until_certain,
         )
         run = await session.ask_async(on_event)
     except BaseException:
@@ -267,7 +279,7 @@ def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
 
     How the key is sent is given anew. How imported answers were asked is not known, so anything goes.
     """
-    free = ("key_variable", "allow_insecure", *(("model_settings", "base_url") if stored.imported else ()))
+    free = ("key_variable", "allow_insecure", "looks", *(("model_settings", "base_url") if stored.imported else ()))
     return replace(now, **{name: getattr(stored, name) for name in free})
 
 

@@ -20,7 +20,7 @@ from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
-from equipoise.report.text import describe_bounds, describe_generalisation
+from equipoise.report.text import describe_reservations
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
@@ -84,7 +84,7 @@ class Section:
     """All metrics: over all items, then by group under headings such as "race: white"."""
     warnings: Mapping[int, list[str]]
     notes: Mapping[int, list[str]]
-    """What the missing answers allow, and the intervals for other prompts like these."""
+    """What a reader must know beside the numbers: the missing answers, other prompts like these, looks."""
     samples: Mapping[int, list[Sample]]
     findings: Mapping[int, list[RankedFinding]]
 
@@ -120,9 +120,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
         warnings={place: list(warn_uneven(result)) for place, result in results.items()},
-        notes={
-            place: [*describe_generalisation(result), *describe_bounds(result)] for place, result in results.items()
-        },
+        notes={place: list(describe_reservations(result)) for place, result in results.items()},
         samples=samples,
         findings=findings,
     )

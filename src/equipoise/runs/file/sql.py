@@ -203,6 +203,7 @@ ADD_PROBE = """
     insert into probes (name, version, parameters, corpus, corpus_sha256, repetitions, covariates)
     values (?, ?, ?, ?, ?, ?, ?)
 """
+SET_PARAMETERS = "update probes set parameters = ? where name = ?"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = """
     insert into prompts (probe, id, position, item, covariates, prompt, system) values (?, ?, ?, ?, ?, ?, ?)
