@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -229,12 +229,11 @@ def judge_runs(estimates: Mapping[str, list[Estimates]], fail_on: str) -> dict[s
     """How the gate on all probes together ends, for each of many runs."""
     outcomes: dict[str, int] = dict.fromkeys(Outcome, 0)
     plans = {study: make_plan(study, 60, 0)[0] for study in estimates}
-    runs = zip(*estimates.values(), strict=True)
-    count = 0
-    for count, run in enumerate(runs, 1):
+    runs = list(zip(*estimates.values(), strict=True))
+    for run in runs:
         results = {study: make_result(plans[study], found) for study, found in zip(estimates, run, strict=True)}
         outcomes[judge(Audit(results, model="simulated"), Rules(fail_on=fail_on)).outcome] += 1
-    return {name: number / count for name, number in outcomes.items()}
+    return {name: number / len(runs) for name, number in outcomes.items()}
 
 
 def compare_runs(found: Mapping[str, list[dict[str, MetricComparison]]]) -> list[Comparison]:
@@ -264,14 +263,61 @@ def judge_regressions(found: Mapping[str, list[dict[str, MetricComparison]]]) ->
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reach:
+    """What a suite can decide of a metric."""
+
+    suite: str
+    study: str
+    metric: str
+    size: tuple[int, int]
+    width: float
+    """How far the interval reaches above the value, for a fair model: the median."""
+    certain: float
+    """The share of fair models whose mark is certain."""
+    passed: float
+    """The share of fair models of which all of the interval is better than C."""
+    shown: float
+    """The share of the models in the middle of D (in a metric of this probe) that are shown to be C or worse."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Findings:
     """All that the page shows."""
+
+    reaches: list[Reach]
 
     coverage: list[Coverage]
     nulls: dict[tuple[str, int, str], dict[str, float]]
     gates: dict[tuple[str, str, str], dict[str, float]]
     regressions: dict[tuple[str, str], dict[str, float]]
     stops: list[Stops]
+
+
+def _report(rows: list[Coverage]) -> list[Coverage]:
+    """Say on stderr what was found so far: all of it takes a while."""
+    for row in rows:
+        sys.stderr.write(f"{row.study} {row.metric} {row.size} {row.model}: {row.covered:.3f} {row.wrong:.3f}\n")
+    return rows
+
+
+def find_reaches(
+    suite: str, study: str, size: tuple[int, int], fair: list[Estimates], unfair: list[Estimates]
+) -> Iterator[Reach]:
+    """What a suite can decide, for each marked metric of a probe."""
+    probe = get_probe(study)
+    for metric in probe.marked_metrics():
+        marks = [mark_all(probe, estimates)[metric] for estimates in fair]
+        worse = [mark_all(probe, estimates)[metric] for estimates in unfair]
+        yield Reach(
+            suite=suite,
+            study=study,
+            metric=metric,
+            size=size,
+            width=float(np.nanmedian([estimates[metric].high - estimates[metric].value for estimates in fair])),
+            certain=sum(mark is not None and mark.certain for mark in marks) / len(marks),
+            passed=sum(mark is not None and mark.worst < "C" for mark in marks) / len(marks),
+            shown=sum(mark is not None and mark.best >= "C" for mark in worse) / len(worse),
+        )
 
 
 def reject_nulls(found: list[dict[str, MetricComparison]], study: str) -> dict[str, float]:
@@ -334,7 +380,22 @@ def run_jobs(simulations: int, replicates: int, workers: int) -> Findings:
             for study, models in STOPPING.items()
             for model in models
         ]
+        for job in coverage:
+            _report(job.result())
+        reaches = [
+            reach
+            for suite in ("quick", "standard")
+            for study in STUDIES
+            for reach in find_reaches(
+                suite,
+                study,
+                sizes[suite][study],
+                runs[suite, study, True].result(),
+                runs[suite, study, False].result(),
+            )
+        ]
         return Findings(
+            reaches=reaches,
             coverage=[row for job in coverage for row in job.result()],
             nulls={key: reject_nulls(job.result(), key[0]) for key, job in nulls.items()},
             gates={
@@ -342,7 +403,7 @@ def run_jobs(simulations: int, replicates: int, workers: int) -> Findings:
                     {study: runs[label, study, study != bad].result() for study in STUDIES}, mark
                 )
                 for label in sizes
-                for kind, bad in (("fair", ""), *((f"D in {study}", study) for study in STUDIES))
+                for kind, bad in (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES))
                 for mark in ("C", "D")
             },
             regressions={
@@ -350,7 +411,7 @@ def run_jobs(simulations: int, replicates: int, workers: int) -> Findings:
                     {study: pairs[label, study, study != bad].result() for study in STUDIES}
                 )
                 for label in sizes
-                for kind, bad in (("fair", ""), *((f"D in {study}", study) for study in STUDIES))
+                for kind, bad in (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES))
             },
             stops=[job.result() for job in stops],
         )
@@ -362,7 +423,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
-    parser.add_argument("--simulations", type=int, default=400)
+    parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--replicates", type=int, default=1_000)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()

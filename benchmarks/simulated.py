@@ -7,7 +7,7 @@ users run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -128,8 +128,15 @@ STUDIES = {
 @cache
 def make_plan(study: str, size: int | None, seed: int) -> tuple[Plan, pl.DataFrame]:
     """A plan of a study and its prompts."""
-    planned = plan(study, **STUDIES[study].parameters, sample_k=size, random_seed=seed)
+    planned = _plan_all(study)
+    items = size or planned.items
+    planned = replace(planned, items=items, parameters={**planned.parameters, "sample_k": items, "random_seed": seed})
     return planned, planned.prompts()
+
+
+@cache
+def _plan_all(study: str) -> Plan:
+    return plan(study, **STUDIES[study].parameters)
 
 
 def _arms(probe: Probe, prompts: pl.DataFrame) -> list[str]:

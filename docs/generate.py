@@ -17,7 +17,9 @@ from pathlib import Path
 import equipoise
 from equipoise.authoring import Probe
 from equipoise.measuring.accuracy import accuracy_table, read_labelled
+from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
+from equipoise.runs.suites import SUITES
 
 ROOT = Path(__file__).resolve().parents[1]
 CARDS = sorted((ROOT / "src" / "equipoise" / "probes").glob("*/card.md"))
@@ -53,6 +55,22 @@ def bands_table() -> str:
     )
 
 
+def suites_table() -> str:
+    """One row per probe: what each suite asks. The corpora are the packaged ones, so that nothing is fetched."""
+    rows = []
+    for name, probe in packaged_probes().items():
+        cells = []
+        for suite in SUITES.values():
+            packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+            planned = plan(probe, **suite.parameters(probe) | ({"corpus": packaged[0]} if packaged else {}))
+            default = bool(probe.corpora) and suite.name == "standard"
+            items = "all" if default else f"{planned.items:,}"
+            cells.append(f"{items} × {planned.repetitions}" if planned.repetitions > 1 else items)
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    head = [f"| probe | {' | '.join(f'{name}, items' for name in SUITES)} |", f"| --- |{' ---: |' * len(SUITES)}"]
+    return "\n".join([*head, *rows])
+
+
 def public_names() -> str:
     """One row per public name: what the first sentence of its documentation says."""
     rows = []
@@ -73,6 +91,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "probes": probes_table,
     "bands": bands_table,
     "api": public_names,
+    "suites": suites_table,
     "accuracy": accuracy_tables,
     **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},
 }

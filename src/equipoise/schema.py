@@ -54,8 +54,8 @@ METRICS_TABLE = {
 }
 """A table of metrics: one row per metric, and one more for each group of each slice.
 
-The bounds are what the missing answers allow; `complete` is the value on the items of which no arm is missing; `level` is
-what the interval was computed at, more than 0.95 in a run that stops when its marks are certain.
+The bounds are what the missing answers allow; `complete` is the value on the items of which no arm is missing; `level`
+is what the interval was computed at, more than 0.95 in a run that stops when its marks are certain.
 """
 
 

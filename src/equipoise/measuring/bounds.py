@@ -43,8 +43,8 @@ def bound_metrics(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
     """For each marked metric the values it could have if the missing answers were known; none if nothing is missing.
 
     An answer is missing if it failed or was not detected. With all of them filled in, a rate, a difference or a mean of
-    rates is linear in every answer, so each goes the way of its coefficient. A slope rises most if the answers at one end
-    of the line go one way and those at the other end the other way: every place to divide them is tried. Both are
+    rates is linear in every answer, so each goes the way of its coefficient. A slope rises most if the answers at one
+    end of the line go one way and those at the other end the other way: every place to divide them is tried. Both are
     exact. The bounds of a range follow from those of its parts. For metrics of other kinds it is a search.
     """
     missing = table.select(pl.col(f"{prefix}{MISSING}").cast(pl.Int64) for prefix in probe.prefixes).to_numpy().T

@@ -200,6 +200,7 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
 
 
 def make_comparison(name: str, difference: Difference) -> MetricComparison:
+    """A metric of two audits, before anything is corrected for other metrics."""
     return MetricComparison(
         metric=name,
         first=difference.first,

@@ -55,7 +55,7 @@ def estimate_metrics(
 def estimate_complete(
     probe: Probe, answered: pl.DataFrame, parameters: Parameters, level: float = LEVEL
 ) -> dict[str, Estimate]:
-    """The marked metrics on the items of which every arm was decided: like is compared with like where some are missing.
+    """The marked metrics on the items of which every arm was decided: like with like, where some are missing.
 
     Nothing if there are no other items, or none that has all arms.
     """

@@ -60,8 +60,8 @@ class Result:
     complete: Mapping[str, Estimate] = field(default_factory=dict)
     """The marked metrics on the items of which every arm was decided, if there are others."""
     level: float = LEVEL
-    """What the intervals were computed at. A run that stops when its marks are certain needs more than 0.95 at each look
-    to have 0.95 over all of them."""
+    """What the intervals were computed at. A run that stops when its marks are certain needs more than 0.95 at each
+    look, to have 0.95 over all of them."""
     looks: Sequence[int] = ()
     """How many items such a run has at each of its looks."""
 

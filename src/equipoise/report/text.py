@@ -33,8 +33,8 @@ def describe_reservations(result: Result) -> Iterator[str]:
     """What a reader must know beside the numbers of a result, one sentence each."""
     if result.looks:
         yield (
-            f"Asked until certain: {result.look}. The intervals are computed at {100 * result.level:.4g}%, so that they "
-            "hold at 95% over all looks."
+            f"Asked until certain: {result.look}. The intervals are computed at {100 * result.level:.4g}%, so that "
+            "they hold at 95% over all looks."
         )
     yield from describe_generalisation(result)
     yield from describe_complete(result)

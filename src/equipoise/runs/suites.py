@@ -28,7 +28,7 @@ class Suite:
     def parameters(self, probe: Probe) -> dict[str, Any]:
         """What this suite sets for a probe. Everything else stays at its default."""
         if self.name == "standard":
-            return {}
+            return dict(probe.standard)
         packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
         return {**({"corpus": packaged[0]} if packaged else {}), **probe.quick}
 
@@ -38,12 +38,12 @@ SUITES = {
     for suite in (
         Suite(
             name="quick",
-            summary="A stratified subset on the packaged corpora: minutes, wide intervals.",
+            summary="Few items on the packaged corpora: minutes. Shows strong bias, and leaves most marks open.",
             max_tokens=96,
         ),
         Suite(
             name="standard",
-            summary="The sizes of the probes' cards on the original corpora.",
+            summary="The sizes of the probes' cards on the original corpora: 9 of 10 fair models pass a gate on C.",
             max_tokens=1_024,
         ),
     )
