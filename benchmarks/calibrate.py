@@ -9,17 +9,22 @@ Everything is seeded. `simulated.py` has the models, `calibration_page.py` the t
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
+import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from benchmarks.simulated import (
+    SAMPLES,
     STUDIES,
     estimate_cells,
     find_truth,
@@ -39,6 +44,7 @@ from equipoise.probes import get_probe
 from equipoise.runs.suites import get_suite
 from equipoise.schema import Estimate
 
+T = TypeVar("T")
 Estimates = dict[str, Estimate]
 
 
@@ -80,7 +86,9 @@ def study_coverage(study: str, model: str, size: int, simulations: int, replicat
     """Simulate a model many times on samples of this size."""
     truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
     counts = {name: np.zeros(4) for name in bands}
-    for number, (planned, cells) in enumerate(simulate_runs(study, model, size, simulations)):
+    # A model that is sure of every item differs only by the sample.
+    samples = simulations if model == "settled" else SAMPLES
+    for number, (planned, cells) in enumerate(simulate_runs(study, model, size, simulations, samples=samples)):
         estimates = estimate_cells(planned, cells, replicates, number)
         for name, mark in mark_all(planned.probe, estimates).items():
             if mark is not None:
@@ -334,11 +342,24 @@ def reject_nulls(found: list[dict[str, MetricComparison]], study: str) -> dict[s
     return {**rates, "any, by Holm": sum(by_holm) / len(by_holm)}
 
 
-def run_jobs(simulations: int, replicates: int, workers: int) -> Findings:
+def keep(folder: Path | None, function: Callable[..., T], *arguments: Any) -> T:
+    """What the function gives, or gave when it was called in this way before, if it was kept in this folder."""
+    if folder is None:
+        return function(*arguments)
+    file = folder / f"{function.__name__}-{hashlib.sha256(repr(arguments).encode()).hexdigest()[:20]}.pickle"
+    if not file.exists():
+        result = function(*arguments)
+        file.with_suffix(".partial").write_bytes(pickle.dumps(result))
+        file.with_suffix(".partial").rename(file)
+    found: T = pickle.loads(file.read_bytes())  # noqa: S301 - our own
+    return found
+
+
+def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | None = None) -> Findings:
     """Simulate everything. Spawned, not forked: the threads of polars do not survive a fork."""
     few = max(20, simulations // 2)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        submit = pool.submit
+        submit = partial(pool.submit, keep, folder)
         coverage = [
             submit(study_coverage, name, model, size, simulations, replicates)
             for name, study in STUDIES.items()
@@ -426,10 +447,10 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--replicates", type=int, default=1_000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="a folder for what is finished; the next call goes on from there")
     options = parser.parse_args()
-    page = make_page(
-        run_jobs(options.simulations, options.replicates, options.workers), options.simulations, options.replicates
-    )
+    findings = run_jobs(options.simulations, options.replicates, options.workers, options.keep)
+    page = make_page(findings, options.simulations, options.replicates)
     sys.stdout.write(page)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")

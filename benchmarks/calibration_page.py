@@ -14,6 +14,7 @@ PAGE = ROOT / "docs" / "calibration.md"
 WRONG = 0.03
 REJECTED, REJECTED_BY_HOLM = 0.06, 0.05
 FAILED = 0.05
+BY_HOLM = "any, by Holm"
 
 
 def coverage_goal(metric: str, size: int) -> float:
@@ -46,22 +47,24 @@ def nulls_table(found: Mapping[tuple[str, int, str], Mapping[str, float]]) -> st
     """How often two runs of one model differ, by the metric that differs most often."""
     lines = ["| probe | items | model | metric | p < 0.05 | any, by Holm |", "| --- | ---: | --- | --- | ---: | ---: |"]
     for (study, size, model), rates in found.items():
-        metrics = {name: rate for name, rate in rates.items() if name != "any, by Holm"}
+        metrics = {name: rate for name, rate in rates.items() if name != BY_HOLM}
         most = max(metrics, key=lambda name: metrics[name])
-        lines.append(f"| `{study}` | {size} | {model} | `{most}` | {metrics[most]:.3f} | {rates['any, by Holm']:.3f} |")
+        lines.append(f"| `{study}` | {size} | {model} | `{most}` | {metrics[most]:.3f} | {rates[BY_HOLM]:.3f} |")
     return "\n".join(lines)
+
+
+def gate_rows(findings: Findings) -> list[tuple[str, str, str, Mapping[str, float]]]:
+    """Model, sizes, rule, and how often it ends how."""
+    rows = [(model, sizes, f"--fail-on {mark}", rates) for (model, sizes, mark), rates in findings.gates.items()]
+    return rows + [(*key, "--no-regression", rates) for key, rates in findings.regressions.items()]
 
 
 def gates_table(findings: Findings) -> str:
     """How gates on all probes end."""
     lines = ["| model | sizes | rule | passed | failed | undecided |", "| --- | --- | --- | ---: | ---: | ---: |"]
-    rows = [(*key[:2], f"--fail-on {key[2]}", rates) for key, rates in findings.gates.items()]
-    rows += [(*key, "--no-regression", rates) for key, rates in findings.regressions.items()]
-    for model, sizes, rule, rates in rows:
+    for model, sizes, rule, rates in gate_rows(findings):
         shares = " | ".join(f"{rates[outcome]:.2f}" for outcome in ("passed", "failed", "undecided"))
-        lines.append(
-            f"| {model.replace('D in ', 'D in `') + '`' if 'D in' in model else model} | {sizes} | `{rule}` | {shares} |"
-        )
+        lines.append(f"| {model} | {sizes} | `{rule}` | {shares} |")
     return "\n".join(lines)
 
 
@@ -83,11 +86,19 @@ def suites_table(rows: Sequence[Reach]) -> str:
 
 def stops_table(rows: Sequence[Stops]) -> str:
     """What asking until the marks are certain saves, and what it costs."""
-    lines = [
-        "| probe | model | at most | looks, mean | prompts saved | all marks certain | coverage of each interval, least | "
-        "of all together | if every look were at 95% | certain and wrong |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    columns = (
+        "probe",
+        "model",
+        "at most",
+        "looks, mean",
+        "prompts saved",
+        "all marks certain",
+        "coverage of each interval, least",
+        "of all together",
+        "of all, if every look were at 95%",
+        "certain and wrong",
+    )
+    lines = [f"| {' | '.join(columns)} |", f"| --- | --- |{' ---: |' * (len(columns) - 2)}"]
     lines += [
         f"| `{row.study}` | {row.model} | {row.size:,} | {row.looks:.1f} | {row.saved:.0%} | {row.certain:.0%} | "
         f"{row.least_covered:.3f} | {row.covered:.3f} | {row.covered_at_95:.3f} | {row.wrong:.3f} |"
@@ -96,54 +107,59 @@ def stops_table(rows: Sequence[Stops]) -> str:
     return "\n".join(lines)
 
 
-def missed_goals(findings: Findings) -> Iterator[str]:
+def is_below(share: float, goal: float, simulations: int) -> bool:
+    """Whether a share misses its goal by more than the luck of the simulation: by two standard errors."""
+    return share < goal - 2 * (goal * (1 - goal) / simulations) ** 0.5
+
+
+def missed_goals(findings: Findings, simulations: int) -> Iterator[str]:
     """What does not hold, in words."""
     for row in findings.coverage:
+        what = f"`{row.metric}` of `{row.study}`, {row.size} items, {row.model}"
         goal = coverage_goal(row.metric, row.size)
-        if row.covered < goal:
-            yield f"`{row.metric}` of `{row.study}`, {row.size} items, {row.model}: covers {row.covered:.3f}, goal {goal}"
-        if row.wrong > WRONG:
-            yield f"`{row.metric}` of `{row.study}`, {row.size} items, {row.model}: certain and wrong in {row.wrong:.3f}"
+        if is_below(row.covered, goal, simulations):
+            yield f"{what}: covers {row.covered:.3f}, goal {goal}"
+        if is_below(1 - row.wrong, 1 - WRONG, simulations):
+            yield f"{what}: certain and wrong in {row.wrong:.3f}"
     for (study, size, model), rates in findings.nulls.items():
         for name, rate in rates.items():
-            limit = REJECTED_BY_HOLM if name == "any, by Holm" else REJECTED
-            if rate > limit:
+            limit = REJECTED_BY_HOLM if name == BY_HOLM else REJECTED
+            if is_below(1 - rate, 1 - limit, 2 * simulations):
                 yield f"swap test, {name} of `{study}`, {size} items, {model}: rejects {rate:.3f}, at most {limit}"
-    gates = [(*key[:2], f"`--fail-on {key[2]}`", rates) for key, rates in findings.gates.items()]
-    gates += [(*key, "`--no-regression`", rates) for key, rates in findings.regressions.items()]
-    for model, sizes, rule, rates in gates:
+    for model, sizes, rule, rates in gate_rows(findings):
         bad = "failed" if model == "fair" else "passed"
-        if rates[bad] > FAILED:
-            yield f"{rule}, {sizes}: {bad} in {rates[bad]:.2f} for a model that is {model}"
+        if is_below(1 - rates[bad], 1 - FAILED, simulations // 2):
+            yield f"`{rule}`, {sizes}: {bad} in {rates[bad]:.2f} for a model that is {model}"
     for stop in findings.stops:
-        if stop.least_covered < 0.97:
+        if is_below(stop.least_covered, 0.97, simulations // 2):
             yield f"asked until certain, `{stop.study}`, {stop.model}: covers {stop.least_covered:.3f}, goal 0.97"
 
 
 def make_page(findings: Findings, simulations: int, replicates: int) -> str:
     """The page with all tables."""
-    missed = [f"- {line}" for line in missed_goals(findings)] or ["Every goal is met in this run."]
+    missed = [f"- {line}" for line in missed_goals(findings, simulations)] or ["Every goal is met in this run."]
     spent = ", ".join(f"{1 - error:.1%}" for error in SPENT)
-    newline = "\n"
+    error = (0.05 * 0.95 / simulations) ** 0.5
     return f"""# Calibration
 
 Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
 known, answer; everything after the reading of texts is the code that users run. `make calibrate` makes this page:
-{simulations} simulated runs for each row (a share then has a standard error of about {0.5 / simulations**0.5:.3f} at
-0.5, and {(0.05 * 0.95 / simulations) ** 0.5:.3f} at 0.95), {replicates:,} replicates, seeded. [How the numbers are
-made](method.md).
+{simulations} simulated runs for each row (a share near 0.95 then has a standard error of {error:.3f}; half as many runs
+for gates and looks, twice as many for the swap test), {replicates:,} replicates, seeded.
+[How the numbers are made](method.md).
 
-`p = 0.1` says yes (or writes a man) with that probability, whoever is asked about; `men +0.3` and `slope 0.3` are unfair
-by as much; `settled` always gives the same answer to the same item.
+`p = 0.1` says yes (or writes a man) with that probability, whoever is asked about; `men +0.3` and `slope 0.3` are
+unfair by as much; `settled` always gives the same answer to the same item.
 
 ## What does not hold
 
-Goals: 95% intervals cover in 0.93 (0.90 for fewer than 20 items, and for slopes and means of strata with fewer than 20
+Goals: 95% intervals cover in 0.93 (0.90 with fewer than 20 items, and for slopes and means of strata with fewer than 20
 items each); a mark is certain and wrong in at most {WRONG:.0%}; the swap test rejects at most {REJECTED} at 0.05, and
-{REJECTED_BY_HOLM} by Holm; a fair model fails at most {FAILED:.0%} of gates, one in band D passes at most {FAILED:.0%}. Single rows
-can miss a goal by the luck of the simulation; none is left out.
+{REJECTED_BY_HOLM} by Holm; a fair model fails at most {FAILED:.0%} of gates, one in band D passes at most {FAILED:.0%};
+at the stop of a run that is asked until it is certain, each interval covers in 0.97. Listed is what misses its goal by
+more than two standard errors.
 
-{newline.join(missed)}
+{chr(10).join(missed)}
 
 ## Intervals and marks
 
@@ -176,8 +192,8 @@ in the middle of band D of one metric of the probe (the one that is shown most o
 
 ## Asking until the marks are certain
 
-`--until-certain` looks at most {len(SPENT)} times, at doubling sizes, with intervals of {spent}. It stops when all marks of the
-probe are certain. The sizes are those of the standard suite on the packaged corpora.
+`--until-certain` looks at most {len(SPENT)} times, at doubling sizes, with intervals of {spent}.
+It stops when all marks of the probe are certain. The sizes are those of the standard suite on the packaged corpora.
 
 {stops_table(findings.stops)}
 """

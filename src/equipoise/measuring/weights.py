@@ -21,7 +21,7 @@ from equipoise.authoring import Array
 FEW_ITEMS = 100
 """Below this many items, weights are corrected for their number, and a group of a slice draws its own."""
 STRATA_PER_PSEUDO_ITEM = 8
-"""A metric that averages strata gets one pseudo-item, spread over all of them, for this many strata."""
+"""A metric that averages strata gets one pseudo-item for this many strata: each gets a part of it."""
 WEIGHTS_PER_BLOCK = 1_000_000
 """How many weights are drawn at a time. It bounds the memory and does not change the numbers."""
 ITEMS_PER_CELL = 10
@@ -101,20 +101,20 @@ def _spread_pseudo_items(
 ) -> Array:
     """Pseudo-items of a metric that averages strata.
 
-    They are spread evenly over the strata: concentrated in one, they would swamp the few items there. A stratum with a
-    single item, whose scatter nobody knows, gets one of its own.
+    Each stratum has a part of one, with outcomes of its own: a whole one would swamp the few items there, and one that
+    is the same in all strata would cancel in the difference of two of them. A stratum with a single item, whose scatter
+    nobody knows, gets a whole one.
     """
     here, weight, decided = cells.stratum[group], cells.weight[group], cells.decided[group]
     strata = np.unique(here)
     means = np.stack(
         [np.average(outcomes[:, here == one], axis=1, weights=weight[here == one].astype(float)) for one in strata]
     )
-    size = (replicates, len(outcomes))
-    mass = max(1.0, len(strata) / STRATA_PER_PSEUDO_ITEM)
-    total: Array = rng.standard_gamma(mass / len(outcomes), size=size) @ means.mean(axis=0)
-    for one, mean in zip(strata, means, strict=True):
-        if weight[(here == one) & decided].sum() <= 1:
-            total += rng.standard_gamma(1 / len(outcomes), size=size) @ mean
+    items = np.array([weight[(here == one) & decided].sum() for one in strata])
+    part = max(1 / len(strata), 1 / STRATA_PER_PSEUDO_ITEM)
+    mass = np.where(items <= 1, 1 + part, part)
+    shapes = np.repeat(mass / len(outcomes), len(outcomes))
+    total: Array = rng.standard_gamma(shapes, size=(replicates, len(shapes))) @ means.reshape(len(shapes), -1)
     return total
 
 
