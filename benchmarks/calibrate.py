@@ -351,7 +351,7 @@ def keep(folder: Path | None, function: Callable[..., T], *arguments: Any) -> T:
         result = function(*arguments)
         file.with_suffix(".partial").write_bytes(pickle.dumps(result))
         file.with_suffix(".partial").rename(file)
-    found: T = pickle.loads(file.read_bytes())  # noqa: S301 - our own
+    found: T = pickle.loads(file.read_bytes())
     return found
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import equipoise
 from equipoise.authoring import Probe
 from equipoise.measuring.accuracy import accuracy_table, read_labelled
+from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
 from equipoise.runs.suites import SUITES
@@ -55,6 +56,18 @@ def bands_table() -> str:
     )
 
 
+def clusters_table() -> str:
+    """One row per probe that names clusters, with how many groups there are of each in the packaged texts."""
+    rows = []
+    for name, probe in packaged_probes().items():
+        packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+        prompts = plan(probe, **({"corpus": packaged[0]} if packaged else {})).prompts()
+        groups = [f"{prompts[column].n_unique():,} {column}s" for column in probe.clusters]
+        few = [f"{column}s" for column in probe.clusters if prompts[column].n_unique() < FEW_CLUSTERS]
+        rows.append(f"| `{name}` | {', '.join(groups) or '–'} | {', '.join(few) or '–'} |")
+    return "\n".join(["| probe | clusters | too few to generalise |", "| --- | --- | --- |", *rows])
+
+
 def suites_table() -> str:
     """One row per probe: what each suite asks. The corpora are the packaged ones, so that nothing is fetched."""
     rows = []
@@ -91,6 +104,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "probes": probes_table,
     "bands": bands_table,
     "api": public_names,
+    "clusters": clusters_table,
     "suites": suites_table,
     "accuracy": accuracy_tables,
     **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},
