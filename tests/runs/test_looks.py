@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -197,7 +198,7 @@ def test_other_looks_are_another_run(whole: Run) -> None:
 
 
 def test_runs_that_stopped_at_different_looks_are_compared_on_what_both_asked() -> None:
-    options = {"probes": "discrimination_tamkin", "corpus": "scenarios", "sample_k": 60}
+    options: dict[str, Any] = {"probes": "discrimination_tamkin", "corpus": "scenarios", "sample_k": 60}
     stopped = equipoise.audit(favour_women, **options, until_certain=True)
     size = stopped["discrimination_tamkin"].parameters["sample_k"]
     assert size < 60
