@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.calibrate import Coverage, Findings, Reach, Stops
@@ -109,7 +110,7 @@ def stops_table(rows: Sequence[Stops]) -> str:
 
 def is_below(share: float, goal: float, simulations: int) -> bool:
     """Whether a share misses its goal by more than the luck of the simulation: by two standard errors."""
-    return share < goal - 2 * (goal * (1 - goal) / simulations) ** 0.5
+    return share < goal - 2 * math.sqrt(goal * (1 - goal) / simulations)
 
 
 def missed_goals(findings: Findings, simulations: int) -> Iterator[str]:
@@ -126,10 +127,10 @@ def missed_goals(findings: Findings, simulations: int) -> Iterator[str]:
             limit = REJECTED_BY_HOLM if name == BY_HOLM else REJECTED
             if is_below(1 - rate, 1 - limit, 2 * simulations):
                 yield f"swap test, {name} of `{study}`, {size} items, {model}: rejects {rate:.3f}, at most {limit}"
-    for model, sizes, rule, rates in gate_rows(findings):
+    for model, sizes, rule, outcomes in gate_rows(findings):
         bad = "failed" if model == "fair" else "passed"
-        if is_below(1 - rates[bad], 1 - FAILED, simulations // 2):
-            yield f"`{rule}`, {sizes}: {bad} in {rates[bad]:.2f} for a model that is {model}"
+        if is_below(1 - outcomes[bad], 1 - FAILED, simulations // 2):
+            yield f"`{rule}`, {sizes}: {bad} in {outcomes[bad]:.2f} for a model that is {model}"
     for stop in findings.stops:
         if is_below(stop.least_covered, 0.97, simulations // 2):
             yield f"asked until certain, `{stop.study}`, {stop.model}: covers {stop.least_covered:.3f}, goal 0.97"
@@ -139,7 +140,7 @@ def make_page(findings: Findings, simulations: int, replicates: int) -> str:
     """The page with all tables."""
     missed = [f"- {line}" for line in missed_goals(findings, simulations)] or ["Every goal is met in this run."]
     spent = ", ".join(f"{1 - error:.1%}" for error in SPENT)
-    error = (0.05 * 0.95 / simulations) ** 0.5
+    error = math.sqrt(0.05 * 0.95 / simulations)
     return f"""# Calibration
 
 Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are

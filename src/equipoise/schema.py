@@ -74,9 +74,14 @@ class Status(StrEnum):
     CONTEXT_LENGTH = "context_length"
 
 
-LENGTH_REASONS = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
+LENGTH_REASONS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
+)
 """Finish reasons by which endpoints say that an answer reached its token limit."""
-FILTER_REASONS = frozenset({"content_filter", "refusal", "safety"})
+FILTER_REASONS = frozenset(
+    {"content_filter", "content_filtered", "guardrail_intervened", "refusal"}
+    | {"safety", "prohibited_content", "blocklist", "spii", "recitation"}
+)
 """Finish reasons by which endpoints say that an answer was withheld."""
 
 MEASURED = (Status.OK, Status.TRUNCATED)

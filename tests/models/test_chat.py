@@ -228,6 +228,23 @@ def test_after_the_first_answer_no_parameter_is_dropped() -> None:
     assert [request.body["temperature"] for request in server.received] == [0.7] * 3
 
 
+@pytest.mark.fault("E27")
+def test_a_run_that_has_answers_drops_only_what_it_dropped_before_them() -> None:
+    dropped = "The endpoint rejects seed: it is no longer sent."
+    with FaultyServer(rejects=frozenset({"seed"})) as server:
+        model = connect_to(server, sampling=Sampling(temperature=0.7, seed=1))
+        model.continue_after([dropped])
+        [again] = ask(model)
+        server.rejects = frozenset({"temperature"})
+        model = connect_to(server, sampling=Sampling(temperature=0.7, seed=1))
+        model.continue_after([dropped])
+        [stray] = ask(model)
+    assert isinstance(again, Reply)
+    assert isinstance(stray, TransientFault)
+    assert stray.kind == "client"
+    assert model.notes == []
+
+
 def test_a_limit_that_is_rejected_under_both_names_is_dropped() -> None:
     with FaultyServer(rejects=frozenset({"max_tokens", "max_completion_tokens"})) as server:
         model = connect_to(server, sampling=SAMPLING)

@@ -76,10 +76,12 @@ def test_a_smaller_sample_is_the_beginning_of_a_larger_one(name: str) -> None:
 def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     events: list[Event] = []
     path, model = tmp_path / "run.equipoise", Counting(favour_women)
+    sizes: dict[str, Any] = {"discrimination_tamkin.sample_k": 400, "jobs_lum.sample_k": 90}
     audit = equipoise.audit(
         model,
         probes=["jobs_lum", "discrimination_tamkin"],
-        **{"discrimination_tamkin.sample_k": 400, "corpus": "scenarios", "jobs_lum.sample_k": 90},
+        corpus="scenarios",
+        **sizes,
         out=path,
         until_certain=True,
         on_event=events.append,
@@ -192,7 +194,8 @@ def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) ->
 
 
 def test_other_looks_are_another_run(whole: Run) -> None:
-    for changed in ({"sample_k": 120, "until_certain": True}, {"sample_k": 90}):
+    changes: list[dict[str, Any]] = [{"sample_k": 120, "until_certain": True}, {"sample_k": 90}]
+    for changed in changes:
         with pytest.raises(IntegrityError, match="looks"):
             equipoise.audit(flip, probes="jobs_lum", out=whole.path, **changed)
 

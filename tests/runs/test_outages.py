@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.errors import EndpointError, EquipoiseError
-from equipoise.models import connect
+from equipoise.errors import BudgetReached, EndpointError, EquipoiseError
+from equipoise.models import Sampling, connect
 from equipoise.models.protocol import Reply
 from equipoise.runs.ask.pump import pump
+from equipoise.runs.connection import Connection
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.session import start
 from equipoise.schema import Status
+from runs import killable
 from runs.fakes import QUICK, Fake, create, ok, plan, transient
-from runs.killable import Server, start
+from runs.killable import Server
 from runs.pumping import assert_fatal, run_pump
 from serving.faults import Fault
 from serving.faulty import Behaviour, FaultyServer, sealed
@@ -94,6 +97,22 @@ def test_an_outage_that_lasts_ends_the_run_and_leaves_the_attempts_pending(
         assert ask(path, server, 200) == ({Status.OK: 200}, None)
 
 
+@pytest.mark.fault("E27")
+def test_a_resumed_run_is_asked_with_the_parameters_of_its_first_answers(tmp_path: Path) -> None:
+    connection = Connection(model="custom/m", sampling=Sampling(temperature=0.7, seed=1))
+    with FaultyServer(rejects=frozenset({"seed"})) as server:
+        connection = replace(connection, base_url=server.url)
+        policy = replace(PATIENT, max_requests=5)
+        run = {"probes": "hiring_an", "suite": "quick", "out": tmp_path / "run.equipoise", "connection": connection}
+        with pytest.raises(BudgetReached):
+            start("custom/m", policy=policy, **run).ask()  # type: ignore[arg-type]
+        server.rejects, before = frozenset({"seed", "temperature"}), server.total
+        counts = start("custom/m", policy=PATIENT, **run).ask().counts  # type: ignore[arg-type]
+    assert counts[Status.OK] == 5
+    assert counts[Status.HTTP_ERROR] == sum(counts.values()) - 5
+    assert {request.body["temperature"] for request in list(server.received)[before:]} == {0.7}
+
+
 @pytest.mark.fault("E4")
 @pytest.mark.parametrize("fault", [Fault.SERVER_500, Fault.RESET])
 def test_a_prompt_that_always_fails_ends_as_its_own_failure(path: Path, fault: Fault) -> None:
@@ -157,7 +176,7 @@ def test_an_endpoint_that_only_fails_ends_the_run(path: Path) -> None:
 def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -> None:
     create(path, plan(size=100)).close()
     with Server(delay=0.02) as server:
-        child = start(path, server, "--deadline=1.0", "--concurrency=4")
+        child = killable.start(path, server, "--deadline=1.0", "--concurrency=4")
         try:
             wait_until(lambda: server.requests.total() >= 10)
             server.may_answer.clear()

@@ -62,6 +62,7 @@ class ChatModel:
         self._dropped: dict[str, str | None] = {}
         self._answered = False
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
+        self._earlier_notes: Collection[str] | None = None
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
         secrets = [*([key] if key else []), *endpoint.secrets, *find_secrets("", sampling.extra)]
@@ -101,6 +102,10 @@ class ChatModel:
         if self._dropped:
             settings["dropped"] = dict(self._dropped)
         return {name: without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
+        self._earlier_notes = notes
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
@@ -191,7 +196,7 @@ class ChatModel:
         if reported is not None:
             # After the first answer, a request that was sent earlier may still learn what has been dropped by then.
             fixed = self._format.required | (self._parameters.keys() if self._answered else set())
-            droppable = set(sent) - fixed
+            droppable = {name for name in set(sent) - fixed if self._may_drop(name)}
             outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None
@@ -208,16 +213,26 @@ class ChatModel:
         """Stop sending a parameter, unless another request has already had it dropped."""
         if parameter not in self._parameters:
             return
+        self.notes.append(self._describe_drop(parameter))
         # A new dictionary, because requests under way keep the one they were sent with.
         kept = {name: value for name, value in self._parameters.items() if name != parameter}
-        new_name = None
-        if parameter == "max_tokens" and "max_completion_tokens" not in kept:
-            new_name = "max_completion_tokens"
+        new_name = self._find_new_name(parameter)
+        if new_name:
             kept[new_name] = self._parameters[parameter]
         self._parameters = kept
         self._dropped[parameter] = new_name
+
+    def _may_drop(self, parameter: str) -> bool:
+        return self._earlier_notes is None or self._describe_drop(parameter) in self._earlier_notes
+
+    def _find_new_name(self, parameter: str) -> str | None:
+        renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._parameters
+        return "max_completion_tokens" if renamed else None
+
+    def _describe_drop(self, parameter: str) -> str:
+        new_name = self._find_new_name(parameter)
         consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
-        self.notes.append(f"The endpoint rejects {self._redact_error(parameter)}: {consequence}.")
+        return f"The endpoint rejects {self._redact_error(parameter)}: {consequence}."
 
     def _note_unknown_reason(self, reason: str) -> None:
         start = "The endpoint gives finish reasons that are not known here"

@@ -71,7 +71,10 @@ def check_complete(counts: Mapping[Status, int], path: Path, allow_missing: floa
     if share <= allow_missing:
         return
     states = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
+    failed = [str(status) for status, n in counts.items() if n and status not in (*MEASURED, Status.PENDING)]
     hint = f" To ask for what is pending: equipoise resume {path}" if counts[Status.PENDING] else ""
+    if failed:
+        hint += f" To ask for failures again: equipoise resume {path} --retry {','.join(failed)}"
     raise Incomplete(
         f"{share:.1%} of the {sum(counts.values()):,} attempts in {path} have no answer to measure, "
         f"and at most {allow_missing:.1%} may be missing: {states}.{hint}"

@@ -121,6 +121,9 @@ class Pump:
         concurrency = limit_connections(self._policy.concurrency)
         if concurrency < self._policy.concurrency:
             self._note(f"Only {concurrency} requests at a time: this process may not have more files open.")
+        settings = self._run.settings
+        if self._tally.counts[Status.OK] and not settings.imported and hasattr(self._model, "continue_after"):
+            self._model.continue_after(settings.notes)
         async with self._model:
             await self._ask_planned(concurrency)
             while not self._failure and await self._look_for_more():

@@ -160,8 +160,12 @@ class RunFile:
 
     def prompts(self, probe: str) -> pl.DataFrame:
         """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates."""
+        return pl.concat(list(self.prompt_batches(probe)))
+
+    def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The same, one part after the other; at least one."""
         with translate_storage_errors(self.path):
-            return tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
+            yield from tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
 
     def extend(self, plans: Iterable[Plan]) -> None:
         """Add the prompts of larger plans of probes that are in the file, all of them or none."""

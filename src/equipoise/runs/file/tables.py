@@ -62,10 +62,11 @@ def prompt_columns(prompts: pl.DataFrame) -> tuple[list[Any], ...]:
     return tuple(column.to_list() for column in columns)
 
 
-def read_prompts(rows: sqlite3.Cursor, types: Mapping[str, str]) -> pl.DataFrame:
-    """Rows of id, item, prompt, system part and covariates as a frame with typed covariates."""
-    frames = [prompt_frame(batch, types) for batch in _batches(rows)]
-    return pl.concat(frames) if frames else prompt_frame([], types)
+def read_prompts(rows: sqlite3.Cursor, types: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+    """Rows of id, item, prompt, system part and covariates as frames with typed covariates; at least one."""
+    frames = (prompt_frame(batch, types) for batch in _batches(rows))
+    yield next(frames, prompt_frame([], types))
+    yield from frames
 
 
 def prompt_frame(rows: list[Any], types: Mapping[str, str]) -> pl.DataFrame:
