@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -359,7 +358,10 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
     """Simulate everything. Spawned, not forked: the threads of polars do not survive a fork."""
     few = max(20, simulations // 2)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        submit = partial(pool.submit, keep, folder)
+
+        def submit(function: Callable[..., T], *arguments: Any) -> Future[T]:
+            return pool.submit(keep, folder, function, *arguments)
+
         coverage = [
             submit(study_coverage, name, model, size, simulations, replicates)
             for name, study in STUDIES.items()

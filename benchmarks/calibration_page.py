@@ -54,7 +54,7 @@ def nulls_table(found: Mapping[tuple[str, int, str], Mapping[str, float]]) -> st
     return "\n".join(lines)
 
 
-def gate_rows(findings: Findings) -> list[tuple[str, str, str, Mapping[str, float]]]:
+def gate_rows(findings: Findings) -> Sequence[tuple[str, str, str, Mapping[str, float]]]:
     """Model, sizes, rule, and how often it ends how."""
     rows = [(model, sizes, f"--fail-on {mark}", rates) for (model, sizes, mark), rates in findings.gates.items()]
     return rows + [(*key, "--no-regression", rates) for key, rates in findings.regressions.items()]

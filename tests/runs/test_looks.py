@@ -8,6 +8,7 @@ import itertools
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -27,6 +28,7 @@ from runs.fakes import SETTINGS
 from simulating import SMALL
 
 TESTS = Path(__file__).parents[1]
+audit_once = partial(equipoise.audit, num_repetitions=1)
 
 
 def flip(prompt: str) -> str:
@@ -77,7 +79,7 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     events: list[Event] = []
     path, model = tmp_path / "run.equipoise", Counting(favour_women)
     sizes: dict[str, Any] = {"discrimination_tamkin.sample_k": 400, "jobs_lum.sample_k": 90}
-    audit = equipoise.audit(
+    audit = audit_once(
         model,
         probes=["jobs_lum", "discrimination_tamkin"],
         corpus="scenarios",
@@ -111,8 +113,8 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
 def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     with patch.object(Looks, "take", lambda _: Look(name="")):
-        looked = equipoise.audit(flip, probes="jobs_lum", out=path, until_certain=True)["jobs_lum"]
-    plain = equipoise.audit(flip, probes="jobs_lum", sample_k=22)["jobs_lum"]
+        looked = audit_once(flip, probes="jobs_lum", out=path, until_certain=True)["jobs_lum"]
+    plain = audit_once(flip, probes="jobs_lum", sample_k=22)["jobs_lum"]
     assert (looked.level, plain.level) == (0.995, 0.95)
     for name, estimate in plain.metrics.items():
         wider = looked.metrics[name]
@@ -126,7 +128,7 @@ def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run that is never stopped."""
     path = tmp_path_factory.mktemp("whole") / "whole.equipoise"
-    equipoise.audit(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+    audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
     return Run.open(path)
 
 
@@ -143,7 +145,7 @@ def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests
     path, model, stops = tmp_path / "run.equipoise", Counting(), 0
     policy = Policy(concurrency=1, max_requests=requests)
     try:
-        equipoise.audit(model, probes="jobs_lum", out=path, sample_k=90, until_certain=True, policy=policy)
+        audit_once(model, probes="jobs_lum", out=path, sample_k=90, until_certain=True, policy=policy)
     except BudgetReached:
         stops = 1
     while not (run := Run.open(path)).complete or wants_more(run):
@@ -162,8 +164,7 @@ def test_a_killed_run_takes_the_same_looks(tmp_path: Path, whole: Run) -> None:
     program = f"""
 import os, sys
 sys.path.insert(0, {str(TESTS)!r})
-import equipoise
-from runs.test_looks import flip
+from runs.test_looks import audit_once, flip
 asked = 0
 def model(prompt):
     global asked
@@ -172,7 +173,7 @@ def model(prompt):
         os._exit(9)
     return flip(prompt)
 model.__module__, model.__qualname__ = flip.__module__, flip.__qualname__
-equipoise.audit(model, probes="jobs_lum", out={str(path)!r}, sample_k=90, until_certain=True)
+audit_once(model, probes="jobs_lum", out={str(path)!r}, sample_k=90, until_certain=True)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).returncode == 9
     killed = Run.open(path)
@@ -185,11 +186,11 @@ equipoise.audit(model, probes="jobs_lum", out={str(path)!r}, sample_k=90, until_
 def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) -> None:
     path = tmp_path / "run.equipoise"
     with patch.object(Looks, "take", lambda _: Look(name="")):
-        equipoise.audit(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+        audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
     run = Run.open(path)
     assert run.complete
     assert wants_more(run)
-    equipoise.audit(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+    audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
     check_same(Run.open(path), whole)
 
 
@@ -197,15 +198,15 @@ def test_other_looks_are_another_run(whole: Run) -> None:
     changes: list[dict[str, Any]] = [{"sample_k": 120, "until_certain": True}, {"sample_k": 90}]
     for changed in changes:
         with pytest.raises(IntegrityError, match="looks"):
-            equipoise.audit(flip, probes="jobs_lum", out=whole.path, **changed)
+            audit_once(flip, probes="jobs_lum", out=whole.path, **changed)
 
 
 def test_runs_that_stopped_at_different_looks_are_compared_on_what_both_asked() -> None:
     options: dict[str, Any] = {"probes": "discrimination_tamkin", "corpus": "scenarios", "sample_k": 60}
-    stopped = equipoise.audit(favour_women, **options, until_certain=True)
+    stopped = audit_once(favour_women, **options, until_certain=True)
     size = stopped["discrimination_tamkin"].parameters["sample_k"]
     assert size < 60
-    whole = equipoise.audit(favour_women, **options)
+    whole = audit_once(favour_women, **options)
     assert equipoise.compare(whole, stopped)["discrimination_tamkin"].items == size
 
 
@@ -223,5 +224,7 @@ def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
 
 
 def test_a_look_in_an_event_loop() -> None:
-    audit = asyncio.run(equipoise.audit_async(flip, probes="jobs_lum", sample_k=40, until_certain=True))
+    audit = asyncio.run(
+        equipoise.audit_async(flip, probes="jobs_lum", sample_k=40, num_repetitions=1, until_certain=True)
+    )
     assert audit["jobs_lum"].look == "look 2 of 2, 40 of at most 40 items"
