@@ -108,7 +108,7 @@ def estimate(
     suite = suite or connection.default_suite
     limit = max_tokens or get_suite(suite).max_tokens
     rows = []
-    for default in plan_probes(probes, suite, parameters or {}):
+    for default in plan_probes(probes, suite, parameters or {}, asked=True):
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
             name = default.probe.name

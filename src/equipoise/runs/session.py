@@ -108,7 +108,7 @@ def start(
     connection = connection.with_suite_limit(suite)
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    plans = plan_probes(probes, suite, parameters or {})
+    plans = plan_probes(probes, suite, parameters or {}, asked=named)
     settings = connection.describe(opened, suite)
     if until_certain:
         settings = replace(settings, looks={planned.probe.name: look_sizes(planned.items) for planned in plans})
