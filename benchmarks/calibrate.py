@@ -356,7 +356,7 @@ def keep(folder: Path | None, function: Callable[..., T], *arguments: Any) -> T:
 
 def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | None = None) -> Findings:
     """Simulate everything. Spawned, not forked: the threads of polars do not survive a fork."""
-    few = max(20, simulations // 2)
+    few, looks = max(20, simulations // 2), max(20, 3 * simulations // 10)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
 
         def submit(function: Callable[..., T], *arguments: Any) -> Future[T]:
@@ -399,7 +399,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
         }
         standard = suite_sizes("standard")
         stops = [
-            submit(study_looks, study, model, *standard[study], few, 2 * replicates)
+            submit(study_looks, study, model, *standard[study], looks, 2 * replicates)
             for study, models in STOPPING.items()
             for model in models
         ]

@@ -1,8 +1,9 @@
 """Random weights for the cells of items, and the pseudo-item whose outcome is unknown.
 
-Every item gets a random weight, and one pseudo-item whose outcome is unknown is added: for each of its K possible
-outcomes a mass Gamma(1/K), at the covariates of a random item. For a single rate that is Jeffreys' interval; for every
-other metric it keeps the interval open where few items happen to agree. A cell of w equal items gets one Gamma draw.
+Every item gets a random weight, and pseudo-items whose outcome is unknown are added: for each of their K possible
+outcomes a mass Gamma(1/2), or Gamma(2/K) if there are more than four, at the covariates of a random item. For a single
+rate that is Jeffreys' interval; for every other metric it keeps the interval open where few items happen to agree. A
+cell of w equal items gets one Gamma draw.
 With fewer than 100 items the weights are more spread (Gamma((n-2)/n) for each instead of Gamma(1)), so that the
 replicates of a mean scatter as widely as the mean itself does. `docs/method.md` says why, `make calibrate` shows
 that it covers.
@@ -20,6 +21,8 @@ from equipoise.authoring import Array
 
 FEW_ITEMS = 100
 """Below this many items, weights are corrected for their number, and a group of a slice draws its own."""
+MOST_PSEUDO_ITEMS = 2
+"""One for a single arm, two for a pair; three would swamp a dozen items."""
 STRATA_PER_PSEUDO_ITEM = 8
 """A metric that averages strata gets one pseudo-item for this many strata: each gets a part of it."""
 WEIGHTS_PER_BLOCK = 1_000_000
@@ -91,7 +94,8 @@ def draw_pseudo_items(cells: CellTable, group: Cells, replicates: int, seed: int
         return _spread_pseudo_items(cells, group, outcomes, replicates, rng)
     cumulated = np.cumsum(weight)
     donor = np.searchsorted(cumulated, rng.random_sample(replicates) * cumulated[-1], side="right")
-    masses = rng.standard_gamma(1 / len(outcomes), size=(replicates, len(outcomes)))
+    shape = min(0.5, MOST_PSEUDO_ITEMS / len(outcomes))
+    masses = rng.standard_gamma(shape, size=(replicates, len(outcomes)))
     concentrated: Array = np.einsum("rk,krc->rc", masses, outcomes[:, donor])
     return concentrated
 
