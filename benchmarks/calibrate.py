@@ -198,19 +198,19 @@ UNFAIR = {
 }
 """About the middle of band D of a marked metric."""
 NULL_MODELS = {
-    "jobs_lum": ("p = 0.5", "p = 0.1", "slope 0.75"),
-    "gest_creative": ("p = 0.5", "p = 0.1", "stereotypes 0.75"),
-    "hiring_an": ("p = 0.5", "p = 0.1", "slope 0.6"),
-    "discrimination_tamkin": ("p = 0.5", "p = 0.1", "men +0.75"),
+    "jobs_lum": ("p = 0.5", "p = 0.1"),
+    "gest_creative": ("p = 0.5", "p = 0.1"),
+    "hiring_an": ("p = 0.5", "p = 0.1"),
+    "discrimination_tamkin": ("p = 0.5", "p = 0.1"),
     "business_vocabulary": ("fair", "men +0.2"),
 }
-NULL_SIZES = (6, 12, 24, 60)
+NULL_SIZES = (6, 24, 60)
 STOPPING = {
-    "jobs_lum": ("p = 0.5", "slope 0.3", "slope 0.75"),
+    "jobs_lum": ("p = 0.5", "slope 0.3"),
     "gest_creative": ("p = 0.5", "stereotypes 0.75"),
-    "hiring_an": ("p = 0.5", "men +0.3", "slope 0.6"),
-    "discrimination_tamkin": ("p = 0.5", "men +0.04", "men +0.75"),
-    "business_vocabulary": ("fair", "men +0.2", "men +0.65"),
+    "hiring_an": ("p = 0.5", "men +0.3"),
+    "discrimination_tamkin": ("p = 0.5", "men +0.75"),
+    "business_vocabulary": ("fair", "men +0.2"),
 }
 
 
@@ -228,8 +228,7 @@ def suite_sizes(suite: str) -> dict[str, tuple[int, int]]:
 
 def gate_sizes() -> dict[str, dict[str, tuple[int, int]]]:
     """The sizes at which gates are tried."""
-    sixty = dict.fromkeys(STUDIES, (60, 1))
-    return {"quick": suite_sizes("quick"), "60 items": sixty, "standard": suite_sizes("standard")}
+    return {suite: suite_sizes(suite) for suite in ("quick", "standard")}
 
 
 def judge_runs(estimates: Mapping[str, list[Estimates]], fail_on: str) -> dict[str, float]:
@@ -356,25 +355,12 @@ def keep(folder: Path | None, function: Callable[..., T], *arguments: Any) -> T:
 
 def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | None = None) -> Findings:
     """Simulate everything. Spawned, not forked: the threads of polars do not survive a fork."""
-    few, looks = max(20, simulations // 2), max(20, 3 * simulations // 10)
+    few = max(20, simulations // 5)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
 
         def submit(function: Callable[..., T], *arguments: Any) -> Future[T]:
             return pool.submit(keep, folder, function, *arguments)
 
-        coverage = [
-            submit(study_coverage, name, model, size, simulations, replicates)
-            for name, study in STUDIES.items()
-            for size in study.sizes
-            for model in study.models
-        ]
-        nulls = {
-            (name, size, model): submit(simulate_comparisons, name, (model, model), size, 1, 2 * simulations, 400)
-            for name, models in NULL_MODELS.items()
-            for size in NULL_SIZES
-            for model in models
-            if size >= STUDIES[name].sizes[0]
-        }
         sizes = gate_sizes()
         runs: dict[tuple[str, str, bool], Future[list[Estimates]]] = {
             (label, study, fair): submit(
@@ -390,7 +376,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
                 study,
                 (FAIR[study], (FAIR if fair else UNFAIR)[study]),
                 *chosen[study],
-                few // 2,
+                few,
                 400,
             )
             for label, chosen in sizes.items()
@@ -399,10 +385,23 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
         }
         standard = suite_sizes("standard")
         stops = [
-            submit(study_looks, study, model, *standard[study], looks, 2 * replicates)
+            submit(study_looks, study, model, *standard[study], few, 2 * replicates)
             for study, models in STOPPING.items()
             for model in models
         ]
+        coverage = [
+            submit(study_coverage, name, model, size, simulations, replicates)
+            for name, study in STUDIES.items()
+            for size in study.sizes
+            for model in study.models
+        ]
+        nulls = {
+            (name, size, model): submit(simulate_comparisons, name, (model, model), size, 1, 2 * simulations, 400)
+            for name, models in NULL_MODELS.items()
+            for size in NULL_SIZES
+            for model in models
+            if size >= STUDIES[name].sizes[0]
+        }
         for job in coverage:
             _report(job.result())
         reaches = [

@@ -129,10 +129,10 @@ def missed_goals(findings: Findings, simulations: int) -> Iterator[str]:
                 yield f"swap test, {name} of `{study}`, {size} items, {model}: rejects {rate:.3f}, at most {limit}"
     for model, sizes, rule, outcomes in gate_rows(findings):
         bad = "failed" if model == "fair" else "passed"
-        if is_below(1 - outcomes[bad], 1 - FAILED, simulations // 2):
+        if is_below(1 - outcomes[bad], 1 - FAILED, simulations // 5):
             yield f"`{rule}`, {sizes}: {bad} in {outcomes[bad]:.2f} for a model that is {model}"
     for stop in findings.stops:
-        if is_below(stop.least_covered, 0.97, 3 * simulations // 10):
+        if is_below(stop.least_covered, 0.97, simulations // 5):
             yield f"asked until certain, `{stop.study}`, {stop.model}: covers {stop.least_covered:.3f}, goal 0.97"
 
 
@@ -145,9 +145,8 @@ def make_page(findings: Findings, simulations: int, replicates: int) -> str:
 
 Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
 known, answer; everything after the reading of texts is the code that users run. `make calibrate` makes this page:
-{simulations} simulated runs for each row (a share near 0.95 then has a standard error of {error:.3f}), {2 * simulations} for
-the swap test, {simulations // 2} for gates, {simulations // 4} for regressions, {3 * simulations // 10} for looks;
-{replicates:,} replicates, seeded.
+{simulations} simulated runs for each row (a share near 0.95 then has a standard error of {error:.3f}),
+{2 * simulations} for the swap test, {simulations // 5} for gates and looks; {replicates:,} replicates, seeded.
 [How the numbers are made](method.md).
 
 `p = 0.1` says yes (or writes a man) with that probability, whoever is asked about; `men +0.3` and `slope 0.3` are

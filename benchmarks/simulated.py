@@ -113,7 +113,7 @@ STUDIES = {
         probe="discrimination_tamkin",
         parameters={"corpus": "scenarios"},
         models=RATES | GAPS | {"settled": settled(0.5)},
-        sizes=(5, 12, 24, 60, 500),
+        sizes=(5, 12, 60, 500),
     ),
     "business_vocabulary": Study(
         probe="business_vocabulary",

@@ -8,6 +8,7 @@ import itertools
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -228,3 +229,11 @@ def test_a_look_in_an_event_loop() -> None:
         equipoise.audit_async(flip, probes="jobs_lum", sample_k=40, num_repetitions=1, until_certain=True)
     )
     assert audit["jobs_lum"].look == "look 2 of 2, 40 of at most 40 items"
+
+
+def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:
+    run = Run.open(whole.path)
+    run.settings = replace(run.settings, looks={"jobs_lum": [20, 50]})
+    for read in (run.results, lambda: wants_more(run)):
+        with pytest.raises(IntegrityError, match="another number of items than at any look"):
+            read()

@@ -75,7 +75,17 @@ def test_every_field_is_checked() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        *((field.name, MISSING, f"the setting {field.name!r} is missing") for field in fields(RunSettings)),
+        *(
+            (field.name, MISSING, f"the setting {field.name!r} is missing")
+            for field in fields(RunSettings)
+            if field.name != "looks"  # only runs that stop when they are certain have it
+        ),
+        ("looks", [], "'looks' must be a mapping"),
+        ("looks", {"jobs_lum": 5}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": []}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": [20, 20]}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": [1, 2, 3, 4, 5, 6]}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": [True, 2]}, "the looks of jobs_lum must be up to 5 growing sizes"),
         ("model", 1, "'model' must be a text, but is 1"),
         ("model_settings", ["a"], "'model_settings' must be a mapping"),
         ("suite", None, "'suite' must be a text, but is null"),

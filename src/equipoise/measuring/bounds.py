@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -74,13 +75,11 @@ def _bound(probe: Probe, metrics: dict[str, Metric], name: str, parameters: Para
         least = max(end.low for end in known) - min(end.high for end in known) if known else 0.0
         return Bounds(low=max(0.0, least), high=max(apart)) if len(known) == len(parts) else None
 
-    def values(totals: Array, side: float) -> Array:
+    def values(side: float, totals: Array) -> Array:
         return side * measure_totals(probe, Totals(table.names, totals), parameters)[name]
 
-    low, high = (
-        max(_climb(table, len(probe.detector.labels), lambda totals, side=side: values(totals, side)), default=np.nan)
-        for side in (-1.0, 1.0)
-    )
+    labels = len(probe.detector.labels)
+    low, high = (max(_climb(table, labels, partial(values, side)), default=np.nan) for side in (-1.0, 1.0))
     return None if np.isnan([low, high]).any() else Bounds(low=-float(low), high=float(high))
 
 

@@ -34,10 +34,11 @@ class Looks:
         grown: list[Plan] = []
         under_way: list[tuple[int, int]] = []
         for name, planned in run.planned.items():
-            sizes, items = run.settings.looks[name], int(planned.parameters["sample_k"])
-            number = look_number(sizes, items)
-            if name in self._stopped:
+            sizes = run.looks(name)
+            if name in self._stopped or not sizes:
                 continue
+            items = planned.parameters["sample_k"]
+            number = look_number(sizes, items)
             if not run.states[name][Status.PENDING]:
                 result = run.result(name)
                 if is_certain(result) or items >= sizes[-1]:
@@ -60,10 +61,11 @@ class Looks:
 def wants_more(run: Run) -> bool:
     """Whether a look is due by which more would be planned, though nothing is pending."""
     return any(
-        not run.states[name][Status.PENDING]
-        and int(run.planned[name].parameters["sample_k"]) < sizes[-1]
+        run.looks(name)
+        and not run.states[name][Status.PENDING]
+        and planned.parameters["sample_k"] < run.looks(name)[-1]
         and not is_certain(run.result(name))
-        for name, sizes in run.settings.looks.items()
+        for name, planned in run.planned.items()
     )
 
 
