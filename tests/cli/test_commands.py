@@ -26,8 +26,7 @@ from equipoise.assets import REGISTRY, Https
 from equipoise.cli import app
 from equipoise.errors import InputError
 from equipoise.measuring import plan as plans
-from equipoise.probes import find_probes
-from equipoise.runs.suites import SUITES
+from equipoise.probes import find_probes, get_probe
 from equipoise.schema import Status
 
 PROBES = find_probes()
@@ -311,10 +310,12 @@ def test_batch_input_holds_requests(
     ]
 
 
-def test_a_batch_asks_with_the_limit_of_the_suite(command: Command) -> None:
-    words = ("prompts", "jobs_lum", "--sample", "1", "--format", "openai-batch", "--suite")
-    limits = [json.loads(output(command(*words, suite)))["body"]["max_tokens"] for suite in ("quick", "standard")]
-    assert limits == [SUITES[suite].max_tokens for suite in ("quick", "standard")]
+def test_a_batch_asks_with_the_limit_of_the_probe(command: Command) -> None:
+    for probe in ("jobs_lum", "hiring_an"):
+        line = json.loads(
+            output(command("prompts", probe, "--sample", "1", "--format", "openai-batch")).splitlines()[0]
+        )
+        assert line["body"]["max_tokens"] == get_probe(probe).max_tokens
 
 
 def test_a_file_holds_what_stdout_would(command: Command, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
@@ -77,14 +77,21 @@ def _parquet_rows(path: Path, _file: IO[bytes], names: Names) -> Iterator[Row]:
 
 
 def _json_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
-    place, start = f"{path}, line", 0
-    for number, line in enumerate(file, 1):
+    place = f"{path}, line"
+    for number, found in read_objects(str(path), file):
+        given = found
+        if names:
+            given = {names.get(name, name): value for name, value in found.items() if name not in names.values()}
+        for fields in read_line(given, f"{place} {number}"):
+            yield check_row(fields, place, number)
+
+
+def read_objects(source: str, lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The objects of JSONL with the numbers of their lines; empty lines are left out."""
+    place, start = f"{source}, line", 0
+    for number, line in enumerate(lines, 1):
         if line.strip():
-            given = _parse_object(line, place, number, start)
-            if names:
-                given = {names.get(name, name): value for name, value in given.items() if name not in names.values()}
-            for fields in read_line(given, f"{place} {number}"):
-                yield check_row(fields, place, number)
+            yield number, _parse_object(line, place, number, start)
         start += len(line)
 
 
@@ -105,31 +112,39 @@ def _parse_object(line: bytes, place: str, number: int, start: int) -> Mapping[s
 
 
 def _csv_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
-    raw, place = b"".join(file), f"{path}, line"
+    for number, row in read_records(str(path), b"".join(file), [{ANSWER}, {ID, PROMPT}], names):
+        given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
+        yield check_row(given, f"{path}, line", number)
+
+
+def read_records(
+    source: str, content: bytes, needed: Sequence[Collection[str]], names: Names = NO_NAMES
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The records of CSV with the numbers of their lines. Of each of the `needed` columns the header must have one."""
+    place = f"{source}, line"
     try:
-        content = raw.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise BadFile(f"{path}, line {line}: not UTF-8 at byte {error.start} of the file.") from None
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadFile(f"{place} {line}: not UTF-8 at byte {error.start} of the file.") from None
     csv.field_size_limit(2**31 - 1)
-    separator = _find_separator(content)
-    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True, delimiter=separator)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=_find_separator(text))
     try:
         given_header = reader.fieldnames or ()
         header = reader.fieldnames = [
             names.get(name, f"(unused) {name}" if name in names.values() else name) for name in given_header
         ]
-        if content.strip() and not (ANSWER in header and {ID, PROMPT} & set(header)):
+        if text.strip() and not all({*header} & {*some} for some in needed):
+            wanted = ", and ".join(" or ".join(sorted(some)) for some in needed)
             found = ", ".join(given_header)[:200]
-            raise BadFile(f"{place} 1: a header with {ANSWER}, and {ID} or {PROMPT}, is needed. Got {found!r} instead.")
+            raise BadFile(f"{place} 1: a header with {wanted} is needed. Got {found!r} instead.")
         for row in reader:
             if None in row or None in row.values():
                 raise BadFile(f"{place} {reader.line_num}: as many fields as the header are needed.")
-            given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
-            yield check_row(given, place, reader.line_num)
+            yield reader.line_num, row
     except csv.Error as error:
         # The inner reader has counted the line it stumbled over.
-        raise BadFile(f"{path}, line {reader.reader.line_num}: not CSV: {error}.") from None
+        raise BadFile(f"{place} {reader.reader.line_num}: not CSV: {error}.") from None
 
 
 def _find_separator(content: str) -> str:

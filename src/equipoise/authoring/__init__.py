@@ -5,9 +5,13 @@ Here belong the values a probe is made of, and what helps to make them. How a pr
 
 from equipoise.assets import facts
 from equipoise.authoring.card import Card
-from equipoise.authoring.characters import character_metrics, describe_majority, simulate_characters
+from equipoise.authoring.characters import (
+    CHARACTER_QUESTION,
+    character_metrics,
+    describe_majority,
+    simulate_characters,
+)
 from equipoise.authoring.figures import (
-    Contrast,
     Display,
     Evidence,
     Figure,
@@ -16,6 +20,8 @@ from equipoise.authoring.figures import (
     Published,
     Scatter,
     Spot,
+    Words,
+    WordSpot,
 )
 from equipoise.authoring.probe import Arms, Bands, Corpus, Metric, Parameter, Parameters, Probe, template_parameter
 from equipoise.authoring.sampling import Items, shuffle, table_items
@@ -32,6 +38,7 @@ from equipoise.authoring.totals import (
     slope,
     slug,
 )
+from equipoise.authoring.words import WordContrast
 from equipoise.detect import (
     CHARACTERS,
     DECISIONS,
@@ -39,6 +46,7 @@ from equipoise.detect import (
     PRONOUN_GENDER,
     YES_NO,
     Detector,
+    JudgeQuestion,
     phrases,
     visible,
     vocabulary,
@@ -49,6 +57,7 @@ from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estima
 __all__ = [
     "ANSWER",
     "CHARACTERS",
+    "CHARACTER_QUESTION",
     "DECISIONS",
     "GENDER",
     "HIRING_LETTERS",
@@ -64,7 +73,6 @@ __all__ = [
     "BadTemplate",
     "Bands",
     "Card",
-    "Contrast",
     "Corpus",
     "Detector",
     "Display",
@@ -74,6 +82,7 @@ __all__ = [
     "Finding",
     "Intervals",
     "Items",
+    "JudgeQuestion",
     "Metric",
     "MetricKey",
     "Parameter",
@@ -83,6 +92,9 @@ __all__ = [
     "Scatter",
     "Spot",
     "Totals",
+    "WordContrast",
+    "WordSpot",
+    "Words",
     "character_metrics",
     "check_template",
     "correlation",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import answer_prompts, batches, connection, models, probes, suites
+from equipoise.cli.lazy import answer_prompts, batches, models, probes, suites
 from equipoise.cli.output import note, open_output
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 
@@ -47,7 +47,7 @@ def command(
     """Write the planned prompts, one per line: id, item, prompt and the covariates.
 
     With --repeat, each prompt stands once for every repetition. A batch job asks what equipoise run would ask: with
-    the suite's limit on the length of answers, and with --temperature, --max-tokens and --system. For import and score,
+    the probe's limit on the length of answers, and with --temperature, --max-tokens and --system. For import and score,
     give the same --suite, --sample, --repeat, --seed and --set.
 
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --format anthropic-batch --model
@@ -58,10 +58,9 @@ def command(
     (planned,) = suites.plan_probes(chosen, suite, read_parameters([chosen], sample, repeat, seed, settings))
     make_line = None
     if wanted in batches.BATCHES:
-        asked = connection.Connection(
-            model=model, sampling=models.Sampling(temperature=temperature, max_tokens=max_tokens, system=system)
-        ).with_suite_limit(suite)
-        make_line = batches.make_lines(wanted, model, asked.sampling)
+        limit = max_tokens or chosen.max_tokens
+        sampling = models.Sampling(temperature=temperature, max_tokens=limit, system=system)
+        make_line = batches.make_lines(wanted, model, sampling)
     elif not (temperature is None and max_tokens is None and system is None):
         note(f"--temperature, --max-tokens and --system are for batch jobs: {form} holds prompts only")
     with open_output(out) as file:

@@ -6,7 +6,9 @@ Here belong rules on words and text. What is asked, and what is made of the labe
 from equipoise.detect.characters import CHARACTERS
 from equipoise.detect.decisions import DECISIONS
 from equipoise.detect.detector import Detector, Span
-from equipoise.detect.letters import HIRING_LETTERS
+from equipoise.detect.first_token import first_token_detector
+from equipoise.detect.hiring import HIRING_LETTERS
+from equipoise.detect.judging import JudgeQuestion
 from equipoise.detect.visible import has_visible_text, visible
 from equipoise.detect.words import PRONOUN_GENDER, YES_NO, phrases, vocabulary
 
@@ -17,7 +19,9 @@ __all__ = [
     "PRONOUN_GENDER",
     "YES_NO",
     "Detector",
+    "JudgeQuestion",
     "Span",
+    "first_token_detector",
     "has_visible_text",
     "phrases",
     "visible",

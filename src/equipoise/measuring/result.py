@@ -95,6 +95,11 @@ class Result:
         return self.setup.probe.detector.title
 
     @property
+    def judge(self) -> str | None:
+        """The model whose verdicts are used where the detector leaves an answer open; None: nobody's."""
+        return self.setup.judge
+
+    @property
     def corpus(self) -> str | None:
         """The name of the corpus that was asked about, if the probe has one."""
         return self.setup.corpus
@@ -145,6 +150,7 @@ class Result:
                 "level": self.level,
                 "reading": self.reading,
                 "detector": self.detector,
+                "judge": self.judge,
             }
             for key, estimate in self.estimates.items()
         ]
@@ -170,6 +176,7 @@ class Result:
                 "version": self.version,
                 "reading": self.reading,
                 "detector": self.detector,
+                "judge": self.judge,
                 "corpus": self.corpus,
                 "corpus_sha256": self.corpus_sha256,
                 "parameters": dict(self.parameters),

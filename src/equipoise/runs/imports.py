@@ -15,9 +15,8 @@ from equipoise.answers.matching import PLACE, ROW, PromptIndex, refuse_nothing_m
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.errors import EquipoiseError
 from equipoise.measuring.result import Matching
-from equipoise.models import Reply
+from equipoise.models import Reply, Sampling
 from equipoise.probes import choose_probes
-from equipoise.runs.connection import Connection
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
@@ -136,5 +135,5 @@ def _imported_settings(model: str, suite: str) -> RunSettings:
         base_url=None,
         key_variable=None,
         allow_insecure=False,
-        sampling=Connection(model=model).with_suite_limit(suite).sampling,
+        sampling=Sampling(),
     )

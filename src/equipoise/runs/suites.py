@@ -11,6 +11,7 @@ from equipoise.authoring import Parameter, Probe
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes import choose_probes, find_probes
+from equipoise.schema import PROBABILITIES
 from equipoise.settings import Settings
 
 Probes = str | Probe | Iterable[str | Probe] | None
@@ -19,11 +20,10 @@ Probes = str | Probe | Iterable[str | Probe] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """A size of audit. `max_tokens` is the limit of an answer unless the user gives one."""
+    """A size of audit."""
 
     name: str
     summary: str
-    max_tokens: int
 
     def parameters(self, probe: Probe, *, asked: bool = True) -> dict[str, Any]:
         """What this suite sets for a probe. Everything else stays at its default.
@@ -43,12 +43,10 @@ SUITES = {
         Suite(
             name="quick",
             summary="Few items on the packaged corpora: minutes. Shows strong bias, and leaves most marks open.",
-            max_tokens=96,
         ),
         Suite(
             name="standard",
             summary="The sizes of the probes' cards on the original corpora: 9 of 10 fair models pass a gate on C.",
-            max_tokens=1_024,
         ),
     )
 }
@@ -96,9 +94,21 @@ def plan_probes(
     on_download: ProgressCallback | None = None,
     *,
     asked: bool = False,
+    probabilities: bool = False,
 ) -> list[Plan]:
-    """The plans of a suite, with the given parameters over the suite's; `asked`: for a model that is asked by name."""
+    """The plans of a suite, with the given parameters over the suite's; `asked`: for a model that is asked by name.
+
+    With `probabilities`, the probes that can be are read from the probabilities of first tokens, the others as usual.
+    """
     chosen = choose_probes(probes)
+    if probabilities:
+        chosen = [probe.read_by(PROBABILITIES) if probe.first_words else probe for probe in chosen]
+        if not any(probe.first_words for probe in chosen):
+            able = [probe.name for probe in find_probes().values() if probe.first_words]
+            raise InputError(
+                f"None of the probes {', '.join(probe.name for probe in chosen)} can be read from probabilities: that "
+                f"needs answers of one word, as {' and '.join(able)} has. Leave out --probabilities."
+            )
     if not chosen:
         raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
     values = suite_parameters(get_suite(suite), chosen, parameters, asked=asked)

@@ -26,6 +26,8 @@ class RunProgress:
     """Seconds of this session."""
     look: str = ""
     """"look 2 of 5", in a run that stops when its marks are certain."""
+    asked: str = "model"
+    """Whom: the "model", or then the "judge", of whom verdicts are counted instead of attempts."""
 
     @property
     def answered(self) -> int:

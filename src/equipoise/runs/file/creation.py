@@ -13,10 +13,11 @@ import polars as pl
 
 from equipoise.errors import BadParameter, IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
+from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import encode_json, encode_text
 from equipoise.runs.file.digests import write_digests, write_probe_digest
-from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.settings import RunSettings, asking_of
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import utc_now
 
@@ -39,7 +40,7 @@ def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> 
         try:
             _add_settings(connection, settings)
             for plan in plans:
-                _add_probe(connection, plan)
+                _add_probe(connection, plan, asking_of(plan.probe, settings.sampling))
             write_digests(connection, opening.new_run_id())
             connection.execute(sql.COMMIT)
             connection.close()
@@ -69,15 +70,14 @@ def extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None
     write_probe_digest(connection, name)
 
 
-def _add_probe(connection: sqlite3.Connection, plan: Plan) -> None:
+def _add_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> None:
     batches = plan.batches()
     first = next(batches)
     covariates = tables.stored_types(first)
     origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
     parameters = encode_json(dict(plan.parameters))
-    connection.execute(
-        sql.ADD_PROBE, (plan.probe.name, plan.probe.version, parameters, *origin, encode_json(covariates))
-    )
+    row = (plan.probe.name, plan.probe.version, parameters, *origin, encode_json(covariates))
+    connection.execute(sql.ADD_PROBE, (*row, asking.max_tokens, int(asking.probabilities)))
     _add_prompts(connection, plan, chain([first], batches))
 
 
