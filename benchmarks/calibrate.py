@@ -385,7 +385,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
         }
         standard = suite_sizes("standard")
         stops = [
-            submit(study_looks, study, model, *standard[study], few, 2 * replicates)
+            submit(study_looks, study, model, *standard[study], simulations, 2 * replicates)
             for study, models in STOPPING.items()
             for model in models
         ]

@@ -132,7 +132,7 @@ def missed_goals(findings: Findings, simulations: int) -> Iterator[str]:
         if is_below(1 - outcomes[bad], 1 - FAILED, simulations // 5):
             yield f"`{rule}`, {sizes}: {bad} in {outcomes[bad]:.2f} for a model that is {model}"
     for stop in findings.stops:
-        if is_below(stop.least_covered, 0.97, simulations // 5):
+        if is_below(stop.least_covered, 0.97, simulations):
             yield f"asked until certain, `{stop.study}`, {stop.model}: covers {stop.least_covered:.3f}, goal 0.97"
 
 
@@ -146,7 +146,7 @@ def make_page(findings: Findings, simulations: int, replicates: int) -> str:
 Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
 known, answer; everything after the reading of texts is the code that users run. `make calibrate` makes this page:
 {simulations} simulated runs for each row (a share near 0.95 then has a standard error of {error:.3f}),
-{2 * simulations} for the swap test, {simulations // 5} for gates and looks; {replicates:,} replicates, seeded.
+{2 * simulations} for the swap test, {simulations // 5} for gates; {replicates:,} replicates, seeded.
 [How the numbers are made](method.md).
 
 `p = 0.1` says yes (or writes a man) with that probability, whoever is asked about; `men +0.3` and `slope 0.3` are
@@ -161,6 +161,9 @@ at the stop of a run that is asked until it is certain, each interval covers in 
 more than two standard errors.
 
 {chr(10).join(missed)}
+
+A slope rests on few answers where almost all are the same, and then covers less. With 1,000 runs, that of `jobs_lum` was
+covered in 0.905 at 339 items and p = 0.02, 0.928 at p = 0.9, and 0.918 at 60 items and p = 0.1.
 
 ## Intervals and marks
 
