@@ -101,8 +101,8 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ),
         # The metric of one probe, a group of a slice, and the group of one probe.
         ("unfair", {"limits": [(WORDS, 0.5)]}, {"--max 0.5": {WORDS}}, {}),
-        ("unfair", {"limits": [(SLICE, 0.7)]}, {"--max 0.7": {f"hiring_an.{SLICE}"}}, {}),
-        ("unfair", {"limits": [(f"hiring_an.{SLICE}", 0.7)]}, {"--max 0.7": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"limits": [(SLICE, 0.5)]}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"limits": [(f"hiring_an.{SLICE}", 0.5)]}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
         ("unfair", {"limits": [(SLICE, 1.0)]}, {}, {}),
         # Too little of it.
         ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
