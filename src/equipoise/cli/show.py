@@ -46,9 +46,7 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False, correct_detector
         for line in (
             *tables.coverage_lines(result),
             *texts.describe_judge(result),
-            *texts.describe_generalisation(result),
-            *texts.describe_undecided(result),
-            *texts.describe_bounds(result),
+            *texts.describe_reservations(result),
             *texts.describe_other_reading(run.other_reading(name)),
             *texts.describe_corrected(run.corrected(name) if correct_detector else None),
             *texts.describe_words(run.words(name)),

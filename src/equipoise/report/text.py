@@ -52,6 +52,30 @@ def describe_undecided(result: Result) -> Iterator[str]:
             yield f"{name}: not enough answers yet to mark it{': ' if more else ''}{more}."
 
 
+def describe_reservations(result: Result) -> Iterator[str]:
+    """What a reader must know beside the numbers of a result, one sentence each."""
+    if result.looks:
+        yield (
+            f"Asked until certain: {result.look}. The intervals are computed at {100 * result.level:.4g}%, so that "
+            "they hold at 95% over all looks."
+        )
+    yield from describe_undecided(result)
+    yield from describe_generalisation(result)
+    yield from describe_complete(result)
+    yield from describe_bounds(result)
+
+
+def describe_complete(result: Result) -> Iterator[str]:
+    """One sentence for each marked metric that is another one on the items of which no answer is missing."""
+    for name, complete in result.complete.items():
+        value, low, high = (format_number(number) for number in (complete.value, complete.low, complete.high))
+        if value != format_number(result.metrics[name].value):
+            yield (
+                f"{name} is {value} ({low} to {high}) on the {complete.n:,} items whose arms all have an answer that "
+                "decides something."
+            )
+
+
 def describe_judge(result: Result) -> Iterator[str]:
     """How many labels are the judge's, in all and by arm, if there was one."""
     if result.judge is None:
