@@ -46,7 +46,7 @@ SUITES = {
         ),
         Suite(
             name="standard",
-            summary="The sizes of the probes' cards on the original corpora: of each, about 9 of 10 fair models pass C.",
+            summary="The sizes of the probes' cards on the original corpora: about 9 of 10 fair models pass C on each.",
         ),
     )
 }
