@@ -17,7 +17,18 @@ from equipoise.authoring.figures import (
     Scatter,
     Spot,
 )
-from equipoise.authoring.probe import Arms, Bands, Corpus, Metric, Parameter, Parameters, Probe, template_parameter
+from equipoise.authoring.probe import (
+    Arms,
+    Bands,
+    Corpus,
+    Grouping,
+    Metric,
+    Parameter,
+    Parameters,
+    Probe,
+    Selection,
+    template_parameter,
+)
 from equipoise.authoring.sampling import Items, shuffle, table_items
 from equipoise.authoring.templates import check_template, fill_template
 from equipoise.authoring.totals import (
@@ -72,6 +83,7 @@ __all__ = [
     "Evidence",
     "Figure",
     "Finding",
+    "Grouping",
     "Intervals",
     "Items",
     "Metric",
@@ -81,6 +93,7 @@ __all__ = [
     "Probe",
     "Published",
     "Scatter",
+    "Selection",
     "Spot",
     "Totals",
     "character_metrics",

@@ -21,9 +21,9 @@ def command(
     what: Annotated[
         str,
         typer.Option(
-            help="metrics: values, intervals and marks, slices too; attempts: each that has ended, with its prompt, "
+            help="metrics: values, intervals and marks, slices too; selection: rates and impact ratios by category; attempts: each that has ended, with its prompt, "
             "covariates, answer and what that says; prompts: all that are planned.",
-            metavar="metrics|attempts|prompts",
+            metavar="metrics|selection|attempts|prompts",
         ),
     ] = "metrics",
     form: Annotated[
@@ -43,7 +43,7 @@ def command(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
 ) -> None:
-    """Write a table of a run: its metrics, its attempts or its prompts. The run is only read.
+    """Write a table of a run: its metrics, selection rates, attempts or prompts. The run is only read.
 
     Examples: equipoise export run.equipoise -o metrics.csv ·
     equipoise export run.equipoise --what attempts --format parquet -o attempts.parquet ·

@@ -39,7 +39,13 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False) -> None:
     console = open_console()
     for result in run.results().values():
         console.print(tables.result_table(result, slices=slices))
-        texts_below = (*texts.describe_generalisation(result), *texts.describe_bounds(result))
+        for table in result.selection if slices else result.selection[:1]:
+            console.print(tables.selection_table(table))
+        texts_below = (
+            *(table.describe() for table in result.selection),
+            *texts.describe_generalisation(result),
+            *texts.describe_bounds(result),
+        )
         for line in (*tables.coverage_lines(result), *texts_below):
             console.print(line, style="dim")
         console.print()

@@ -14,6 +14,7 @@ import polars as pl
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
+from equipoise.measuring.selection import Selections, SelectionTable
 from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Result:
     matching: Matching
     attempts: pl.DataFrame | Callable[[], pl.DataFrame] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
+    selections: Selections | None = field(default=None, repr=False)
+    """Applicants and selected, for probes whose answers select people."""
 
     @property
     def probe(self) -> str:
@@ -104,6 +107,11 @@ class Result:
             if key.slice is not None and key.group is not None:
                 slices.setdefault(key.slice, {}).setdefault(key.group, {})[key.metric] = estimate
         return slices
+
+    @property
+    def selection(self) -> tuple[SelectionTable, ...]:
+        """Selection rates and impact ratios by category, for probes whose answers select people."""
+        return self.selections.tables if self.selections else ()
 
     @property
     def evaluated(self) -> pl.DataFrame:
@@ -159,6 +167,7 @@ class Result:
                 "marks": {name: _mark_columns(mark) for name, mark in self.marks.items()},
                 "coverage": {group: dict(counts) for group, counts in self.coverage.items()},
                 "matching": asdict(self.matching),
+                "selection": [table.to_dict() for table in self.selection],
             }
         )
         return plain

@@ -17,12 +17,13 @@ from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 
 from equipoise.errors import IntegrityError, UnknownName
+from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
 from equipoise.schema import escape_formulas
 
-TABLES = ("metrics", "attempts", "prompts")
+TABLES = ("metrics", "selection", "attempts", "prompts")
 FORMATS = ("csv", "jsonl", "parquet")
 ROWS_AT_A_TIME = 5_000
 GROUP_BYTES = 32_000_000
@@ -33,7 +34,7 @@ MOST_ROWS_PER_GROUP = 100_000
 def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
     """Write a table of a run to a file; return the number of rows.
 
-    what   "metrics": one row per metric, slices too; "attempts": each that has ended, with its prompt, answer and what
+    what   "metrics": one row per metric, slices too; "selection": rates and impact ratios by category; "attempts": each that has ended, with its prompt, answer and what
            the answer says; "prompts": all that are planned
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
@@ -145,6 +146,9 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     if what == "metrics":
         yield pl.concat([run.result(name).to_frame() for name in names])
         return
+    if what == "selection":
+        yield pl.concat([_selection_frame(run, name) for name in names])
+        return
     try:
         columns = pl.concat([_first_batch(run, what, name)[:0] for name in names], how="diagonal_relaxed")
         for name in names:
@@ -153,6 +157,11 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
         raise IntegrityError(f"{run.path} does not hold what its probes ask for: {reason}.") from None
+
+
+def _selection_frame(run: Run, probe: str) -> pl.DataFrame:
+    selections = run.result(probe).selections
+    return selections.to_frame(probe) if selections else pl.DataFrame(schema=SELECTION_TABLE)
 
 
 def for_spreadsheets(table: pl.DataFrame) -> pl.DataFrame:

@@ -23,10 +23,12 @@ from equipoise.authoring import (
     Bands,
     Card,
     Corpus,
+    Grouping,
     Items,
     Metric,
     Parameters,
     Probe,
+    Selection,
     Totals,
     detected_share,
     one,
@@ -170,6 +172,9 @@ PROBE = Probe(
     covariates=("race", "age"),
     slices=("race", "age"),
     clusters=("question",),
+    selection=Selection(
+        selected="yes", by=(Grouping((GENDER,)), Grouping(("race", GENDER), matched=("question", "age")))
+    ),
     statistics=statistics,
     measure=measure,
     simulate=simulate,
