@@ -52,9 +52,10 @@ def read_labelled(probe: Probe) -> list[Row]:
     return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
 
 
-def find_labels(detector: Detector, answers: Sequence[str]) -> list[str]:
-    """What the detector says of each answer: a label, or nothing."""
-    attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
+def find_labels(detector: Detector, answers: Sequence[str], rows: Sequence[Row] | None = None) -> list[str]:
+    """What the detector says of each answer: a label, or nothing. `rows` hold the columns of the prompt that it uses."""
+    used = [text_column(name, (row[name] for row in rows or ())) for name in detector.uses]
+    attempts = pl.DataFrame([text_column(ANSWER, answers), *used]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
     evaluated = evaluate(detector, attempts)
     if detector.counts:
         evaluated = evaluated.select(pl.when(detector.detected()).then(pl.lit(COUNTED)).alias(LABEL))
@@ -84,7 +85,7 @@ def measure_accuracy(probe: Probe, split: str, kind: str | None = None, label: s
         for row in read_labelled(probe)
         if row["split"] == split and kind in (None, row["kind"]) and label in (None, row["label"])
     ]
-    found = find_labels(probe.detector, [row["answer"] for row in rows])
+    found = find_labels(probe.detector, [row["answer"] for row in rows], rows)
     return compare_labels(probe.detector, [row["label"] for row in rows], found)
 
 
