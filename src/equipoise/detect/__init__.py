@@ -4,6 +4,7 @@ Here belong rules on words and text. What is asked, and what is made of the labe
 """
 
 from equipoise.detect.characters import CHARACTERS
+from equipoise.detect.choices import RANKED_PEOPLE, choice
 from equipoise.detect.decisions import DECISIONS
 from equipoise.detect.detector import Detector, Span
 from equipoise.detect.letters import HIRING_LETTERS
@@ -15,9 +16,11 @@ __all__ = [
     "DECISIONS",
     "HIRING_LETTERS",
     "PRONOUN_GENDER",
+    "RANKED_PEOPLE",
     "YES_NO",
     "Detector",
     "Span",
+    "choice",
     "has_visible_text",
     "phrases",
     "visible",
