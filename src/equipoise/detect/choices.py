@@ -63,6 +63,10 @@ DECISIONS: tuple[str, ...] = (
     rf"§([a-h])\W+(?:takes it|wins|stands out|comes out ahead|gets the job)",
 )
 """Where a decision stands, in the order in which it is looked for; the letter is the group."""
+FIRST_CHOICE = 4
+"""From here on it is more than a list of letters."""
+NOBODY = "⟨⟨"
+"""Stands in no text."""
 TIES = (
     r"\bequal(?:ly)?\b|\b(?:a|it's a|is a) tie\b|\btied\b|\binterchangeable\b|\bswapped\b|§[a-h]\s*=\s*§[a-h]|"
     r"\bcannot separate\b|\btoo close to call\b|\bindistinguishable\b"
@@ -75,7 +79,7 @@ SHOWN = rf"\b{_NOUN} [a-h]\b|(?:\A|\n)\W*(?:\d+[.)] *)?[a-h]\b"
 BACKWARDS = r"\b(?:worst to best|weakest to strongest|from the (?:worst|weakest)|least to most)\b"
 
 
-def name_letters(text: pl.Expr, names: pl.Expr) -> pl.Expr:
+def name_letters(text: pl.Series, names: pl.Series) -> pl.Series:
     """The text with each person's name (or first or family name) replaced by the letter it stood under.
 
     `names` are full names in the order of the letters, joined by "; ".
@@ -83,59 +87,69 @@ def name_letters(text: pl.Expr, names: pl.Expr) -> pl.Expr:
     text = text.str.replace_all(r"[a-z\u00e0-\u024f'-]*[a-z\u00e0-\u024f]", "⟨$0⟩")
     text = text.str.replace_all(r"'s⟩", "⟩").str.replace_all(r"⟨(?:mr|mrs|ms|dr)⟩\.? ", "")
     people = names.str.to_lowercase().str.split("; ")
-    for part in ("full", "first", "last"):
-        for place, letter in enumerate(LETTERS):
-            name = people.list.get(place, null_on_oob=True)
-            words = name.str.split(" ")
-            chosen = {"full": name, "first": words.list.first(), "last": words.list.last()}[part]
+    words = names.str.to_lowercase().str.replace_all(r"[^; ]+", "⟨$0⟩")
+    most = int(people.list.len().max() or 0)  # type: ignore[call-overload]
+    for pattern in (r"\A.+\z", r"\A\S+", r"\S+\z"):
+        for place, letter in enumerate(LETTERS[:most]):
+            name = people.list.get(place, null_on_oob=True).str.extract(rf"({pattern})", 1)
+            row = pl.DataFrame({"text": text, "name": name, "words": words})
             # A first or family name that two of them share names nobody.
-            shared = people.list.join("; ").str.replace_all(r"[; ]+", "⟩ ⟨").str.split("⟩ ⟨").list.count_matches(chosen) > 1
-            chosen = pl.when(shared & (pl.lit(part) != "full")).then(None).otherwise(chosen)
-            wrapped = pl.format("⟨{}⟩", chosen.str.replace_all(" ", "⟩ ⟨", literal=True)).fill_null("⟨⟨")
-            text = text.str.split(pl.when(wrapped == "⟨⟩").then(pl.lit("⟨⟨")).otherwise(wrapped)).list.join(f"§{letter}")
+            wrapped = pl.format("⟨{}⟩", pl.col("name").str.replace_all(" ", "⟩ ⟨", literal=True)).fill_null(NOBODY)
+            is_clear = pl.col("words").str.split(wrapped).list.len() == 2
+            sought = pl.when(is_clear).then(wrapped).otherwise(pl.lit(NOBODY))
+            found = pl.col("text").str.split(sought).list.join(f"§{letter}")
+            text = row.select(found).to_series()
     text = text.str.replace_all(r"[⟨⟩]", "")
     # "Candidate B (Molly Larson)" mentions her once.
     return text.str.replace_all(rf"\b{_NOUN} ?([a-h])\b[\s,:(]*§[a-h]\)?", "§$1")
 
 
-def mark_mentions(text: pl.Expr) -> pl.Expr:
+def mark_mentions(text: pl.Series) -> pl.Series:
     """The text with `§b` for each mention of option B."""
     only = text.str.replace_all(r"[^a-z]+", "")
-    distinct = only.str.split("").list.n_unique() == only.str.len_chars()
-    word = only.str.contains(rf"\A[{LETTERS}]{{2,}}\z") & distinct & ~text.str.contains(r"[a-z]\s+[b-z]|[^a-z\s]")
-    spaced = only.str.replace_all(r"([a-h])", "§$1 ")
-    for pattern, new in MENTIONS:
-        text = text.str.replace_all(pattern, new)
-    return pl.when(word).then(spaced).otherwise(text)
-
-
-def decide_letter(marked: pl.Expr) -> pl.Expr:
-    """The letter that is decided for or put first, "tie", "refused", or null."""
-    marked = marked.str.replace_all(r"\b(?:not|n't|isn't)\s+§[a-h]", " ")
-    found = pl.coalesce(marked.str.extract(pattern, 1) for pattern in DECISIONS)
-    last = marked.str.extract(r"(?s).*§([a-h])", 1)
-    letters = marked.str.replace_all(r"\b(?:not|than|over)\s+§[a-h]", " ").str.extract_all(r"§[a-h]").list.unique()
-    only = pl.when(letters.list.len() == 1).then(letters.list.first().str.slice(1))
-    tied = rf"(?s)§[a-h].*(?:{TIES})|\btie between\b"
-    tied_after = marked.str.contains(tied) & ~marked.str.contains(rf"(?:{any_of(*DECISIONS[4:])})")
-    refused = marked.str.contains(REFUSALS)
-    return (
-        pl.when(marked.str.contains(BACKWARDS))
-        .then(last)
-        .when(tied_after)
-        .then(pl.lit(TIE))
-        .when(refused & ~marked.str.contains(rf"§[a-h](?:{_JOIN}§[a-h])+"))
-        .then(pl.when(marked.str.contains(TIES)).then(pl.lit(TIE)).otherwise(pl.lit(REFUSED)))
-        .when(found.is_not_null())
-        .then(found)
-        .when(marked.str.contains(TIES))
-        .then(pl.lit(TIE))
-        .otherwise(only)
+    is_word = (
+        only.str.contains(rf"\A[{LETTERS}]{{2,}}\z")
+        & (only.str.split("").list.n_unique() == only.str.len_chars())
+        & ~text.str.contains(r"[a-z]\s+[b-z]|[^a-z\s]")
     )
+    marked = text
+    for pattern, new in MENTIONS:
+        marked = marked.str.replace_all(pattern, new)
+    return only.str.replace_all(r"([a-h])", "§$1 ").zip_with(is_word.fill_null(value=False), marked)
+
+
+def decide_letter(marked: pl.Series) -> pl.Series:
+    """The letter that is decided for or put first, "tie", "refused", or null."""
+    text = pl.col("text")
+    steps = pl.DataFrame({"text": marked.str.replace_all(r"\b(?:not|n't|isn't)\s+§[a-h]", " ")}).with_columns(
+        found=pl.coalesce(text.str.extract(pattern, 1) for pattern in DECISIONS),
+        last=text.str.extract(r"(?s).*§([a-h])", 1),
+        letters=text.str.replace_all(r"\b(?:than|over)\s+§[a-h]", " ").str.extract_all(r"§[a-h]").list.unique(),
+        backwards=text.str.contains(BACKWARDS),
+        tied=text.str.contains(TIES),
+        tied_after=text.str.contains(rf"(?s)§[a-h].*(?:{TIES})|\btie between\b")
+        & ~text.str.contains(any_of(*DECISIONS[FIRST_CHOICE:])),
+        refused=text.str.contains(REFUSALS) & ~text.str.contains(rf"§[a-h](?:{_JOIN}§[a-h])+"),
+    )
+    return steps.select(
+        pl.when("backwards")
+        .then("last")
+        .when(pl.col("tied_after") | (pl.col("refused") & pl.col("tied")))
+        .then(pl.lit(TIE))
+        .when("refused")
+        .then(pl.lit(REFUSED))
+        .when(pl.col("found").is_not_null())
+        .then("found")
+        .when("tied")
+        .then(pl.lit(TIE))
+        .when(pl.col("letters").list.len() == 1)
+        .then(pl.col("letters").list.first().str.slice(1))
+    ).to_series()
 
 
 def _choose(text: pl.Expr, letters: Sequence[str]) -> pl.Expr:
-    found = decide_letter(mark_mentions(text))
+    # Whole columns, but one after the other: as one expression, the many uses of the text would be planned apart.
+    found = text.map_batches(lambda column: decide_letter(mark_mentions(column)), return_dtype=pl.String)
     return pl.when(found.is_in([*letters, TIE, REFUSED])).then(found)
 
 
@@ -152,9 +166,16 @@ def choice(letters: str = "ab") -> Detector:
 
 
 def _rank_people(text: pl.Expr) -> pl.Expr:
-    found = decide_letter(mark_mentions(name_letters(text, pl.col("names"))))
-    places = dict(zip(LETTERS, range(len(LETTERS)), strict=True))
-    place = found.replace_strict(places, default=None, return_dtype=pl.Int64)
+    columns = [text, pl.col("names"), pl.col("genders"), pl.col("races")]
+    return pl.map_batches(columns, _name_winners, return_dtype=pl.String)
+
+
+def _name_winners(columns: Sequence[pl.Series]) -> pl.Series:
+    text, names, genders, races = columns
+    rows = pl.DataFrame(
+        {"found": decide_letter(mark_mentions(name_letters(text, names))), "genders": genders, "races": races}
+    )
+    place = pl.col("found").replace_strict(list(LETTERS), list(range(len(LETTERS))), default=None, return_dtype=pl.Int64)
     gender, race = (
         pl.col(column).str.slice(place, 1).replace_strict(meaning, default=None, return_dtype=pl.String)
         for column, meaning in (("genders", GENDERS), ("races", RACES))
@@ -162,7 +183,8 @@ def _rank_people(text: pl.Expr) -> pl.Expr:
     where = pl.when(place == 0).then(pl.lit("at_a")).otherwise(pl.lit("after_a"))
     # Null where the letter is not one of the candidates'.
     person = pl.concat_str([race, gender, where], separator="_")
-    return pl.when(found.is_in([TIE, REFUSED])).then(found).otherwise(person)
+    decided = pl.when(pl.col("found").is_in([TIE, REFUSED])).then("found").otherwise(person)
+    return rows.select(decided).to_series()
 
 
 GENDERS = {"m": "male", "f": "female"}
