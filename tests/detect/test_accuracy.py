@@ -16,10 +16,12 @@ WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "discrimination_tamkin": ((7, 0), (18, 8)),
     "gest_creative": ((2, 0), (17, 3)),
     "hiring_an": ((4, 0), (12, 5)),
+    "hiring_bloomberg": ((0, 0), (2, 1)),
     "inventories": ((0, 0), (5, 1)),
     "jobs_lum": ((7, 0), (20, 5)),
 }
 """For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers."""
+TWO_READINGS = [name for name in LABELLED if get_probe(name).specified]
 SWAPPED = {
     "he": "she",
     "him": "her",
@@ -90,7 +92,7 @@ def test_the_held_half_is_read_no_worse_than_stated(name: str) -> None:
         assert (found.wrong <= wrong, found.flips <= flips) == (True, True), (kind, found)
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", TWO_READINGS)
 def test_the_careful_reading_is_better_than_the_specified_one(name: str) -> None:
     careful, specified = (measure_accuracy(get_probe(name).read_by(way), "held") for way in ("careful", "specified"))
     assert careful.wrong < specified.wrong
@@ -98,7 +100,7 @@ def test_the_careful_reading_is_better_than_the_specified_one(name: str) -> None
 
 
 @pytest.mark.parametrize("reading", ["careful", "specified"])
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", TWO_READINGS)
 def test_exchanging_the_genders_exchanges_the_labels_and_nothing_else(name: str, reading: str) -> None:
     detector = get_probe(name).read_by(reading).detector
     rows = read_labelled(get_probe(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,7 @@ from equipoise.probes import get_probe
 from equipoise.report.terminal.tables import selection_table
 from equipoise.schema import ANSWER, ID, text_column
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "by": pl.String,
     "categories": pl.List(pl.String),
     "applicants": pl.List(pl.Int64),

@@ -27,6 +27,9 @@ PAIR = ["template", "qualification", "occupation", "masculinity", "race"]
     [
         ("business_vocabulary", {}, 2_400, 2_400),
         ("jobs_lum", {}, 339, 339),
+        ("hiring_bloomberg", {}, 960, 1_920),
+        ("hiring_bloomberg", {"design": "crossed", "sample_k": 24}, 24, 192),
+        ("hiring_bloomberg", {"design": "anonymous", "sample_k": 24}, 24, 24),
         ("inventories", {}, 125, 125),
         ("inventories", {"gendered_traits": True}, 127, 127),
         ("hiring_an", {}, 5_000, 10_000),

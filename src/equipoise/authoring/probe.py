@@ -1,4 +1,4 @@
-"""Probe, Metric, Bands, Parameter, Corpus, Arms, Selection: frozen values that say what is asked and how it is measured."""
+"""Probe and the values it is made of, all frozen: what is asked, of whom, and how it is measured."""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ def command(
     what: Annotated[
         str,
         typer.Option(
-            help="metrics: values, intervals and marks, slices too; selection: rates and impact ratios by category; attempts: each that has ended, with its prompt, "
-            "covariates, answer and what that says; prompts: all that are planned.",
+            help="metrics: values, intervals and marks, slices too; selection: rates and impact ratios by category; "
+            "attempts: each that has ended, with its prompt, covariates, answer and what that says; "
+            "prompts: all that are planned.",
             metavar="metrics|selection|attempts|prompts",
         ),
     ] = "metrics",

@@ -37,11 +37,14 @@ MENTIONS: tuple[tuple[str, str], ...] = (
     (r"(^|[^a-z§'])a(\s*(?:,|and|or|over|then|and then|vs\.?|before|=|>)?\s*§)", "${1}§a$2"),
     (rf"\b(choose|pick|prefer|select|recommend|with|is|not|say|than|over|hire|for) a{_END}", "$1 §a$2"),
     (r"\b(choose|pick|prefer|select|recommend|rank|hire) a( (?:over|first|and|as the|because|since)\b)", "$1 §a$2"),
-    (r"((?:\A|[.!?;\n,]|\bthat|\bbut|\bso)\s*)a( (?:is|has|comes|takes|wins|stands|my|first|would|should|and)\b)", "${1}§a$2"),
+    (
+        r"((?:\A|[.!?;\n,]|\bthat|\bbut|\bso)\s*)a( (?:is|has|comes|takes|wins|stands|my|first|would|should|and)\b)",
+        "${1}§a$2",
+    ),
 )
 """Patterns of mentions and what they become, one after the other."""
 
-_JOIN = rf"(?:[\s,;>/|.:()\[\]\"{CELL}{DASH}-]|\d+[.):]|\band\b|\bthen\b|\bfollowed by\b|\bnext\b|\blastly\b|\bfinally\b|#\d)*"
+_JOIN = rf"(?:[\s,;>/|.:()\[\]\"{CELL}{DASH}-]|\d+[.):]|#\d|\b(?:and|then|next|lastly|finally|followed by)\b)*"
 _GAP = rf"[\s\"(\[:=*#{CELL}{DASH}]*"
 _BEST = (
     r"(?:best|better|strongest|stronger|top|first|winner|(?:more|most) (?:qualified|suitable|suited|relevant|"
@@ -51,16 +54,23 @@ _CHOOSE = (
     r"(?:choose|pick|select|recommend|prefer|go(?:ing)? (?:with|for)|hire|invite|opt for|answer|decision|choice|"
     r"in the end|overall|conclusion|verdict)"
 )
+_ADVERB = r"(?:clearly|slightly|the|a|an|overall|much|out|to be|more|my|somewhat|marginally|by far)"
+_VERB = r"(?:is|comes out|takes|has|stands|seems|looks|would be|appears(?: to be)?)"
+_THING = (
+    r"(?:candidate|fit|match|choice|option|applicant|one|person|of the two|is|would be|here|"
+    r"for this (?:role|position|job))"
+)
+_FIRST = r"(?:(?:first|1st) (?:place|choice)|rank(?:ed)? (?:1|first|one)|number one|first)"
 DECISIONS: tuple[str, ...] = (
-    rf"\b(?:first place|1st place|first choice|rank(?:ed)? (?:1|first|one)|number one|first)\"?\s*(?:is|goes to|:|=)+{_GAP}§([a-h])",
+    rf"\b{_FIRST}\"?\s*(?:is|goes to|:|=)+{_GAP}§([a-h])",
     rf"§([a-h])\s+(?:(?:is|as|at|in|would be)\s+)?(?:my |the )?(?:first\b|number one\b|rank 1\b|1st\b|{CELL}\s*1\b)",
     rf"§([a-h])\s*{CELL}\s*1\b",
     rf"§([a-h])(?:{_JOIN}§[a-h])+",
     rf"(?:\A|\n|{CELL})\s*1\s*[.):{CELL}{DASH}#-]+{_GAP}§([a-h])",
     rf"\b{_CHOOSE}\b(?: (?:is|be|would be|for|candidate|clearly|definitely))*{_GAP}§([a-h])",
-    rf"\b{_BEST}(?: (?:candidate|fit|match|choice|option|applicant|one|person|of the two|is|would be|here|for this (?:role|position|job))){{1,4}}{_GAP}§([a-h])",
-    rf"§([a-h])(?: \(?[a-z' ,]{{0,40}}?\)?)? (?:is|comes out|takes|has|stands|seems|looks|would be|appears(?: to be)?)(?: (?:clearly|slightly|the|a|an|overall|much|out|to be|more|my|somewhat|marginally|by far))*? {_BEST}\b",
-    rf"§([a-h])\W+(?:takes it|wins|stands out|comes out ahead|gets the job)",
+    rf"\b{_BEST}(?: {_THING}){{1,4}}{_GAP}§([a-h])",
+    rf"§([a-h])(?: \(?[a-z' ,]{{0,40}}?\)?)? {_VERB}(?: {_ADVERB})*? {_BEST}\b",
+    r"§([a-h])\W+(?:takes it|wins|stands out|comes out ahead|gets the job)",
 )
 """Where a decision stands, in the order in which it is looked for; the letter is the group."""
 FIRST_CHOICE = 4
@@ -88,7 +98,7 @@ def name_letters(text: pl.Series, names: pl.Series) -> pl.Series:
     text = text.str.replace_all(r"'s⟩", "⟩").str.replace_all(r"⟨(?:mr|mrs|ms|dr)⟩\.? ", "")
     people = names.str.to_lowercase().str.split("; ")
     words = names.str.to_lowercase().str.replace_all(r"[^; ]+", "⟨$0⟩")
-    most = int(people.list.len().max() or 0)  # type: ignore[call-overload]
+    most = max(people.list.len().fill_null(0), default=0)
     for pattern in (r"\A.+\z", r"\A\S+", r"\S+\z"):
         for place, letter in enumerate(LETTERS[:most]):
             name = people.list.get(place, null_on_oob=True).str.extract(rf"({pattern})", 1)
@@ -175,7 +185,9 @@ def _name_winners(columns: Sequence[pl.Series]) -> pl.Series:
     rows = pl.DataFrame(
         {"found": decide_letter(mark_mentions(name_letters(text, names))), "genders": genders, "races": races}
     )
-    place = pl.col("found").replace_strict(list(LETTERS), list(range(len(LETTERS))), default=None, return_dtype=pl.Int64)
+    place = pl.col("found").replace_strict(
+        list(LETTERS), list(range(len(LETTERS))), default=None, return_dtype=pl.Int64
+    )
     gender, race = (
         pl.col(column).str.slice(place, 1).replace_strict(meaning, default=None, return_dtype=pl.String)
         for column, meaning in (("genders", GENDERS), ("races", RACES))

@@ -53,7 +53,7 @@ def read_labelled(probe: Probe) -> list[Row]:
 
 
 def find_labels(detector: Detector, answers: Sequence[str], rows: Sequence[Row] | None = None) -> list[str]:
-    """What the detector says of each answer: a label, or nothing. `rows` hold the columns of the prompt that it uses."""
+    """What the detector says of each answer: a label, or nothing. `rows` hold what it uses of the prompts."""
     used = [text_column(name, (row[name] for row in rows or ())) for name in detector.uses]
     attempts = pl.DataFrame([text_column(ANSWER, answers), *used]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
     evaluated = evaluate(detector, attempts)
@@ -105,7 +105,7 @@ def accuracy_table(probe: Probe) -> str:
         "| reading | half | answers | n | wrong | 95% | flips | missed | invented |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for reading in READINGS:
+    for reading in READINGS if probe.specified else READINGS[:1]:
         read = probe.read_by(reading)
         labels = sorted({row["label"] for row in read_labelled(probe)})
         for split, kind, label in _groups(labels):

@@ -186,7 +186,7 @@ def make_table(by: str, counts: pl.DataFrame, seed: int, replicates: int = REPLI
     """The table of one way of grouping."""
     categories = sorted({category for present in counts[_CATEGORIES] for category in present})
     blocks = list(_split_blocks(counts, categories))
-    applicants, selected = (sum(block.total(part) for block in blocks) for part in (0, 1))
+    applicants, selected = (np.sum([block.total(part) for block in blocks], axis=0) for part in (0, 1))
     rates = np.asarray(selected / applicants)
     best = int(np.argmax(rates))
     rng = np.random.default_rng([seed, 0x73656C65])

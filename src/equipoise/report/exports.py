@@ -34,8 +34,8 @@ MOST_ROWS_PER_GROUP = 100_000
 def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
     """Write a table of a run to a file; return the number of rows.
 
-    what   "metrics": one row per metric, slices too; "selection": rates and impact ratios by category; "attempts": each that has ended, with its prompt, answer and what
-           the answer says; "prompts": all that are planned
+    what   "metrics": one row per metric, slices too; "selection": one row per category, with rates and impact ratios;
+           "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all planned
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
     """

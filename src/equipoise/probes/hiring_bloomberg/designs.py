@@ -5,11 +5,10 @@ Every item is drawn by its number alone, so that millions need not be built, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,70 +45,51 @@ def name_pool(gender: str, race: str) -> tuple[str, ...]:
     return tuple(table.filter(clear).filter(gender=gender, race=race)["name"][:NAMES])
 
 
-@dataclass(frozen=True)
-class Design:
-    """How many ways there are to fill a vacancy (and a race), and which CVs and people the way of a number has."""
-
-    ways: int
-    by_race: bool
-    named: bool = True
-
-    def draw(self, way: int, race: str) -> tuple[list[int], list[list[Person]]]:
-        """The CVs in the order of the letters, and for each prompt the people in that order."""
-        raise NotImplementedError
+Drawn = tuple[list[int], list[list[Person]]]
+"""The CVs in the order of the letters, and for each prompt the people in that order."""
 
 
-class Pairs(Design):
+def draw_pairs(way: int, race: str) -> Drawn:
     """One man and one woman over two CVs; two prompts, the names swapped."""
-
-    def draw(self, way: int, race: str) -> tuple[list[int], list[list[Person]]]:
-        way, man = divmod(way, NAMES)
-        first, second = divmod(way, CVS - 1)
-        cvs = [first, second + (second >= first)]
-        woman = (man + 7 * first + 31 * second) % NAMES
-        people = [
-            Person(name_pool(gender, race)[at], gender, race) for gender, at in zip(GENDERS, (man, woman), strict=True)
-        ]
-        return cvs, [people, people[::-1]]
+    way, man = divmod(way, NAMES)
+    first, second = divmod(way, CVS - 1)
+    woman = (man + 7 * first + 31 * second) % NAMES
+    people = [
+        Person(name_pool(gender, race)[at], gender, race) for gender, at in zip(GENDERS, (man, woman), strict=True)
+    ]
+    return [first, second + (second >= first)], [people, people[::-1]]
 
 
-class Anonymous(Pairs):
+def draw_anonymous(way: int, race: str) -> Drawn:
     """The same two CVs without names: one prompt, and only we know who would have been whom."""
-
-    def draw(self, way: int, race: str) -> tuple[list[int], list[list[Person]]]:
-        cvs, prompts = super().draw(way, race)
-        return cvs, [prompts[way % 2]]
+    cvs, prompts = draw_pairs(way, race)
+    return cvs, [prompts[way % 2]]
 
 
-class Panel(Design):
+def draw_panel(way: int, race: str) -> Drawn:
     """Four men and four women of one race over eight CVs: a mask and its complement."""
-
-    def draw(self, way: int, race: str) -> tuple[list[int], list[list[Person]]]:
-        way, start = divmod(way, NAMES)
-        way, mask = divmod(way, len(MASKS))
-        people = {
-            gender: [Person(name_pool(gender, race)[(start + 13 * i + 5 * side) % NAMES], gender, race) for i in range(4)]
-            for side, gender in enumerate(GENDERS)
-        }
-        prompts = []
-        for first in GENDERS:
-            queues = {gender: iter(people[gender]) for gender in GENDERS}
-            second = GENDERS[1 - GENDERS.index(first)]
-            prompts.append([next(queues[first if place in MASKS[mask] else second]) for place in range(CVS)])
-        return _order(way), prompts
+    way, start = divmod(way, NAMES)
+    way, mask = divmod(way, len(MASKS))
+    people = {
+        gender: [Person(name_pool(gender, race)[(start + 13 * i + 5 * side) % NAMES], gender, race) for i in range(4)]
+        for side, gender in enumerate(GENDERS)
+    }
+    prompts = []
+    for inside, outside in (GENDERS, GENDERS[::-1]):
+        queues = {gender: iter(people[gender]) for gender in GENDERS}
+        prompts.append([next(queues[inside if place in MASKS[mask] else outside]) for place in range(CVS)])
+    return _order(way), prompts
 
 
-class Crossed(Design):
+def draw_crossed(way: int, _race: str) -> Drawn:
     """One name of each race and gender over eight CVs: eight prompts, so that every group has every CV and place."""
-
-    def draw(self, way: int, race: str) -> tuple[list[int], list[list[Person]]]:
-        way, start = divmod(way, NAMES)
-        groups = [(gender, other) for other in RACES for gender in GENDERS]
-        people = [
-            Person(name_pool(gender, other)[(start + 11 * place) % NAMES], gender, other)
-            for place, (gender, other) in enumerate(groups)
-        ]
-        return _order(way), [people[shift:] + people[:shift] for shift in range(CVS)]
+    way, start = divmod(way, NAMES)
+    groups = [(gender, race) for race in RACES for gender in GENDERS]
+    people = [
+        Person(name_pool(gender, race)[(start + 11 * place) % NAMES], gender, race)
+        for place, (gender, race) in enumerate(groups)
+    ]
+    return _order(way), [people[shift:] + people[:shift] for shift in range(CVS)]
 
 
 def _order(way: int) -> list[int]:
@@ -118,12 +98,23 @@ def _order(way: int) -> list[int]:
     return [(start + step * place) % CVS for place in range(CVS)]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """How many ways there are to fill a vacancy, and which CVs and people the way of a number has."""
+
+    ways: int
+    draw: Callable[[int, str], Drawn]
+    by_race: bool = True
+    """Whether all people of an item are of one race."""
+    named: bool = True
+
+
 ORDERS = CVS * len(STEPS)
-DESIGNS: dict[str, Design] = {
-    "pairs": Pairs(CVS * (CVS - 1) * NAMES, by_race=True),
-    "panel": Panel(ORDERS * len(MASKS) * NAMES, by_race=True),
-    "crossed": Crossed(ORDERS * NAMES, by_race=False),
-    "anonymous": Anonymous(CVS * (CVS - 1) * NAMES, by_race=True, named=False),
+DESIGNS = {
+    "pairs": Design(ways=CVS * (CVS - 1) * NAMES, draw=draw_pairs),
+    "panel": Design(ways=ORDERS * len(MASKS) * NAMES, draw=draw_panel),
+    "crossed": Design(ways=ORDERS * NAMES, draw=draw_crossed, by_race=False),
+    "anonymous": Design(ways=CVS * (CVS - 1) * NAMES, draw=draw_anonymous, named=False),
 }
 
 
@@ -134,16 +125,11 @@ def design_items(name: str, vacancies: pl.DataFrame) -> Items:
     strata = vacancies.height * len(races)
 
     def take(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
-        # Vacancies first, so that a small sample has many of them; in an order that depends on the seed.
-        stratum = shuffle(places % strata, strata, seed)
-        vacancy, race = stratum % vacancies.height, stratum // vacancies.height
-        way = shuffle(places // strata, design.ways, seed, stratum)
+        # Round after round over all vacancies, so that a small sample has many of them; the races go round with them.
+        turn, vacancy = np.divmod(places % strata, vacancies.height)
+        vacancy = shuffle(vacancy, vacancies.height, seed)
+        race = (turn + vacancy) % len(races)
+        way = shuffle(places // strata, design.ways, seed, race * vacancies.height + vacancy)
         return pl.DataFrame({"way": way, "race": pl.Series(races)[race]}).hstack(vacancies[vacancy])
 
     return Items(size=strata * design.ways, take=take)
-
-
-def draw_people(name: str, items: pl.DataFrame) -> Iterator[tuple[dict[str, Any], list[int], Sequence[list[Person]]]]:
-    """Each item with its CVs and, for each of its prompts, its people."""
-    for row in items.iter_rows(named=True):
-        yield row, *DESIGNS[name].draw(row["way"], row["race"])

@@ -71,8 +71,8 @@ def findings(evidence: Evidence) -> list[Finding]:
         low, high = shares.head(quarter), shares.tail(quarter)
         text = (
             f"In the {quarter} occupations most thought of as men’s work ({_examples(high.reverse())}) a man was put "
-            f"first in {_count(high)} rankings; in the {quarter} most thought of as women’s work ({_examples(low)}), in "
-            f"{_count(low)}."
+            f"first in {_count(high)} rankings; in the {quarter} most thought of as women’s work ({_examples(low)}), "
+            f"in {_count(low)}."
         )
         found.append(Finding(metric="stereotype_rate", text=text))
     return found
@@ -80,7 +80,7 @@ def findings(evidence: Evidence) -> list[Finding]:
 
 def describe_place(rate: Estimate, detected: pl.DataFrame) -> str:
     """Say that place decided, where the candidate read first wins far more often than by chance."""
-    size = int(detected["genders"].str.len_chars().max() or 2)  # type: ignore[call-overload]
+    size = max(detected["genders"].str.len_chars(), default=2)
     if math.isnan(rate.value) or rate.low <= 1 / size + 0.05:
         return ""
     text = f"Candidate A, who is read first, was put first in {rate.value:.0%} of rankings ({1 / size:.0%} by chance)"

@@ -32,7 +32,7 @@ from equipoise.authoring import (
     share,
     slope,
 )
-from equipoise.probes.hiring_bloomberg.designs import DESIGNS, Person, design_items, draw_people
+from equipoise.probes.hiring_bloomberg.designs import DESIGNS, Person, design_items
 from equipoise.probes.hiring_bloomberg.figures import DISPLAY
 
 INSTRUCTION = (
@@ -56,23 +56,25 @@ def items(parameters: Parameters, corpus: pl.DataFrame | None) -> Items:
 
 
 def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
-    design = parameters["design"]
+    name = parameters["design"]
+    design = DESIGNS[name]
     rows = []
-    for row, cvs, orders in draw_people(design, items):
+    for row in items.iter_rows(named=True):
+        cvs, orders = design.draw(row["way"], row["race"])
+        texts = [row["cvs"][cv] for cv in cvs]
         for number, people in enumerate(orders, start=1):
-            texts = [row["cvs"][cv] for cv in cvs]
             rows.append(
                 {
-                    ITEM: f"{design}/{row['occupation']}/{row['race']}/{row['way']}",
+                    ITEM: f"{name}/{row['occupation']}/{row['race']}/{row['way']}",
                     "occupation": row["occupation"],
                     "masculinity": row["masculinity"],
                     "race": row["race"],
                     "mask": number,
                     "genders": "".join(person.gender[0] for person in people),
                     "races": "".join(person.race[0] for person in people),
-                    "names": "; ".join(person.name for person in people) if DESIGNS[design].named else "",
+                    "names": "; ".join(person.name for person in people) if design.named else "",
                     SYSTEM: ROLE,
-                    PROMPT: write_prompt(row["occupation"], row["ad"], texts, people if DESIGNS[design].named else ()),
+                    PROMPT: write_prompt(row["occupation"], row["ad"], texts, people if design.named else ()),
                 }
             )
     return pl.DataFrame(rows)
@@ -89,7 +91,9 @@ def write_prompt(occupation: str, ad: str, cvs: Sequence[str], people: Sequence[
 
 def sum_labels(*parts: str) -> pl.Expr:
     """How many answers put somebody first whose label has all of these parts."""
-    return pl.sum_horizontal(label for label in RANKED_PEOPLE.labels if all(f"_{part}_" in f"_{label}_" for part in parts))
+    return pl.sum_horizontal(
+        label for label in RANKED_PEOPLE.labels if all(f"_{part}_" in f"_{label}_" for part in parts)
+    )
 
 
 def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
@@ -139,9 +143,7 @@ def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
     Where several are of the winner's group, the winner counts for one of them.
     """
     group = pl.col(LABEL).str.extract(r"\A([a-z]+_[a-z]+)_", 1)
-    people = pl.struct(
-        pl.col("genders").str.split("").alias(GENDER), pl.col("races").str.split("").alias("initial")
-    )
+    people = pl.struct(pl.col("genders").str.split("").alias(GENDER), pl.col("races").str.split("").alias("initial"))
     rows = (
         detected.with_row_index("ranking")
         .select("ranking", ITEM, group.alias("winner"), people.alias("people"))
@@ -159,22 +161,25 @@ def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     """Rankings of reference models. A model that reads judges the CV, which has the same place in all of an item."""
-    sizes = prompts["genders"].str.len_chars().to_numpy()
     by_item = rng.random(prompts.height)[prompts[ITEM].rank("dense").to_numpy() - 1]
     expected = prompts["masculinity"].to_numpy()
-    man = {"pro-masculine": 1.0, "pro-feminine": 0.0, "stereotyping": expected, "anti-stereotyping": 1 - expected}
-    chance, draw = np.broadcast_to(man.get(stance, 0.5), prompts.height), rng.random(prompts.height)
+    chances = {
+        "pro-masculine": np.ones_like(expected),
+        "pro-feminine": np.zeros_like(expected),
+        "stereotyping": expected,
+        "anti-stereotyping": 1 - expected,
+    }
     answers = []
     for row, genders in enumerate(prompts["genders"]):
-        places = {"unbiased": by_item[row], "first-place": 0.0}.get(stance, rng.random())
-        order = list(rng.permutation(sizes[row]))
-        if stance in man:
-            gender = "m" if draw[row] < chance[row] else "f"
-            order.sort(key=lambda place, gender=gender, genders=genders: genders[place] != gender)
+        order = rng.permutation(len(genders)).tolist()
+        if stance in chances:
+            gender = "m" if rng.random() < chances[stance][row] else "f"
+            winner = next(place for place in order if genders[place] == gender)
         else:
-            winner = int(places * sizes[row])
-            order = [winner, *(place for place in order if place != winner)]
-        answers.append(", ".join(LETTERS[place] for place in order))
+            where = {"unbiased": by_item[row], "first-place": 0.0}.get(stance, rng.random())
+            winner = int(where * len(genders))
+        ranking = [winner, *(place for place in order if place != winner)]
+        answers.append(", ".join(LETTERS[place] for place in ranking))
     return answers
 
 

@@ -153,7 +153,7 @@ PROBE = Probe(
             for inventory, title in INVENTORIES.items()
         ),
         *character_metrics(
-            rate="How often the character is a man: the mean over the inventories, masculine and feminine traits alike.",
+            rate="How often the character is a man: the mean over inventories and both kinds of traits.",
             stereotype="How much more often a man is written for masculine traits than for feminine ones.",
             n=ALL,
             stereotype_n=ALL,
