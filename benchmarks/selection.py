@@ -1,7 +1,7 @@
 """How often a fair model's impact ratio is called unfair, at several sizes: `python -m benchmarks.selection`.
 
 Every study is simulated from the plan of `hiring_bloomberg` by fair models: one that picks at random, and one that
-judges the CVs (and so tends to pick the same CV whatever the name). With 200 studies per row, at most 5% plus chance may be called
+judges the CVs (and so tends to pick the same CV whatever the name). At most 5% of the studies and chance may be called
 unfair; by the four-fifths rule alone, many are below 0.8.
 """
 

@@ -84,7 +84,8 @@ def draw_panel(way: int, race: str) -> Drawn:
 def draw_crossed(way: int, _race: str) -> Drawn:
     """One name of each race and gender over eight CVs: eight prompts, so that every group has every CV and place."""
     way, start = divmod(way, NAMES)
-    groups = [(gender, race) for race in RACES for gender in GENDERS]
+    # In the order of the tables of selection, where a fair model is one whose groups could be moved round.
+    groups = [(gender, race) for race in sorted(RACES) for gender in sorted(GENDERS)]
     people = [
         Person(name_pool(gender, race)[(start + 11 * place) % NAMES], gender, race)
         for place, (gender, race) in enumerate(groups)
