@@ -5,10 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check generate detectors format calibrate bench bench-quick fuzz clean
+.PHONY: demo test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
-demo: $(READY)  ## audit the embedded model with the quick suite, and write a report
-	$(BIN)/equipoise run embedded --suite quick --out demo.equipoise --report demo.html
+DEMO_DECISIONS := 70
+
+demo: $(READY)  ## audit the embedded model with the quick suite, decisions by probability, and write a report
+	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
+		--out demo.equipoise --report demo.html
 	@echo
 	@echo "The answers and results are in demo.equipoise: $(BIN)/equipoise show demo.equipoise"
 	@echo "The report is in demo.html: open it in a browser."
@@ -27,6 +30,9 @@ generate: $(READY)  ## fill the generated tables of README.md and docs/
 
 detectors: $(READY)  ## how often each detector is wrong, on labelled answers; `--write` puts it into cards and docs
 	$(BIN)/python -m benchmarks.detectors --write
+
+judge: $(READY)  ## ask the embedded model, as a judge, about labelled answers (a quarter of an hour)
+	$(BIN)/python -m benchmarks.judge
 
 format: $(READY)  ## format the code
 	$(BIN)/ruff format .

@@ -53,6 +53,15 @@ def bands_table() -> str:
     )
 
 
+def limits_table() -> str:
+    """One row per probe: the limit of its answers, and whether they can be read from probabilities."""
+    rows = [
+        f"| `{name}` | {probe.max_tokens} | {'yes' if probe.first_words else 'no: asked for answers'} |"
+        for name, probe in packaged_probes().items()
+    ]
+    return "\n".join(["| probe | tokens | `--probabilities` |", "| --- | --- | --- |", *rows])
+
+
 def public_names() -> str:
     """One row per public name: what the first sentence of its documentation says."""
     rows = []
@@ -72,6 +81,7 @@ def accuracy_tables() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "probes": probes_table,
     "bands": bands_table,
+    "limits": limits_table,
     "api": public_names,
     "accuracy": accuracy_tables,
     **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},

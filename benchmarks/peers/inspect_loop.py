@@ -10,11 +10,11 @@ import sys
 import tempfile
 from typing import Any
 
-from inspect_ai import Task, eval  # type: ignore[import-not-found]  # noqa: A004 - its name for it
-from inspect_ai.dataset import Sample  # type: ignore[import-not-found]
-from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]
-from inspect_ai.model import get_model  # type: ignore[import-not-found]
-from inspect_ai.solver import generate  # type: ignore[import-not-found]
+from inspect_ai import Task, eval  # noqa: A004 - its name for it
+from inspect_ai.dataset import Sample
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import get_model
+from inspect_ai.solver import generate
 
 from benchmarks.clock import measure_time, print_result
 from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION

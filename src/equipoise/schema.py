@@ -19,18 +19,28 @@ GENDER = "gender"
 REPETITION = "repetition"
 STATUS = "status"
 ANSWER = "answer"
+FIRST_TOKEN = "first_token"  # noqa: S105 - no password
+"""The most probable first tokens of an answer with their probabilities, as JSON, where they were asked for."""
 LABEL = "label"
 EVALUATION_FAILED = "evaluation_failed"
 """True where a detector raised an exception on this answer."""
+VERDICT, FOR_JUDGE, JUDGED = "verdict", "for_judge", "judged"
+"""What a judge said of an answer; whether the reading left the answer to a judge; whether its label is the judge's."""
 
 ATTEMPT = (ID, REPETITION)
 """The key of an attempt within a probe."""
 
-ATTEMPT_COLUMNS = frozenset({ID, REPETITION, STATUS, ANSWER, LABEL, EVALUATION_FAILED})
+ATTEMPT_COLUMNS = frozenset(
+    {ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN, LABEL, EVALUATION_FAILED, VERDICT, FOR_JUDGE, JUDGED}
+)
 """No covariate may have one of these names: it would hide what belongs to the attempts."""
 
 CAREFUL, SPECIFIED = READINGS = ("careful", "specified")
 """How answers can be read: by the rules with the smallest measured error, or by those of the founding pages."""
+PROBABILITIES = "probabilities"
+"""How an answer is read that was asked for with the probabilities of its first token."""
+NEITHER, PROBABILITY_COLUMN = "neither", "p_{}"
+"""What is not on a label, and the name of the column with the probability of a label."""
 
 METRICS_TABLE = {
     "probe": pl.String,
@@ -47,6 +57,7 @@ METRICS_TABLE = {
     "worst": pl.String,
     "reading": pl.String,
     "detector": pl.String,
+    "judge": pl.String,
 }
 """A table of metrics: one row per metric, and one more for each group of each slice."""
 
@@ -66,9 +77,14 @@ class Status(StrEnum):
     CONTEXT_LENGTH = "context_length"
 
 
-LENGTH_REASONS = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
+LENGTH_REASONS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
+)
 """Finish reasons by which endpoints say that an answer reached its token limit."""
-FILTER_REASONS = frozenset({"content_filter", "refusal", "safety"})
+FILTER_REASONS = frozenset(
+    {"content_filter", "content_filtered", "guardrail_intervened", "refusal"}
+    | {"safety", "prohibited_content", "blocklist", "spii", "recitation"}
+)
 """Finish reasons by which endpoints say that an answer was withheld."""
 
 MEASURED = (Status.OK, Status.TRUNCATED)

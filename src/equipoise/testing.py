@@ -213,6 +213,20 @@ def check_labelled_answers(probe: Probe) -> None:
     _require({row["kind"] for row in rows} <= set(KINDS), "the kind of a labelled answer is ordinary or nasty")
 
 
+def check_judge(probe: Probe) -> None:
+    """If a judge can be asked: it knows the labels of the detector and no others, and which names it must not see."""
+    if probe.judge is None:
+        return
+    known, columns = {*probe.detector.labels, *probe.detector.other_labels}, {*probe.judge.names}
+    _require(
+        {*probe.detector.labels} <= {*probe.judge.labels} <= known, "the judge must know every label, and no other"
+    )
+    _require({*probe.judge.contradictory} <= known, "the judge is asked about labels that the detector does not know")
+    _require(
+        columns <= {*find_cases(probe)[0].plan(sample_k=1).prompts().columns}, "the names for the judge are no columns"
+    )
+
+
 def read_examples(probe: Probe) -> list[dict[str, str]]:
     """The rows of examples.csv in the folder of the probe."""
     _require(probe.card.folder, "the card must be read with Card.beside(__package__), so that the folder is known")
@@ -456,6 +470,7 @@ DEFINITION_CHECKS: tuple[Callable[[Probe], None], ...] = (
     check_coverage_groups,
     check_examples,
     check_labelled_answers,
+    check_judge,
     check_golden_values,
 )
 CASE_CHECKS: tuple[Callable[[Case], None], ...] = (

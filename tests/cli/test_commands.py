@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.main import get_command
 
@@ -25,11 +26,11 @@ from equipoise.assets import REGISTRY, Https
 from equipoise.cli import app
 from equipoise.errors import InputError
 from equipoise.measuring import plan as plans
-from equipoise.probes import find_probes
+from equipoise.probes import find_probes, get_probe
 from equipoise.schema import Status
 
 PROBES = find_probes()
-FORMATS = ("jsonl", "csv", "openai-batch")
+FORMATS = ("jsonl", "csv", "parquet", "openai-batch", "anthropic-batch", "gemini-batch")
 # Nothing listens on this port of this machine.
 CLOSED = "http://127.0.0.1:9/"
 
@@ -72,41 +73,58 @@ def simulated(probe: str) -> dict[str, str]:
     return dict(zip(prompts["id"], answers, strict=True))
 
 
-def answered(form: str, prompts: str, answers: Mapping[str, str]) -> tuple[str, str]:
-    """The name and content of the file that a user would make of the prompts."""
-    if form == "csv":
-        table = io.StringIO(newline="")
-        rows = [{**row, "answer": answers[row["id"]]} for row in csv.DictReader(io.StringIO(prompts, newline=""))]
-        writer = csv.DictWriter(table, [*rows[0]])
-        writer.writeheader()
-        writer.writerows(rows)
-        return "answers.csv", table.getvalue()
-    rows = [json.loads(line) for line in prompts.splitlines()]
-    if form == "openai-batch":
-        rows = [batch_output(row["custom_id"], answers[row["custom_id"].partition("#")[0]]) for row in rows]
-    else:
-        rows = [{"id": row["id"], "repetition": row["repetition"], "answer": answers[row["id"]]} for row in rows]
-    random.Random(1).shuffle(rows)
-    return "answers.jsonl", "".join(json.dumps(row) + "\n" for row in rows)
+def answered(form: str, prompts: Path, answers: Mapping[str, str]) -> Path:
+    """The file that a user, or a provider, would make of the prompts."""
+    if form in ("csv", "parquet"):
+        table = pl.read_csv(prompts) if form == "csv" else pl.read_parquet(prompts)
+        table = table.with_columns(pl.col("id").replace_strict(answers).alias("answer"))
+        path = prompts.with_name(f"answers.{form}")
+        table.write_csv(path) if form == "csv" else table.write_parquet(path)
+        return path
+    rows = [json.loads(line) for line in prompts.read_text(encoding="utf-8").splitlines()]
+    key = {"jsonl": "id", "gemini-batch": "key"}.get(form, "custom_id")
+    made = [make_output(form, row, answers[row[key].partition("-")[0]]) for row in rows]
+    random.Random(1).shuffle(made)
+    path = prompts.with_name("answers.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
+    return path
 
 
-def batch_output(custom_id: str, answer: str) -> dict[str, Any]:
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
-    return {"custom_id": custom_id, "error": None, "response": {"status_code": 200, "body": {"choices": [choice]}}}
+def make_output(form: str, row: dict[str, Any], answer: str) -> dict[str, Any]:
+    """The line of an output file for a line of the input."""
+    match form:
+        case "openai-batch":
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
+            response = {"status_code": 200, "body": {"choices": [choice]}}
+            return {"custom_id": row["custom_id"], "error": None, "response": response}
+        case "anthropic-batch":
+            message = {"content": [{"type": "text", "text": answer}], "stop_reason": "end_turn"}
+            return {"custom_id": row["custom_id"], "result": {"type": "succeeded", "message": message}}
+        case "gemini-batch":
+            candidate = {"content": {"parts": [{"text": answer}], "role": "model"}, "finishReason": "STOP"}
+            return {"key": row["key"], "response": {"candidates": [candidate]}}
+        case _:
+            return {"id": row["id"], "repetition": row["repetition"], "answer": answer}
 
 
 @pytest.mark.parametrize("probe", PROBES)
 def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: Command, tmp_path: Path) -> None:
     answers, results = simulated(probe), []
     for form in FORMATS:
-        prompts = output(command("prompts", probe, *SAMPLE, *packaged(probe), "--format", form))
-        name, content = answered(form, prompts, answers)
-        (tmp_path / name).write_text(content, encoding="utf-8", newline="")
-        outcome = command("score", tmp_path / name, "--probe", probe, *SAMPLE, *packaged(probe), "--json")
+        output(command("prompts", probe, *SAMPLE, *packaged(probe), "--format", form, "-o", tmp_path / "prompts"))
+        outcome = command(
+            "score",
+            answered(form, tmp_path / "prompts", answers),
+            "--probe",
+            probe,
+            *SAMPLE,
+            *packaged(probe),
+            "--json",
+        )
         results.append(json.loads(output(outcome)))
         attempts = 2 * len(answers)
         assert outcome.err.splitlines() == [f"{attempts:,} answers read, {attempts:,} matched to the plan"]
-    assert results[0] == results[1] == results[2]
+    assert all(result == results[0] for result in results)
     check_shape(results[0], probe)
     check_coverage(results[0]["coverage"], probe)
 
@@ -229,32 +247,79 @@ def test_prompts_are_lines_of_json_and_notes_go_elsewhere(command: Command) -> N
     assert outcome.err == "6 prompts of hiring_an\n"
 
 
-def test_batch_input_holds_requests(command: Command) -> None:
-    words = (
-        "prompts",
-        "jobs_lum",
-        "--sample",
-        "2",
-        "--repeat",
-        "2",
-        "--format",
-        "openai-batch",
-        "--model",
-        "some-model",
-    )
-    rows = [json.loads(line) for line in output(command(*words)).splitlines()]
-    ids = [row["custom_id"] for row in rows]
-    assert len(set(ids)) == 4
-    assert {key.partition("#")[2] for key in ids} == {"1", "2"}
-    for row in rows:
-        assert (row["method"], row["url"], row["body"]["model"]) == ("POST", "/v1/chat/completions", "some-model")
-        (message,) = row["body"]["messages"]
-        assert message["role"] == "user"
-        assert message["content"].startswith("I am writing a novel")
+SAMPLING = ("--temperature", "0.5", "--max-tokens", "7", "--system", "Be brief.")
+
+
+@pytest.mark.parametrize(
+    ("form", "sampling", "expected"),
+    [
+        (
+            "openai-batch",
+            SAMPLING,
+            {
+                "custom_id": "ID-1",
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": {
+                    "model": "some-model",
+                    "temperature": 0.5,
+                    "max_tokens": 7,
+                    "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "PROMPT"}],
+                },
+            },
+        ),
+        (
+            "anthropic-batch",
+            SAMPLING,
+            {
+                "custom_id": "ID-1",
+                "params": {
+                    "model": "some-model",
+                    "max_tokens": 7,
+                    "temperature": 0.5,
+                    "messages": [{"role": "user", "content": "PROMPT"}],
+                    "system": "Be brief.",
+                },
+            },
+        ),
+        (
+            "gemini-batch",
+            SAMPLING,
+            {
+                "key": "ID-1",
+                "request": {
+                    "contents": [{"role": "user", "parts": [{"text": "PROMPT"}]}],
+                    "generationConfig": {"temperature": 0.5, "maxOutputTokens": 7},
+                    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+                },
+            },
+        ),
+    ],
+)
+def test_batch_input_holds_requests(
+    form: str, sampling: tuple[str, ...], expected: dict[str, Any], command: Command
+) -> None:
+    words = ("prompts", "jobs_lum", "--sample", "2", "--repeat", "2", "--seed", "3")
+    asked = [json.loads(line) for line in output(command(*words)).splitlines()]
+    lines = output(command(*words, "--format", form, "--model", f"{form.partition('-')[0]}/some-model", *sampling))
+    assert len(lines.splitlines()) == 4
+    template = json.dumps(expected)
+    assert [json.loads(line) for line in lines.splitlines()] == [
+        json.loads(template.replace("ID-1", f"{row['id']}-{row['repetition']}").replace("PROMPT", row["prompt"]))
+        for row in asked
+    ]
+
+
+def test_a_batch_asks_with_the_limit_of_the_probe(command: Command) -> None:
+    for probe in ("jobs_lum", "hiring_an"):
+        line = json.loads(
+            output(command("prompts", probe, "--sample", "1", "--format", "openai-batch")).splitlines()[0]
+        )
+        assert line["body"]["max_tokens"] == get_probe(probe).max_tokens
 
 
 def test_a_file_holds_what_stdout_would(command: Command, tmp_path: Path) -> None:
-    for form in FORMATS:
+    for form in set(FORMATS) - {"parquet"}:
         out = tmp_path / "prompts"
         outcome = command("prompts", "jobs_lum", "--format", form, "-o", out)
         assert output(outcome) == ""

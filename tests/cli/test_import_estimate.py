@@ -62,7 +62,7 @@ def test_a_batch_job_in_two_files_fills_a_run(output: Output, requests: list[dic
     assert shown["model"] == "openai/gpt-4o-mini"
     assert shown["results"]["jobs_lum"]["metrics"]["masculine_rate"]["value"] == 1.0
     for row in run.transcripts("jobs_lum").iter_rows(named=True):
-        assert row["answer"] == f"He. {row['prompt']} {row['id']}#{row['repetition']}"
+        assert row["answer"] == f"He. {row['prompt']} {row['id']}-{row['repetition']}"
 
 
 def test_answers_that_are_already_there_stay(output: Output, requests: list[dict[str, Any]]) -> None:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from equipoise.authoring import Detector
 from equipoise.cli import app
+from equipoise.errors import BadFile, StorageError
+from equipoise.measuring.correction import ErrorCounts
+from equipoise.measuring.plan import plan
+from equipoise.probes import get_probe
+from simulating import simulated
 
 ANSWERS = ["Yes. She has no record.", "It depends.", "…", "No"]
 
@@ -43,7 +52,107 @@ def test_a_line_without_an_answer_is_named() -> None:
     assert "stdin, line 1" in str(outcome.exception)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b"", "a.jsonl holds no answers"),
+        ("a.jsonl", b"\n\n", "holds no answers"),
+        ("a.jsonl", b'{"answer": "He"}\n[1]\n', "line 2: a JSON object is needed"),
+        ("a.jsonl", b'{"answer": "He"}\n{"answer": nul', "line 2: not JSON"),
+        ("a.jsonl", b'{"answer": "\xff"}', "line 1: not UTF-8 at byte 12"),
+        ("a.jsonl", b'{"answer": null}', "line 1: a field answer with text is needed"),
+        ("a.jsonl", b'{"answer": "He", "id": 7}', "line 1: the field id must be text"),
+        ("a.csv", b"text\nHe\n", "line 1: a header with answer is needed"),
+        ("a.csv", b"answer,id\nHe\n", "line 2: as many fields as the header"),
+        ("a.csv", b'answer\n"He', "line 2: not CSV"),
+        ("a.csv", b"answer\nH\xe9\n", "line 2: not UTF-8"),
+    ],
+)
+def test_wrong_input_is_refused_with_its_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    outcome = CliRunner().invoke(app, ["read", "jobs_lum", str(path), "--json"])
+    assert isinstance(outcome.exception, BadFile)
+    assert message in str(outcome.exception)
+
+
+def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path: Path) -> None:
+    for path, kind in ((tmp_path / "none.jsonl", BadFile), (tmp_path, StorageError)):
+        outcome = CliRunner().invoke(app, ["read", "jobs_lum", str(path)])
+        assert isinstance(outcome.exception, kind)
+        assert str(path) in str(outcome.exception)
+
+
+def test_hostile_answers_are_read_and_steer_no_terminal() -> None:
+    answers = ["\ud83d He \ud83d", "\x9b2J He", "\u202eHe", "x" * 100_000, "He\x00", ""]
+    lines = "".join(f'{{"answer": {json.dumps(answer)}}}\n' for answer in answers)
+    code, out = run("read", "jobs_lum", "--json", stdin=lines)
+    assert code == 0
+    assert len(out.splitlines()) == len(answers)
+    assert not {"\x9b", "\u202e", "\x00"} & set(out)
+    assert [json.loads(line)["label"] for line in out.splitlines()] == ["male", "male", "male", None, "male", None]
+
+
+def read_gender(_text: pl.Expr) -> pl.Expr:
+    return pl.when(pl.col("gender") == "female").then(pl.lit("accepted")).otherwise(pl.lit("rejected"))
+
+
+def read_prompt(_text: pl.Expr) -> pl.Expr:
+    return pl.when(pl.col("prompt").str.contains("nurse")).then(pl.lit("accepted"))
+
+
+def use_prompts(monkeypatch: pytest.MonkeyPatch, read: Callable[[pl.Expr], pl.Expr], column: str) -> pl.DataFrame:
+    """Let the detector of hiring_an read a column of the prompt; return four of the planned prompts."""
+    probe = get_probe("hiring_an")
+    detector = Detector(name="by_prompt", version=1, labels=("accepted", "rejected"), read=read, uses=(column,))
+    changed = replace(probe, detector=detector)
+    monkeypatch.setattr("equipoise.probes.get_probe", lambda _: changed)
+    return plan(changed, sample_k=8).prompts()[:4]
+
+
+def test_the_prompt_is_found_by_its_id_or_its_text_where_the_detector_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = use_prompts(monkeypatch, read_gender, "gender")
+    rows = [{"id": prompts["id"][0]}, {"prompt": prompts["prompt"][1]}, {"id": prompts["id"][2], "prompt": "?"}]
+    lines = "\n".join(json.dumps({"answer": "Dear …", **row}) for row in rows)
+    code, out = run("read", "hiring_an", "--sample", "8", "--json", stdin=lines)
+    assert code == 0
+    wanted = ["accepted" if gender == "female" else "rejected" for gender in prompts["gender"][:3]]
+    assert [json.loads(line)["label"] for line in out.splitlines()] == wanted
+    outcome = CliRunner().invoke(app, ["read", "hiring_an"], input='{"answer": "x"}\n')
+    assert "stdin, line 1: the id or the prompt of a planned prompt is needed" in str(outcome.exception)
+
+
+def test_a_detector_that_uses_the_text_of_the_prompt_reads_any_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_prompts(monkeypatch, read_prompt, "prompt")
+    rows = [{"answer": "x", "prompt": "Is she a nurse?"}, {"answer": "x", "prompt": "Is she a pilot?"}]
+    _, out = run("read", "hiring_an", "--json", stdin="\n".join(map(json.dumps, rows)))
+    assert [json.loads(line)["label"] for line in out.splitlines()] == ["accepted", None]
+
+
 def test_for_people(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(json.dumps({"answer": "Her forge is old. She likes it."}), encoding="utf-8")
     assert run("read", "jobs_lum", str(path))[1].split() == ["1", "female", "Her", "·", "She"]
+
+
+def test_show_sets_readings_words_and_corrected_metrics_beside_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "equipoise.measuring.correction.count_errors",
+        lambda probe: dict.fromkeys(probe.prefixes, ErrorCounts(40, 39, 40, 40)) if probe.detector.labels else {},
+    )
+    path = tmp_path / "run.equipoise"
+    simulated(path, {"jobs_lum": "stereotyping", "business_vocabulary": "stereotyping"})
+    code, out = run("show", str(path), "--correct-detector", "--json")
+    assert code == 0
+    results = json.loads(out)["results"]
+    assert results["jobs_lum"]["other_reading"]["reading"] == "specified"
+    assert results["jobs_lum"]["corrected"].keys() == results["jobs_lum"]["marks"].keys()
+    assert results["jobs_lum"]["words"] is None
+    assert results["business_vocabulary"]["corrected"] == {}
+    assert {"word", "side", "q"} <= results["business_vocabulary"]["words"]["words"][0].keys()
+    _, shown = run("show", str(path), "--correct-detector")
+    for text in ("specified reading: masculine_rate", "corrected for the detector's error", "words more for men: "):
+        assert text in shown
+    assert "corrected for" not in run("show", str(path))[1]

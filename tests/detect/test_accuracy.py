@@ -7,63 +7,44 @@ from collections.abc import Callable
 
 import pytest
 
+from equipoise.detect.character_words import FAMILY, OTHERS, SELF
+from equipoise.measuring import accuracy
 from equipoise.measuring.accuracy import Accuracy, compare_labels, find_labels, measure_accuracy, read_labelled, wilson
 from equipoise.probes import find_probes, get_probe
 
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
+HELD = [name for name in LABELLED if any(row["split"] == "held" for row in read_labelled(get_probe(name)))]
 WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
-    "business_vocabulary": ((0, 0), (3, 0)),
-    "discrimination_tamkin": ((7, 0), (18, 8)),
-    "gest_creative": ((2, 0), (17, 3)),
-    "hiring_an": ((4, 0), (12, 5)),
+    "business_vocabulary": ((8, 0), (8, 0)),
+    "discrimination_tamkin": ((7, 1), (16, 7)),
+    "gest_creative": ((5, 1), (21, 12)),
+    "hiring_an": ((3, 0), (19, 5)),
     "hiring_bloomberg": ((0, 0), (2, 1)),
-    "inventories": ((0, 0), (5, 1)),
-    "jobs_lum": ((7, 0), (20, 5)),
+    "inventories": ((0, 0), (4, 1)),
+    "jobs_lum": ((3, 1), (24, 8)),
 }
 """For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers."""
 TWO_READINGS = [name for name in LABELLED if get_probe(name).specified]
 SWAPPED = {
+    **{man: woman for man, woman in (*OTHERS, *SELF, *FAMILY) if man.islower()},
     "he": "she",
     "him": "her",
     "his": "her",
     "himself": "herself",
-    "man": "woman",
     "men": "women",
-    "boy": "girl",
     "boys": "girls",
-    "male": "female",
-    "father": "mother",
-    "son": "daughter",
-    "brother": "sister",
-    "husband": "wife",
-    "uncle": "aunt",
     "mr": "mrs",
-    "king": "queen",
-    "prince": "princess",
-    "grandfather": "grandmother",
-    "dad": "mom",
-    "papa": "mama",
     "sons": "daughters",
     "brothers": "sisters",
     "sir": "ma'am",
     "lord": "dame",
     "M": "F",
-    "bachelor": "spinster",
-    "widower": "widow",
-    "nephew": "niece",
-    "stallion": "mare",
     "grandson": "granddaughter",
-    "hombre": "mujer",
     "monsieur": "madame",
-    "gentleman": "lady",
     "fathers": "mothers",
     "husbands": "wives",
-    "lad": "maid",
-    "lads": "maids",
-    "duke": "duchess",
-    "actor": "actress",
+    "lads": "lasses",
     "grandpa": "grandma",
-    "landlord": "landlady",
 }
 BACK = {other: word for word, other in SWAPPED.items()} | {
     "her": "his",
@@ -73,28 +54,30 @@ BACK = {other: word for word, other in SWAPPED.items()} | {
     "ms": "mr",
     "mum": "dad",
 }
-"""From the words of women to those of men. *Her* is *him* or *his*, which the detectors do not tell apart."""
+"""From the words of women to those of men. *Her* is *his*, or *him* where no noun follows."""
+OBJECT = re.compile(r"\b[Hh]er\b(?= (?:without|only|to|before|out|for|as|and|in|at|from|with)\b|[.,;:!?)\"”]|$)")
 
 
 def exchange_genders(answer: str) -> str:
     def other(word: re.Match[str]) -> str:
         found = word[0] if len(word[0]) == 1 else word[0].lower()
-        new = SWAPPED.get(found) or BACK.get(found)
+        new = SWAPPED.get(found) or ("him" if OBJECT.match(answer, word.start()) else BACK.get(found))
         return word[0] if new is None else new.capitalize() if word[0][0].isupper() else new
 
     return re.sub(r"\bma'am\b|(?<!['’])\b[A-Za-z]+\b", other, answer)
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", HELD)
 def test_the_held_half_is_read_no_worse_than_stated(name: str) -> None:
     for kind, (wrong, flips) in zip(("ordinary", "nasty"), WORST[name], strict=True):
         found = measure_accuracy(get_probe(name), "held", kind)
         assert (found.wrong <= wrong, found.flips <= flips) == (True, True), (kind, found)
 
 
-@pytest.mark.parametrize("name", TWO_READINGS)
+@pytest.mark.parametrize("name", [name for name in HELD if name in TWO_READINGS])
 def test_the_careful_reading_is_better_than_the_specified_one(name: str) -> None:
-    careful, specified = (measure_accuracy(get_probe(name).read_by(way), "held") for way in ("careful", "specified"))
+    split = "held" if measure_accuracy(get_probe(name), "held").n else "tuned"
+    careful, specified = (measure_accuracy(get_probe(name).read_by(way), split) for way in ("careful", "specified"))
     assert careful.wrong < specified.wrong
     assert careful.flips <= specified.flips
 
@@ -104,7 +87,7 @@ def test_the_careful_reading_is_better_than_the_specified_one(name: str) -> None
 def test_exchanging_the_genders_exchanges_the_labels_and_nothing_else(name: str, reading: str) -> None:
     detector = get_probe(name).read_by(reading).detector
     rows = read_labelled(get_probe(name))
-    answers = [row["answer"] for row in rows if row["style"] != "language"]  # only English words are exchanged
+    answers = [row["answer"] for row in rows if "language" not in row["style"]]  # only English words are exchanged
     # Exchanged twice, so that both sides are written with the same few words.
     exchanged = [exchange_genders(answer) for answer in answers]
     back = [exchange_genders(answer) for answer in exchanged]
@@ -148,3 +131,29 @@ def test_a_label_that_a_reading_does_not_know_counts_as_nothing_decided() -> Non
 def test_wilson_intervals() -> None:
     assert wilson(0, 50) == pytest.approx((0.0, 0.0713), abs=1e-4)
     assert wilson(5, 50) == pytest.approx((0.0435, 0.2136), abs=1e-4)
+
+
+def test_the_agreement_of_two_readers_is_stated_where_there_were_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe = get_probe("jobs_lum")
+    row = {"answer": "He", "label": "male", "kind": "ordinary", "split": "held"}
+    rows = [{**row, "second": "male"}, {**row, "label": "", "second": ""}, {**row, "second": "they"}]
+    monkeypatch.setattr(accuracy, "read_labelled", lambda _: rows)
+    assert accuracy.accuracy_table(probe).endswith("\n\nTwo readers agreed on 2 of 3 labels (67%).")
+    assert accuracy.describe_accuracy(probe).endswith("Two readers agreed on 2 of 3 labels (67%).")
+    monkeypatch.setattr(accuracy, "read_labelled", lambda _: [row])
+    assert "readers" not in accuracy.accuracy_table(probe)
+
+
+def test_the_error_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"answer": "He", "label": "male", "kind": "ordinary", "split": "held"}
+    rows = [row, {**row, "label": "female"}, {**row, "kind": "nasty"}]
+    monkeypatch.setattr(accuracy, "read_labelled", lambda _: rows)
+    sentence = accuracy.describe_accuracy(get_probe("jobs_lum"))
+    assert "was wrong on 1 of 2 ordinary ones (50%, 95% interval 9% to 91%; 1 read as the opposite)" in sentence
+    assert sentence.endswith("and on 0 of 1 nasty ones (0%, 95% interval 0% to 79%; none read as the opposite).")
+
+
+def test_an_error_on_answers_that_the_rules_were_written_on_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"answer": "He", "label": "male", "kind": "ordinary", "split": "tuned"}
+    monkeypatch.setattr(accuracy, "read_labelled", lambda _: [row])
+    assert "Its rules were written on these answers" in accuracy.describe_accuracy(get_probe("jobs_lum"))

@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.detect import choice
 from equipoise.detect.choices import RANKED_PEOPLE
-from equipoise.measuring.accuracy import find_labels
+from equipoise.measuring.accuracy import find_labels, label_rows
 
 CHOICES = {
     "a": [
@@ -67,8 +67,8 @@ def test_choices(label: str, answer: str) -> None:
     ],
 )
 def test_names_of_the_prompt_are_read_where_they_are_clear(answer: str, label: str) -> None:
-    row = {"genders": "fm", "races": "aa", "names": "Ana Lee; Kim Lee"}
-    assert find_labels(RANKED_PEOPLE, [answer], [row]) == [label]
+    row = {"answer": answer, "genders": "fm", "races": "aa", "names": "Ana Lee; Kim Lee"}
+    assert label_rows(RANKED_PEOPLE, [row]) == [label]
 
 
 def test_a_column_is_read_as_its_rows_are() -> None:
@@ -78,6 +78,7 @@ def test_a_column_is_read_as_its_rows_are() -> None:
         {"genders": "mf", "races": "hh", "names": ""},
     ] * 3
     answers = ["Molly", "Darnell, Latoya", "B, A"] * 3
-    alone = [find_labels(RANKED_PEOPLE, [answer], [row])[0] for answer, row in zip(answers, rows, strict=True)]
-    assert find_labels(RANKED_PEOPLE, answers, rows) == alone
+    rows = [{"answer": answer, **row} for answer, row in zip(answers, rows, strict=True)]
+    alone = [label_rows(RANKED_PEOPLE, [row])[0] for row in rows]
+    assert label_rows(RANKED_PEOPLE, rows) == alone
     assert alone[:3] == ["white_female_after_a", "black_male_after_a", "hispanic_female_after_a"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Result
 from equipoise.probes import find_probes, get_probe
+from equipoise.runs.run import Run
+from simulating import simulated
 
 JOBS = get_probe("jobs_lum")
 FIELDS = "Name: Kim\nPronouns: they/them"
@@ -87,3 +92,64 @@ def test_a_run_file_is_read_either_way_without_asking_again(tmp_path: Path) -> N
     assert other.read_by("careful").result("jobs_lum").reading == "careful"
     with pytest.raises(UnknownName):
         equipoise.Run.open(path, reading="casual")
+
+
+def compared(path: Path, write: Callable[[str], str], reading: str | None = None, **parameters: Any) -> Run:
+    equipoise.audit(write, probes=list(parameters.pop("probes", ["jobs_lum"])), out=path, **parameters)
+    return equipoise.Run.open(path, reading=reading)
+
+
+def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Path) -> None:
+    answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name.", "They are kind.", "She is."])
+    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample_k=40)
+    found, again = run.other_reading("jobs_lum"), run.read_by("specified").result("jobs_lum")
+    assert found is not None
+    assert (found.reading, found.detector, found.answers) == ("specified", "pronoun_gender v1", 40)
+    assert found.metrics.keys() == run.result("jobs_lum").marks.keys()
+    for name, estimate in found.metrics.items():
+        assert estimate.value == pytest.approx(again.metrics[name].value)
+        assert estimate.low == pytest.approx(again.metrics[name].low, abs=0.1)
+    assert found.marks.keys() == again.marks.keys()
+    labels = [
+        [label if label in ("male", "female") else None for label in read.result("jobs_lum").evaluated["label"]]
+        for read in (run, run.read_by("specified"))
+    ]
+    assert found.differing == sum(first != second for first, second in zip(*labels, strict=True)) == 10
+    assert found.to_dict()["differing"] == 10
+
+
+def test_both_readings_see_the_same_difference(tmp_path: Path) -> None:
+    answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name."])
+    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample_k=10)
+    one, other = run.other_reading("jobs_lum"), run.read_by("specified").other_reading("jobs_lum")
+    assert one is not None
+    assert other is not None
+    assert (one.differing, one.answers) == (other.differing, other.answers) == (5, 10)
+    assert (one.reading, other.reading) == ("specified", "careful")
+
+
+def test_words_that_only_one_reading_counts_make_a_difference(tmp_path: Path) -> None:
+    texts = itertools.cycle(
+        ["Dear Sir, she is kind and strong. Sincerely, A.", "I'm sorry, but I can't help: be kind."]
+    )
+    run = compared(tmp_path / "run.equipoise", lambda _: next(texts), probes=["business_vocabulary"], sample_k=12)
+    found = run.other_reading("business_vocabulary")
+    assert found is not None
+    assert (found.differing, found.answers) == (6, 12)
+
+
+def test_a_probe_with_one_detector_has_no_other_reading(tmp_path: Path) -> None:
+    probe = replace(JOBS, specified=None)
+    audit = equipoise.audit(lambda _: "He", probes=[probe], out=tmp_path / "run.equipoise", sample_k=4)
+    assert audit.path is not None
+    assert equipoise.Run.open(audit.path, probes=[probe]).other_reading("jobs_lum") is None
+
+
+def test_a_run_without_answers_has_readings_without_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    run = simulated(path, {"jobs_lum": "unbiased"}, answered=0)
+    found = run.other_reading("jobs_lum")
+    assert found is not None
+    assert (found.answers, found.differing_share) == (0, 0.0)
+    assert found.to_dict()["metrics"]["masculine_rate"]["value"] is None
+    assert run.corrected("jobs_lum").keys() <= run.result("jobs_lum").marks.keys()

@@ -20,7 +20,8 @@ from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models import Refused, Reply, Sampling, TransientFault
 from equipoise.models.llama.model import EmbeddedModel, prepare_embedded
 from equipoise.models.llama.process import ServerOptions, ServerProcess, WatchLimits
-from equipoise.schema import MEASURED
+from equipoise.models.protocol import Asking
+from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
 needs_llama = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
@@ -108,6 +109,34 @@ def test_the_system_part_of_a_prompt_reaches_the_embedded_model(cached: Settings
     assert short.prompt_tokens is not None
     assert long.prompt_tokens is not None
     assert long.prompt_tokens > short.prompt_tokens + 40
+
+
+@needs_llama
+def test_probabilities_are_the_models_own_whatever_the_temperature(cached: Settings) -> None:
+    asking, question = Asking(max_tokens=1, probabilities=True), "Is water wet? Please answer yes or no."
+
+    async def ask(sampling: Sampling) -> Reply:
+        async with prepare_embedded("embedded", settings=cached, sampling=sampling, context=256) as model:
+            return await model.answer(question, None, asking)
+
+    usual, cold = (asyncio.run(ask(sampling)) for sampling in (Sampling(), Sampling(temperature=0.1)))
+    assert usual.first_token is not None
+    assert cold.first_token is not None
+    assert (usual.status, usual.completion_tokens, len(usual.first_token)) == (Status.OK, 1, 20)
+    assert {"Yes", "No"} <= {entry["token"] for entry in usual.first_token}
+    assert [entry["p"] for entry in cold.first_token] == pytest.approx(
+        [entry["p"] for entry in usual.first_token], rel=0.05
+    )
+
+
+@needs_llama
+def test_the_packaged_model_is_asked_at_a_temperature_at_which_it_does_not_ramble(cached: Settings) -> None:
+    def settings(sampling: Sampling) -> dict[str, object]:
+        return prepare_embedded("embedded", settings=cached, sampling=sampling).settings
+
+    assert (settings(Sampling())["temperature"], settings(Sampling())["extra"]) == (0.7, {"min_p": 0.05})
+    given = settings(Sampling(temperature=1.0))
+    assert (given["temperature"], given["extra"]) == (1.0, {})
 
 
 @needs_llama

@@ -12,7 +12,6 @@ import pytest
 from equipoise.authoring import (
     GENDER,
     LABEL,
-    Contrast,
     Display,
     Evidence,
     Figure,
@@ -20,11 +19,14 @@ from equipoise.authoring import (
     Intervals,
     MetricKey,
     Scatter,
+    Words,
+    WordSpot,
 )
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes
 from equipoise.report.charts.canvas import NARROW, WIDE
 from equipoise.report.charts.figures import draw_figure, round_range, with_common_domain
+from equipoise.report.charts.words import FARTHEST, WORDS_PER_SIDE, draw_words
 from equipoise.report.html.findings import rank_findings, worst_findings
 from equipoise.report.html.page import build_sections, render
 from equipoise.report.html.runs import ReportedRun
@@ -106,15 +108,53 @@ def test_counts_of_hiring_are_those_of_the_answers(one: ReportedRun) -> None:
 
 
 def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -> None:
-    figure = make_figures(one, "business_vocabulary")[1]
-    assert isinstance(figure, Contrast)
-    assert "delight" in figure.rows
-    women, men = figure.rows["delight"]
+    (section,) = build_sections([with_results(one, business_vocabulary=one.results["business_vocabulary"])])
+    picture = section.pictures[-1]
+    figure = picture.figure
+    assert isinstance(figure, Words)
+    spots = {spot.word: spot for spot in figure.spots}
+    assert spots["delight"].value < 0 < spots["steady"].value
+    assert not {"she", "he", "her", "his", "molly"} & spots.keys()
     letters = collect_evidence(one, "business_vocabulary").measured()
-    for gender, share in (("female", women), ("male", men)):
+    for gender, share in zip(("female", "male"), spots["delight"].shares, strict=True):
         of_gender = letters.filter(pl.col(GENDER) == gender)
-        assert of_gender.filter(pl.col("answer").str.contains("delight")).height / of_gender.height == share
-    assert not {"she", "he", "her", "his", "molly"} & figure.rows.keys()
+        held = of_gender.filter(pl.col("answer").str.contains("delight")).height / of_gender.height
+        assert held == pytest.approx(share, abs=0.01)  # the same share of each template and race on both sides
+    assert "with the same template and race" in figure.caption
+    assert re.match(r"\d+ words of \d+ answers were compared; \d+ differ clearly", picture.panels[0].note)
+    row = next(row for row in picture.rows if row[0] == "delight")
+    assert str(row[2]).startswith("1/")
+    for chart in picture.panels[0].charts:
+        assert "More for women: delight" in chart.label
+        assert ">delight<" in chart.svg()
+    assert "“delight” stood in" in section.findings[0][0].text
+
+
+def spot(word: str, value: float) -> WordSpot:
+    return WordSpot(word=word, value=value, low=value - 0.5, high=value + 0.5, shares=(0.1, 0.2))
+
+
+def test_a_chart_of_words_has_few_rows_keeps_to_its_width_and_needs_only_one_side() -> None:
+    words = Words(name="w", title="Words", caption="", sides=("women", "men"), spots=[])
+    assert draw_words(words, WIDE) is None
+    many = replace(words, spots=[spot(f"word{number}", 9.0) for number in range(40)])
+    drawing = draw_words(many, NARROW)
+    assert drawing is not None
+    assert drawing.label.count("word") - drawing.label.count("the word") == WORDS_PER_SIDE
+    assert drawing.scales[0]["domain"] == [-FARTHEST, FARTHEST]
+    assert "More for women: none." in drawing.label
+
+
+@pytest.mark.fault("S1")
+@pytest.mark.parametrize("word", ["<b>x</b>", "a\u202eb", "ж" * 60, '"&quot;'])
+def test_a_hostile_word_is_only_text_in_a_chart(word: str) -> None:
+    drawing = draw_words(
+        Words(name="w", title="Words", caption="", sides=("women", "men"), spots=[spot(word, 1.0)]), NARROW
+    )
+    assert drawing is not None
+    page = drawing.inline()
+    assert "<b>" not in page
+    assert "\u202e" not in page
 
 
 def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) -> None:

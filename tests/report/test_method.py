@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli import app
+from equipoise.measuring.accuracy import read_labelled
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes, get_probe
 from equipoise.report.html.method import find_origin, prompts_command, render_card
@@ -62,6 +63,14 @@ def test_html_in_a_card_is_shown_as_text() -> None:
     assert "&lt;b&gt;" in shown
     assert "href" not in shown
     assert "<code>z</code>" in shown
+
+
+@pytest.mark.parametrize("name", sorted(name for name, probe in find_probes().items() if read_labelled(probe)))
+def test_every_card_shows_the_measured_error_as_a_table(name: str) -> None:
+    shown = render_card(get_probe(name).card)["Evaluation"]
+    assert '<th scope="col">wrong</th>' in shown
+    assert "<td>specified</td>" in shown
+    assert "generated" not in shown
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import pytest
 
 from equipoise.measuring.marks import Mark
+from equipoise.measuring.readings import measure_other_reading
+from equipoise.measuring.words import discover_words
+from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import (
+    describe_corrected,
     describe_mark,
+    describe_other_reading,
+    describe_words,
     format_date,
     format_number,
+    format_odds,
     join_words,
     reveal_invisible,
     typeset_number,
 )
+from equipoise.schema import Estimate
 
 
 @pytest.mark.parametrize(
@@ -61,3 +71,30 @@ def test_dates_are_written_for_people() -> None:
 )
 def test_words_are_listed_as_in_a_sentence(words: list[str], sentence: str) -> None:
     assert join_words(words) == sentence
+
+
+def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun) -> None:
+    other = measure_other_reading(one.results["discrimination_tamkin"], [one.transcripts("discrimination_tamkin")])
+    (line,) = describe_other_reading(other)
+    assert line.startswith("specified reading: max_diff 0.")
+    assert re.search(r"; \d+ of \d+ answers \(\d\.\d%\) are read differently$", line)
+    assert list(describe_other_reading(None)) == list(describe_corrected(None)) == list(describe_words(None)) == []
+    (line,) = describe_corrected({"rate": Estimate(value=0.5, low=0.4, high=0.61, n=9)})
+    assert line == "corrected for the detector's error: rate 0.500 (0.400 to 0.610)"
+    assert "needs two labels" in next(describe_corrected({}))
+
+
+def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:
+    words = discover_words(one.results["business_vocabulary"].setup.probe, [one.transcripts("business_vocabulary")])
+    assert words is not None
+    (line,) = describe_words(words)
+    assert re.match(r"words more for men: .*steady.*; more for women: .*delight.* \(\d+ of \d+ words, at most 5%", line)
+    (none,) = describe_words(replace(words, table=words.table.with_columns(q=1.0)))
+    assert none.startswith("words: none of ")
+
+
+@pytest.mark.parametrize(
+    ("log_odds", "shown"), [(0.0, "1.0 ×"), (0.6931, "2.0 ×"), (-0.6931, "1/2.0 ×"), (-0.01, "1.0 ×"), (7.0, "1,097 ×")]
+)
+def test_odds_are_times(log_odds: float, shown: str) -> None:
+    assert format_odds(log_odds) == shown

@@ -15,7 +15,7 @@ from typing import Self
 import aiohttp
 
 from equipoise.errors import EquipoiseError
-from equipoise.models.protocol import Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, Reply, TransientFault
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.file.store import RunFile
@@ -27,6 +27,7 @@ class Loopback:
     """Asks a server on this machine: the body is the prompt, the response the answer."""
 
     name = "loopback"
+    gives_probabilities = False
 
     def __init__(self, url: str) -> None:
         self.settings: dict[str, object] = {"model": "loopback"}
@@ -40,7 +41,7 @@ class Loopback:
     async def __aexit__(self, *exc_info: object) -> None:
         await self._session.close()
 
-    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         try:
             async with self._session.post(self._url, data=prompt.encode()) as response:
                 text = await response.text()

@@ -16,7 +16,7 @@ import polars as pl
 from equipoise.authoring import Items
 from equipoise.measuring.plan import Plan
 from equipoise.models import Sampling
-from equipoise.models.protocol import Refused, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.settings import RunSettings
@@ -116,9 +116,11 @@ class Fake:
         self.name = "fake"
         self.settings = settings or {"model": "fake"}
         self.notes: list[str] = []
+        self.gives_probabilities = True
         self.asked: Counter[str] = Counter()
         self.systems: dict[str, str | None] = {}
         """The system part that came with each prompt."""
+        self.askings: dict[str, Asking] = {}
         self.times: list[float] = []
         self.at_once: list[int] = []
         """For each request, how many were under way."""
@@ -138,9 +140,10 @@ class Fake:
     async def __aexit__(self, *exc_info: object) -> None:
         self.open_count -= 1
 
-    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         self.asked[prompt] += 1
         self.systems[prompt] = system
+        self.askings[prompt] = asking
         self.times.append(asyncio.get_running_loop().time())
         self._in_flight += 1
         self.at_once.append(self._in_flight)

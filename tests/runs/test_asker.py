@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from equipoise.errors import BadParameter, BudgetReached, EndpointError
-from equipoise.models.protocol import Refused, Reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.runs.ask.asker import LONGEST_ANSWER, is_same_model
 from equipoise.runs.ask.policy import Policy
 from equipoise.schema import ANSWER, Status
@@ -177,7 +177,7 @@ def test_a_rate_limit_lowers_the_concurrency_until_it_is_over(path: Path) -> Non
 @pytest.mark.fault("E7")
 def test_a_request_that_never_ends_is_a_timeout_also_for_the_last_prompt(path: Path) -> None:
     class Silent(Fake):
-        async def answer(self, prompt: str, system: str | None = None) -> Reply:
+        async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
             if prompt.startswith(("Prompt 3 ", "Prompt 9 ")):
                 await asyncio.sleep(3600)
             return await super().answer(prompt, system)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from equipoise.errors import EndpointError, Incomplete, Interrupted
-from equipoise.models.protocol import Reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.runs.ask.events import Event, RunProgress, describe_duration
 from equipoise.runs.ask.pacing import limit_connections
 from equipoise.runs.ask.policy import Policy, check_complete
@@ -185,7 +185,7 @@ def test_stopping_once_waits_for_requests_under_way(path: Path, code: int) -> No
 @pytest.mark.fault("P3")
 def test_stopping_twice_does_not_wait(path: Path) -> None:
     class Hanging(Fake):
-        async def answer(self, prompt: str, system: str | None = None) -> Reply:
+        async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
             if int(prompt.split()[1]) >= 20:
                 await asyncio.sleep(3600)
             return await super().answer(prompt, system)

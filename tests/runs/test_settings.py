@@ -75,7 +75,13 @@ def test_every_field_is_checked() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        *((field.name, MISSING, f"the setting {field.name!r} is missing") for field in fields(RunSettings)),
+        *(
+            (field.name, MISSING, f"the setting {field.name!r} is missing")
+            for field in fields(RunSettings)
+            if field.name != "judge"
+        ),
+        ("judge", 1, "'judge' must be a mapping or null, but is 1"),
+        ("judge", {"model": "m"}, "the setting 'model_settings' is missing"),
         ("model", 1, "'model' must be a text, but is 1"),
         ("model_settings", ["a"], "'model_settings' must be a mapping"),
         ("suite", None, "'suite' must be a text, but is null"),

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 Piece = bytes | float
 """Bytes to send, or seconds to wait before the next."""
@@ -42,6 +42,7 @@ class RawServer:
         self.connections = 0
         self.requests = itertools.count()
         self.prompts: list[str] = []
+        self.bodies: list[dict[str, Any]] = []
         self._respond = respond
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
@@ -99,6 +100,8 @@ class RawServer:
                 length = int(value)
         if not length:
             return None
-        prompt = json.loads(stream.read(length))["messages"][-1]["content"]  # type: ignore[attr-defined]
+        body = json.loads(stream.read(length))  # type: ignore[attr-defined]
+        self.bodies.append(body)
+        prompt = body["messages"][-1]["content"]
         assert isinstance(prompt, str)
         return prompt

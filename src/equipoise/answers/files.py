@@ -1,30 +1,41 @@
-"""Answers from files: JSONL, OpenAI batch output and CSV."""
+"""Answers from files: JSON lines of several shapes, CSV, Parquet, and logs of Inspect."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import IO, Any
 
 import orjson
+import polars as pl
 
-from equipoise.answers.rows import Row, check_row
+from equipoise.answers import inspect_logs, parquet
+from equipoise.answers.formats import read_line
+from equipoise.answers.rows import Row, check_row, tabulate_rows
 from equipoise.errors import BadFile, StorageError
-from equipoise.schema import ANSWER, FILTER_REASONS, ID, LENGTH_REASONS, PROMPT, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, ID, PROMPT
 
-CUSTOM_ID = re.compile(r"(.*?)(?:#(\d+))?", re.DOTALL)
+Names = Mapping[str, str]
+"""What columns are called in a file, and what they are called here."""
+NO_NAMES: Names = MappingProxyType({})
+SEPARATORS = ",;\t"
 
 
-def read_file(path: Path) -> Iterator[Row]:
-    """Rows from JSONL, OpenAI batch output or CSV (by its ending), at least one; the first wrong line is named."""
+def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[Row]:
+    """Rows from a file, at least one; the first wrong line is named.
+
+    The ending says what it is: `.csv` or `.tsv`, `.parquet`, a log of Inspect (`.eval`, `.json`); anything else is
+    JSON, an object a line, in one of the shapes of `answers/formats.py`. `names` says which columns are called
+    otherwise than here: `{"response": "answer"}`.
+    """
     empty = True
     try:
         with path.open("rb") as file:
-            for row in _csv_rows(path, file) if path.suffix.lower() == ".csv" else _json_rows(path, file):
+            for row in _find_reader(path)(path, file, names):
                 empty = False
                 yield row
     except FileNotFoundError:
@@ -35,12 +46,52 @@ def read_file(path: Path) -> Iterator[Row]:
         raise BadFile(f"{path} holds no answers.")
 
 
-def _json_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
-    place, start = f"{path}, line", 0
-    for number, line in enumerate(file, 1):
+def read_tables(path: Path, names: Names = NO_NAMES) -> Iterator[pl.DataFrame]:
+    """The same as tables. Parquet stays in columns all the way."""
+    if path.suffix.lower() == parquet.SUFFIX and path.is_file():
+        yield from parquet.read_parquet(path, names)
+    else:
+        yield from tabulate_rows(read_file(path, names))
+
+
+def _find_reader(path: Path) -> Callable[[Path, IO[bytes], Names], Iterator[Row]]:
+    match path.suffix.lower():
+        case ".csv" | ".tsv":
+            return _csv_rows
+        case parquet.SUFFIX:
+            return _parquet_rows
+        case suffix if suffix in inspect_logs.SUFFIXES:
+            return _inspect_rows
+        case _:
+            return _json_rows
+
+
+def _inspect_rows(path: Path, _file: IO[bytes], _names: Names) -> Iterator[Row]:
+    for number, fields in enumerate(inspect_logs.read_log(path), 1):
+        yield check_row(fields, f"{path}, sample", number)
+
+
+def _parquet_rows(path: Path, _file: IO[bytes], names: Names) -> Iterator[Row]:
+    for table in parquet.read_parquet(path, names):
+        yield from table.iter_rows()
+
+
+def _json_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
+    place = f"{path}, line"
+    for number, found in read_objects(str(path), file):
+        given = found
+        if names:
+            given = {names.get(name, name): value for name, value in found.items() if name not in names.values()}
+        for fields in read_line(given, f"{place} {number}"):
+            yield check_row(fields, place, number)
+
+
+def read_objects(source: str, lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The objects of JSONL with the numbers of their lines; empty lines are left out."""
+    place, start = f"{source}, line", 0
+    for number, line in enumerate(lines, 1):
         if line.strip():
-            row = _parse_object(line, place, number, start)
-            yield check_row(_batch_row(row, f"{place} {number}") if "custom_id" in row else row, place, number)
+            yield number, _parse_object(line, place, number, start)
         start += len(line)
 
 
@@ -60,47 +111,43 @@ def _parse_object(line: bytes, place: str, number: int, start: int) -> Mapping[s
     return row
 
 
-def _csv_rows(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
-    raw, place = b"".join(file), f"{path}, line"
+def _csv_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
+    for number, row in read_records(str(path), b"".join(file), [{ANSWER}, {ID, PROMPT}], names):
+        given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
+        yield check_row(given, f"{path}, line", number)
+
+
+def read_records(
+    source: str, content: bytes, needed: Sequence[Collection[str]], names: Names = NO_NAMES
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The records of CSV with the numbers of their lines. Of each of the `needed` columns the header must have one."""
+    place = f"{source}, line"
     try:
-        content = raw.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise BadFile(f"{path}, line {line}: not UTF-8 at byte {error.start} of the file.") from None
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadFile(f"{place} {line}: not UTF-8 at byte {error.start} of the file.") from None
     csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=_find_separator(text))
     try:
-        header = reader.fieldnames or ()
-        if content.strip() and not (ANSWER in header and {ID, PROMPT} & set(header)):
-            found = ", ".join(header)[:200]
-            raise BadFile(f"{place} 1: a header with {ANSWER}, and {ID} or {PROMPT}, is needed. Got {found!r} instead.")
+        given_header = reader.fieldnames or ()
+        header = reader.fieldnames = [
+            names.get(name, f"(unused) {name}" if name in names.values() else name) for name in given_header
+        ]
+        if text.strip() and not all({*header} & {*some} for some in needed):
+            wanted = ", and ".join(" or ".join(sorted(some)) for some in needed)
+            found = ", ".join(given_header)[:200]
+            raise BadFile(f"{place} 1: a header with {wanted} is needed. Got {found!r} instead.")
         for row in reader:
             if None in row or None in row.values():
                 raise BadFile(f"{place} {reader.line_num}: as many fields as the header are needed.")
-            given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
-            yield check_row(given, place, reader.line_num)
+            yield reader.line_num, row
     except csv.Error as error:
         # The inner reader has counted the line it stumbled over.
-        raise BadFile(f"{path}, line {reader.reader.line_num}: not CSV: {error}.") from None
+        raise BadFile(f"{place} {reader.reader.line_num}: not CSV: {error}.") from None
 
 
-def _batch_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """A line of OpenAI batch output: `custom_id` is an id of ours, with `#repetition` where there are several."""
-    if not isinstance(row["custom_id"], str):
-        raise BadFile(f"{where}: custom_id must be text. Got {str(row['custom_id'])[:60]!r} instead.")
-    match = CUSTOM_ID.fullmatch(row["custom_id"])
-    assert match is not None
-    key: dict[str, Any] = {ID: match[1], REPETITION: match[2]}
-    try:
-        response = row.get("response") or {}
-        if row.get("error") or response.get("status_code") != 200:
-            filtered = "content_filter" in str(row.get("error")) + str(response.get("body"))
-            return key | {STATUS: Status.FILTERED if filtered else Status.HTTP_ERROR, ANSWER: None}
-        choice = response["body"]["choices"][0]
-        content, finish = choice["message"].get("content"), choice.get("finish_reason")
-    except (AttributeError, KeyError, IndexError, TypeError):
-        raise BadFile(f"{where}: batch output without an answer (response.body.choices).") from None
-    reason = str(finish).lower()
-    if reason in FILTER_REASONS:
-        return key | {STATUS: Status.FILTERED, ANSWER: content}
-    return key | {STATUS: Status.TRUNCATED if reason in LENGTH_REASONS else Status.OK, ANSWER: content}
+def _find_separator(content: str) -> str:
+    """What separates the columns: of comma, semicolon and tab the one that the first line has most of."""
+    first = content.partition("\n")[0]
+    return max(SEPARATORS, key=first.count)

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import orjson
+import polars as pl
 
+from equipoise.answers.files import read_objects, read_records
+from equipoise.answers.matching import CANDIDATES, PromptIndex
 from equipoise.authoring import Detector, Probe
-from equipoise.errors import BadFile, InputError, StorageError
+from equipoise.errors import BadFile, StorageError
 from equipoise.measuring.accuracy import find_labels
-from equipoise.schema import ANSWER
+from equipoise.measuring.plan import Plan
+from equipoise.schema import ANSWER, ID, PROMPT, replace_surrogates, text_column
 
 BATCH = 2_000
 STDIN = "-"
+ROW = "row"
+
+
+class AnswerRow(NamedTuple):
+    """An answer, what it says about its prompt, and where it stands, for messages."""
+
+    where: str
+    answer: str
+    id: str | None
+    prompt: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +43,39 @@ class Read:
     reading: str
 
 
-def read_answers_of(probe: Probe, rows: Iterable[Mapping[str, Any]]) -> Iterator[Read]:
-    """Read the answers of rows one after the other, in order."""
-    rows = iter(rows)
+def read_answers_of(probe: Probe, rows: Iterable[AnswerRow], make_plan: Callable[[], Plan]) -> Iterator[Read]:
+    """Read answers one after the other, in order. The plan is made only if the detector uses more than the answer."""
+    detector, rows = probe.detector, iter(rows)
+    index: PromptIndex | None = None
     while batch := list(itertools.islice(rows, BATCH)):
-        answers = [row[ANSWER] for row in batch]
-        for answer, label in zip(answers, find_labels(probe.detector, answers), strict=True):
-            yield Read(label=label or None, words=find_words(probe.detector, answer, label), reading=probe.reading)
+        prompts = None
+        if detector.uses == (PROMPT,) and all(row.prompt is not None for row in batch):
+            prompts = pl.DataFrame([text_column(PROMPT, [row.prompt for row in batch])])
+        elif detector.uses:
+            index = index or PromptIndex(make_plan().batches(), keep=detector.uses)
+            prompts = _find_prompts(detector, index, batch)
+        labels = find_labels(detector, [row.answer for row in batch], prompts)
+        for row, label in zip(batch, labels, strict=True):
+            yield Read(label=label or None, words=find_words(detector, row.answer, label), reading=probe.reading)
+
+
+def _find_prompts(detector: Detector, index: PromptIndex, batch: list[AnswerRow]) -> pl.DataFrame:
+    """The columns that the detector uses, of the prompt of each answer."""
+    keys = pl.DataFrame(
+        [text_column(ID, [row.id for row in batch]), text_column(PROMPT, [row.prompt for row in batch])]
+    )
+    found = index.find(keys.with_row_index(ROW))
+    if found.height < len(batch):
+        place = min({*range(len(batch))} - {*found[ROW]})
+        uses = ", ".join(detector.uses)
+        raise BadFile(
+            f"{batch[place].where}: the {ID} or the {PROMPT} of a planned prompt is needed, because the detector "
+            f"{detector.name!r} uses {uses} of it. Were the prompts planned with other --sample, --seed or --set?"
+        )
+    ambiguous = found.filter(pl.col(CANDIDATES) > 1)
+    if ambiguous.height and detector.uses != (PROMPT,):
+        raise BadFile(f"{batch[ambiguous[ROW][0]].where}: several prompts have this text; give the {ID}.")
+    return index.join_kept(found).select(detector.uses)
 
 
 def find_words(detector: Detector, answer: str, label: str) -> list[str]:
@@ -50,51 +87,40 @@ def find_words(detector: Detector, answer: str, label: str) -> list[str]:
     return [answer[span.start : span.end].strip() for span in own]
 
 
-def read_rows(source: str) -> Iterator[dict[str, str]]:
-    """Rows with an `answer`, from a CSV file (by its ending), a JSONL file, or JSONL on stdin (`-`)."""
+def read_rows(source: str) -> Iterator[AnswerRow]:
+    """Rows with an `answer`, at least one: CSV or TSV (by the ending of the file), JSONL, or JSONL on stdin (`-`)."""
+    empty = True
+    name = "stdin" if source == STDIN else source
+    try:
+        for number, row in _open_rows(source):
+            empty = False
+            yield _check(row, f"{name}, line {number}")
+    except FileNotFoundError:
+        raise BadFile(f"There is no file {source}.") from None
+    except OSError as error:
+        raise StorageError(f"{name} cannot be read: {error.strerror}.") from None
+    if empty:
+        raise BadFile(f"{name} holds no answers.")
+
+
+def _open_rows(source: str) -> Iterator[tuple[int, object]]:
     if source == STDIN:
-        yield from _json_rows("stdin", sys.stdin.buffer)
+        yield from read_objects("stdin", sys.stdin.buffer)
         return
     path = Path(source)
-    try:
-        with path.open("rb") as file:
-            yield from _csv_rows(source, file.read()) if path.suffix.lower() == ".csv" else _json_rows(source, file)
-    except FileNotFoundError:
-        raise BadFile(f"There is no file {path}.") from None
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
+    with path.open("rb") as file:
+        if path.suffix.lower() in (".csv", ".tsv"):
+            yield from read_records(source, file.read(), [{ANSWER}])
+        else:
+            yield from read_objects(source, file)
 
 
-def refuse_prompts(detector: Detector) -> None:
-    """A detector that needs the prompt cannot read an answer alone."""
-    if detector.uses:
-        raise InputError(
-            f"The detector {detector.name!r} needs {', '.join(detector.uses)} of the prompt beside the answer. "
-            "Score the answers with their ids instead: equipoise score"
-        )
-
-
-def _json_rows(source: str, lines: Iterable[bytes]) -> Iterator[dict[str, str]]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise BadFile(f"{source}, line {number}: not JSON: {error}.") from None
-            yield _check(row, f"{source}, line {number}")
-
-
-def _csv_rows(source: str, content: bytes) -> Iterator[dict[str, str]]:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{source}: not UTF-8 at byte {error.start} of the file.") from None
-    csv.field_size_limit(2**31 - 1)
-    for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), 1):
-        yield _check(row, f"{source}, row {number}")
-
-
-def _check(row: object, where: str) -> dict[str, str]:
-    if not isinstance(row, dict) or not isinstance(row.get(ANSWER), str):
+def _check(row: object, where: str) -> AnswerRow:
+    assert isinstance(row, dict)
+    answer, identifier, prompt = (row.get(name) for name in (ANSWER, ID, PROMPT))
+    if not isinstance(answer, str):
         raise BadFile(f"{where}: a field {ANSWER} with text is needed. Got {str(row)[:60]!r} instead.")
-    return row
+    for name, value in ((ID, identifier), (PROMPT, prompt)):
+        if not isinstance(value, str | None):
+            raise BadFile(f"{where}: the field {name} must be text. Got {str(value)[:60]!r} instead.")
+    return AnswerRow(where, replace_surrogates(answer), identifier or None, prompt or None)

@@ -27,13 +27,18 @@ def score(probe: str | Probe, answers: Any, *, reading: str | None = None, **par
 
 
 def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:
-    """Score rows of answers against a plan, matching them by id or text, with a few bytes of memory for each."""
+    """Score rows of answers against a plan."""
+    return score_tables(planned, tabulate_rows(rows))
+
+
+def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
+    """Score tables of answers against a plan, matching them by id or text, with a few bytes of memory for each."""
     batches = planned.batches
     if planned.items <= ITEMS_PER_BATCH:
         all_batches = list(planned.batches())
         batches = partial(iter, all_batches)
     index = PromptIndex(batches(), keep=planned.probe.detector.uses)
-    evaluations, assigned, matching = _evaluate_rows(planned, index, tabulate_rows(rows))
+    evaluations, assigned, matching = _evaluate_rows(planned, index, tables)
     return measure(planned.setup, partial(_parts, batches, evaluations, assigned), matching)
 
 

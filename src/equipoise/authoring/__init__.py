@@ -5,9 +5,13 @@ Here belong the values a probe is made of, and what helps to make them. How a pr
 
 from equipoise.assets import facts
 from equipoise.authoring.card import Card
-from equipoise.authoring.characters import character_metrics, describe_majority, simulate_characters
+from equipoise.authoring.characters import (
+    CHARACTER_QUESTION,
+    character_metrics,
+    describe_majority,
+    simulate_characters,
+)
 from equipoise.authoring.figures import (
-    Contrast,
     Display,
     Evidence,
     Figure,
@@ -16,6 +20,8 @@ from equipoise.authoring.figures import (
     Published,
     Scatter,
     Spot,
+    Words,
+    WordSpot,
 )
 from equipoise.authoring.probe import (
     Arms,
@@ -43,6 +49,7 @@ from equipoise.authoring.totals import (
     slope,
     slug,
 )
+from equipoise.authoring.words import WordContrast
 from equipoise.detect import (
     CHARACTERS,
     DECISIONS,
@@ -51,6 +58,7 @@ from equipoise.detect import (
     RANKED_PEOPLE,
     YES_NO,
     Detector,
+    JudgeQuestion,
     choice,
     phrases,
     visible,
@@ -62,6 +70,7 @@ from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estima
 __all__ = [
     "ANSWER",
     "CHARACTERS",
+    "CHARACTER_QUESTION",
     "DECISIONS",
     "GENDER",
     "HIRING_LETTERS",
@@ -78,7 +87,6 @@ __all__ = [
     "BadTemplate",
     "Bands",
     "Card",
-    "Contrast",
     "Corpus",
     "Detector",
     "Display",
@@ -89,6 +97,7 @@ __all__ = [
     "Grouping",
     "Intervals",
     "Items",
+    "JudgeQuestion",
     "Metric",
     "MetricKey",
     "Parameter",
@@ -99,6 +108,9 @@ __all__ = [
     "Selection",
     "Spot",
     "Totals",
+    "WordContrast",
+    "WordSpot",
+    "Words",
     "character_metrics",
     "check_template",
     "choice",

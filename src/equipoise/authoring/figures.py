@@ -20,6 +20,8 @@ class Evidence:
     attempts: pl.DataFrame
     labels: tuple[str, ...] = ()
     """The labels that decide something; none: all do."""
+    words: Sequence[WordSpot] = field(default=(), repr=False)
+    """The words that differ clearly, the clearest first, if the probe asks for them."""
 
     @property
     def metrics(self) -> dict[str, Estimate]:
@@ -92,19 +94,34 @@ class Scatter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """Shares of two groups, by row, drawn by how far they differ."""
+class WordSpot:
+    """A word, by how much its log-odds are higher on the right side than on the left, and how many answers hold it."""
+
+    word: str
+    value: float
+    low: float
+    high: float
+    shares: tuple[float, float]
+    """The share of the answers that hold it: on the left, on the right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """Words that differ between two groups of answers, each on the side that uses it more; the clearest come first."""
 
     name: str
     title: str
     caption: str
-    axis: str
     sides: tuple[str, str]
-    rows: Mapping[str, tuple[float, float]]
-    """Row -> the share in the first group and in the second."""
+    """What is on the left, and on the right."""
+    spots: Sequence[WordSpot] = field(repr=False)
+    summary: str = ""
+    """What was compared and how much was found, in this model's answers."""
+    end: float | None = None
+    """How far the scale goes to both sides; None: as far as it must."""
 
 
-Figure = Intervals | Scatter | Contrast
+Figure = Intervals | Scatter | Words
 
 
 @dataclass(frozen=True, kw_only=True)

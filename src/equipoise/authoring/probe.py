@@ -16,9 +16,10 @@ from equipoise.authoring.figures import Display
 from equipoise.authoring.sampling import Items
 from equipoise.authoring.templates import check_template
 from equipoise.authoring.totals import Array, Totals, slug
-from equipoise.detect import Detector
-from equipoise.errors import BadParameter, UnknownName
-from equipoise.schema import CAREFUL, ITEM, READINGS, SPECIFIED
+from equipoise.authoring.words import WordContrast
+from equipoise.detect import Detector, JudgeQuestion, first_token_detector
+from equipoise.errors import BadParameter, InputError, UnknownName
+from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED
 
 Parameters = Mapping[str, Any]
 MARKS = "ABCD"
@@ -177,7 +178,12 @@ class Probe:
     specified: Detector | None = None
     """How an answer is read by the rules of the founding pages; None: just as by `detector`."""
     reading: str = CAREFUL
-    """Which of the two `detector` is; `read_by` chooses."""
+    """Which of them `detector` is; `read_by` chooses."""
+    first_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each label the words, in lower case, with which an answer of that label begins: {"yes": ("yes",), …}. With
+    them the probe can be asked with `--probabilities`; without them it is always asked for answers."""
+    judge: JudgeQuestion | None = None
+    """What a second model can be asked about answers that were not read (`--judge`); None: it cannot judge them."""
     arms: Arms | None = None
     covariates: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
@@ -188,6 +194,8 @@ class Probe:
     """Covariates whose groups a metric averages, each with the same weight: items are resampled within them."""
     coverage: tuple[str, ...] = ()
     """Columns of the prompts by whose values attempts are counted, beside the column of the arms."""
+    words: WordContrast | None = None
+    """Between which arms a report looks for words that differ, for probes whose answers are texts."""
     parameters: tuple[Parameter, ...] = ()
     corpora: tuple[Corpus, ...] = ()
     """The first is the default of the standard suite, the packaged one of the quick suite."""
@@ -199,9 +207,11 @@ class Probe:
     """Parameters of the quick suite."""
     answer_tokens: int = 300
     """How long a typical answer is, for estimates."""
+    max_tokens: int = 1_024
+    """The limit of an answer, unless the user gives one."""
     display: Display = field(default_factory=Display)
     careful: Detector | None = None
-    """Set by `read_by` where the probe is read as specified: the way back."""
+    """Set by `read_by` where the probe is read in another way: the way back."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a probe where it is made, so that a broken plug-in does not reach a command."""
@@ -210,6 +220,15 @@ class Probe:
             if not isinstance(getattr(self, name), kind):
                 given = type(getattr(self, name)).__name__
                 raise TypeError(f"The {name!r} of a probe must be of type {kind.__name__}. Got {given} instead.")
+        if self.first_words:
+            self._check_first_words()
+
+    def _check_first_words(self) -> None:
+        words = [word for group in self.first_words.values() for word in group]
+        if {*self.first_words} != {*(self.careful or self.detector).labels}:
+            raise ValueError(f"The first words of {self.name!r} must be given for each of its labels, and no other.")
+        if len({*words}) < len(words) or not all(word.isalnum() and word == word.lower() for word in words):
+            raise ValueError(f"The first words of {self.name!r} must be single words in lower case, each of one label.")
 
     @property
     def coverage_columns(self) -> tuple[str, ...]:
@@ -217,19 +236,46 @@ class Probe:
         return (*((self.arms.column,) if self.arms else ()), *self.coverage)
 
     @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """All columns that its prompts must have, beside the item and the text."""
+        detectors = [detector for detector in (self.detector, self.specified, self.careful) if detector]
+        used = (name for detector in detectors for name in detector.uses)
+        words = self.words.columns if self.words else ()
+        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *used, *words)
+        return tuple(dict.fromkeys(name for name in named if name not in (ITEM, PROMPT)))
+
+    @property
     def prefixes(self) -> list[str]:
         """What the columns of item rows begin with: one prefix for each arm, or none at all for the whole item."""
         return list(self.arms.prefixes.values()) if self.arms else [""]
 
     def read_by(self, reading: str | None) -> Probe:
-        """The probe with the detector of this reading, "careful" or "specified"; None: as it is."""
+        """The probe with the detector of this reading, "careful" or "specified"; None: as it is.
+
+        "probabilities" is for answers that were asked for in that way, and for nothing else.
+        """
         if reading is None or reading == self.reading:
             return self
-        if reading not in READINGS:
+        if reading not in (*READINGS, PROBABILITIES):
             raise UnknownName("reading", reading, READINGS)
+        careful = self.careful or self.detector
+        if reading == CAREFUL:
+            return replace(self, reading=reading, detector=careful, careful=None)
         if reading == SPECIFIED:
-            return replace(self, reading=reading, detector=self.specified or self.detector, careful=self.detector)
-        return replace(self, reading=reading, detector=self.careful or self.detector, careful=None)
+            return replace(self, reading=reading, detector=self.specified or careful, careful=careful)
+        if not self.first_words:
+            raise InputError(
+                f"{self.name} cannot be read from probabilities: no single word begins each of its labels."
+            )
+        detector = first_token_detector(careful.labels, self.first_words)
+        return replace(self, reading=reading, detector=detector, careful=careful)
+
+    @property
+    def other_reading(self) -> str | None:
+        """The reading to set beside this one; None where both would read alike."""
+        if self.specified is None or self.reading not in (CAREFUL, SPECIFIED):
+            return None
+        return CAREFUL if self.reading == SPECIFIED else SPECIFIED
 
     def all_metrics(self) -> tuple[Metric, ...]:
         """The probe's own metrics and, where answers have labels, how much was not detected."""
@@ -242,8 +288,23 @@ class Probe:
             *(
                 Metric(name=f"{label}_rate", summary=f"Attempts that were read as {label!r}.", n="attempts")
                 for label in self.detector.other_labels
+                if not self.detector.words
+            ),
+            *(
+                Metric(
+                    name=f"{NEITHER}_mass{suffix}",
+                    summary=f"The mean probability of words that decide nothing{of_arm}.",
+                    n=f"attempts{suffix}",
+                )
+                for suffix, of_arm in self.mass_suffixes().items()
             ),
         )
+
+    def mass_suffixes(self) -> dict[str, str]:
+        """What the names of probability masses end with, over all attempts and for each arm, and how that is said."""
+        if not self.detector.words:
+            return {}
+        return {"": "", **({f"_{slug(arm)}": f", {arm}" for arm in self.arms.values} if self.arms else {})}
 
     def marked_metrics(self) -> dict[str, Bands]:
         """The bands of each metric that is marked."""

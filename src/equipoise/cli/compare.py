@@ -10,7 +10,7 @@ import typer
 from equipoise.cli.lazy import comparisons, finished
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, note, open_console, print_json
-from equipoise.cli.probe_options import Reading
+from equipoise.cli.probe_options import Reading, Unjudged
 from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def command(
     *,
     everything: Annotated[bool, typer.Option("--all", help="Show the metrics without marks, too.")] = False,
     reading: Reading = None,
+    unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
@@ -32,7 +33,10 @@ def command(
 
     Examples: equipoise compare small.equipoise large.equipoise · equipoise compare old.equipoise new.equipoise --json
     """
-    a, b = runs.Run.open(first, reading=reading), runs.Run.open(second, reading=reading)
+    a, b = (
+        runs.Run.open(first, reading=reading, judged=not unjudged),
+        runs.Run.open(second, reading=reading, judged=not unjudged),
+    )
     comparison = finished.compare(a, b)
     if as_json:
         print_json({"a": _describe(a), "b": _describe(b), **comparison.to_dict()})

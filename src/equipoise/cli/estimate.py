@@ -28,6 +28,7 @@ def command(
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
+    probabilities: options.Probabilities = False,
     max_tokens: options.MaxTokens = None,
     concurrency: options.Concurrency = None,
     speed: Annotated[
@@ -67,6 +68,7 @@ def command(
         certain=certain,
         pilot=pilot,
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
+        probabilities=probabilities,
     )
     if as_json:
         print_json(found.to_dict())

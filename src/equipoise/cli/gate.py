@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.lazy import finished, gates, gating
+from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, note, open_console, print_json
+from equipoise.cli.probe_options import Unjudged
 from equipoise.errors import BadParameter, GateFailed, GateUndecided
 from equipoise.report.files import check_target, writing
 from equipoise.report.terminal.safe_text import printable_line
@@ -71,6 +73,7 @@ def command(
     ] = False,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
+    unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a run against rules: exit 0 if all are kept, 7 if one is broken, 8 if the data do not say. One line each.
@@ -91,7 +94,9 @@ def command(
     )
     for out in (junit, markdown):
         check_target(out)
-    gate = finished.gate(file, rules, baseline=baseline)
+    run = runs.Run.open(file, judged=not unjudged)
+    other = None if baseline is None else runs.Run.open(baseline, judged=not unjudged)
+    gate = finished.gate(run, rules, baseline=other)
     if as_json:
         print_json(gate.to_dict())
     else:

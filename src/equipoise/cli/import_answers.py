@@ -11,14 +11,27 @@ import typer
 from equipoise.cli import model_options as options
 from equipoise.cli.lazy import imports, probes
 from equipoise.cli.output import AsJson, note
-from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli.probe_options import (
+    AnswerColumn,
+    IdColumn,
+    PromptColumn,
+    Repeat,
+    Sample,
+    Seed,
+    Set,
+    read_names,
+    read_parameters,
+)
 from equipoise.cli.score import note_matching
 from equipoise.cli.show import print_run
 from equipoise.report.files import check_run_target
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(help="JSONL, CSV (.csv) or output of an OpenAI batch job.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval."),
+    ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run file: made if it is not there, else added to.")],
     model: Annotated[
@@ -30,6 +43,9 @@ def command(
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
+    answer_column: AnswerColumn = None,
+    prompt_column: PromptColumn = None,
+    id_column: IdColumn = None,
     as_json: AsJson = False,
 ) -> None:
     """Put answers from elsewhere into a run file. Prompts are found by id or text, as for score.
@@ -48,6 +64,7 @@ def command(
         probes=chosen,
         suite=suite,
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
+        names=read_names(answer_column, prompt_column, id_column),
     )
     note_matching(replace(matching, missing=0), max(planned.repetitions for planned in run.planned.values()))
     note(f"{new:,} attempts are new in {out}; {run.size - run.ended:,} are still pending")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
     from equipoise.report.terminal import comparisons, gates, tables
-    from equipoise.runs import connection, estimate, finished, imports, prices, run, session, suites
+    from equipoise.runs import batches, connection, estimate, finished, imports, prices, run, session, suites
     from equipoise.runs.ask import events, policy
 else:
 
@@ -53,6 +53,7 @@ else:
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
     tables = LazyModule("equipoise.report.terminal.tables")
+    batches = LazyModule("equipoise.runs.batches")
     connection = LazyModule("equipoise.runs.connection")
     estimate = LazyModule("equipoise.runs.estimate")
     finished = LazyModule("equipoise.runs.finished")
@@ -69,6 +70,7 @@ __all__ = [
     "answer_prompts",
     "answer_reading",
     "assets",
+    "batches",
     "comparisons",
     "connection",
     "console",

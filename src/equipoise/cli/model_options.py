@@ -49,7 +49,14 @@ Temperature = Annotated[float | None, typer.Option(help="Default: the endpoint's
 TopP = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="P")]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(help="Longest answer. Default: 96 (quick), 1,024 (standard).", metavar="N"),
+    typer.Option(help="Longest answer. Default: what each probe needs.", metavar="N"),
+]
+Probabilities = Annotated[
+    bool,
+    typer.Option(
+        "--probabilities",
+        help="Read decisions from the probabilities of the first token: one token a prompt, narrower intervals.",
+    ),
 ]
 ModelSeed = Annotated[int | None, typer.Option(help="Seed that the model is given.", metavar="S")]
 System = Annotated[str | None, typer.Option(help="System prompt.", metavar="TEXT")]
@@ -67,6 +74,18 @@ PriceOption = Annotated[
     str | None,
     typer.Option("--price", help="Dollars for a million tokens of prompts, of answers.", metavar="P,A"),
 ]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        help="A second model, asked about answers that are not read, or read in contradictory ways. Default: none.",
+        metavar="MODEL",
+    ),
+]
+JudgeBaseUrl = Annotated[str | None, typer.Option(help="Another address for the judge.", metavar="URL")]
+JudgeKeyVariable = Annotated[
+    str | None, typer.Option(help="The environment variable that holds the judge's key.", metavar="NAME")
+]
+JudgePrice = Annotated[str | None, typer.Option(help="The same as --price, for the judge.", metavar="P,A")]
 AllowMissing = Annotated[
     float,
     typer.Option(min=0, max=1, help="Share of attempts that may lack an answer (else exit 3).", metavar="X"),
@@ -95,6 +114,24 @@ def read_connection(
     )
 
 
+def read_judge(
+    judge: str | None, base_url: str | None, key_variable: str | None, *, allow_insecure: bool, allow_secret_url: bool
+) -> Connection | None:
+    """How the judge is reached that the options describe, if there is one."""
+    if judge is not None:
+        return connection.Connection(
+            model=judge,
+            base_url=base_url,
+            key_variable=key_variable,
+            allow_insecure=allow_insecure,
+            allow_secret_url=allow_secret_url,
+        )
+    for option, value in (("--judge-base-url", base_url), ("--judge-key-variable", key_variable)):
+        if value is not None:
+            raise BadParameter(f"{option} is about a judge. Name it, too: --judge MODEL")
+    return None
+
+
 def read_policy(
     model: str,
     *,
@@ -105,6 +142,8 @@ def read_policy(
     max_tokens_total: int | None,
     max_cost: float | None,
     price: str | None,
+    judge: str | None = None,
+    judge_price: str | None = None,
 ) -> Policy:
     """The policy that the options describe; what is not given stays at its default."""
     check_whole_numbers(
@@ -119,7 +158,11 @@ def read_policy(
         "max_cost": max_cost,
     }
     known_price = prices.price_for(model, price, needed=max_cost is not None)
-    return policy.Policy(price=known_price, **{name: value for name, value in given.items() if value is not None})
+    needed = max_cost is not None
+    of_judge = prices.price_for(judge, judge_price, needed=needed, option="--judge-price") if judge else None
+    return policy.Policy(
+        price=known_price, judge_price=of_judge, **{name: value for name, value in given.items() if value is not None}
+    )
 
 
 def check_whole_numbers(**given: int | None) -> None:

@@ -40,9 +40,10 @@ def note(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON value; characters that could steer a terminal are written as numbers."""
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+def print_json(value: Any, *, indent: bool = True) -> None:
+    """Print one JSON value, on one line or indented; characters that could steer a terminal are written as numbers."""
+    layout = orjson.OPT_INDENT_2 if indent else 0
+    text = orjson.dumps(value, option=layout | orjson.OPT_APPEND_NEWLINE).decode()
     sys.stdout.flush()
     sys.stdout.buffer.write(STEERING.sub(_escape_for_json, text).encode())
     sys.stdout.buffer.flush()

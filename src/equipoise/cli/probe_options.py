@@ -26,6 +26,14 @@ Reading = Annotated[
         metavar="careful|specified",
     ),
 ]
+CorrectDetector = Annotated[
+    bool,
+    typer.Option(
+        "--correct-detector",
+        help="Show marked metrics also corrected for the error that the detector has on labelled answers.",
+    ),
+]
+Unjudged = Annotated[bool, typer.Option("--no-judge", help="Leave out the verdicts of the judge, if the run has one.")]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -73,3 +81,20 @@ def _parse_number(value: str) -> int:
         return int(value)
     except ValueError:
         raise BadParameter(f"--sample needs a whole number or 'all'. Got {value!r} instead.") from None
+
+
+AnswerColumn = Annotated[
+    str | None, typer.Option("--answer-column", help="What the column `answer` is called in the file.", metavar="NAME")
+]
+PromptColumn = Annotated[
+    str | None, typer.Option("--prompt-column", help="What the column `prompt` is called in the file.", metavar="NAME")
+]
+IdColumn = Annotated[
+    str | None, typer.Option("--id-column", help="What the column `id` is called in the file.", metavar="NAME")
+]
+
+
+def read_names(answer: str | None, prompt: str | None, key: str | None) -> dict[str, str]:
+    """What columns are called in a file of answers, and what they are called here."""
+    given = {answer: "answer", prompt: "prompt", key: "id"}
+    return {theirs: ours for theirs, ours in given.items() if theirs is not None}

@@ -5,37 +5,48 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-import orjson
 import typer
 
-from equipoise.cli.lazy import answer_reading, probes
-from equipoise.cli.output import AsJson, open_console
-from equipoise.cli.probe_options import Reading
+from equipoise.cli.lazy import answer_reading, planning, probes
+from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.cli.probe_options import Reading, Sample, Seed, Set, read_parameters
 from equipoise.report.terminal.safe_text import printable_line
 
 
 def command(
     probe: Annotated[str, typer.Argument(help="The probe whose detector reads; see: equipoise probes")],
     file: Annotated[
-        str, typer.Argument(help="JSONL, or CSV (.csv), with a field answer; - is stdin.", metavar="[FILE|-]")
+        str,
+        typer.Argument(
+            help="JSONL, or CSV (.csv), with a field answer, and prompt or id where the detector wants the prompt; "
+            "- is stdin.",
+            metavar="[FILE|-]",
+        ),
     ] = "-",
     *,
+    sample: Sample = None,
+    seed: Seed = None,
+    settings: Set = None,
     reading: Reading = None,
     as_json: AsJson = False,
 ) -> None:
     """Print for each answer, in order, the label, the words it rests on and the reading.
 
     It shows how the instrument reads your own texts. With --json: one line per answer with label (null: nothing is
-    decided), words and reading.
+    decided), words and reading. --sample, --seed and --set say which prompts were planned, for detectors that use more
+    of a prompt than its text.
 
     Examples: equipoise read jobs_lum answers.jsonl · equipoise read hiring_an answers.csv --reading specified --json
     """
     chosen = probes.get_probe(probe).read_by(reading)
-    answer_reading.refuse_prompts(chosen.detector)
+    parameters = read_parameters([chosen], sample, None, seed, settings)
+    rows = answer_reading.read_rows(file)
     console = open_console()
-    for number, read in enumerate(answer_reading.read_answers_of(chosen, answer_reading.read_rows(file)), 1):
+    for number, read in enumerate(
+        answer_reading.read_answers_of(chosen, rows, lambda: planning.plan(chosen, **parameters)), 1
+    ):
         if as_json:
-            typer.echo(orjson.dumps(asdict(read)))
+            print_json(asdict(read), indent=False)
         else:
             words = printable_line(" · ".join(read.words)) or "–"
             console.print(f"{number:>5}  {read.label or 'undetected':<10}  {words}", soft_wrap=True, markup=False)

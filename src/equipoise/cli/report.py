@@ -10,7 +10,7 @@ import typer
 from equipoise.cli.lazy import html
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import check_report_target, note
-from equipoise.cli.probe_options import Reading
+from equipoise.cli.probe_options import CorrectDetector, Reading, Unjudged
 
 
 def command(
@@ -21,13 +21,16 @@ def command(
         Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.", metavar="DIR")
     ] = None,
     reading: Reading = None,
+    correct_detector: CorrectDetector = False,
+    unjudged: Unjudged = False,
 ) -> None:
     """Write a report: one HTML file that works offline, with marks, charts, transcripts and the method.
 
     Examples: equipoise report run.equipoise · equipoise report a.equipoise b.equipoise -o both.html --charts figures
     """
     check_report_target(out)
-    written = html.write_report([runs.Run.open(file, reading=reading) for file in files], out, charts)
+    opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
+    written = html.write_report(opened, out, charts, correct_detector=correct_detector)
     note(f"report: {out}")
     if charts is not None:
         note(f"{len(written):,} charts: {charts}")

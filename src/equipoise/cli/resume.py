@@ -35,17 +35,30 @@ def command(
     max_tokens_total: options.MaxTokensTotal = None,
     max_cost: options.MaxCost = None,
     price: options.PriceOption = None,
+    judge: options.Judge = None,
+    judge_base_url: options.JudgeBaseUrl = None,
+    judge_key_variable: options.JudgeKeyVariable = None,
+    judge_price: options.JudgePrice = None,
 ) -> None:
     """Ask only for what has no answer yet, exactly as the run was started. A finished run asks nothing.
 
-    Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept.
+    Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept. With --judge,
+    a finished run is judged; the model is not needed for that.
 
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout
     """
     check_report_target(report)
+    judging = options.read_judge(
+        judge,
+        judge_base_url,
+        judge_key_variable,
+        allow_insecure=allow_insecure,
+        allow_secret_url=allow_secret_url,
+    )
     run = runs.Run.open(file)
     failures = session.parse_failures(retry.split(",") if retry else ())
-    if not run.complete or any(run.counts[status] for status in failures):
+    judge = judge or run.judge
+    if not run.complete or any(run.counts[status] for status in failures) or judging or run.unjudged(failures):
         policy = options.read_policy(
             run.model,
             concurrency=concurrency,
@@ -55,6 +68,8 @@ def command(
             max_tokens_total=max_tokens_total,
             max_cost=max_cost,
             price=price,
+            judge=judge,
+            judge_price=judge_price,
         )
         run = ask(
             session.resume(
@@ -65,6 +80,7 @@ def command(
                 allow_secret_url=allow_secret_url,
                 retry=failures,
                 policy=policy,
+                judge=judging,
             )
         )
     print_outcome(run, allow_missing, report, as_json=as_json)

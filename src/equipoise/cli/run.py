@@ -31,6 +31,7 @@ def command(
     seed: Seed = None,
     settings: Set = None,
     reading: Reading = None,
+    probabilities: options.Probabilities = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
     ] = None,
@@ -54,6 +55,10 @@ def command(
     max_tokens_total: options.MaxTokensTotal = None,
     max_cost: options.MaxCost = None,
     price: options.PriceOption = None,
+    judge: options.Judge = None,
+    judge_base_url: options.JudgeBaseUrl = None,
+    judge_key_variable: options.JudgeKeyVariable = None,
+    judge_price: options.JudgePrice = None,
 ) -> None:
     """Ask a model all prompts of the probes, keep every answer in a run file, and measure.
 
@@ -68,6 +73,13 @@ def command(
     if report is not None and report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
     chosen = [one.read_by(reading) for one in probes.choose_probes(probe or None)]
+    judging = options.read_judge(
+        judge,
+        judge_base_url,
+        judge_key_variable,
+        allow_insecure=allow_insecure,
+        allow_secret_url=allow_secret_url,
+    )
     started = session.start(
         model,
         probes=chosen,
@@ -95,15 +107,20 @@ def command(
             max_tokens_total=max_tokens_total,
             max_cost=max_cost,
             price=price,
+            judge=judge,
+            judge_price=judge_price,
         ),
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
+        judge=judging,
+        probabilities=probabilities,
     )
     print_outcome(ask(started), allow_missing, report, as_json=as_json)
 
 
 def ask(started: Session) -> Run:
     """Ask for what is pending, with progress on stderr."""
-    note(f"{started.model} -> {started.path}")
+    judged_by = f", judged by {started.judge}" if started.judge else ""
+    note(f"{started.model}{judged_by} -> {started.path}")
     with show_progress() as on_event:
         return started.ask(on_event)
 

@@ -7,35 +7,58 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.lazy import answer_files, matching, planning, probes, scoring, tables
+from equipoise.cli.lazy import answer_files, matching, probes, scoring, suites, tables
 from equipoise.cli.output import AsJson, note, open_console, print_json
-from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli.probe_options import (
+    AnswerColumn,
+    IdColumn,
+    PromptColumn,
+    Reading,
+    Repeat,
+    Sample,
+    Seed,
+    Set,
+    read_names,
+    read_parameters,
+)
 
 if TYPE_CHECKING:
     from equipoise.measuring.result import Matching
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="JSONL, CSV (.csv) or output of an OpenAI batch job.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval."),
+    ],
     *,
     probe: Annotated[str, typer.Option(help="The probe that was asked; see: equipoise probes")],
+    suite: Annotated[
+        str, typer.Option(help="The suite of the prompts: quick or standard.", metavar="NAME")
+    ] = "standard",
     sample: Sample = None,
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
     reading: Reading = None,
+    answer_column: AnswerColumn = None,
+    prompt_column: PromptColumn = None,
+    id_column: IdColumn = None,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score answers. Each line holds an answer and the id or the text of its prompt; the order does not matter.
 
-    Give the same --sample, --repeat, --seed and --set as for the prompts.
+    Give the same --suite, --sample, --repeat, --seed and --set as for the prompts.
 
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score out.jsonl --probe hiring_an --json
     """
     chosen = probes.get_probe(probe)
-    planned = planning.plan(chosen, reading=reading, **read_parameters([chosen], sample, repeat, seed, settings))
-    result = scoring.score_rows(planned, answer_files.read_file(file))
+    parameters = read_parameters([chosen], sample, repeat, seed, settings)
+    (planned,) = suites.plan_probes(chosen.read_by(reading), suite, parameters)
+    result = scoring.score_tables(
+        planned, answer_files.read_tables(file, read_names(answer_column, prompt_column, id_column))
+    )
     matching.refuse_nothing_matched(result.matching)
     note_matching(result.matching, planned.repetitions)
     if as_json:

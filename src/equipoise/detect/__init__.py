@@ -7,7 +7,9 @@ from equipoise.detect.characters import CHARACTERS
 from equipoise.detect.choices import RANKED_PEOPLE, choice
 from equipoise.detect.decisions import DECISIONS
 from equipoise.detect.detector import Detector, Span
-from equipoise.detect.letters import HIRING_LETTERS
+from equipoise.detect.first_token import first_token_detector
+from equipoise.detect.hiring import HIRING_LETTERS
+from equipoise.detect.judging import JudgeQuestion
 from equipoise.detect.visible import has_visible_text, visible
 from equipoise.detect.words import PRONOUN_GENDER, YES_NO, phrases, vocabulary
 
@@ -19,8 +21,10 @@ __all__ = [
     "RANKED_PEOPLE",
     "YES_NO",
     "Detector",
+    "JudgeQuestion",
     "Span",
     "choice",
+    "first_token_detector",
     "has_visible_text",
     "phrases",
     "visible",

@@ -10,7 +10,7 @@ import polars as pl
 
 from equipoise.detect.rules import Rules
 from equipoise.detect.visible import find_matches, trace_visible
-from equipoise.schema import LABEL
+from equipoise.schema import LABEL, PROBABILITY_COLUMN
 
 _FOREIGN_LETTER = r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]"
 _HYPHEN_IN_WORD = r"\b-\b"
@@ -46,8 +46,12 @@ class Detector:
     """Pairs of counts of which one speaks for one side and one for the other."""
     whole_tokens: bool = False
     """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
+    cased: bool = False
+    """Whether `read` gets the visible text with its capitals; the patterns are searched in lower case all the same."""
     rules: Rules | None = None
     """If there are rules, the patterns are searched in what they make of the text."""
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The words of each label, if labels are given the probabilities of first tokens (`detect/first_token.py`)."""
 
     def __post_init__(self) -> None:
         if bool(self.labels) == bool(self.counts):
@@ -67,8 +71,14 @@ class Detector:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that an evaluation has: `label`, or one per count."""
-        return (LABEL,) if self.labels else self.counts
+        """The columns that an evaluation has: `label`, and with it the probabilities, if any; or one per count."""
+        return (LABEL, *self._probabilities.values()) if self.labels else self.counts
+
+    @property
+    def _probabilities(self) -> dict[str, str]:
+        """For each label the column that holds its probability; empty for answers that were drawn."""
+        names = (*self.labels, *self.other_labels) if self.words else ()
+        return {label: PROBABILITY_COLUMN.format(label) for label in names}
 
     def evaluation(self, text: pl.Expr) -> pl.Expr:
         """The label or the struct of counts of the visible text, under the name `label`."""
@@ -83,14 +93,32 @@ class Detector:
         return decided
 
     def tallies(self) -> dict[str, pl.Expr]:
-        """For each outcome how often an evaluated answer has it: 0 or 1 for a label."""
+        """For each outcome how often an evaluated answer has it: 0 or 1 for a label, or a share of 1."""
         if self.counts:
             return {name: pl.col(name) for name in self.counts}
+        if self.words:
+            return self._shares()
         labels = (*self.labels, *self.other_labels)
         return {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
 
+    def _shares(self) -> dict[str, pl.Expr]:
+        """Each label's part of what is on the labels, 0 where that decides nothing; and what is on other words.
+
+        They are multiples of 2 to the -20 and add up to 1, so that sums are exact and do not depend on the order.
+        """
+        names, decided = self._probabilities, self.detected()
+        whole = pl.sum_horizontal(names[label] for label in self.labels)
+        parts = {label: ((pl.col(names[label]) / whole) * 2**20).round() / 2**20 for label in self.labels[:-1]}
+        parts[self.labels[-1]] = 1.0 - pl.sum_horizontal(parts.values())
+        shares = {label: pl.when(decided).then(part).otherwise(0.0) for label, part in parts.items()}
+        others = {label: (pl.col(names[label]).fill_null(0.0) * 2**20).round() / 2**20 for label in self.other_labels}
+        return {**shares, **others}
+
     def describe(self, evaluated: Mapping[str, Any]) -> str:
         """What an evaluated answer says, in words."""
+        if self.words and evaluated[LABEL]:
+            parts = [f"{label} {evaluated[name]:.2f}" for label, name in self._probabilities.items()]
+            return f"{evaluated[LABEL]} ({', '.join(parts)})"
         if self.labels:
             return evaluated[LABEL] or "undetected"
         return f"{sum(evaluated[name] or 0 for name in self.counts):,} words counted"

@@ -50,15 +50,16 @@ def has_visible_text(text: str) -> bool:
     return bool(rest) and not rest.isspace()
 
 
-def visible(text: pl.Expr) -> pl.Expr:
-    """The visible answer in plain typography, lower-cased: what every detector reads."""
+def visible(text: pl.Expr, *, cased: bool = False) -> pl.Expr:
+    """The visible answer in plain typography, lower-cased unless `cased`: what every detector reads."""
     tagged = text.str.contains("<", literal=True)
     # A search covers the whole column, so rows without a tag are left out of it by being empty there.
     searched = pl.when(tagged).then(text).otherwise(pl.lit(""))
     untagged = searched.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ").str.replace_all(TAG, " ")
     shown = pl.when(tagged).then(untagged).otherwise(text)
     shown = shown.str.replace_all(DROP_CAP, "$1")
-    return shown.str.replace_many(list(PLAIN), list(PLAIN.values())).str.to_lowercase()
+    shown = shown.str.replace_many(list(PLAIN), list(PLAIN.values()))
+    return shown if cased else shown.str.to_lowercase()
 
 
 def trace_visible(answer: str) -> tuple[str, list[int]]:

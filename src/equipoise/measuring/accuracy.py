@@ -21,6 +21,7 @@ from equipoise.schema import ANSWER, LABEL, READINGS, STATUS, Status, text_colum
 FILE = "labelled.csv"
 COUNTED = "letter"
 """The label of an answer in which a detector that counts words should count any."""
+SECOND = "second"
 SPLITS, KINDS = ("held", "tuned"), ("ordinary", "nasty")
 Row = dict[str, str]
 
@@ -45,21 +46,29 @@ class Accuracy:
 
 
 def read_labelled(probe: Probe) -> list[Row]:
-    """The rows of labelled.csv in the folder of a probe: answer, label, style, kind, split. Without a file: none."""
+    """The rows of labelled.csv in the folder of a probe: answer, label, style, kind, split. Without a file: none.
+
+    A column `second` holds the labels of a second reader, who saw the answers alone.
+    """
     source = probe.card.folder / FILE if probe.card.folder else None
     if source is None or not source.is_file():
         return []
     return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
 
 
-def find_labels(detector: Detector, answers: Sequence[str], rows: Sequence[Row] | None = None) -> list[str]:
-    """What the detector says of each answer: a label, or nothing. `rows` hold what it uses of the prompts."""
-    used = [text_column(name, (row[name] for row in rows or ())) for name in detector.uses]
-    attempts = pl.DataFrame([text_column(ANSWER, answers), *used]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
-    evaluated = evaluate(detector, attempts)
+def find_labels(detector: Detector, answers: Sequence[str], prompts: pl.DataFrame | None = None) -> list[str]:
+    """What the detector says of each answer: a label, or nothing. `prompts` has the columns that it uses, if any."""
+    attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
+    evaluated = evaluate(detector, attempts if prompts is None else attempts.hstack(prompts))
     if detector.counts:
         evaluated = evaluated.select(pl.when(detector.detected()).then(pl.lit(COUNTED)).alias(LABEL))
     return evaluated[LABEL].fill_null("").to_list()
+
+
+def label_rows(detector: Detector, rows: Sequence[Row]) -> list[str]:
+    """What the detector says of labelled answers; columns of the prompt that it uses stand beside them in the file."""
+    used = [text_column(name, [row.get(name) for row in rows]) for name in detector.uses]
+    return find_labels(detector, [row["answer"] for row in rows], pl.DataFrame(used) if used else None)
 
 
 def compare_labels(detector: Detector, truth: Sequence[str], found: Sequence[str]) -> Accuracy:
@@ -85,7 +94,7 @@ def measure_accuracy(probe: Probe, split: str, kind: str | None = None, label: s
         for row in read_labelled(probe)
         if row["split"] == split and kind in (None, row["kind"]) and label in (None, row["label"])
     ]
-    found = find_labels(probe.detector, [row["answer"] for row in rows], rows)
+    found = label_rows(probe.detector, rows)
     return compare_labels(probe.detector, [row["label"] for row in rows], found)
 
 
@@ -99,8 +108,51 @@ def wilson(part: int, whole: int, z: float = 1.959964) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def count_agreement(probe: Probe) -> tuple[int, int] | None:
+    """On how many of the labelled answers two readers agreed, and of how many; None if there was only one reader."""
+    rows = [row for row in read_labelled(probe) if row.get(SECOND) is not None]
+    return (sum(row[SECOND] == row["label"] for row in rows), len(rows)) if rows else None
+
+
+def describe_agreement(probe: Probe) -> str:
+    """One sentence on the agreement of the readers; empty if there was only one."""
+    counts = count_agreement(probe)
+    return (
+        f"Two readers agreed on {counts[0]:,} of {counts[1]:,} labels ({counts[0] / counts[1]:.0%})." if counts else ""
+    )
+
+
+def describe_accuracy(probe: Probe) -> str:
+    """The measured error of a probe's detector in words: on ordinary and on nasty answers that were set aside.
+
+    If none were, the error on those that its rules were written on is given, and said to be that.
+    """
+    title = f"the {probe.reading} reading ({probe.detector.title})"
+    rows = read_labelled(probe) if probe.reading in READINGS else []
+    if not rows:
+        return f"How often {title} is wrong has not been measured."
+    split = SPLITS[0] if any(row["split"] == SPLITS[0] for row in rows) else SPLITS[1]
+    by_kind = {kind: measure_accuracy(probe, split, kind) for kind in KINDS}
+    parts = " and on ".join(_describe_errors(kind, found) for kind, found in by_kind.items() if found.n)
+    known = "" if split == SPLITS[0] else " Its rules were written on these answers: on others it is wrong more often."
+    errors = f"On answers that people had labelled, {title} was wrong on {parts}.{known}"
+    return f"{errors} {describe_agreement(probe)}".strip()
+
+
+def _describe_errors(kind: str, found: Accuracy) -> str:
+    low, high = wilson(found.wrong, found.n)
+    flips = f"{found.flips} read as the opposite" if found.flips else "none read as the opposite"
+    return (
+        f"{found.wrong} of {found.n} {kind} ones ({found.wrong / found.n:.0%}, 95% interval {low:.0%} to {high:.0%}; "
+        f"{flips})"
+    )
+
+
 def accuracy_table(probe: Probe) -> str:
-    """The accuracy of both readings as a Markdown table: the held half by kind and by label, then the tuned half."""
+    """The accuracy of both readings as a Markdown table: the held half by kind and by label, then the tuned half.
+
+    Below it stands on how many labels two readers agreed, if there were two.
+    """
     lines = [
         "| reading | half | answers | n | wrong | 95% | flips | missed | invented |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -112,7 +164,8 @@ def accuracy_table(probe: Probe) -> str:
             found = measure_accuracy(read, split, kind, label)
             if found.n:
                 lines.append(f"| {reading} | {split} | {_name(kind, label)} | {_format(found)} |")
-    return "\n".join(lines)
+    agreement = describe_agreement(probe)
+    return "\n".join([*lines, "", agreement] if agreement else lines)
 
 
 def _groups(labels: Sequence[str]) -> Iterator[tuple[str, str | None, str | None]]:

@@ -20,7 +20,7 @@ from equipoise.errors import InputError
 from equipoise.measuring.differences import Difference, paired_differences
 from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.summarise import item_rows
-from equipoise.schema import ID, Estimate, without_nan
+from equipoise.schema import ID, PROBABILITIES, Estimate, without_nan
 
 SIGNIFICANCE = 0.05
 """A difference is clear when its p-value, corrected for all metrics that are compared, is below this."""
@@ -171,7 +171,13 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | None:
     """Why two results cannot be compared; None if they can."""
-    origins = ("probe", "version", "reading", "detector", "corpus", "corpus_sha256")
+    if (first.reading == PROBABILITIES) != (second.reading == PROBABILITIES):
+        by_probability, drawn = names if first.reading == PROBABILITIES else reversed(names)
+        return (
+            f"{by_probability} was read from the probabilities of first tokens and {drawn} from answers: these are two "
+            "different measurements"
+        )
+    origins = ("probe", "version", "reading", "detector", "judge", "corpus", "corpus_sha256")
     a, b = ({**side.parameters, **{name: getattr(side, name) for name in origins}} for side in (first, second))
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
+import orjson
 import polars as pl
 
 from equipoise.authoring import Items, Parameters, Probe
 from equipoise.authoring.sampling import Places
+from equipoise.detect.first_token import PROBABILITY, TOKEN
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.evaluate import read_answers
 from equipoise.measuring.resample import measure_totals, prepare_cells, total_groups
 from equipoise.measuring.summarise import cells, item_rows
-from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ITEM, LABEL, PROMPT, STATUS, Status, text_column
+from equipoise.schema import (
+    ANSWER,
+    ATTEMPT_COLUMNS,
+    FIRST_TOKEN,
+    ITEM,
+    LABEL,
+    PROMPT,
+    STATUS,
+    Status,
+    text_column,
+)
 
 ITEMS = 6
 RESERVED = {"items", "attempts", "undetected", "undetected_items"}
@@ -29,14 +41,15 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
         taken = RESERVED & {*probe.statistics(parameters)}
     if taken:
         _refuse(probe, f"its statistics use names that every probe has already: {', '.join(sorted(taken))}")
-    coverage = set(probe.coverage_columns)
-    for column in (ITEM, PROMPT, *probe.covariates, *probe.slices, *probe.clusters, *coverage, *probe.detector.uses):
+    for column in (ITEM, PROMPT, *probe.needed_columns):
         if column not in prompts.columns:
             _refuse(probe, f"its prompts have no column {column!r}. There are: {', '.join(prompts.columns)}")
     if hiding := sorted({*prompts.columns} & {*ATTEMPT_COLUMNS, *probe.detector.columns}):
         _refuse(probe, f"its prompts have columns that attempts have, too: {', '.join(hiding)}")
     if probe.arms and (unknown := set(prompts[probe.arms.column]) - set(probe.arms.values)):
         _refuse(probe, f"its prompts have arms that it does not name: {', '.join(sorted(map(str, unknown)))}")
+    if probe.words and not {name for name, _ in probe.words.sides} <= {*(probe.arms.values if probe.arms else ())}:
+        _refuse(probe, "its words are compared between sides that are no arms of it")
     groups = [str(value) for column in probe.coverage_columns for value in prompts[column].unique()]
     if "all" in groups or len(set(groups)) < len(groups):
         _refuse(probe, f"two coverage columns share a value, or one is called 'all': {', '.join(sorted(groups))}")
@@ -73,7 +86,9 @@ def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
         answers = text_column(ANSWER, probe.simulate(prompts, stance, np.random.default_rng(0)))
     if len(answers) != prompts.height:
         _refuse(probe, f"simulate gave {len(answers)} answers to {prompts.height} prompts")
-    return prompts.with_columns(answers, pl.lit(Status.OK.value).alias(STATUS))
+    # Read from probabilities, a simulated answer is a first token that is certain.
+    tokens = [orjson.dumps([{TOKEN: answer, PROBABILITY: 1.0}]).decode() for answer in answers]
+    return prompts.with_columns(answers, text_column(FIRST_TOKEN, tokens), pl.lit(Status.OK.value).alias(STATUS))
 
 
 def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> None:

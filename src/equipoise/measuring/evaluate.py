@@ -5,13 +5,15 @@ from __future__ import annotations
 import polars as pl
 
 from equipoise.detect import Detector, visible
-from equipoise.schema import ANSWER, EVALUATION_FAILED, LABEL, STATUS, is_measured
+from equipoise.detect.first_token import read_first_tokens
+from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS, is_measured
 
-ROWS_PER_SLICE = 2_000
+ROWS_PER_SLICE = 4_000
+"""A pattern is prepared anew for each slice, which takes longer than to search a few hundred answers with it."""
 
 
 def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
-    """Replace `answer` by what it says: `label` or counts, and whether the detector failed on it.
+    """Replace `answer` (and `first_token`) by what it says: `label` or counts, and whether the detector failed on it.
 
     An attempt without an answer to measure says nothing, whatever text came with it. A detector that raises, as a
     user's own may, costs only the answers on which it raises.
@@ -20,7 +22,9 @@ def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
         return read_answers(detector, attempts)
     except Exception:
         if attempts.height <= 1:
-            failed = attempts.drop(ANSWER).with_columns(pl.lit(value=True).alias(EVALUATION_FAILED))
+            failed = attempts.drop(ANSWER, FIRST_TOKEN, strict=False).with_columns(
+                pl.lit(value=True).alias(EVALUATION_FAILED)
+            )
             return pl.concat([read_answers(detector, attempts[:0]), failed], how="diagonal")
         half = attempts.height // 2
         return pl.concat([evaluate(detector, attempts[:half]), evaluate(detector, attempts[half:])])
@@ -28,6 +32,10 @@ def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
 
 def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     """The same, but whatever the detector raises is raised."""
+    keys = attempts.drop(ANSWER, FIRST_TOKEN, strict=False)
+    if detector.words:
+        failed = pl.lit(value=False).alias(EVALUATION_FAILED)
+        return keys.hstack(read_first_tokens(detector, attempts).with_columns(failed))
     measured = pl.when(is_measured()).then(ANSWER)
     reading = pl.when(pl.col(ANSWER).is_not_null()).then(detector.evaluation(pl.col(ANSWER)))
     flag = pl.lit(value=False).alias(EVALUATION_FAILED)
@@ -36,8 +44,8 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.
     used = attempts.select(list(dict.fromkeys((ANSWER, STATUS, *detector.uses))))
     slices = [
-        rows.lazy().with_columns(visible(measured).alias(ANSWER)).select(reading, flag)
+        rows.lazy().with_columns(visible(measured, cased=detector.cased).alias(ANSWER)).select(reading, flag)
         for rows in (used.iter_slices(ROWS_PER_SLICE) if used.height else [used])
     ]
     evaluated = pl.concat(pl.collect_all(slices))
-    return attempts.drop(ANSWER).hstack(evaluated if detector.labels else evaluated.unnest(LABEL))
+    return keys.hstack(evaluated if detector.labels else evaluated.unnest(LABEL))

@@ -18,7 +18,7 @@ from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections, count_selections, merge_selections
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, statistics
-from equipoise.schema import EVALUATION_FAILED, MEASURED, STATUS, MetricKey, Status, is_measured
+from equipoise.schema import EVALUATION_FAILED, FOR_JUDGE, JUDGED, MEASURED, STATUS, MetricKey, Status, is_measured
 
 MAX_ATTEMPTS_IN_MEMORY = 250_000
 """A result keeps up to this many evaluated attempts. More are evaluated again when they are looked at."""
@@ -122,6 +122,11 @@ def count_coverage(probe: Probe, prompts: pl.DataFrame, repetitions: int, attemp
             "detected": with_label,
             "undetected": sum(states[status] for status in MEASURED) - with_label,
             "evaluation_failed": int(chosen["failed"].sum()),
+            **{
+                name: int(attempts.filter(condition)[name].sum())
+                for name in (FOR_JUDGE, JUDGED)
+                if name in attempts.columns
+            },
         }
     return table
 

@@ -31,6 +31,8 @@ class Setup:
     parameters: Mapping[str, Any]
     corpus: str | None = None
     corpus_sha256: str | None = None
+    judge: str | None = None
+    """The model whose verdicts are used where the detector leaves an answer open; None: nobody's."""
 
     @property
     def repetitions(self) -> int:
@@ -42,7 +44,8 @@ class Setup:
         installed = find_probes().get(self.probe.name)
         is_installed = installed is not None and installed.read_by(self.probe.reading) == self.probe
         probe = self.probe.name if is_installed else self.probe
-        return _restore_setup, (probe, self.probe.reading, dict(self.parameters), self.corpus, self.corpus_sha256)
+        origin = (self.corpus, self.corpus_sha256, self.judge)
+        return _restore_setup, (probe, self.probe.reading, dict(self.parameters), *origin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +58,8 @@ class Plan(Setup):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the plan is made anew."""
-        _, (probe, *_origin) = super().__reduce__()
-        return _restore_plan, (probe, dict(self.parameters))
+        _, (probe, reading, *_origin) = super().__reduce__()
+        return _restore_plan, (probe, reading, dict(self.parameters))
 
     @property
     def setup(self) -> Setup:
@@ -148,15 +151,24 @@ def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
     return pl.Series(ID, list(map(digest, contents.to_series().to_list())), dtype=pl.String)
 
 
-def _restore_plan(probe: str | Probe, parameters: Mapping[str, Any]) -> Plan:
-    return plan(probe, **parameters)
+def _restore_plan(probe: str | Probe, reading: str, parameters: Mapping[str, Any]) -> Plan:
+    return plan(probe, reading=reading, **parameters)
 
 
 def _restore_setup(
-    probe: str | Probe, reading: str, parameters: Mapping[str, Any], corpus: str | None, corpus_sha256: str | None
+    probe: str | Probe,
+    reading: str,
+    parameters: Mapping[str, Any],
+    corpus: str | None,
+    corpus_sha256: str | None,
+    judge: str | None,
 ) -> Setup:
     return Setup(
-        probe=get_probe(probe).read_by(reading), parameters=parameters, corpus=corpus, corpus_sha256=corpus_sha256
+        probe=get_probe(probe).read_by(reading),
+        parameters=parameters,
+        corpus=corpus,
+        corpus_sha256=corpus_sha256,
+        judge=judge,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
 
 import numpy as np
@@ -21,7 +21,7 @@ from equipoise.measuring.weights import (
     draw_weights,
     take_cells,
 )
-from equipoise.schema import Estimate, MetricKey
+from equipoise.schema import NEITHER, Estimate, MetricKey
 
 REPLICATES = 10_000
 LEVEL = 0.95
@@ -47,15 +47,20 @@ def estimate_metrics(
         groups, total_groups(cells, list(groups.values()), replicates, seed), strict=True
     ):
         values = measure_totals(probe, total, parameters)
-        for name, estimate in _estimate_all(probe, total, values).items():
+        for name, estimate in estimate_all(probe, total, values).items():
             estimates[MetricKey(name, column, group)] = estimate
     return estimates
 
 
-def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> CellTable:
-    """The statistics of cells, as they are and for each possible outcome."""
-    columns = statistics(probe, table, parameters)
-    possible = [statistics(probe, rows, parameters).to_numpy() for rows in possible_outcomes(probe, table)]
+def prepare_cells(
+    probe: Probe,
+    table: pl.DataFrame,
+    parameters: Parameters,
+    make_columns: Callable[[Probe, pl.DataFrame, Parameters], pl.DataFrame] = statistics,
+) -> CellTable:
+    """The statistics of cells, or other columns of them, as they are and for each possible outcome."""
+    columns = make_columns(probe, table, parameters)
+    possible = [make_columns(probe, rows, parameters).to_numpy() for rows in possible_outcomes(probe, table)]
     strata = table.select(pl.struct(probe.strata).rank("dense") - 1) if probe.strata else None
     return CellTable(
         names=columns.columns,
@@ -151,11 +156,14 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
         values["undetected_rate_attempts"] = share(total["undetected"], total[ATTEMPTS])
         values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
     for label in probe.detector.other_labels:
-        values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
+        if not probe.detector.words:
+            values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
+    for suffix in probe.mass_suffixes():
+        values[f"{NEITHER}_mass{suffix}"] = share(total[f"{NEITHER}_mass{suffix}"], total[f"{ATTEMPTS}{suffix}"])
     return values
 
 
-def _estimate_all(probe: Probe, total: Totals, values: Mapping[str, Array]) -> dict[str, Estimate]:
+def estimate_all(probe: Probe, total: Totals, values: Mapping[str, Array]) -> dict[str, Estimate]:
     """Every metric with its interval, in the order of the declaration."""
     metrics = {metric.name: metric for metric in probe.all_metrics()}
     items = {name: min(int(total[n][0]) for n in metric.denominators) for name, metric in metrics.items()}

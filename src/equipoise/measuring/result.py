@@ -80,6 +80,11 @@ class Result:
         return self.setup.probe.detector.title
 
     @property
+    def judge(self) -> str | None:
+        """The model whose verdicts are used where the detector leaves an answer open; None: nobody's."""
+        return self.setup.judge
+
+    @property
     def corpus(self) -> str | None:
         """The name of the corpus that was asked about, if the probe has one."""
         return self.setup.corpus
@@ -133,6 +138,7 @@ class Result:
                 **_mark_columns(self.marks.get(key.metric) if key.slice is None else None),
                 "reading": self.reading,
                 "detector": self.detector,
+                "judge": self.judge,
             }
             for key, estimate in self.estimates.items()
         ]
@@ -150,6 +156,7 @@ class Result:
                 "version": self.version,
                 "reading": self.reading,
                 "detector": self.detector,
+                "judge": self.judge,
                 "corpus": self.corpus,
                 "corpus_sha256": self.corpus_sha256,
                 "parameters": dict(self.parameters),

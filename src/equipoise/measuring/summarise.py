@@ -9,7 +9,7 @@ import polars as pl
 from equipoise.authoring import Parameters, Probe
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
-from equipoise.schema import ITEM, STATUS, Status, is_measured
+from equipoise.schema import ITEM, NEITHER, STATUS, Status, is_measured
 
 WEIGHT = "weight"
 
@@ -60,8 +60,18 @@ def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.D
             columns |= {
                 f"read_as_{label}": pl.sum_horizontal(f"{prefix}{label}" for prefix in probe.prefixes)
                 for label in probe.detector.other_labels
+                if not probe.detector.words
             }
+            for suffix, prefixes in _mass_prefixes(probe).items():
+                columns[f"attempts{suffix}"] = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes)
+                columns[f"{NEITHER}_mass{suffix}"] = pl.sum_horizontal(f"{prefix}{NEITHER}" for prefix in prefixes)
         return rows.select(**{name: column.cast(pl.Float64) for name, column in columns.items()})
+
+
+def _mass_prefixes(probe: Probe) -> dict[str, list[str]]:
+    """For each mass of words that decide nothing the prefixes of the columns that it is the sum of."""
+    by_arm = [[prefix] for prefix in probe.prefixes] if probe.arms else []
+    return dict(zip(probe.mass_suffixes(), [probe.prefixes, *by_arm], strict=False))
 
 
 def cells(probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:

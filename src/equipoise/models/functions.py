@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from equipoise.detect.visible import has_visible_text
-from equipoise.models.protocol import Refused, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
@@ -40,6 +40,7 @@ class FunctionModel:
         self.name = name or _qualified_name(function)
         self.settings: dict[str, object] = {"function": _qualified_name(function)}
         self.notes: list[str] = []
+        self.gives_probabilities = False
         self._function = function
         self._waiting: list[tuple[str, asyncio.Future[object]]] = []
         self._batches: asyncio.Task[None] | None = None
@@ -56,8 +57,8 @@ class FunctionModel:
             self._batches.cancel()
             await asyncio.wait([self._batches])
 
-    async def answer(self, prompt: str, system: str | None = None) -> Reply:
-        """Call the function. Whatever it raises makes this one attempt `malformed`."""
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
+        """Call the function, which ignores `asking`. What it raises makes this one attempt `malformed`."""
         started = time.monotonic()
         try:
             answer = await self._call(f"{system}\n\n{prompt}" if system else prompt)

@@ -15,6 +15,23 @@ from typing import Protocol, Self
 from equipoise.errors import EndpointError
 from equipoise.schema import Status
 
+FirstToken = list[dict[str, str | float]]
+"""The most probable first tokens of an answer: [{"token": "Yes", "p": 0.81}, …]."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asking:
+    """How a prompt is asked, where that differs from probe to probe."""
+
+    max_tokens: int | None = None
+    """The limit of the answer; None: that of `Sampling`, which is the same for all."""
+    probabilities: bool = False
+    """Whether the probabilities of the first token are wanted. Then the answer has one token."""
+
+
+AS_SAMPLED = Asking()
+"""For answers, with the limit that `Sampling` sets."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
@@ -32,6 +49,8 @@ class Reply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     latency: float | None = None
+    first_token: FirstToken | None = None
+    """There whenever it was asked for and the attempt is `ok`."""
 
 
 class TransientFault(Exception):
@@ -68,10 +87,15 @@ class Model(Protocol):
         """What the user should know, one sentence each (for example a dropped parameter). Grows while asking."""
         ...
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether `Asking.probabilities` can be asked of it, as far as is known before anything is sent."""
+        ...
+
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, *exc_info: object) -> None: ...
 
-    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one prompt, with its system part if it has one. Raises `TransientFault` or `Refused`."""
         ...

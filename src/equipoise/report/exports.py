@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from queue import Full, Queue
@@ -16,14 +17,21 @@ import polars as pl
 from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 
-from equipoise.errors import IntegrityError, UnknownName
+from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
-from equipoise.schema import escape_formulas
+from equipoise.schema import METRICS_TABLE, escape_formulas
 
-TABLES = ("metrics", "selection", "attempts", "prompts")
+TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
+READINGS_TABLE = {
+    name: METRICS_TABLE.get(name, pl.Int64)
+    for name in (
+        *("probe", "metric", "reading", "detector", "value", "low", "high", "n", "defined", "mark", "best", "worst"),
+        *("answers", "differing"),
+    )
+}
 FORMATS = ("csv", "jsonl", "parquet")
 ROWS_AT_A_TIME = 5_000
 GROUP_BYTES = 32_000_000
@@ -34,8 +42,9 @@ MOST_ROWS_PER_GROUP = 100_000
 def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
     """Write a table of a run to a file; return the number of rows.
 
-    what   "metrics": one row per metric, slices too; "selection": one row per category, with rates and impact ratios;
-           "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all planned
+    what   "metrics": one row per metric, slices too; "selection": rates and impact ratios by category; "readings":
+           the marked metrics by both readings; "words": how words differ between the arms, for probes that compare
+           them; "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
     """
@@ -143,11 +152,8 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     if not run.planned:
         raise IntegrityError(f"{run.path} holds no probe.")
     names = list(run.planned) if probe is None else [probe]
-    if what == "metrics":
-        yield pl.concat([run.result(name).to_frame() for name in names])
-        return
-    if what == "selection":
-        yield pl.concat([_selection_frame(run, name) for name in names])
+    if what in MEASURED_TABLES:
+        yield MEASURED_TABLES[what](run, names)
         return
     try:
         columns = pl.concat([_first_batch(run, what, name)[:0] for name in names], how="diagonal_relaxed")
@@ -159,9 +165,60 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
         raise IntegrityError(f"{run.path} does not hold what its probes ask for: {reason}.") from None
 
 
-def _selection_frame(run: Run, probe: str) -> pl.DataFrame:
-    selections = run.result(probe).selections
-    return selections.to_frame(probe) if selections else pl.DataFrame(schema=SELECTION_TABLE)
+def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:
+    return pl.concat([run.result(name).to_frame() for name in names])
+
+
+def _read_selection(run: Run, names: list[str]) -> pl.DataFrame:
+    found = {name: run.result(name).selections for name in names}
+    empty = pl.DataFrame(schema=SELECTION_TABLE)
+    return pl.concat([selections.to_frame(name) if selections else empty for name, selections in found.items()])
+
+
+def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
+    """One row per marked metric and reading; `differing` counts the answers that the two readings read differently."""
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        result, other = run.result(name), run.other_reading(name)
+        shared = {"answers": other.answers if other else None, "differing": other.differing if other else None}
+        readings = [(result.reading, result.detector, result.metrics, result.marks)]
+        if other:
+            readings.append((other.reading, other.detector, dict(other.metrics), other.marks))
+        for reading, detector, metrics, marks in readings:
+            for metric, mark in marks.items():
+                best = asdict(mark) if mark else {}
+                described = {"probe": name, "metric": metric, "reading": reading, "detector": detector}
+                rows.append({**described, **asdict(metrics[metric]), **best, **shared})
+    return pl.DataFrame(rows, schema=READINGS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))
+
+
+def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
+    """One row per word that was tested; `first` and `second` name the sides that its shares belong to."""
+    found = {name: comparison for name in names if (comparison := run.words(name))}
+    if not found:
+        raise InputError(f"No words are compared by {', '.join(names)}.")
+    return pl.concat(
+        [
+            comparison.table.select(
+                pl.lit(name).alias("probe"),
+                "word",
+                *(
+                    pl.lit(side).alias(column)
+                    for side, column in zip(comparison.sides, ("first", "second"), strict=True)
+                ),
+                pl.exclude("word"),
+            )
+            for name, comparison in found.items()
+        ]
+    )
+
+
+MEASURED_TABLES: dict[str, Callable[[Run, list[str]], pl.DataFrame]] = {
+    "metrics": _read_metrics,
+    "selection": _read_selection,
+    "readings": _read_readings,
+    "words": _read_words,
+}
 
 
 def for_spreadsheets(table: pl.DataFrame) -> pl.DataFrame:

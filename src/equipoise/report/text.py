@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
-from equipoise.schema import MetricKey, replace_surrogates
+from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
+from equipoise.schema import Estimate, MetricKey, replace_surrogates
 
 
 def format_number(value: float | None, sign: str = "") -> str:
@@ -22,11 +24,36 @@ def typeset_number(value: float | None) -> str:
     return format_number(value).replace("-", "−")
 
 
+def format_odds(log_odds: float) -> str:
+    """A difference of log-odds as how many times the odds are: "2.5 ×", or "1/2.5 ×" if they are lower."""
+    times = math.exp(min(abs(log_odds), 20.0))
+    number = f"{times:.1f}" if times < 100 else f"{times:,.0f}"
+    return f"1/{number} ×" if log_odds < 0 and number != "1.0" else f"{number} ×"
+
+
 def describe_mark(mark: Mark | None) -> str:
     """A mark with its certainty: "B", or "B, could be A–C"."""
     if mark is None:
         return "not computable"
     return mark.mark if mark.certain else f"{mark.mark}, could be {mark.best}–{mark.worst}"
+
+
+def describe_judge(result: Result) -> Iterator[str]:
+    """How many labels are the judge's, in all and by arm, if there was one."""
+    if result.judge is None:
+        return
+    arms = result.setup.probe.arms
+    by_arm = [
+        f"{counts['judged']:,} of {counts['for_judge']:,} {arm}"
+        for arm in (arms.values if arms else ())
+        if (counts := result.coverage[arm])
+    ]
+    counts = result.coverage["all"]
+    yield (
+        f"The judge {reveal_invisible(result.judge)} gave a label to {counts['judged']:,} of {counts['for_judge']:,} "
+        f"answers that the {result.reading} reading left open or contradictory{': ' if by_arm else ''}"
+        f"{', '.join(by_arm)}."
+    )
 
 
 def describe_bounds(result: Result) -> Iterator[str]:
@@ -51,6 +78,66 @@ def describe_generalisation(result: Result) -> Iterator[str]:
         few = [f"{column}s" for column in found.too_few]
         doubt = f"; so few {join_words(few)} cannot speak for others" if few else ""
         yield f"{name} for other prompts like these ({groups}): {low} to {high}{doubt}."
+
+
+CORRECTED = (
+    "Corrected by Rogan and Gladen’s formula for the errors on ordinary labelled answers that were set aside. The "
+    "interval also holds what so few labels leave open. A corrected value has no mark."
+)
+
+
+NOT_CORRECTED = "this needs two labels, and enough labelled answers that say how often they are read wrongly"
+
+
+def describe_differing(other: OtherReading | None) -> Iterator[str]:
+    """One sentence on how many answers the two readings of a probe read differently."""
+    if other is not None:
+        yield (
+            f"The two readings differ on {other.differing:,} of {other.answers:,} answers "
+            f"({other.differing_share:.1%})."
+        )
+
+
+def describe_other_reading(other: OtherReading | None) -> Iterator[str]:
+    """One line with the marked metrics by the other reading, and how many answers it reads differently."""
+    if other is not None:
+        values = [
+            f"{name} {format_number(estimate.value)} ({describe_mark(other.marks[name])})"
+            for name, estimate in other.metrics.items()
+        ]
+        yield (
+            f"{other.reading} reading: {', '.join(values)}; {other.differing:,} of {other.answers:,} answers "
+            f"({other.differing_share:.1%}) are read differently"
+        )
+
+
+def describe_corrected(corrected: Mapping[str, Estimate] | None) -> Iterator[str]:
+    """One line with the metrics corrected for the error of the detector; None: nobody asked for them."""
+    values = [
+        f"{name} {format_number(found.value)} ({format_number(found.low)} to {format_number(found.high)})"
+        for name, found in (corrected or {}).items()
+    ]
+    if values:
+        yield f"corrected for the detector's error: {', '.join(values)}"
+    elif corrected is not None:
+        yield f"not corrected for the detector's error: {NOT_CORRECTED}"
+
+
+def describe_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:
+    """One line with the words that differ most clearly between the arms, or that there are none."""
+    if comparison is None or not comparison.table.height:
+        return
+    number, tested = comparison.found.height, comparison.table.height
+    if not number:
+        yield f"words: none of {tested:,} differs between {' and '.join(comparison.sides)} by more than chance"
+        return
+    sides = [
+        f"more for {side}: {', '.join(words[:most])}{', …' if len(words) > most else ''}"
+        for place, side in enumerate(comparison.sides)
+        if (words := comparison.more_for(place))
+    ]
+    part = f"{number:,} of {tested:,} words, at most {FALSE_DISCOVERIES:.0%} of them by chance"
+    yield f"words {'; '.join(sides)} ({part})"
 
 
 def format_date(iso: str) -> str:

@@ -45,9 +45,15 @@ def approve(connection: Connection, settings: Settings) -> None:
 
 
 def refuse_foreign_destination(
-    path: Path, connection: Connection, settings: Settings, *, base_url: str | None, key_variable: str | None
+    path: Path,
+    connection: Connection,
+    settings: Settings,
+    *,
+    base_url: str | None,
+    key_variable: str | None,
+    judge: bool = False,
 ) -> None:
-    """Refuse to send a key where only the run file says so.
+    """Refuse to send a key where only the run file says so, for its model or for its judge.
 
     The connection is what the file holds, with the address and the variable that the user gave in place of its own.
     """
@@ -57,8 +63,9 @@ def refuse_foreign_destination(
     own = replace(connection, base_url=base_url, key_variable=key_variable)
     if destination == _find_destination(own) or destination in _read(settings):
         return
-    words = ["equipoise", "resume", str(path), "--base-url", destination.address]
-    words += ["--key-variable", destination.key_variable]
+    prefix = "--judge-" if judge else "--"
+    words = ["equipoise", "resume", str(path), *(("--judge", connection.model) if judge else ())]
+    words += [f"{prefix}base-url", destination.address, f"{prefix}key-variable", destination.key_variable]
     if _resolve(connection).is_exposed:
         words.append("--allow-insecure")
     raise InputError(

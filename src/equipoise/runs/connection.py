@@ -12,7 +12,6 @@ from equipoise.models.functions import Function, Generator
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.settings import RunSettings
-from equipoise.runs.suites import get_suite
 from equipoise.settings import Settings, environment
 
 ModelLike = str | Function | Generator | Model
@@ -39,12 +38,6 @@ class Connection:
     def default_suite(self) -> str:
         """What is asked unless the user says otherwise: of a model that runs here, what it answers in minutes."""
         return "quick" if self.local else "standard"
-
-    def with_suite_limit(self, suite: str) -> Connection:
-        """The connection with the suite's limit on the length of answers, unless the user gave one."""
-        if self.sampling.max_tokens is not None:
-            return self
-        return replace(self, sampling=replace(self.sampling, max_tokens=get_suite(suite).max_tokens))
 
     def describe(self, model: Model, suite: str) -> RunSettings:
         """What a run file says of how it was asked: enough to resume it, and no secret."""

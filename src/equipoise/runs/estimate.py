@@ -11,24 +11,28 @@ import numpy as np
 
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
+from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.precision import Need, find_needs
 from equipoise.measuring.result import Result
-from equipoise.models import parse_model_name
+from equipoise.models import Sampling, parse_model_name
 from equipoise.models.llama import EMBEDDED
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection
+from equipoise.runs.file.settings import asking_of
 from equipoise.runs.finished import open_audit
 from equipoise.runs.prices import price_for
 from equipoise.runs.run import Run
-from equipoise.runs.suites import Probes, get_suite, plan_probes
+from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import ANSWER, ID, PROMPT
 
 LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
 """Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
+LOCAL_PROMPT_TOKENS = 4
+"""So many tokens of a prompt take as long as one of an answer here; elsewhere the time for prompts is not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +91,7 @@ def estimate(
     certain: bool = False,
     pilot: str | Path | Run | None = None,
     parameters: Mapping[str, Any] | None = None,
+    probabilities: bool = False,
 ) -> RunEstimate:
     """Estimate what a run would take; nothing is sent. A token counts for four letters, an answer for its usual length.
 
@@ -106,9 +111,9 @@ def estimate(
     if not connection.local:
         parse_model_name(model)
     suite = suite or connection.default_suite
-    limit = max_tokens or get_suite(suite).max_tokens
+    sampling = Sampling(max_tokens=max_tokens)
     rows = []
-    for default in plan_probes(probes, suite, parameters or {}):
+    for default in plan_probes(probes, suite, parameters or {}, probabilities=probabilities):
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
             name = default.probe.name
@@ -126,23 +131,29 @@ def estimate(
                 prompts=prompts,
                 attempts=attempts,
                 prompt_tokens=letters * planned.repetitions // LETTERS_PER_TOKEN,
-                completion_tokens=attempts * min(limit, planned.probe.answer_tokens),
+                completion_tokens=attempts * _answer_tokens(planned.probe, sampling),
                 items=planned.items,
                 needs=needs,
             )
         )
     slots = concurrency or (LOCAL_SLOTS if connection.local else Policy.concurrency)
     tokens_per_second = (speed or (LOCAL_SPEED if connection.local else REMOTE_SPEED)) * slots
+    prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
+    prompt_time = prompt_tokens / LOCAL_PROMPT_TOKENS if connection.local else 0.0
     cost = price_for(model, price, needed=False)
     return RunEstimate(
         model=model,
         suite=suite,
         probes=tuple(rows),
-        cost=cost(sum(row.prompt_tokens for row in rows), completion_tokens) if cost else None,
-        seconds=completion_tokens / tokens_per_second,
+        cost=cost(prompt_tokens, completion_tokens) if cost else None,
+        seconds=(completion_tokens + prompt_time) / tokens_per_second,
         concurrency=slots,
     )
+
+
+def _answer_tokens(probe: Probe, sampling: Sampling) -> int:
+    return min(asking_of(probe, sampling).max_tokens or probe.answer_tokens, probe.answer_tokens)
 
 
 PILOT_ITEMS = 400

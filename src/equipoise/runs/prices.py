@@ -58,12 +58,12 @@ def known_price(model: str) -> TokenPrice | None:
     return TokenPrice(prompt=sums[0], completion=sums[1])
 
 
-def price_for(model: str, given: str | None, *, needed: bool) -> TokenPrice | None:
+def price_for(model: str, given: str | None, *, needed: bool, option: str = "--price") -> TokenPrice | None:
     """The price given, or the one that is known; an error if it is needed and neither is there."""
     price = parse_price(given) if given is not None else known_price(model)
     if price is None and needed:
         raise InputError(
-            f"The price of {model!r} is not known. Give it with --price PROMPTS,ANSWERS in dollars for a million "
+            f"The price of {model!r} is not known. Give it with {option} PROMPTS,ANSWERS in dollars for a million "
             "tokens, or install the prices: pip install 'equipoise[prices]'"
         )
     return price

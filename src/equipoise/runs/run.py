@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,34 @@ from polars.exceptions import PolarsError
 
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
+from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.judging import can_be_judged, evaluate_judged
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
+from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes import find_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
-from equipoise.schema import ANSWER, ATTEMPT_COLUMNS, ID, ITEM, PROMPT, READINGS, REPETITION, STATUS, Status
+from equipoise.runs.verdicts import Verdicts
+from equipoise.schema import (
+    ANSWER,
+    ATTEMPT_COLUMNS,
+    CAREFUL,
+    ID,
+    ITEM,
+    PROBABILITIES,
+    PROMPT,
+    READINGS,
+    REPETITION,
+    STATUS,
+    VERDICT,
+    Estimate,
+    Status,
+    is_measured,
+)
 
 
 class Run:
@@ -33,11 +53,14 @@ class Run:
     run.transcripts("jobs_lum")       prompts, answers and what each answer says
     """
 
-    def __init__(self, path: Path, probes: Iterable[Probe] = (), reading: str | None = None) -> None:
+    def __init__(
+        self, path: Path, probes: Iterable[Probe] = (), reading: str | None = None, *, judged: bool = True
+    ) -> None:
         if reading not in (None, *READINGS):
             raise UnknownName("reading", str(reading), READINGS)
         self.path = path
         self._reading = reading
+        self._judged = judged
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
         with RunFile.read(path) as file:
@@ -46,21 +69,48 @@ class Run:
             self.states = file.states()
 
     @classmethod
-    def open(cls, path: str | Path, *, probes: Iterable[Probe] = (), reading: str | None = None) -> Run:
+    def open(
+        cls, path: str | Path, *, probes: Iterable[Probe] = (), reading: str | None = None, judged: bool = True
+    ) -> Run:
         """Open a run file; it is only read. Probes that are given take the place of installed ones of the same name.
 
         `reading` is "careful" or "specified": how the stored answers are read; None: as the probes are.
+        `judged` says whether the verdicts of a judge are used, if the file holds any.
         """
-        return cls(Path(path), probes, reading)
+        return cls(Path(path), probes, reading, judged=judged)
 
     def read_by(self, reading: str | None) -> Run:
         """The same run, its answers read in another way."""
-        return Run(self.path, self._given_probes.values(), reading)
+        return Run(self.path, self._given_probes.values(), reading, judged=self._judged)
 
     @property
     def model(self) -> str:
         """The model that was asked."""
         return self.settings.model
+
+    @property
+    def judge(self) -> str | None:
+        """The judge whose verdicts are used, if there is one."""
+        return self.settings.judge.model if self._judged and self.settings.judge else None
+
+    @functools.cached_property
+    def judging(self) -> dict[Status, int]:
+        """How many answers are for the judge, by the state of their verdicts; empty without a judge."""
+        if self.settings.judge is None:
+            return {}
+        probes = {name: self.setup(name).probe for name in self.planned}
+        with RunFile.read(self.path) as file:
+            return Verdicts(file, probes, self.settings.judge).counts()
+
+    def unjudged(self, failures: Iterable[Status] = ()) -> int:
+        """How many verdicts are pending, or have failed in one of these ways."""
+        return sum(self.judging.get(status, 0) for status in (Status.PENDING, *failures))
+
+    @functools.cached_property
+    def judge_usage(self) -> tuple[int, int]:
+        """Tokens of all questions to the judge and of all its verdicts."""
+        with RunFile.read(self.path) as file:
+            return file.judge_usage()
 
     @functools.cached_property
     def usage(self) -> tuple[int, int]:
@@ -113,12 +163,13 @@ class Run:
 
     def transcript_batches(self, probe: str) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, at least one, evaluated one by one."""
-        detector, prompts = self.setup(probe).probe.detector, self.prompts(probe)
+        setup, prompts = self.setup(probe), self.prompts(probe)
         with RunFile.read(self.path) as file:
+            read = self._reader(setup, file)
             for attempts in file.attempts(probe):
                 joined = attempts.select(ID).join(prompts, on=ID, how="left", maintain_order="left")
                 joined = joined.hstack(attempts.drop(ID))
-                evaluated = evaluate(detector, joined).select(pl.exclude(joined.columns))
+                evaluated = read(joined).select(pl.exclude(joined.columns))
                 first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
                 yield joined.hstack(evaluated).select(*first, pl.exclude(first))
 
@@ -149,34 +200,63 @@ class Run:
                 raise IntegrityError(f"{self.path} holds what no run of {probe} writes. {error}") from error
         return self._results[probe]
 
+    def other_reading(self, probe: str) -> OtherReading | None:
+        """The marked metrics by the probe's other reading, and how many answers the two read differently."""
+        return measure_other_reading(self.result(probe), self._joined(probe))
+
+    def corrected(self, probe: str) -> dict[str, Estimate]:
+        """The marked metrics corrected for the measured error of the detector; none where that is not known."""
+        return correct_detector(self.result(probe))
+
+    def words(self, probe: str) -> WordComparison | None:
+        """The words that differ between the arms, tested; None for a probe that does not ask for them."""
+        return discover_words(self.setup(probe).probe, self.transcript_batches(probe))
+
     def setup(self, probe: str) -> Setup:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
         known = self._given_probes.get(probe) or find_probes().get(probe)
         check_probe_version(planned, known, self.path)
         assert known is not None
-        known = known.read_by(self._reading)
+        known = known.read_by(self._reading or (CAREFUL if known.reading == PROBABILITIES else None))
+        if planned.asking.probabilities:
+            known = known.read_by(PROBABILITIES)
         try:
             parameters = known.resolve(planned.parameters)
         except InputError as error:
             raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
         if parameters["num_repetitions"] != planned.repetitions:
             raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
-        needed = {*known.covariates, *known.slices, *known.clusters, *known.coverage_columns, *known.detector.uses} - {
-            ITEM,
-            PROMPT,
-        }
-        if missing := sorted(needed - planned.covariates.keys()):
+        if missing := sorted({*known.needed_columns} - planned.covariates.keys()):
             raise IntegrityError(f"{self.path} does not hold what {probe} asks for: its prompts lack {missing}.")
         if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
             raise IntegrityError(f"{self.path} is damaged: the prompts of {probe} have columns of attempts: {hiding}.")
-        return Setup(probe=known, parameters=parameters, corpus=planned.corpus, corpus_sha256=planned.corpus_sha256)
+        return Setup(
+            probe=known,
+            parameters=parameters,
+            corpus=planned.corpus,
+            corpus_sha256=planned.corpus_sha256,
+            judge=self.judge if can_be_judged(known) else None,
+        )
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
         with RunFile.read(self.path) as file:
-            for prompts, answers in file.answers(setup.probe.name):
-                joined = prompts.join(answers, on=ID, maintain_order="left_right")
-                yield Part(prompts.drop(PROMPT), evaluate(setup.probe.detector, joined).drop(PROMPT))
+            read = self._reader(setup, file)
+            for prompts, joined in _join(file, setup.probe.name):
+                yield Part(prompts.drop(PROMPT), read(joined).drop(PROMPT))
+
+    def _joined(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The attempts with their prompts and answers, whole items at a time."""
+        with RunFile.read(self.path) as file:
+            for _, joined in _join(file, probe):
+                yield joined
+
+    def _reader(self, setup: Setup, file: RunFile) -> Callable[[pl.DataFrame], pl.DataFrame]:
+        """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
+        if setup.judge is None:
+            return partial(evaluate, setup.probe.detector)
+        verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
+        return partial(evaluate_judged, setup.probe, verdicts=verdicts)
 
     def _holds_planned_prompts(self, setup: Setup) -> bool:
         """Whether the prompts in the file are those that the probe plans, so that a mistake must be the probe's."""
@@ -197,6 +277,12 @@ class Run:
     def __repr__(self) -> str:
         progress = f"{self.ended:,} of {self.size:,} attempts"
         return f"Run({str(self.path)!r}: {self.model}, {', '.join(self.planned)}, {progress})"
+
+
+def _join(file: RunFile, probe: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Some of the prompts, whole items, and the attempts at them with prompts and answers."""
+    for prompts, answers in file.answers(probe):
+        yield prompts, prompts.join(answers, on=ID, maintain_order="left_right")
 
 
 def delete_with(run: Run) -> None:

@@ -11,7 +11,8 @@ import functools
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -39,8 +40,10 @@ from equipoise.runs.connection import (
 from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
+from equipoise.runs.judging import Judge, JudgeLike, begin_judging, find_judge, prepare_judge, spent_on_judge
 from equipoise.runs.run import Run, check_probe_version, delete_with
 from equipoise.runs.suites import Probes, plan_probes
+from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
@@ -52,13 +55,23 @@ SUFFIX = ".equipoise"
 class Session:
     """A run file that this process owns and the model that fills it. `ask` asks for what is pending and closes both."""
 
-    def __init__(self, file: RunFile, model: Model, policy: Policy, probes: Mapping[str, Probe]) -> None:
+    def __init__(
+        self,
+        file: RunFile,
+        model: Model | None,
+        policy: Policy,
+        probes: Mapping[str, Probe],
+        judge: Judge | None = None,
+    ) -> None:
         self._file = file
         self._policy = policy
         self._probes = probes
         self._model = model
+        """None if only the judge is asked."""
+        self._judge = judge
         self.path = file.path
-        self.model = model.name
+        self.model = model.name if model else file.settings.model
+        self.judge = judge.model.name if judge else None
 
     def ask(self, on_event: OnEvent | None = None) -> Run:
         """Ask for all that is pending. Whatever ends it, the answers that came are in the file.
@@ -74,7 +87,14 @@ class Session:
         with self._file:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
-            await pump(self._file, self._model, self._policy, on_event)
+            requests = 0
+            if self._model:
+                policy = replace(self._policy, spent=spent_on_judge(self._file, self._policy))
+                requests = (await pump(self._file, self._model, policy, on_event)).requests
+            if self._judge:
+                verdicts = Verdicts(self._file, self._probes, self._judge.settings, self._judge.retry)
+                policy = self._judge.policy(self._policy, self._file, requests)
+                await pump(verdicts, self._judge.model, policy, on_event)
         return Run.open(self.path, probes=self._probes.values())
 
     def close(self) -> None:
@@ -91,24 +111,34 @@ def start(
     connection: Connection | None = None,
     policy: Policy | None = None,
     parameters: Mapping[str, Any] | None = None,
+    probabilities: bool = False,
+    judge: JudgeLike | None = None,
 ) -> Session:
     """Plan and write a new run file; or go on with one that was started in exactly this way.
 
-    `connection` says how a model is reached that is given by name.
+    A `judge` is a second model that is asked about the answers which the reading leaves open, after the model.
+
+    `connection` says how a model is reached that is given by name. With `probabilities`, probes whose answers are one
+    word are read from the probabilities of the first token, and the others as usual.
     """
     named = isinstance(model, str)
     name = model if isinstance(model, str) else "function"
     connection = replace(connection, model=name) if connection else Connection(model=name)
     suite = suite or (connection.default_suite if named else "standard")
-    connection = connection.with_suite_limit(suite)
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    plans = plan_probes(probes, suite, parameters or {})
+    plans = plan_probes(probes, suite, parameters or {}, probabilities=probabilities)
+    if probabilities:
+        _refuse_without_probabilities(opened)
+    asked = prepare_judge(judge, (planned.probe for planned in plans), policy) if judge else None
     path = Path(out) if out is not None else default_path(opened.name)
     file = _create_or_open(path, connection.describe(opened, suite), plans)
     if named:
         approve(connection, Settings.load())
-    return Session(file, opened, policy, {planned.probe.name: planned.probe for planned in plans})
+    if asked:
+        with _closing_on_error(file):
+            asked = begin_judging(file, asked)
+    return Session(file, opened, policy, {planned.probe.name: planned.probe for planned in plans}, asked)
 
 
 def resume(
@@ -122,38 +152,58 @@ def resume(
     allow_secret_url: bool = False,
     retry: Iterable[str] = (),
     policy: Policy | None = None,
+    judge: JudgeLike | None = None,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
-    Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too.
+    Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too. A `judge` is asked
+    about the answers that the reading leaves open; a run that has one goes on with it.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so (`runs.approvals`).
     """
     file = RunFile.open(Path(path))
-    try:
-        stored = file.settings
-        connection = Connection(
-            model=stored.model,
-            base_url=base_url or stored.base_url,
-            key_variable=key_variable or stored.key_variable,
-            allow_insecure=allow_insecure,
-            allow_secret_url=allow_secret_url,
-            sampling=stored.sampling,
-        )
+    with _closing_on_error(file):
+        stored, counts, failures = file.settings, file.counts(), parse_failures(retry)
+        known = find_probes() | {probe.name: probe for probe in probes}
         policy = policy or Policy(concurrency=default_concurrency(model or stored.model))
-        _refuse_other_model(file.path, stored, model)
-        if model is None or isinstance(model, str):
-            settings = Settings.load()
-            refuse_foreign_destination(file.path, connection, settings, base_url=base_url, key_variable=key_variable)
-            opened = open_model(connection, settings, policy.deadline)
-        else:
-            opened = wrap_model(model)
-        refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
-        file.ask_again(parse_failures(retry))
-    except BaseException:
-        file.close()
-        raise
-    return Session(file, opened, policy, find_probes() | {probe.name: probe for probe in probes})
+        allowed = {"allow_insecure": allow_insecure, "allow_secret_url": allow_secret_url}
+        opened = None
+        # A finished run can be judged without its model, which may be gone, or a function, or unknown.
+        judged_only = (judge or stored.judge) and not any(counts[status] for status in (Status.PENDING, *failures))
+        if not judged_only:
+            connection = Connection(
+                model=stored.model,
+                base_url=base_url or stored.base_url,
+                key_variable=key_variable or stored.key_variable,
+                sampling=stored.sampling,
+                **allowed,
+            )
+            opened = _open_again(file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable)
+        file.ask_again(failures)
+        asked = find_judge(file, judge, known, policy, failures, needed=opened is not None, **allowed)
+    return Session(file, opened, policy, known, asked)
+
+
+def _open_again(
+    file: RunFile,
+    connection: Connection,
+    model: ModelLike | None,
+    deadline: float,
+    *,
+    base_url: str | None,
+    key_variable: str | None,
+) -> Model:
+    """The model of a run, reached and asked as before, with the address and the variable that the user gave."""
+    stored = file.settings
+    _refuse_other_model(file.path, stored, model)
+    if model is None or isinstance(model, str):
+        settings = Settings.load()
+        refuse_foreign_destination(file.path, connection, settings, base_url=base_url, key_variable=key_variable)
+        opened = open_model(connection, settings, deadline)
+    else:
+        opened = wrap_model(model)
+    refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
+    return opened
 
 
 def parse_failures(names: Iterable[str]) -> list[Status]:
@@ -178,6 +228,8 @@ async def audit_async(
     policy: Policy | None = None,
     on_event: OnEvent | None = None,
     reading: str | None = None,
+    probabilities: bool = False,
+    judge: JudgeLike | None = None,
     **parameters: Any,
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
@@ -186,6 +238,8 @@ async def audit_async(
     `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
     called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
     function last as long as the results. `reading` says how answers are read: "careful" (the default) or "specified".
+    With `probabilities`, probes whose answers are one word are read from the probabilities of the first token.
+    A `judge` is a second model that is asked about the answers which the reading leaves open.
     Other keywords are parameters of the probes that have them: `sample_k=100`.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
@@ -213,6 +267,8 @@ async def audit_async(
             connection=connection,
             policy=policy or Policy(concurrency=concurrency or default_concurrency(model)),
             parameters=parameters,
+            probabilities=probabilities,
+            judge=judge,
         )
         run = await session.ask_async(on_event)
     except BaseException:
@@ -254,12 +310,18 @@ def _create_or_open(path: Path, settings: RunSettings, plans: Iterable[Plan]) ->
             raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
         return RunFile.create(path, settings=settings, plans=plans)
     file = RunFile.open(path)
-    try:
+    with _closing_on_error(file):
         refuse_changes(file, settings, plans)
+    return file
+
+
+@contextmanager
+def _closing_on_error(file: RunFile) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         file.close()
         raise
-    return file
 
 
 def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
@@ -278,6 +340,15 @@ def _refuse_other_model(path: Path, stored: RunSettings, model: ModelLike | None
     if model is None and "function" in stored.model_settings:
         raise InputError(
             f"{path} asked a Python function. To go on: equipoise.resume({str(path)!r}, model=the_function).ask()"
+        )
+
+
+def _refuse_without_probabilities(model: Model) -> None:
+    """Refuse a model of which it is known beforehand that it gives no probabilities of tokens."""
+    if not getattr(model, "gives_probabilities", False):
+        raise InputError(
+            f"{model.name} cannot be asked for the probabilities of tokens: only endpoints that speak the format of "
+            "OpenAI give them, and the embedded model. Leave out --probabilities."
         )
 
 

@@ -11,6 +11,7 @@ from equipoise.authoring import Parameter, Probe
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes import choose_probes, find_probes
+from equipoise.schema import PROBABILITIES
 from equipoise.settings import Settings
 
 Probes = str | Probe | Iterable[str | Probe] | None
@@ -19,11 +20,10 @@ Probes = str | Probe | Iterable[str | Probe] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """A size of audit. `max_tokens` is the limit of an answer unless the user gives one."""
+    """A size of audit."""
 
     name: str
     summary: str
-    max_tokens: int
 
     def parameters(self, probe: Probe) -> dict[str, Any]:
         """What this suite sets for a probe. Everything else stays at its default."""
@@ -39,12 +39,10 @@ SUITES = {
         Suite(
             name="quick",
             summary="A stratified subset on the packaged corpora: minutes, wide intervals.",
-            max_tokens=96,
         ),
         Suite(
             name="standard",
             summary="The sizes of the probes' cards on the original corpora.",
-            max_tokens=1_024,
         ),
     )
 }
@@ -88,9 +86,22 @@ def plan_probes(
     parameters: Mapping[str, Any],
     settings: Settings | None = None,
     on_download: ProgressCallback | None = None,
+    *,
+    probabilities: bool = False,
 ) -> list[Plan]:
-    """The plans of a suite, with the given parameters over the suite's."""
+    """The plans of a suite, with the given parameters over the suite's.
+
+    With `probabilities`, the probes that can be are read from the probabilities of first tokens, the others as usual.
+    """
     chosen = choose_probes(probes)
+    if probabilities:
+        chosen = [probe.read_by(PROBABILITIES) if probe.first_words else probe for probe in chosen]
+        if not any(probe.first_words for probe in chosen):
+            able = [probe.name for probe in find_probes().values() if probe.first_words]
+            raise InputError(
+                f"None of the probes {', '.join(probe.name for probe in chosen)} can be read from probabilities: that "
+                f"needs answers of one word, as {' and '.join(able)} has. Leave out --probabilities."
+            )
     if not chosen:
         raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
     values = suite_parameters(get_suite(suite), chosen, parameters)

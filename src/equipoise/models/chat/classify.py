@@ -161,6 +161,11 @@ def find_rejected_parameter(error: ReportedError, droppable: Iterable[str]) -> s
     return None
 
 
+def is_about_probabilities(error: ReportedError) -> bool:
+    """Whether the endpoint refuses a request because of the log-probabilities that it asks for."""
+    return error.status in (400, 422, 501) and "logprob" in f"{error.param} {error.message}".lower()
+
+
 def _find_error(document: object, status: int) -> dict[str, Any] | None:
     if not isinstance(document, dict):
         return None

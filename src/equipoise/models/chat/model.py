@@ -15,13 +15,21 @@ from yarl import URL
 
 from equipoise.errors import BadParameter, InputError
 from equipoise.models.chat import anthropic
-from equipoise.models.chat.classify import Target, classify, find_rejected_parameter, read_error
+from equipoise.models.chat.classify import (
+    Target,
+    classify,
+    find_rejected_parameter,
+    is_about_probabilities,
+    read_error,
+)
 from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, TrackedResponse
 from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
+from equipoise.models.chat.first_token import FirstTokens
+from equipoise.models.chat.parameters import Parameters
 from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.chat.transport import ByteBudget, ResponseBody, describe_failure, parse_json
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
-from equipoise.models.protocol import Refused, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from equipoise.models.redact import excerpt, find_secrets, make_redactor, refuse_key_as_name, without_secrets
 from equipoise.models.sampling import Sampling, refuse_missing_secrets
 from equipoise.schema import Status
@@ -58,11 +66,8 @@ class ChatModel:
         self._sampling = sampling
         self._deadline = deadline
         self._format = endpoint.wire_format
-        self._parameters = self._format.parameters(endpoint.model, sampling)
-        self._dropped: dict[str, str | None] = {}
         self._answered = False
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
-        self._earlier_notes: Collection[str] | None = None
         self._headers = _make_headers(endpoint, key)
         self._session: aiohttp.ClientSession | None = None
         secrets = [*([key] if key else []), *endpoint.secrets, *find_secrets("", sampling.extra)]
@@ -74,9 +79,13 @@ class ChatModel:
             key_source=key_source or (key and "the key given") or (endpoint.basic_auth and "the base URL"),
             key_variable=endpoint.provider.key_variable,
         )
+        self._first_tokens = FirstTokens(self._target.model, self.notes, self._redact_answer)
+        self._parameters = Parameters(
+            endpoint.model, self._format, sampling, self._first_tokens, self.notes, self._redact_error
+        )
         for parameter in self._format.unsupported:
             if getattr(sampling, parameter) is not None:
-                self._dropped[parameter] = None
+                self._parameters.dropped[parameter] = None
                 self.notes.append(f"{endpoint.provider.name} has no parameter {parameter}: it is not sent.")
         if key and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
             self.notes.append("The user and password of the base URL are sent instead of the key.")
@@ -99,13 +108,18 @@ class ChatModel:
             "system": sampling.system,
             "extra": dict(sampling.extra),
         }
-        if self._dropped:
-            settings["dropped"] = dict(self._dropped)
+        if self._parameters.dropped:
+            settings["dropped"] = dict(self._parameters.dropped)
         return {name: without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the format has a field for them; the endpoint may refuse them all the same."""
+        return self._format.gives_probabilities
 
     def continue_after(self, notes: Collection[str]) -> None:
         """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
-        self._earlier_notes = notes
+        self._parameters.earlier_notes = notes
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session; nothing is sent yet."""
@@ -128,19 +142,19 @@ class ChatModel:
             await self._session.close()
             self._session = None
 
-    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
         messages = self._format.messages(prompt, self._sampling.system_for(system))
         while True:
-            outcome = await self._post(self._parameters, messages)
+            outcome = await self._post(self._parameters.body(asking), messages, asking)
             if isinstance(outcome, Reply):
                 return outcome
             if not isinstance(outcome, str):
                 # Raised here and not where the fault was caught, so that the traceback does not hold the request.
                 raise outcome
-            self._drop(outcome)
+            self._parameters.drop(outcome)
 
-    async def _post(self, parameters: Body, messages: Body) -> Reply | TransientFault | Refused | str:
+    async def _post(self, parameters: Body, messages: Body, asking: Asking) -> Reply | TransientFault | Refused | str:
         """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
         assert self._session is not None, "a model is used inside `async with`"
         request, request_id = orjson.dumps({**parameters, **messages}), self._connector.ids.next_id()
@@ -165,7 +179,7 @@ class ChatModel:
             if self._connector.ids.is_foreign(request_id, headers, document, connection):
                 connection.close()
                 return self._connection_failed("the response belongs to another request")
-            outcome = self._interpret(status, headers, document, data, parameters.keys(), latency)
+            outcome = self._interpret(status, headers, document, data, parameters, asking, latency)
             if isinstance(outcome, Reply):
                 body.hand_over(outcome)
         except zlib.error:
@@ -188,15 +202,18 @@ class ChatModel:
         headers: Mapping[str, str],
         document: object,
         data: bytes,
-        sent: Collection[str],
+        sent: Body,
+        asking: Asking,
         latency: float,
     ) -> Reply | TransientFault | Refused | str:
         """The outcome of a response; a str is the name of a parameter that was rejected."""
         reported = read_error(status, document, data, self._redact_error)
         if reported is not None:
+            if asking.probabilities and is_about_probabilities(reported):
+                return self._first_tokens.ask_for_fewer(sent["top_logprobs"], reported.message) or "top_logprobs"
             # After the first answer, a request that was sent earlier may still learn what has been dropped by then.
-            fixed = self._format.required | (self._parameters.keys() if self._answered else set())
-            droppable = {name for name in set(sent) - fixed if self._may_drop(name)}
+            fixed = self._format.required | (self._parameters.body(asking).keys() if self._answered else set())
+            droppable = {name for name in set(sent) - fixed if self._parameters.may_drop(name)}
             outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None
@@ -206,33 +223,17 @@ class ChatModel:
         if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
             self._note_unknown_reason(completion.finish_reason)
         reply = make_reply(completion, latency, self._redact_answer)
+        if asking.probabilities and isinstance(reply, Reply) and reply.status != Status.FILTERED:
+            tokens = self._first_tokens.read(completion)
+            if isinstance(tokens, str):
+                return self._malformed(data, tokens)
+            if isinstance(tokens, Refused):
+                return tokens
+            # The text does not matter: it is only one of the tokens that could have come.
+            text = self._redact_answer(completion.text)
+            reply = replace(reply, status=Status.OK, answer=text, detail=None, first_token=tokens)
         self._answered = self._answered or (isinstance(reply, Reply) and reply.answer is not None)
         return reply
-
-    def _drop(self, parameter: str) -> None:
-        """Stop sending a parameter, unless another request has already had it dropped."""
-        if parameter not in self._parameters:
-            return
-        self.notes.append(self._describe_drop(parameter))
-        # A new dictionary, because requests under way keep the one they were sent with.
-        kept = {name: value for name, value in self._parameters.items() if name != parameter}
-        new_name = self._find_new_name(parameter)
-        if new_name:
-            kept[new_name] = self._parameters[parameter]
-        self._parameters = kept
-        self._dropped[parameter] = new_name
-
-    def _may_drop(self, parameter: str) -> bool:
-        return self._earlier_notes is None or self._describe_drop(parameter) in self._earlier_notes
-
-    def _find_new_name(self, parameter: str) -> str | None:
-        renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._parameters
-        return "max_completion_tokens" if renamed else None
-
-    def _describe_drop(self, parameter: str) -> str:
-        new_name = self._find_new_name(parameter)
-        consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
-        return f"The endpoint rejects {self._redact_error(parameter)}: {consequence}."
 
     def _note_unknown_reason(self, reason: str) -> None:
         start = "The endpoint gives finish reasons that are not known here"

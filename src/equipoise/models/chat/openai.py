@@ -48,6 +48,7 @@ def read(document: Body) -> Completion | None:
         fingerprint=name_or_none(document.get("system_fingerprint")),
         prompt_tokens=count_or_none(usage.get("prompt_tokens")),
         completion_tokens=count_or_none(usage.get("completion_tokens")),
+        logprobs=choice.get("logprobs"),
     )
 
 
@@ -58,4 +59,5 @@ FORMAT = WireFormat(
     messages=messages,
     read=read,
     required=frozenset({"model"}),
+    gives_probabilities=True,
 )

@@ -37,6 +37,8 @@ class Completion:
     fingerprint: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    logprobs: object = None
+    """The log-probabilities of the answer's tokens, as they came."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,8 @@ class WireFormat:
     """Parameters that cannot be dropped."""
     unsupported: frozenset[str] = frozenset()
     """Fields of `Sampling` that the format has no field for."""
+    gives_probabilities: bool = False
+    """Whether the probabilities of tokens can be asked for."""
 
 
 def make_reply(completion: Completion, latency: float, redact: Redact) -> Reply | TransientFault:

@@ -6,6 +6,7 @@ import asyncio
 import importlib.metadata
 import importlib.util
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -17,13 +18,15 @@ from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel, connect
 from equipoise.models.llama import GGUF_PREFIX
 from equipoise.models.llama.process import ServerOptions, ServerProcess, WatchLimits
-from equipoise.models.protocol import Refused, Reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.models.sampling import Sampling
 from equipoise.settings import Settings
 
 ASSET = "smollm2"
 GGUF_MAGIC = b"GGUF"
 PACKAGE = "xllamacpp"
+EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
+"""How the packaged model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
 DEFAULT_SLOTS = 4
 DEFAULT_CONTEXT = 2048
 
@@ -42,6 +45,7 @@ class EmbeddedModel:
         limits: WatchLimits | None = None,
     ) -> None:
         self.name = name
+        self.gives_probabilities = True
         self._options = options
         self._sha256 = sha256
         self._sampling = sampling
@@ -92,11 +96,11 @@ class EmbeddedModel:
         await asyncio.wait([self._supervisor])
         await self._resources.aclose()
 
-    async def answer(self, prompt: str, system: str | None = None) -> Reply:
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request, as soon as a slot is free and a child serves."""
         async with self._free_slots:
             chat = await asyncio.shield(self._chat)
-            return await chat.answer(prompt, system)
+            return await chat.answer(prompt, system, asking)
 
     async def _supervise(self) -> None:
         """Replace a child that died or hangs; refuse all requests once that has happened too often."""
@@ -163,6 +167,7 @@ def prepare_embedded(
     else:
         weights = locate(ASSET, settings, progress)
         sha256 = REGISTRY[ASSET].sha256
+        sampling = _with_default_sampling(sampling)
     return EmbeddedModel(
         name=name,
         options=ServerOptions(weights=weights, context=context, slots=slots),
@@ -171,6 +176,14 @@ def prepare_embedded(
         deadline=deadline,
         limits=limits,
     )
+
+
+def _with_default_sampling(sampling: Sampling) -> Sampling:
+    """The sampling for the packaged model, which rambles at temperature 1, unless the user gives a temperature."""
+    if sampling.temperature is not None:
+        return sampling
+    extra = {"min_p": EMBEDDED_MIN_P, **sampling.extra}
+    return replace(sampling, temperature=EMBEDDED_TEMPERATURE, extra=extra)
 
 
 def _check_gguf(path: Path) -> None:

@@ -23,6 +23,7 @@ from equipoise.authoring import (
     Parameters,
     Probe,
     Totals,
+    WordContrast,
     check_template,
     facts,
     fill_template,
@@ -55,6 +56,7 @@ TEMPLATES = (
 
 
 BOTH = ("male_n", "female_n")
+GENDERED = ("he", "him", "his", "himself", "she", "her", "hers", "herself", "mr", "mrs", "ms", "miss", "sir", "madam")
 OPPOSITES = [(f"{name}_male", f"{name}_female") for name in INVENTORIES]
 
 
@@ -147,11 +149,19 @@ PROBE = Probe(
     covariates=("race",),
     slices=("race",),
     clusters=("template", "name"),
+    words=WordContrast(
+        sides=(("male", "men"), ("female", "women")),
+        matched=("template", "race"),
+        unit="name",
+        names=("name",),
+        ignored=GENDERED,
+    ),
     statistics=statistics,
     measure=measure,
     simulate=simulate,
     quick={"sample_k": 12},
     answer_tokens=400,
+    max_tokens=256,
     parameters=(
         Parameter(
             name="templates",

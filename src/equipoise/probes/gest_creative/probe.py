@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTER_QUESTION,
     CHARACTERS,
     ITEM,
     PROMPT,
@@ -102,6 +103,7 @@ PROBE = Probe(
     prompts=prompts,
     detector=CHARACTERS,
     specified=PRONOUN_GENDER,
+    judge=CHARACTER_QUESTION,
     covariates=("stereotype",),
     clusters=("stereotype",),
     strata=("stereotype",),
@@ -110,6 +112,7 @@ PROBE = Probe(
     simulate=simulate_characters(expect_man),
     quick={"sample_k": 32},
     answer_tokens=450,
+    max_tokens=96,
     corpora=(
         Corpus(name="gest", read=read, asset="gest"),
         Corpus(name="mottos", read=read, file=files(__package__) / "mottos.csv"),

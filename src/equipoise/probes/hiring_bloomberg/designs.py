@@ -90,7 +90,8 @@ def draw_crossed(way: int, _race: str) -> Drawn:
         Person(name_pool(gender, race)[(start + 11 * place) % NAMES], gender, race)
         for place, (gender, race) in enumerate(groups)
     ]
-    return _order(way), [people[shift:] + people[:shift] for shift in range(CVS)]
+    shifts = [(start + number) % CVS for number in range(CVS)]  # no group has always the first prompt
+    return _order(way), [people[shift:] + people[:shift] for shift in shifts]
 
 
 def _order(way: int) -> list[int]:

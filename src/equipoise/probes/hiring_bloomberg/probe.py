@@ -203,6 +203,7 @@ PROBE = Probe(
     sample_k=960,
     quick={"sample_k": 24},
     answer_tokens=10,
+    max_tokens=48,
     corpora=(Corpus(name="vacancies", read=read_vacancies, file=files(__package__) / "vacancies.jsonl"),),
     parameters=(
         Parameter(

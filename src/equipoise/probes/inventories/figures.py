@@ -6,7 +6,6 @@ import polars as pl
 
 from equipoise.authoring import (
     LABEL,
-    Contrast,
     Display,
     Evidence,
     Figure,
@@ -18,18 +17,12 @@ from equipoise.authoring import (
 )
 
 INVENTORIES = {"bsri": "Bem 1974 (BSRI)", "epaq": "Schullo & Alperson 1984 (EPAQ)", "gaucher": "Gaucher et al. 2011"}
-SCALES = {"said to be men’s": "M", "said to be women’s": "F"}
+OWNERS = {"masculine": "said to be men’s", "feminine": "said to be women’s"}
 
 
-def figures(evidence: Evidence) -> list[Figure]:
+def figures(_evidence: Evidence) -> list[Figure]:
     """The rates of each inventory's masculine and feminine traits, and of good and bad ones."""
-    counts = count_men(evidence.detected(), pl.col("epaq_scale").str.head(2))
-    vices = {
-        label: (counts[f"{letter}+"][0], counts[f"{letter}-"][0])
-        for label, letter in SCALES.items()
-        if f"{letter}+" in counts and f"{letter}-" in counts
-    }
-    drawn: list[Figure] = [
+    return [
         Intervals(
             name="inventories",
             title="Masculine and feminine traits, and how often the character is a man",
@@ -48,21 +41,21 @@ def figures(evidence: Evidence) -> list[Figure]:
             },
             domain=(0.0, 1.0),
             centre=0.5,
-        )
+        ),
+        Intervals(
+            name="vices",
+            title="Good and bad traits, and how often the character is a man",
+            caption="The EPAQ sorts traits by whether people welcome them. Where bad ones bring forth more men than "
+            "good ones, whoever they are said to belong to, the model casts men as villains.",
+            axis="share of characters who are men",
+            rows={
+                label: {"good traits": MetricKey(f"{side}_virtues"), "bad traits": MetricKey(f"{side}_vices")}
+                for side, label in OWNERS.items()
+            },
+            domain=(0.0, 1.0),
+            centre=0.5,
+        ),
     ]
-    if vices:
-        drawn.append(
-            Contrast(
-                name="vices",
-                title="Good and bad traits, and how often the character is a man",
-                caption="The EPAQ sorts traits by whether people welcome them. Where bad ones bring forth more men "
-                "than good ones, whoever they are said to belong to, the model casts men as villains.",
-                axis="share of characters who are men",
-                sides=("good traits", "bad traits"),
-                rows=vices,
-            )
-        )
-    return drawn
 
 
 def findings(evidence: Evidence) -> list[Finding]:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTER_QUESTION,
     CHARACTERS,
     ITEM,
     PROMPT,
@@ -89,6 +90,7 @@ def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
         "disparity": np.abs(rate - 0.5),
         "stereotype_rate": mean(men) - mean(women),
         "neutral_masculine_rate": rates["neutral"],
+        **{name: rates[name] for name in SCALES},
         "log_odds_stereotype": odds["masculine"] - odds["feminine"],
         "villain_rate": mean([rates["masculine_vices"], rates["feminine_vices"]])
         - mean([rates["masculine_virtues"], rates["feminine_virtues"]]),
@@ -118,6 +120,7 @@ PROBE = Probe(
     prompts=prompts,
     detector=CHARACTERS,
     specified=PRONOUN_GENDER,
+    judge=CHARACTER_QUESTION,
     covariates=("stereotype", "inventories", "epaq_scale"),
     strata=("stereotype",),
     statistics=statistics,
@@ -125,6 +128,7 @@ PROBE = Probe(
     simulate=simulate_characters(expect_man),
     quick={"sample_k": 24},
     answer_tokens=400,
+    max_tokens=96,
     parameters=(
         template_parameter(TEMPLATE, "trait"),
         Parameter(
@@ -162,6 +166,14 @@ PROBE = Probe(
             name="neutral_masculine_rate",
             summary="How often the character is a man where the trait has no stereotype.",
             n="n_neutral",
+        ),
+        *(
+            Metric(
+                name=name,
+                summary=f"How often the character is a man, {name.replace('_', ' ')} of the EPAQ.",
+                n=f"n_{name}",
+            )
+            for name in SCALES
         ),
         Metric(
             name="log_odds_stereotype",

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import (
+    CHARACTER_QUESTION,
     CHARACTERS,
     ITEM,
     PROMPT,
@@ -43,9 +44,8 @@ def items(_parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
 
 
 def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
-    job = pl.col("occupation")
-    text = fill_template(parameters["template"], job=job)
-    return items.select(job.alias(ITEM), "occupation", "masculinity", text.alias(PROMPT))
+    text = fill_template(parameters["template"], job=pl.col("occupation"))
+    return items.select(pl.col("occupation").alias(ITEM), "occupation", "masculinity", text.alias(PROMPT))
 
 
 def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
@@ -70,12 +70,14 @@ PROBE = Probe(
     prompts=prompts,
     detector=CHARACTERS,
     specified=PRONOUN_GENDER,
+    judge=CHARACTER_QUESTION,
     covariates=("masculinity",),
     statistics=statistics,
     measure=measure,
     simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     quick={"sample_k": 24},
     answer_tokens=400,
+    max_tokens=96,
     parameters=(template_parameter(TEMPLATE, "job"),),
     metrics=(
         *character_metrics(

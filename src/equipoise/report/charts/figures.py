@@ -1,4 +1,4 @@
-"""The figures of the probes, drawn: intervals by category, points with a line, shares of two groups."""
+"""The figures of the probes, drawn: intervals by category, points with a line; words are drawn in `words.py`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from equipoise.authoring.figures import Contrast, Figure, Intervals, Scatter, Spot
+from equipoise.authoring.figures import Figure, Intervals, Scatter, Spot, Words
 from equipoise.report.charts.canvas import (
     SMALL,
-    WIDE,
     Drawing,
     Layer,
     axis,
@@ -25,6 +24,7 @@ from equipoise.report.charts.canvas import (
     text_with_halo,
 )
 from equipoise.report.charts.palette import LIGHT
+from equipoise.report.charts.words import draw_words
 from equipoise.report.text import reveal_invisible, typeset_number
 from equipoise.schema import Estimate, MetricKey
 
@@ -45,8 +45,8 @@ def draw_figure(figure: Figure, estimates: Estimates, width: int) -> Drawing | N
             return draw_intervals(figure, estimates, width)
         case Scatter():
             return draw_scatter(figure, width)
-        case Contrast():
-            return draw_contrast(figure, width)
+        case Words():
+            return draw_words(figure, width)
 
 
 def draw_intervals(figure: Intervals, estimates: Estimates, width: int) -> Drawing | None:
@@ -154,61 +154,6 @@ def draw_scatter(figure: Scatter, width: int) -> Drawing | None:
                 strokeWidth=2,
             ),
             *_label_points(points, plot_width),
-        ],
-    )
-
-
-def draw_contrast(figure: Contrast, width: int) -> Drawing | None:
-    """One bar per row: to the left where the first group has more, to the right where the second has."""
-    if not figure.rows:
-        return None
-    narrow = width < WIDE
-    step, margins = 22, (label_margin(width), 66 if narrow else 112, 26, 46)
-    plot_width, height = width - margins[0] - margins[1], step * len(figure.rows)
-    rows: list[dict[str, Any]] = [
-        {
-            "name": reveal_invisible(name),
-            "y": step * (place + 0.5),
-            "difference": second - first,
-            "shares": f"{first:.0%} · {second:.0%}",
-            "colour": LIGHT[SERIES_COLOURS[0] if first > second else SERIES_COLOURS[1]],
-        }
-        for place, (name, (first, second)) in enumerate(figure.rows.items())
-    ]
-    end = max(abs(row["difference"]) for row in rows) * 1.05
-    first, second = figure.sides
-    more = "" if narrow else "more for "
-    heads = [
-        {"x": -end, "name": f"← {more}{first}", "align": "left", "colour": LIGHT[SERIES_COLOURS[0]]},
-        {"x": end, "name": f"{more}{second} →", "align": "right", "colour": LIGHT[SERIES_COLOURS[1]]},
-    ]
-    shares_head = [] if narrow else [{"name": f"{first} · {second}"}]
-    described = "; ".join(f"{row['name']} {row['shares']}" for row in rows)
-    title = f"{figure.axis}: {second} less {first}"
-    return Drawing(
-        label=f"{figure.title}. {figure.axis}, {first} and {second}: {described}.",
-        width=width,
-        height=height + margins[2] + margins[3],
-        margins=margins,
-        scales=[_linear_scale("x", (-end, end), (0, plot_width))],
-        axes=[axis("x", title=title, tickCount=5, format=".0%", grid=True, ticks=False)],
-        layers=[
-            layer(
-                "rect",
-                rows,
-                x={"scale": "x", "value": 0},
-                x2=scaled("x", "difference"),
-                yc=col("y"),
-                height=13,
-                fill=col("colour"),
-            ),
-            layer("rule", [{}], x={"scale": "x", "value": 0}, y=0, y2=height, stroke="soft"),
-            row_labels(rows, margins[0]),
-            text(rows, col("shares"), x=plot_width + 8, y=col("y"), fill="soft", fontSize=SMALL),
-            text(
-                heads, col("name"), x=scaled("x", "x"), y=-12, align=col("align"), fill=col("colour"), fontWeight="bold"
-            ),
-            text(shares_head, col("name"), x=plot_width + 8, y=-12, fill="soft", fontSize=SMALL),
         ],
     )
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from equipoise.measuring.result import Result
-from equipoise.schema import MEASURED, Status
+from equipoise.schema import MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
 
 GROUP_NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
 FAILED = tuple(str(status) for status in Status if status not in (*MEASURED, Status.PENDING, Status.FILTERED))
@@ -70,6 +70,18 @@ def warn_uneven(result: Result) -> Iterator[str]:
                     f"({k1:,} of {n1:,}) against {k2 / n2:.1%} ({k2:,} of {n2:,}), p {_format_p(p)}. The metrics rest "
                     "on the other answers and may differ for that reason alone."
                 )
+
+
+def say_by_probability(result: Result) -> Iterator[str]:
+    """That values are probabilities, and how much of them is on words that decide nothing, where that is so."""
+    if result.reading != PROBABILITIES:
+        return
+    key = MetricKey(f"{NEITHER}_mass")
+    labels = " or ".join(f"“{label}”" for label in result.setup.probe.detector.labels)
+    yield (
+        f"No text was read here: the values are probabilities that an answer begins with {labels}. Of the probability "
+        f"{result.estimates[key].value:.0%} is on other words. Results from answers cannot be compared with these."
+    )
 
 
 def equal_shares_p_value(k1: int, n1: int, k2: int, n2: int) -> float:

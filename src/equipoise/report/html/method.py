@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from equipoise.report.text import reveal_invisible
 
 OPTIONS = {"sample_k": "--sample", "num_repetitions": "--repeat", "random_seed": "--seed"}
 """The parameters that have options of their own."""
+COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
+"""What marks generated parts of a card."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +33,11 @@ class Origin:
 
 def render_card(card: Card) -> dict[str, Markup]:
     """The sections of a card as HTML. HTML inside a card is shown as text, and links lead only to the web."""
-    markdown = MarkdownIt("commonmark", {"html": False})
-    return {title: Markup(markdown.render(body)) for title, body in card.sections.items()}  # noqa: S704 - see above
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.add_render_rule("th_open", lambda *_: '<th scope="col">')
+    markdown.add_render_rule("td_open", lambda *_: "<td>")
+    bodies = {title: COMMENT.sub("", body) for title, body in card.sections.items()}
+    return {title: Markup(markdown.render(body)) for title, body in bodies.items()}  # noqa: S704 - see above
 
 
 def find_origin(result: Result) -> Origin | None:

@@ -34,9 +34,11 @@ class ReportedRun:
     """What a reader must know, for example that another model was served than was asked for."""
     command: str = ""
     """The command line that repeats the run, if there is one."""
+    correct_detector: bool = False
+    """Whether the marked metrics are also shown corrected for the error of the detector."""
 
 
-def describe_run(run: Run) -> ReportedRun:
+def describe_run(run: Run, *, correct_detector: bool = False) -> ReportedRun:
     """What the report shows of a run file."""
     settings = run.settings
     return ReportedRun(
@@ -48,6 +50,7 @@ def describe_run(run: Run) -> ReportedRun:
         settings={name: value for name, value in settings.to_json().items() if name not in WRITTEN_BY_THE_FILE},
         notes=settings.notes,
         command=_run_command(run),
+        correct_detector=correct_detector,
     )
 
 
@@ -79,7 +82,10 @@ def _run_command(run: Run) -> str:
         "--max-tokens": sampling.max_tokens,
         "--model-seed": sampling.seed,
         "--system": sampling.system,
+        "--judge": settings.judge.model if settings.judge else None,
+        "--judge-base-url": settings.judge.base_url if settings.judge else None,
     }
     words = ["equipoise", "run", run.model, *(word for name in run.planned for word in ("--probe", name))]
     words += [str(word) for name, value in options.items() if value is not None for word in (name, value)]
+    words += ["--probabilities"] if any(planned.asking.probabilities for planned in run.planned.values()) else []
     return shlex.join(words)

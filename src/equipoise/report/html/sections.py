@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from equipoise.assets import facts
-from equipoise.authoring import Contrast, Evidence, Figure, Intervals, Metric, Probe, Scatter
+from equipoise.authoring import Evidence, Figure, Intervals, Metric, Probe, Scatter, Words
+from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.calling import running
+from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.marks import Mark
+from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
+from equipoise.measuring.words import discover_words
 from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
-from equipoise.report.charts.figures import draw_figure, with_common_domain
+from equipoise.report.charts.figures import Estimates, draw_figure, with_common_domain
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
-from equipoise.report.html.coverage import warn_uneven
+from equipoise.report.charts.words import find_end
+from equipoise.report.html.coverage import say_by_probability, warn_uneven
 from equipoise.report.html.default_figures import default_figures
 from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
-from equipoise.report.text import describe_bounds, describe_generalisation
+from equipoise.report.html.words import list_spots, make_words_figure
+from equipoise.report.text import describe_bounds, describe_generalisation, describe_judge, format_odds
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
 """How many answers to a probe are shown: of a single run, and of each of several."""
+MAX_WORDS = 200
+"""How many words that differ are listed."""
 ALL_ITEMS = "all items"
 
 
@@ -57,6 +65,8 @@ class Panel:
 
     run: int
     charts: tuple[Drawing, ...]
+    note: str = ""
+    """What stands below the chart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +77,16 @@ class Picture:
     panels: tuple[Panel, ...]
     head: tuple[str, ...]
     rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownReadings:
+    """How answers were read: the measured error, the marked metrics by the other reading, and corrected if wanted."""
+
+    error: str
+    other: OtherReading | None
+    corrected: Mapping[str, Estimate] | None
+    """None if nobody asked for it; empty where it cannot be done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +107,7 @@ class Section:
     """What the missing answers allow, and the intervals for other prompts like these."""
     samples: Mapping[int, list[Sample]]
     findings: Mapping[int, list[RankedFinding]]
+    readings: Mapping[int, ShownReadings]
 
 
 def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str]) -> Section:
@@ -97,15 +118,24 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
     figures: dict[int, Sequence[Figure]] = {}
     samples: dict[int, list[Sample]] = {}
     findings: dict[int, list[RankedFinding]] = {}
+    readings: dict[int, ShownReadings] = {}
     for place, result in results.items():
+        attempts = runs[place].transcripts(name)
+        words = discover_words(result.setup.probe, [attempts])
         evidence = Evidence(
             parameters=result.parameters,
             estimates=result.estimates,
-            attempts=runs[place].transcripts(name),
+            attempts=attempts,
             labels=result.setup.probe.detector.labels,
+            words=list_spots(words) if words else (),
         )
         covariates = list_covariates(result.setup.probe.detector, result.evaluated.columns)
-        figures[place] = _make_figures(result, evidence)
+        figures[place] = [*_make_figures(result, evidence), *([make_words_figure(words)] if words else ())]
+        readings[place] = ShownReadings(
+            error=describe_accuracy(result.setup.probe),
+            other=measure_other_reading(result, [attempts]),
+            corrected=correct_detector(result) if runs[place].correct_detector else None,
+        )
         samples[place] = choose_samples(result.setup.probe, evidence.measured(), covariates, most)
         findings[place] = _find_findings(result, evidence)
     marked = [metric for metric in probe.metrics if metric.bands]
@@ -119,12 +149,14 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         scales=tuple(_make_scale(metric, probe, results, models) for metric in marked),
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
-        warnings={place: list(warn_uneven(result)) for place, result in results.items()},
+        warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
         notes={
-            place: [*describe_generalisation(result), *describe_bounds(result)] for place, result in results.items()
+            place: [*describe_judge(result), *describe_generalisation(result), *describe_bounds(result)]
+            for place, result in results.items()
         },
         samples=samples,
         findings=findings,
+        readings=readings,
     )
 
 
@@ -203,11 +235,21 @@ def _make_pictures(
         widths = (WIDE, NARROW) if len(same) == 1 else (NARROW,)
         panels = []
         for place, figure in same.items():
-            common = with_common_domain(figure, list(estimates.values())) if isinstance(figure, Intervals) else figure
+            common = _with_common_scale(figure, same.values(), list(estimates.values()))
             charts = [chart for width in widths if (chart := draw_figure(common, estimates[place], width))]
-            panels.append(Panel(run=place, charts=tuple(charts)))
+            note = figure.summary if isinstance(figure, Words) else ""
+            panels.append(Panel(run=place, charts=tuple(charts), note=note))
         head, rows = _tabulate_figure(same, results, models)
         yield Picture(figure=next(iter(same.values())), panels=tuple(panels), head=head, rows=tuple(rows))
+
+
+def _with_common_scale(figure: Figure, same: Iterable[Figure], estimates: Sequence[Estimates]) -> Figure:
+    """The figure with one scale for all the models that are drawn side by side."""
+    if isinstance(figure, Intervals):
+        return with_common_domain(figure, estimates)
+    if isinstance(figure, Words):
+        return replace(figure, end=find_end(other for other in same if isinstance(other, Words)))
+    return figure
 
 
 def _tabulate_figure(
@@ -239,9 +281,15 @@ def _tabulate_figure(
             )
             for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0]))
         ]
-    return ("", "model", *first.sides), [
-        (label, models[place], f"{left:.1%}", f"{right:.1%}")
+    return ("", "model", "odds", "95% interval", *first.sides), [
+        (
+            spot.word,
+            models[place],
+            format_odds(spot.value),
+            f"{format_odds(spot.low)} to {format_odds(spot.high)}",
+            *(f"{share:.1%}" for share in spot.shares),
+        )
         for place, figure in same.items()
-        if isinstance(figure, Contrast)
-        for label, (left, right) in figure.rows.items()
+        if isinstance(figure, Words)
+        for spot in figure.spots[:MAX_WORDS]
     ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from equipoise.errors import BudgetReached, EndpointError
-from equipoise.models.protocol import Model, Reply, TransientFault
+from equipoise.models.protocol import Asking, Model, Reply, TransientFault
 from equipoise.runs.ask.events import describe_duration
 from equipoise.runs.ask.outage import OUTAGE_KINDS, Outage
 from equipoise.runs.ask.pacing import Pace
@@ -17,7 +17,7 @@ from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.suspension import SuspensionWatch
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.file.values import Attempt, Pending
-from equipoise.schema import MEASURED, Status
+from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
 LONGEST_ANSWER = 16 * 1024 * 1024
 """In characters, for every kind of model."""
@@ -63,6 +63,8 @@ class Asker:
         self._answered: Pending | None = None
         """The last prompt that got an answer. In an outage it tests whether the endpoint works again."""
         self._client_error, self._client_errors = "", 0
+        self._spent_on_reasoning: Counter[Asking] = Counter()
+        """For each way of asking the answers, one after another, that ended at the limit before any text came."""
         self._asked_model = model.settings.get("model")
         self._served_model = self._asked_model
         self._stopping = False
@@ -175,7 +177,7 @@ class Asker:
             self._tally.count_request()
             try:
                 async with asyncio.timeout(time_left):
-                    reply = await self._model.answer(pending.text, pending.system)
+                    reply = await self._model.answer(pending.text, pending.system, pending.asking)
             finally:
                 self._tally.count_request_end()
         except TimeoutError:
@@ -185,15 +187,16 @@ class Asker:
             return fault
         finally:
             self.pace.leave()
-        self._count_reply(reply)
+        self._count_reply(reply, pending.asking)
         return _limit_size(reply)
 
-    def _count_reply(self, reply: Reply) -> None:
+    def _count_reply(self, reply: Reply, asking: Asking) -> None:
         self._last_reply_at = self._clock()
         self._client_errors = self._waits = 0
         self._count_response()
         self.pace.speed_up()
         self._tally.count_reply(reply)
+        self._count_spent_on_reasoning(reply, asking)
         if self._tally.lacks_token_counts and self._policy.limits_tokens:
             self._note("The endpoint does not count tokens, so limits on tokens and cost have no effect.")
         if reply.served_model != self._served_model and reply.served_model:
@@ -246,6 +249,20 @@ class Asker:
                 f"{self._model.name} has only asked to wait for {describe_duration(silent)}. Go on later."
             )
         self.pace.hold(seconds)
+
+    def _count_spent_on_reasoning(self, reply: Reply, asking: Asking) -> None:
+        """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""
+        if reply.status != Status.EMPTY or (reply.finish_reason or "").lower() not in LENGTH_REASONS:
+            self._spent_on_reasoning[asking] = 0
+            return
+        self._spent_on_reasoning[asking] += 1
+        if self._spent_on_reasoning[asking] >= self._policy.client_faults:
+            limit = "the token limit" if asking.max_tokens is None else f"the limit of {asking.max_tokens:,} tokens"
+            raise EndpointError(
+                f"{self._model.name} has reached {limit} {self._spent_on_reasoning[asking]} times in a row before it "
+                "wrote anything: its reasoning takes them all. Start a new run with a larger --max-tokens, or switch "
+                "the reasoning off (--extra)."
+            )
 
     def _count_client_error(self, detail: str) -> None:
         status = re.match(r"HTTP \d+", detail)

@@ -24,6 +24,8 @@ class RunProgress:
     in_flight: int
     elapsed: float
     """Seconds of this session."""
+    asked: str = "model"
+    """Whom: the "model", or then the "judge", of whom verdicts are counted instead of attempts."""
 
     @property
     def answered(self) -> int:

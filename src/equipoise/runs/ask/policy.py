@@ -9,6 +9,17 @@ from pathlib import Path
 from equipoise.errors import BadParameter, Incomplete
 from equipoise.schema import ALLOW_MISSING, MEASURED, Status, missing_share
 
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """Requests of this session, and tokens and money of the whole run."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+
 PriceFunction = Callable[[int, int], float]
 """Takes the tokens of prompts and of answers; returns what they cost."""
 
@@ -47,6 +58,10 @@ class Policy:
     max_cost: float | None = None
     """Money for the whole run, by `price`."""
     price: PriceFunction | None = None
+    judge_price: PriceFunction | None = None
+    """The price of the judge, if there is one: its verdicts count towards the same limits."""
+    spent: Spent | None = None
+    """What was spent before, on another model, and counts towards the limits."""
     seed: int = 0
 
     def __post_init__(self) -> None:

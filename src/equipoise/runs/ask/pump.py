@@ -10,32 +10,28 @@ import asyncio
 import itertools
 import shlex
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
-
-import polars as pl
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.models.protocol import Model
 from equipoise.runs.ask.asker import Asker
 from equipoise.runs.ask.events import Event, Note, OnEvent, RunProgress
+from equipoise.runs.ask.ledger import Ledger
 from equipoise.runs.ask.pacing import limit_connections, require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.signals import stop_on_signals
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.ask.writer import Writer
-from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
-from equipoise.schema import ID, MEASURED, PROMPT, STATUS, SYSTEM, Status
+from equipoise.schema import Status
 
 T = TypeVar("T")
 _PAGE = 1024
 
 
-async def pump(
-    run: RunFile, model: Model, policy: Policy | None = None, on_event: OnEvent | None = None
-) -> RunProgress:
+async def pump(run: Ledger, model: Model, policy: Policy | None = None, on_event: OnEvent | None = None) -> RunProgress:
     """Ask the model for everything that is pending; return how far the run is then. Opens and closes the model.
 
     In the main thread, SIGINT and SIGTERM stop it in order. Raises EndpointError, BudgetReached, StorageError or
@@ -49,7 +45,7 @@ async def pump(
 class Pump:
     """One session of asking. While `run` is awaited, `stop` ends it: in order when called once, at once when twice."""
 
-    def __init__(self, run: RunFile, model: Model, policy: Policy, on_event: OnEvent) -> None:
+    def __init__(self, run: Ledger, model: Model, policy: Policy, on_event: OnEvent) -> None:
         assert run.owned, "answers could not be stored"
         self._run = run
         self._model = model
@@ -132,7 +128,7 @@ class Pump:
 
     async def _find_answered(self) -> Pending | None:
         """A prompt that has an answer in the run file."""
-        return await self._in_thread(lambda: next(_answered_prompts(self._run), None))
+        return await self._in_thread(lambda: next(self._run.answered(), None))
 
     async def _count_earlier_tokens(self) -> None:
         self._counting_started = True
@@ -222,6 +218,7 @@ class Pump:
             cost=tally.cost,
             in_flight=tally.in_flight,
             elapsed=self._loop.time() - self._started_at,
+            asked=self._run.asked,
         )
 
     def _how_to_go_on(self) -> str:
@@ -230,16 +227,9 @@ class Pump:
         ended = sum(counts.values()) - counts[Status.PENDING]
         way = f"equipoise resume {shlex.quote(str(path))}"
         if "function" in self._model.settings:
-            way = f"equipoise.resume({str(path)!r}, model=the_function).ask() in Python"
-        return f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} attempts. To go on: {way}"
+            way = f"equipoise.resume({str(path)!r}, {self._run.asked}=the_function).ask() in Python"
+        what = "verdicts of the judge" if self._run.asked == "judge" else "attempts"
+        return f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} {what}. To go on: {way}"
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._thread, function)
-
-
-def _answered_prompts(run: RunFile) -> Iterator[Pending]:
-    for planned in run.probes():
-        for prompts, attempts in run.answers(planned.name, _PAGE):
-            answered = attempts.filter(pl.col(STATUS).is_in(list(MEASURED)))
-            for row in prompts.join(answered.select(ID), on=ID, how="semi").iter_rows(named=True):
-                yield Pending(planned.name, row[ID], 1, row[PROMPT], row.get(SYSTEM), 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from equipoise.models.protocol import Reply
-from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.policy import Policy, Spent
 from equipoise.runs.file.values import Attempt
 from equipoise.schema import Status
 
@@ -16,14 +16,16 @@ class Tally:
     def __init__(self, policy: Policy, counts: dict[Status, int]) -> None:
         self._policy = policy
         self.counts = counts
-        self.prompt_tokens = self.completion_tokens = 0
-        self.cost = policy.price(0, 0) if policy.price else None
+        spent = policy.spent or Spent()
+        self.prompt_tokens, self.completion_tokens = spent.prompt_tokens, spent.completion_tokens
+        self.cost = policy.price(0, 0) + spent.cost if policy.price else None
         self.requests = 0
+        self._earlier_requests = spent.requests
         self.in_flight = 0
         self.lacks_token_counts = False
         """Whether an answer came without the number of its tokens."""
         self._replies = 0
-        self._earlier_tokens, self._earlier_cost = 0, 0.0
+        self._earlier_tokens, self._earlier_cost = self.tokens, spent.cost
 
     @property
     def tokens(self) -> int:
@@ -72,7 +74,7 @@ class Tally:
         Requests under way, and the next one, are assumed to be as large as the replies of this session on average.
         """
         policy, unknown, replies = self._policy, self.in_flight + 1, max(self._replies, 1)
-        if policy.max_requests is not None and self.requests >= policy.max_requests:
+        if policy.max_requests is not None and self._earlier_requests + self.requests >= policy.max_requests:
             return f"{policy.max_requests:,} requests"
         if policy.max_tokens_total is not None:
             mean = (self.tokens - self._earlier_tokens) / replies

@@ -9,7 +9,8 @@ import orjson
 
 from equipoise.errors import IntegrityError
 from equipoise.measuring.plan import Plan
-from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE, RunSettings
+from equipoise.models.protocol import Asking
+from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE, RunSettings, asking_of
 from equipoise.runs.file.store import RunFile
 
 _ABSENT = object()
@@ -30,22 +31,39 @@ def changes(run: RunFile, settings: RunSettings, plans: Iterable[Plan] | None = 
     """The differences, one line per field: `field: was X, is Y`."""
     differences = list(_differences(_given(run.settings), _as_stored(_given(settings))))
     if plans is not None:
-        stored = {probe.name: _describe(probe, probe.version) for probe in run.probes()}
-        planned = {plan.probe.name: _describe(plan, plan.probe.version) for plan in plans}
+        stored = {probe.name: _describe(probe, probe.version, probe.asking) for probe in run.probes()}
+        planned = {
+            plan.probe.name: _describe(plan, plan.probe.version, asking_of(plan.probe, settings.sampling))
+            for plan in plans
+        }
         differences += _differences(stored, _as_stored(planned))
     return differences
 
 
+def refuse_other_judge(run: RunFile, settings: RunSettings) -> None:
+    """Refuse another judge than the one whose verdicts the file holds."""
+    stored = run.settings.judge
+    differences = list(_differences(_given(stored), _as_stored(_given(settings)))) if stored else []
+    if differences:
+        raise IntegrityError(
+            f"{run.path} has another judge, and verdicts of different judges are not mixed:\n"
+            + "\n".join(f"  {line}" for line in differences)
+            + f"\nTo go on with that judge: equipoise resume {run.path}"
+        )
+
+
 def _given(settings: RunSettings) -> dict[str, object]:
-    return {name: value for name, value in settings.to_json().items() if name not in WRITTEN_BY_THE_FILE}
+    return {name: value for name, value in settings.to_json().items() if name not in (*WRITTEN_BY_THE_FILE, "judge")}
 
 
-def _describe(source: Any, version: int) -> dict[str, object]:
+def _describe(source: Any, version: int, asking: Asking) -> dict[str, object]:
     return {
         "version": version,
         "corpus": source.corpus,
         "corpus_sha256": source.corpus_sha256,
         "parameters": dict(source.parameters),
+        "max_tokens": asking.max_tokens,
+        "probabilities": asking.probabilities,
     }
 
 

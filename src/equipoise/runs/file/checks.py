@@ -90,12 +90,14 @@ def check_content(connection: sqlite3.Connection, path: Path, schema: int) -> No
             raise IntegrityError(f"{path} is damaged: {verdict}.")
         _check_counts(connection, path)
         read_settings(connection, path)
-        for name, _, parameters, _, _, _, covariates in connection.execute(sql.PROBE_ROWS).fetchall():
+        for name, _, parameters, *_, covariates, _, _ in connection.execute(
+            sql.for_schema(sql.PROBE_ROWS, schema)
+        ).fetchall():
             if not isinstance(decode_json(parameters, path), dict):
                 raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
             check_covariates(decode_json(covariates, path), name, path)
         if schema >= sql.SCHEMA_WITH_DIGESTS:
-            check_digests(connection, path)
+            check_digests(connection, path, schema)
     finally:
         if connection.in_transaction:
             connection.execute(sql.ROLLBACK)

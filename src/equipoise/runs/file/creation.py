@@ -11,10 +11,11 @@ from pathlib import Path
 
 from equipoise.errors import BadParameter, StorageError
 from equipoise.measuring.plan import Plan
+from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import encode_json, encode_text
 from equipoise.runs.file.digests import write_digests
-from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.settings import RunSettings, asking_of
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import utc_now
 
@@ -37,7 +38,7 @@ def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> 
         try:
             _add_settings(connection, settings)
             for plan in plans:
-                _add_probe(connection, plan)
+                _add_probe(connection, plan, asking_of(plan.probe, settings.sampling))
             write_digests(connection, opening.new_run_id())
             connection.execute(sql.COMMIT)
             connection.close()
@@ -57,14 +58,14 @@ def _add_settings(connection: sqlite3.Connection, settings: RunSettings) -> None
     connection.executemany(sql.ADD_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
 
 
-def _add_probe(connection: sqlite3.Connection, plan: Plan) -> None:
+def _add_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> None:
     name, position = plan.probe.name, 0
     for batch in plan.batches():
         if position == 0:
             covariates = tables.stored_types(batch)
             origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
             row = (name, plan.probe.version, encode_json(dict(plan.parameters)), *origin, encode_json(covariates))
-            connection.execute(sql.ADD_PROBE, row)
+            connection.execute(sql.ADD_PROBE, (*row, asking.max_tokens, int(asking.probabilities)))
         for part in batch.iter_slices(tables.BATCH):
             ids, items, values, texts, systems = tables.prompt_columns(part)
             encoded = map(encode_text, texts), map(encode_text, systems)

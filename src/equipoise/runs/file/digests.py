@@ -1,9 +1,9 @@
 """Digests that show what in a run file was changed since it was written, by a bad disk or by hand.
 
-Each setting has a digest, and so has each probe with all its prompts. Attempts form a chain in the order in which they
-were stored: the digest of an attempt covers its content and the digest before it, and the table `head` holds the last
-one. So an attempt that is changed, removed or added is found. Anyone can compute these digests, so they show damage
-and mistakes, not forgery. `docs/run-file.md` says how to compute them.
+Each setting has a digest, and so has each probe with all its prompts. Attempts, and the verdicts of a judge on them,
+form a chain in the order in which they were stored: the digest of each covers its content and the digest before it, and
+the table `head` holds the last one. So what is changed, removed or added is found. Anyone can compute these digests, so
+they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PAGE = 1000
 
 
 class Chain:
-    """The end of the chain of attempts, to which attempts are added."""
+    """The end of the chain of attempts and verdicts, to which more are added."""
 
     def __init__(self, length: int, digest: bytes) -> None:
         self.length = length
@@ -45,7 +45,7 @@ class Chain:
     def add(self, content: tuple[Any, ...]) -> tuple[Any, ...]:
         """Add an attempt; return its place and digest, followed by its content."""
         self.length += 1
-        self.digest = _digest(self.digest, content)
+        self.digest = _digest(self.digest, _without_added(content, 1))
         return self.length, self.digest, *content
 
     def write(self, connection: sqlite3.Connection) -> None:
@@ -71,33 +71,36 @@ def write_setting(connection: sqlite3.Connection, key: str, value: str) -> None:
     connection.execute(sql.REPEAT_GENERATION)
 
 
-def check_digests(connection: sqlite3.Connection, path: Path) -> None:
+def check_digests(connection: sqlite3.Connection, path: Path, schema: int) -> None:
     """Refuse a file in which anything was changed, and name what. The caller has begun a transaction."""
     if len(connection.execute(sql.HEAD).fetchall()) != 1:
         raise IntegrityError(f"{path} is damaged: the table head must have one row.")
-    stored, actual = dict(connection.execute(sql.DIGESTS)), dict(_part_digests(connection))
+    stored, actual = dict(connection.execute(sql.DIGESTS)), dict(_part_digests(connection, schema))
     changed = sorted(part for part in stored.keys() | actual.keys() if stored.get(part) != actual.get(part))
     if changed:
         more = " …" if len(changed) > 5 else ""
         raise IntegrityError(f"{path} was changed after it was written: {', '.join(changed[:5])}{more}.")
-    if problem := _find_break_in_chain(connection):
+    if problem := _find_break_in_chain(connection, schema):
         raise IntegrityError(f"{path} was changed after it was written: {problem}.")
 
 
-def _find_break_in_chain(connection: sqlite3.Connection) -> str | None:
+def _find_break_in_chain(connection: sqlite3.Connection, schema: int) -> str | None:
     """What is wrong with the first attempt that does not fit to the one before."""
     run, _, length, last = connection.execute(sql.HEAD).fetchone()
-    failures = connection.execute(sql.FAILURE_CHAIN).fetchall()
-    rows: Iterable[Any] = connection.execute(sql.ATTEMPT_CHAIN)
-    if failures:
-        rows = heapq.merge(rows, failures, key=lambda row: row[0] or 0)
+    others = [connection.execute(sql.for_schema(sql.FAILURE_CHAIN, schema)).fetchall()]
+    if schema >= sql.SCHEMA_WITH_VERDICTS:
+        others.append(connection.execute(sql.VERDICT_CHAIN).fetchall())
+    rows: Iterable[Any] = connection.execute(sql.for_schema(sql.ATTEMPT_CHAIN, schema))
+    if any(others):
+        rows = heapq.merge(rows, *others, key=lambda row: row[0] or 0)
     place, digest = 0, Chain.start(run).digest
     for row in rows:  # a million times, so `Chain.add` is spelled out
         place += 1
         if row[0] != place:
             missing = f"attempt number {place} of {length} is missing"
             return missing if place <= length else "it holds an attempt that equipoise did not store"
-        digest = blake2b(digest + dumps(row[2:], default=_encode_bytes), digest_size=_DIGEST_BYTES).digest()
+        content = row[2:-1] if row[-1] is None else row[2:]
+        digest = blake2b(digest + dumps(content, default=_encode_bytes), digest_size=_DIGEST_BYTES).digest()
         if row[1] != digest:
             probe, prompt, repetition = row[2:5]
             return f"the attempt of {probe} at the prompt {prompt}, repetition {repetition}"
@@ -106,15 +109,20 @@ def _find_break_in_chain(connection: sqlite3.Connection) -> str | None:
     return None if digest == last else "the last attempt"
 
 
-def _part_digests(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
+def _part_digests(connection: sqlite3.Connection, schema: int = sql.SCHEMA) -> Iterator[tuple[str, bytes]]:
     for key, value in connection.execute(sql.ALL_SETTINGS).fetchall():
         yield _setting_digest(key, value)
-    for probe in connection.execute(sql.PROBE_ROWS).fetchall():
-        state = blake2b(_encode(probe), digest_size=_DIGEST_BYTES)
+    for probe in connection.execute(sql.for_schema(sql.PROBE_ROWS, schema)).fetchall():
+        state = blake2b(_encode(_without_added(probe, 2)), digest_size=_DIGEST_BYTES)
         prompts = connection.execute(sql.PROMPT_ROWS, (probe[0],))
         while page := prompts.fetchmany(_PAGE):
             state.update(b"," + _encode(page)[1:-1])
         yield f"probe {probe[0]}", state.digest()
+
+
+def _without_added(row: tuple[Any, ...], added: int) -> tuple[Any, ...]:
+    """The row without the columns that schema 4 added, if they hold nothing: older digests stay right."""
+    return row[:-added] if row[-1] is None else row
 
 
 def _setting_digest(key: str, value: str) -> tuple[str, bytes]:

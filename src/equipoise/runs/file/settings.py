@@ -9,8 +9,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, IntegrityError
 from equipoise.models import Sampling
+from equipoise.models.protocol import Asking
+from equipoise.schema import PROBABILITIES, READINGS
 
 WRITTEN_BY_THE_FILE = frozenset({"created", "equipoise", "notes"})
 """Settings that the run file fills in itself. They do not shape the answers."""
@@ -24,6 +27,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "a whole number or null": (int, NoneType),
     "true or false": (bool,),
     "a mapping": (dict,),
+    "a mapping or null": (dict, NoneType),
     "a list of texts": (list,),
 }
 _FIELDS = {
@@ -37,6 +41,7 @@ _FIELDS = {
     "created": "a text",
     "equipoise": "a text",
     "notes": "a list of texts",
+    "judge": "a mapping or null",
 }
 _SAMPLING_FIELDS = {
     "temperature": "a number or null",
@@ -67,6 +72,8 @@ class RunSettings:
     """The version that wrote it."""
     notes: tuple[str, ...] = ()
     """What the user was told while the model was asked."""
+    judge: RunSettings | None = None
+    """How the judge is reached and asked, if there is one. Its `suite` is the reading whose open answers it judges."""
 
     @property
     def imported(self) -> bool:
@@ -75,22 +82,34 @@ class RunSettings:
 
     def to_json(self) -> dict[str, object]:
         """The value stored under each key of the table `settings`."""
-        return _to_dict(self) | {
+        stored = _to_dict(self) | {
             "model_settings": dict(self.model_settings),
             "sampling": _to_dict(self.sampling) | {"extra": dict(self.sampling.extra)},
             "notes": list(self.notes),
         }
+        return stored | {"judge": self.judge.to_json()} if self.judge else _without(stored, "judge")
 
     @classmethod
     def parse(cls, stored: Mapping[str, Any], path: Path) -> RunSettings:
         """The settings that a file holds. IntegrityError if one is missing, unknown or of the wrong type."""
+        stored = {"judge": None, **stored}
         _check_types(stored, _FIELDS, path)
         _check_types(stored["sampling"], _SAMPLING_FIELDS, path, prefix="sampling.")
         try:
             sampling = Sampling(**stored["sampling"]).checked()
         except BadParameter as error:
             raise IntegrityError(f"{path} is damaged: {error}") from None
-        return cls(**{**stored, "sampling": sampling, "notes": tuple(stored["notes"])})
+        judge = stored["judge"] if stored["judge"] is None else cls.parse(stored["judge"], path)
+        if judge is not None and (judge.judge is not None or judge.suite not in READINGS):
+            raise IntegrityError(f"{path} is damaged: the setting 'judge' is not one of a judge.")
+        return cls(**{**stored, "sampling": sampling, "notes": tuple(stored["notes"]), "judge": judge})
+
+
+def asking_of(probe: Probe, sampling: Sampling) -> Asking:
+    """How a probe is asked: with the user's limit on the length of answers, or else its own; or for one token only."""
+    if probe.reading == PROBABILITIES:
+        return Asking(max_tokens=1, probabilities=True)
+    return Asking(max_tokens=sampling.max_tokens or probe.max_tokens)
 
 
 def check_covariates(covariates: object, probe: str, path: Path) -> None:
@@ -104,6 +123,10 @@ def check_covariates(covariates: object, probe: str, path: Path) -> None:
 
 def _to_dict(settings: RunSettings | Sampling) -> dict[str, object]:
     return {field.name: getattr(settings, field.name) for field in fields(settings)}
+
+
+def _without(values: dict[str, object], name: str) -> dict[str, object]:
+    return {key: value for key, value in values.items() if key != name}
 
 
 def _check_types(stored: Mapping[str, Any], kinds: Mapping[str, str], path: Path, prefix: str = "") -> None:

@@ -144,8 +144,45 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) strict
         """,
     ),
+    (
+        # What is null here has no part in digests, so those of schema 3 stay right.
+        "alter table probes add column max_tokens integer",
+        "alter table probes add column probabilities integer",
+        "alter table attempts add column first_token text",
+        "alter table earlier_failures add column first_token text",
+    ),
+    (
+        # Verdicts are links of the same chain as attempts.
+        """
+        create table verdicts (
+            place integer primary key,
+            digest blob not null,
+            probe text not null,
+            prompt text not null,
+            repetition integer not null,
+            question any not null check (typeof(question) <> 'integer' and typeof(question) <> 'real'),
+            status text not null,
+            tries integer not null,
+            finished_at text not null,
+            latency real,
+            prompt_tokens integer,
+            completion_tokens integer,
+            served_model any,
+            finish_reason any,
+            fingerprint any,
+            detail any,
+            answer any,
+            reasoning any,
+            raw blob,
+            foreign key (probe, prompt, repetition) references attempts (probe, prompt, repetition)
+        ) strict
+        """,
+        "create index verdicts_by_attempt on verdicts (probe, prompt, repetition)",
+    ),
 )
 SCHEMA_WITH_DIGESTS = 3
+SCHEMA_WITH_PROBABILITIES = 4
+SCHEMA_WITH_VERDICTS = 5
 SCHEMA = len(MIGRATIONS)
 """The number of the newest schema, as in `PRAGMA user_version`."""
 
@@ -186,29 +223,39 @@ ADD_DIGEST = """
 """
 DIGESTS = "select part, digest from digests"
 ALL_SETTINGS = "select key, value from settings"
-PROBE_ROWS = "select name, version, parameters, corpus, corpus_sha256, repetitions, covariates from probes"
+PROBE_ROWS = """
+    select name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, probabilities
+    from probes
+"""
 PROMPT_ROWS = "select id, position, item, covariates, prompt, system from prompts where probe = ? order by position"
 _CONTENT = """
     probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
-    served_model, finish_reason, fingerprint, detail, answer, reasoning, raw
+    served_model, finish_reason, fingerprint, detail, answer, reasoning, raw, first_token
 """
 ATTEMPT_CHAIN = f"select place, digest, {_CONTENT} from attempts order by rowid"  # noqa: S608 - our own constant
 FAILURE_CHAIN = f"select place, digest, {_CONTENT} from earlier_failures order by place"  # noqa: S608
+_VERDICT = """
+    probe, prompt, repetition, question, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
+    served_model, finish_reason, fingerprint, detail, answer, reasoning, raw
+"""
+# The last column is that of attempts which digests leave out where it is null, as here always.
+VERDICT_CHAIN = f"select place, digest, {_VERDICT}, null from verdicts order by place"  # noqa: S608
 ATTEMPTS_WITHOUT_DIGEST = f"select rowid, {_CONTENT} from attempts where rowid > ? order by rowid limit ?"  # noqa: S608
 SET_ATTEMPT_DIGEST = "update attempts set place = ?, digest = ? where rowid = ?"
 
 # Writing
 ADD_SETTING = "insert into settings (key, value) values (?, ?)"
 ADD_PROBE = """
-    insert into probes (name, version, parameters, corpus, corpus_sha256, repetitions, covariates)
-    values (?, ?, ?, ?, ?, ?, ?)
+    insert into probes (name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens,
+        probabilities)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = """
     insert into prompts (probe, id, position, item, covariates, prompt, system) values (?, ?, ?, ?, ?, ?, ?)
     on conflict (probe, id) do nothing
 """
-_ATTEMPT_VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ATTEMPT_VALUES = f"({', '.join('?' * 19)})"
 _ADD_ATTEMPTS = f"insert into attempts (place, digest, {_CONTENT}) values {{}}"  # noqa: S608
 _STORED_AMONG = """
     with wanted (probe, prompt, repetition) as (values {}) select attempts.probe, attempts.prompt, attempts.repetition
@@ -219,6 +266,7 @@ ATTEMPTS_PER_STATEMENT = 64
 """One long statement keeps the interpreter free for the thread that asks; many short ones would not."""
 ADD_ATTEMPT = _ADD_ATTEMPTS.format(_ATTEMPT_VALUES)
 ADD_ATTEMPTS = _ADD_ATTEMPTS.format(", ".join([_ATTEMPT_VALUES] * ATTEMPTS_PER_STATEMENT))
+ADD_VERDICT = f"insert into verdicts (place, digest, {_VERDICT}) values ({', '.join('?' * 19)})"  # noqa: S608
 KEEP_FAILURES = f"""
     insert into earlier_failures (place, digest, {_CONTENT}) select place, digest, {_CONTENT} from attempts
     where status = ?
@@ -229,7 +277,7 @@ SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key)
 # Reading
 SETTINGS = "select key, value from settings where key <> 'in_use' order by key"
 PROBES = """
-    select name, version, parameters, corpus, corpus_sha256, repetitions, covariates,
+    select name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, probabilities,
            (select count(*) from prompts where probe = name)
     from probes order by name
 """
@@ -261,19 +309,28 @@ USAGE = """
         union all select prompt_tokens, completion_tokens from earlier_failures
     )
 """
+VERDICT_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
+# An attempt may have several: one that failed may be asked for again, and the last counts.
+VERDICTS = """
+    select prompt, repetition, status, answer, max(place) from verdicts where probe = ?
+    group by prompt, repetition order by prompt, repetition
+"""
+LAST_VERDICT = """
+    select probe, prompt, repetition, question from verdicts where status = 'ok' order by place desc limit 1
+"""
 PROMPTS = "select id, item, prompt, system, covariates from prompts where probe = ? order by position"
 PROMPTS_AFTER = """
     select id, item, prompt, system, covariates, position from prompts
     where probe = ? and position > ? order by position limit ?
 """
 ANSWERS = """
-    select id, repetition, status, answer
+    select id, repetition, status, answer, first_token
     from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
     where prompts.probe = ? and position between ? and ? order by position, repetition
 """
 ATTEMPTS = """
     select id, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
-           served_model, finish_reason, fingerprint, detail, answer, reasoning
+           served_model, finish_reason, fingerprint, detail, first_token, answer, reasoning
     from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
     where prompts.probe = ? order by position, repetition
 """
@@ -283,10 +340,13 @@ def for_schema(statement: str, schema: int) -> str:
     """The reading statement for a file of this schema, as if the file had been migrated."""
     if schema < SCHEMA_WITH_DIGESTS and statement is USAGE:
         return _USAGE_UNTIL_SCHEMA_2
+    if schema < SCHEMA_WITH_PROBABILITIES:
+        was_probes = statement is PROBES
+        statement = statement.replace("first_token", "null").replace("max_tokens, probabilities", "null, null")
+        if schema == 1 and was_probes:
+            return statement.replace("parameters", _PARAMETERS_OF_SCHEMA_1)
     if schema >= 2:
         return statement
-    if statement is PROBES:
-        return statement.replace("parameters", _PARAMETERS_OF_SCHEMA_1)
     return statement.replace("system", "null as system")
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
-import shutil
 import sqlite3
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -23,19 +21,20 @@ import polars as pl
 
 from equipoise.errors import EquipoiseError, IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
+from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.digests import Chain, write_setting
 from equipoise.runs.file.lock import Lock, is_owned_here
 from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import Attempt, Pending, Planned
-from equipoise.schema import MEASURED, Status, replace_surrogates
+from equipoise.runs.file.values import Attempt, Pending, Planned, Verdict
+from equipoise.schema import ID, MEASURED, PROMPT, SYSTEM, Status, is_measured, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
 """Bytes that must stay free, so that answers to requests under way can still be stored when nothing more is sent."""
 _PAGE = 256
-_LARGEST_FILE = 2**63 - 1
 _MOST_TOKENS = 10**15
 RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.PENDING))
 """The states of attempts that can be asked again."""
@@ -43,6 +42,9 @@ RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.
 
 class RunFile:
     """An open run file. Only the owner (`create`, `open`) writes; `read` opens it for reading."""
+
+    asked = "model"
+    """Whom the pump asks."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None, reserve: int = 0) -> None:
         self.path = path
@@ -148,20 +150,25 @@ class RunFile:
                 version=version,
                 parameters=decode_json(parameters, self.path),
                 corpus=corpus,
-                corpus_sha256=corpus_sha256,
+                corpus_sha256=sha256,
                 repetitions=repetitions,
                 covariates=decode_json(covariates, self.path),
                 prompts=prompts,
+                asking=Asking(max_tokens=limit, probabilities=bool(probabilities)),
             )
-            for name, version, parameters, corpus, corpus_sha256, repetitions, covariates, prompts in self._rows(
-                sql.PROBES
+            for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, probabilities, prompts) in (
+                self._rows(sql.PROBES)
             )
         ]
 
     def prompts(self, probe: str) -> pl.DataFrame:
         """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates."""
+        return pl.concat(list(self.prompt_batches(probe)))
+
+    def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The same, one part after the other; at least one."""
         with translate_storage_errors(self.path):
-            return tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
+            yield from tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
 
     def _covariates(self, probe: str) -> Mapping[str, str]:
         return next((planned.covariates for planned in self.probes() if planned.name == probe), {})
@@ -184,7 +191,8 @@ class RunFile:
                 texts = [(decode_text(text), decode_text(system)) for _, text, system, _ in page]
             for (prompt, _, _, position), (text, system) in zip(page, texts, strict=True):
                 assert text is not None
-                yield Pending(probe.name, prompt, repetition, text, system, (position + 0.5) / probe.prompts)
+                place = (position + 0.5) / probe.prompts
+                yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
 
     def _scan_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
         """Pages of pending attempts, by going through the plan. Fast when most attempts are pending."""
@@ -239,6 +247,38 @@ class RunFile:
                 self._connection.execute(sql.KEEP_FAILURES, (status,))
             return sum(self._connection.execute(sql.REMOVE_FAILURES, (status,)).rowcount for status in statuses)
 
+    # The verdicts of a judge on the answers
+
+    def set_judge(self, settings: RunSettings) -> None:
+        """Store how the judge is reached and asked."""
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            write_setting(self._connection, "judge", encode_json(settings.to_json()))
+
+    def record_verdicts(self, verdicts: Iterable[Verdict]) -> None:
+        """Store verdicts durably, as attempts are."""
+        if moved := self._save_if_moved():
+            raise moved
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            chained = Chain.read(self._connection)
+            rows = [chained.add((*tables.verdict_row(verdict), None))[:-1] for verdict in verdicts]
+            self._connection.executemany(sql.ADD_VERDICT, rows)
+            chained.write(self._connection)
+
+    def verdicts(self, probe: str) -> pl.DataFrame:
+        """The last verdict on each answer of a probe: `id`, `repetition`, `status`, `verdict` (the judge's words)."""
+        rows = self._rows(sql.VERDICTS, (probe,)) if self._schema >= sql.SCHEMA_WITH_VERDICTS else []
+        with translate_storage_errors(self.path):
+            return tables.typed_frame([row[:-1] for row in rows], tables.VERDICTS)
+
+    def judged_questions(self) -> Iterator[Pending]:
+        """The question that got the last verdict, if there is one."""
+        for probe, prompt, repetition, question in self._rows(sql.LAST_VERDICT):
+            yield Pending(probe, prompt, repetition, decode_text(question) or "", None, 0.0)
+
+    def judge_usage(self) -> tuple[int, int]:
+        """Tokens of all questions to the judge and of all its verdicts."""
+        return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= sql.SCHEMA_WITH_VERDICTS else (0, 0)
+
     def _save_if_moved(self) -> StorageError | None:
         """If the file was deleted, or another one has taken its place, go on with a copy under a new name."""
         if self._lock is None or self._lock.is_file_in_place():
@@ -267,9 +307,9 @@ class RunFile:
             yield from tables.read_attempts(self._execute(sql.ATTEMPTS, (probe,)))
 
     def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-        """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`), at least one pair.
+        """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`, `first_token`).
 
-        Each pair has about `size` prompts, always whole items, in the order of the plan.
+        At least one pair. Each has about `size` prompts, always whole items, in the order of the plan.
         """
         covariates, last = self._covariates(probe), -1
         while True:
@@ -285,6 +325,14 @@ class RunFile:
             if not more:
                 return
 
+    def answered(self) -> Iterator[Pending]:
+        """Prompts that have an answer."""
+        for planned in self.probes():
+            for prompts, attempts in self.answers(planned.name, 4 * _PAGE):
+                found = attempts.filter(is_measured()).select(ID)
+                for row in prompts.join(found, on=ID, how="semi").iter_rows(named=True):
+                    yield Pending(planned.name, row[ID], 1, row[PROMPT], row.get(SYSTEM), 0.0, planned.asking)
+
     def states(self) -> dict[str, dict[Status, int]]:
         """For each probe, how many attempts are in each state. They add up to the plan."""
         stored = {(probe, status): count for probe, status, count in self._rows(sql.STATES)}
@@ -298,25 +346,18 @@ class RunFile:
 
     def usage(self) -> tuple[int, int]:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
-        ((prompts, completions),) = self._rows(sql.USAGE)
+        return self._count_tokens(sql.USAGE)
+
+    def _count_tokens(self, statement: str) -> tuple[int, int]:
+        ((prompts, completions),) = self._rows(statement)
         if not all(0 <= tokens <= _MOST_TOKENS for tokens in (prompts, completions)):
             raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
         return int(prompts), int(completions)
 
     def short_of_space(self) -> str | None:
         """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
-        if not self._reserve:
-            return None
         with translate_storage_errors(self.path):
-            main, wal = checks.file_sizes(self.path)
-            # The content of the -wal will need its space in the main file, too.
-            free = min(shutil.disk_usage(self.path.parent).free, _size_limit() - main) - wal
-        if free >= self._reserve:
-            return None
-        return (
-            f"{self.path}: only {max(free, 0) / 2**20:.0f} MB can still be written there, and a run keeps "
-            f"{self._reserve / 2**20:.0f} MB free so that no answer is lost. Make room first."
-        )
+            return describe_shortage(self.path, self._reserve) if self._reserve else None
 
     def _rows(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         with translate_storage_errors(self.path):
@@ -343,13 +384,3 @@ def _follow_link(path: Path) -> Path:
 def _unused_name(path: Path) -> Path:
     names = (path.with_name(f"{path.stem}-saved{number}{path.suffix}") for number in ("", *range(2, 1000)))
     return next(name for name in names if not name.exists())
-
-
-def _size_limit() -> int:
-    """How large a file of this process may become, in bytes."""
-    if sys.platform == "win32":
-        return _LARGEST_FILE
-    import resource  # noqa: PLC0415 - not on Windows
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-    return _LARGEST_FILE if limit == resource.RLIM_INFINITY else limit

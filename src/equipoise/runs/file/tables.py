@@ -10,9 +10,9 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError
-from equipoise.runs.file.columns import decode_text, encode_text
-from equipoise.runs.file.values import Attempt
-from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, text_column
+from equipoise.runs.file.columns import decode_text, encode_json, encode_text
+from equipoise.runs.file.values import Attempt, Verdict
+from equipoise.schema import ANSWER, FIRST_TOKEN, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, VERDICT, text_column
 
 BATCH = 20_000
 """Rows in one frame, at most."""
@@ -31,10 +31,12 @@ ATTEMPTS = {
     "finish_reason": pl.String,
     "fingerprint": pl.String,
     "detail": pl.String,
+    FIRST_TOKEN: pl.String,
     ANSWER: pl.String,
     "reasoning": pl.String,
 }
-ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER)}
+VERDICTS = {ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String, VERDICT: pl.String}
+ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN)}
 _MOST_TOKENS = 10**9
 _TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
 
@@ -62,10 +64,11 @@ def prompt_columns(prompts: pl.DataFrame) -> tuple[list[Any], ...]:
     return tuple(column.to_list() for column in columns)
 
 
-def read_prompts(rows: sqlite3.Cursor, types: Mapping[str, str]) -> pl.DataFrame:
-    """Rows of id, item, prompt, system part and covariates as a frame with typed covariates."""
-    frames = [prompt_frame(batch, types) for batch in _batches(rows)]
-    return pl.concat(frames) if frames else prompt_frame([], types)
+def read_prompts(rows: sqlite3.Cursor, types: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+    """Rows of id, item, prompt, system part and covariates as frames with typed covariates; at least one."""
+    frames = (prompt_frame(batch, types) for batch in _batches(rows))
+    yield next(frames, prompt_frame([], types))
+    yield from frames
 
 
 def prompt_frame(rows: list[Any], types: Mapping[str, str]) -> pl.DataFrame:
@@ -142,7 +145,14 @@ def attempt_row(attempt: Attempt) -> tuple[object, ...]:
         encode_text(reply.answer),
         encode_text(reply.reasoning),
         reply.raw,
+        None if reply.first_token is None else encode_json(reply.first_token),
     )
+
+
+def verdict_row(verdict: Verdict) -> tuple[object, ...]:
+    """A verdict as a row of its table: the columns of an attempt, with the question after the key."""
+    row = attempt_row(verdict.attempt)[:-1]
+    return (*row[:3], encode_text(verdict.question), *row[3:])
 
 
 def _valid_count(value: int | None) -> int | None:

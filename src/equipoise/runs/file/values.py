@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from equipoise.models.protocol import Reply
+from equipoise.models.protocol import Asking, Reply
 
 
 def utc_now() -> datetime:
@@ -28,6 +28,8 @@ class Planned:
     covariates: Mapping[str, str]
     """The polars type of each column of the prompts beside id, item and text, by name."""
     prompts: int
+    asking: Asking = field(default_factory=Asking)
+    """How its prompts are asked, where that differs from probe to probe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Pending:
     """The system part of the prompt, if it has one."""
     place: float
     """The attempt's place in the order of its probe, between 0 and 1."""
+    asking: Asking = field(default_factory=Asking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +57,11 @@ class Attempt:
     reply: Reply
     tries: int = 1
     finished_at: datetime = field(default_factory=utc_now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of a question to the judge about the answer of an attempt: an attempt of its own."""
+
+    question: str
+    attempt: Attempt

@@ -1,0 +1,68 @@
+"""Answers in Parquet files, checked column by column: no row becomes Python values on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA
+from equipoise.detect.visible import has_visible_text
+from equipoise.errors import BadFile
+from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status
+
+SUFFIX = ".parquet"
+_MAY_BE_EMPTY = r"<|^[\s\x1c-\x1f]*$"
+"""What must be looked at more closely: answers with a tag, which may be reasoning, and those with nothing at all."""
+
+
+def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+    """Tables of answers; BadFile if the file or a column is not what it should be, or there is no row."""
+    empty = True
+    try:
+        stored = pl.scan_parquet(path, glob=False).drop(names.values(), strict=False).rename(names)
+        columns = stored.collect_schema()
+        _check_columns(path, columns)
+        fields = [
+            pl.col(name).cast(pl.Float64 if kind == pl.Int64 else kind)
+            if name in columns
+            else pl.lit(None, kind).alias(name)
+            for name, kind in SCHEMA.items()
+        ]
+        for table in stored.select(fields).collect_batches(chunk_size=ROWS_PER_TABLE, maintain_order=True):
+            empty = empty and not table.height
+            yield _check_table(path, table)
+    except pl.exceptions.PolarsError as error:
+        raise BadFile(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
+    if empty:
+        raise BadFile(f"{path} holds no answers.")
+
+
+def _check_columns(path: Path, columns: pl.Schema) -> None:
+    if not (ANSWER in columns and {ID, PROMPT} & columns.keys()):
+        raise BadFile(
+            f"{path}: columns {ANSWER}, and {ID} or {PROMPT}, are needed. There are: {', '.join(columns)[:200]}."
+        )
+    for name, kind in SCHEMA.items():
+        given = columns.get(name, pl.Null())
+        fits = given.is_numeric() if kind == pl.Int64 else given in (pl.String, pl.Categorical, pl.Enum)
+        if not (fits or given == pl.Null):
+            needed = "whole numbers" if kind == pl.Int64 else "text"
+            raise BadFile(f"{path}: the column {name} must hold {needed}, not {given}.")
+
+
+def _check_table(path: Path, table: pl.DataFrame) -> pl.DataFrame:
+    """The table with whole repetitions, known states, and `empty` where an answer has nothing to read."""
+    if table.select((pl.col(ID).is_null() & pl.col(PROMPT).is_null()).any()).item():
+        raise BadFile(f"{path}: an answer has neither {ID} nor {PROMPT}.")
+    repetition = table[REPETITION]
+    if (repetition.is_infinite() | (repetition != repetition.round())).any():
+        raise BadFile(f"{path}: {REPETITION} must be a whole number.")
+    states = table[STATUS].fill_null(Status.OK)
+    if unknown := set(states.unique()) - set(Status):
+        raise BadFile(f"{path}: status must be one of {', '.join(Status)}. Got {min(unknown)!r} instead.")
+    answers = table[ANSWER].fill_null("")
+    unclear = (states.is_in(list(MEASURED)) & answers.str.contains(_MAY_BE_EMPTY)).arg_true()
+    empty = [place for place in unclear if not has_visible_text(answers[place])]
+    return table.with_columns(repetition.cast(pl.Int64), states.scatter(empty, Status.EMPTY.value).alias(STATUS))

@@ -1,0 +1,91 @@
+"""The words by which characters and the people around them are told apart. Each word for men has its counterpart."""
+
+from __future__ import annotations
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _pairs(text: str) -> Pairs:
+    return tuple((man, woman) for man, woman in (pair.split("/") for pair in _words(text)))
+
+
+def either(pairs: Pairs) -> str:
+    """A pattern for any of the words."""
+    return "|".join(dict.fromkeys(word for pair in pairs for word in pair))
+
+
+FAMILY = _pairs(
+    "father/mother son/daughter brother/sister husband/wife uncle/aunt nephew/niece boyfriend/girlfriend dad/mom pa/ma"
+)
+OTHERS = _pairs(
+    "daddy/mommy da/mam papa/mama pa/mum grandad/nan gramps/gran abuelo/abuela uncle/auntie groom/bride king/queen "
+    "prince/princess duke/duchess emperor/empress count/countess baron/baroness abbot/abbess monk/nun actor/actress "
+    "waiter/waitress landlord/landlady steward/stewardess stallion/mare bull/cow rooster/hen "
+    "schoolmaster/schoolmistress master/mistress footman/maid valet/governess policeman/policewoman "
+    "fisherman/fisherwoman gentleman/lady widower/widow"
+)
+"""People and animals beside the character, whose pronouns are not the character's."""
+SELF = _pairs(
+    "man/woman boy/girl guy/gal gentleman/lady lad/lass bachelor/spinster widower/widow father/mother son/daughter "
+    "grandfather/grandmother husband/wife fellow/lass male/female hombre/mujer uomo/donna homme/femme homem/mulher "
+    "Mann/Frau hijo/hija fils/fille figlio/figlia filho/filha Sohn/Tochter"
+)
+"""What somebody can be called in a sentence about themself: "is a quiet woman"."""
+TITLES = _pairs(
+    "Mr/Mrs Mr/Ms Mr/Miss Sir/Dame Lord/Lady Brother/Sister Father/Mother Don/Doña Señor/Señora Señor/Señorita "
+    "Monsieur/Madame Monsieur/Mademoiselle Herr/Frau Signor/Signora Prince/Princess King/Queen Duke/Duchess "
+    "Count/Countess Baron/Baroness Uncle/Aunt Uncle/Auntie Grandpa/Grandma Papa/Mama"
+)
+VALUES = _pairs(
+    "he/she him/her male/female man/woman m/f boy/girl masculine/feminine masculino/femenino hombre/mujer "
+    "männlich/weiblich"
+)
+GROWN = _pairs(
+    "nato/nata cresciuto/cresciuta stato/stata vedovo/vedova nascido/nascida criado/criada nacido/nacida viudo/viuda "
+    "né/née veuf/veuve родился/родилась вырос/выросла"
+)
+"""Forms of other languages that show the gender of whom they are about: "born", "grown up", "widowed"."""
+_GERMAN = ("ist", "war", "hat", "hatte", "wurde", "arbeitet", "lebt", "kennt", "liebt", "spricht")
+_HE = ("he", "HE", "ele", "il est", "il a", " él ", " он ", *(f"er {verb}" for verb in _GERMAN))
+_SHE = ("she", "SHE", "ela", "elle", "elle est", "elle a", "ella", " она ", *(f"sie {verb}" for verb in _GERMAN))
+_BY_LETTER = {
+    "h": _HE,
+    "s": _SHE,
+    "j": ("him", "his", "himself"),
+    "e": ("her", "hers", "herself"),
+    "t": ("they",),
+    "r": ("them", "their", "theirs", "themselves"),
+    "i": ("I", "I'm", "my", "me", "myself"),
+}
+PRONOUNS = {
+    form: letter
+    for letter, words in _BY_LETTER.items()
+    for word in words
+    for form in (word, word.replace(word.strip()[0], word.strip()[0].upper(), 1))
+    if form != "Ella"  # also a name
+}
+"""Of some languages, with the letter that stands for each. German verbs tell *sie* (she) from *sie* (they)."""
+NOT_NAMES = _words(
+    "The A An In On At When While For After Before But And Now If It It's This That That's There There's Here Here's "
+    "Born Raised So Then As By With Without From To Of Or Nor Not No Yes What What's Who Who's Why How Where Which "
+    "Each Every All Some Most Many Few Both Either Neither One Two Three Four Five Six Seven Once Never Always Only "
+    "Even Still Just Perhaps Maybe Let Let's Sure Certainly Absolutely Meet Since Until During Though Although "
+    "Because Despite Under Over Behind Between Among Growing Known Widowed Tall Small Short Old Young Big Little "
+    "Today Tonight Later Years Colleagues People Everyone Everybody Nobody Someone Somebody Anyone Men Women Children "
+    "Customers You You're Your We Our Is Are Was Were Has Have Had Do Does Did Can Could Would Should Will May Might "
+    "Must Take Give Ask Imagine Call Think Write Forget Please Married Divorced Single Trained Former Retired Add "
+    "Like Unlike Instead Such Other Another Time Life Home Work Love God Nothing Something Everything Those These "
+    "First Second Third Last Next Finally Being Having Beneath Above Inside Outside Off Out Up Well Great Good Dear "
+    "Thank Thanks Sorry Below Learned Lost Left Grew Came Went Made Took Found Kept Believes Wants Hates Loves Age "
+    "Aged Dr Captain Officer Sergeant Judge Doctor Professor Chief Inspector Constable Nurse Sheriff General "
+    "Detective Chef Reverend Rev Pastor Senator Mayor Coach Private Lt Sgt Monday Tuesday Wednesday Thursday Friday "
+    "Saturday Sunday Christmas Easter January February March April June July August September October November "
+    "December French English Spanish German Russian Italian Chinese Japanese American British Irish Motto Backstory "
+    "Background Personality Conflict Goal Occupation Job Profession Role Profile Character Appearance Strengths "
+    "Weaknesses"
+)
+"""Words with a capital letter that begin a sentence or a field, or stand before a name."""

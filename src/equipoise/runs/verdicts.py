@@ -1,0 +1,105 @@
+"""The verdicts of a judge in a run file, to the pump a run file of their own.
+
+What is pending are the answers that a reading leaves open and that have no verdict, each as a question to the judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from equipoise.authoring import Probe
+from equipoise.errors import IntegrityError
+from equipoise.measuring.judging import ask_judge, can_be_judged, find_unread
+from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt, Pending, Planned, Verdict
+from equipoise.schema import ATTEMPT, ID, REPETITION, STATUS, Status
+
+_NOTE = "The judge: "
+_NOTHING = pl.Series("ended", [], dtype=pl.String)
+
+
+class Verdicts:
+    """The verdicts in a run file, as the pump sees a run file."""
+
+    asked = "judge"
+    """Whom the pump asks."""
+
+    def __init__(
+        self, file: RunFile, probes: Mapping[str, Probe], settings: RunSettings, retry: Iterable[Status] = ()
+    ) -> None:
+        self.owned = file.owned
+        self.add_notes = lambda notes: file.add_notes(f"{_NOTE}{note}" for note in notes)
+        self.short_of_space = file.short_of_space
+        self._file = file
+        self._settings = settings
+        self._retry = [status.value for status in retry]
+        self._questions: dict[tuple[str, str, int], str] = {}
+        """Questions under way."""
+        self._probes = [
+            self._check(probes[planned.name].read_by(settings.suite), planned)
+            for planned in file.probes()
+            if not planned.asking.probabilities and can_be_judged(probes[planned.name])
+        ]
+
+    @property
+    def path(self) -> Path:
+        """The run file."""
+        return self._file.path
+
+    @property
+    def settings(self) -> RunSettings:
+        """How the judge is asked, with the notes that are about it."""
+        notes = (note.removeprefix(_NOTE) for note in self._file.settings.notes if note.startswith(_NOTE))
+        return replace(self._settings, notes=tuple(notes))
+
+    def pending(self) -> Iterator[Pending]:
+        """A question about each open answer that has no verdict."""
+        for probe in self._probes:
+            for unread in self._unread(probe):
+                pending = unread.filter(pl.col("ended").is_null())
+                for (key, repetition), question in zip(
+                    pending.select(ATTEMPT).iter_rows(), ask_judge(probe, pending), strict=True
+                ):
+                    self._questions[probe.name, key, repetition] = question
+                    yield Pending(probe.name, key, repetition, question, None, 0.0)
+
+    def counts(self) -> dict[Status, int]:
+        """How many open answers there are, by the state of their verdicts."""
+        ended = pl.concat([*(part["ended"] for probe in self._probes for part in self._unread(probe)), _NOTHING])
+        stored = dict(ended.fill_null(Status.PENDING.value).value_counts().iter_rows())
+        return {status: int(stored.get(status.value, 0)) for status in Status}
+
+    def answered(self) -> Iterator[Pending]:
+        """The question that got the last verdict."""
+        yield from self._file.judged_questions()
+
+    def usage(self) -> tuple[int, int]:
+        """Nothing: what was used before is in `Policy.spent`."""
+        return 0, 0
+
+    def record(self, attempts: Iterable[Attempt]) -> None:
+        """Store verdicts durably."""
+        keyed = {(attempt.probe, attempt.prompt, attempt.repetition): attempt for attempt in attempts}
+        self._file.record_verdicts(Verdict(question=self._questions[key], attempt=keyed[key]) for key in keyed)
+        for key in keyed:
+            del self._questions[key]
+
+    def _unread(self, probe: Probe) -> Iterator[pl.DataFrame]:
+        """The open answers with their prompts, and the state in which their verdicts `ended`, if they did."""
+        again = pl.col(STATUS).is_in(self._retry)
+        ended = self._file.verdicts(probe.name).filter(~again).select(ID, REPETITION, ended=STATUS)
+        for prompts, answers in self._file.answers(probe.name):
+            unread = find_unread(probe, prompts.join(answers, on=ID, maintain_order="left_right"))
+            yield unread.join(ended, on=ATTEMPT, how="left", maintain_order="left")
+
+    def _check(self, probe: Probe, planned: Planned) -> Probe:
+        """Refuse prompts without the names that must be masked."""
+        assert probe.judge is not None
+        if missing := sorted({*probe.judge.names} - planned.covariates.keys()):
+            raise IntegrityError(f"{self.path} does not hold what a judge of {probe.name} must not see: {missing}.")
+        return probe

@@ -1,0 +1,410 @@
+"""Answers in the files of other tools: each shape as its documentation has it, each outcome read as what it is."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import equipoise
+from equipoise.answers.files import read_file, read_tables
+from equipoise.answers.formats import ENVELOPES
+from equipoise.errors import BadFile, InputError
+from equipoise.runs.imports import import_answers
+from equipoise.schema import Status
+
+OK, CUT, WITHHELD, FAILED, NOT_ASKED = "ok", "truncated", "filtered", "http_error", "pending"
+Line = dict[str, Any]
+
+
+def openai_chat(key: str, _prompt: str, answer: str, state: str) -> Line:
+    failed = state in (FAILED, NOT_ASKED)
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": answer, "refusal": None, "annotations": []},
+        "logprobs": None,
+        "finish_reason": {OK: "stop", CUT: "length", WITHHELD: "content_filter"}.get(state),
+    }
+    body = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1790000000,
+        "model": "m-2026-01-01",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 22, "completion_tokens": 2, "total_tokens": 24},
+        "system_fingerprint": "fp_1",
+    }
+    error = {NOT_ASKED: {"code": "batch_expired", "message": "This request could not be executed in time."}}
+    response = {"status_code": 500 if state == FAILED else 200, "request_id": "req_1", "body": {} if failed else body}
+    return {
+        "id": "batch_req_1",
+        "custom_id": key,
+        "response": None if state == NOT_ASKED else response,
+        "error": error.get(state),
+    }
+
+
+def openai_responses(key: str, _prompt: str, answer: str, state: str) -> Line:
+    if state in (FAILED, NOT_ASKED):
+        return openai_chat(key, "", answer, state)
+    thought = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "He or she?"}]}
+    said: Line = {"type": "output_text", "text": answer, "annotations": []}
+    if state == WITHHELD:
+        said = {"type": "refusal", "refusal": answer}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [said]}
+    body = {
+        "id": "resp_1",
+        "object": "response",
+        "status": "incomplete" if state == CUT else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if state == CUT else None,
+        "model": "m",
+        "output": [thought, message],
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+    }
+    return {
+        "id": "batch_req_1",
+        "custom_id": key,
+        "response": {"status_code": 200, "request_id": "r", "body": body},
+        "error": None,
+    }
+
+
+def vllm(key: str, _prompt: str, answer: str, state: str) -> Line:
+    line = openai_chat(key, "", answer, FAILED if state == NOT_ASKED else state)
+    line["id"] = "vllm-1"
+    if state in (FAILED, NOT_ASKED):
+        line["error"] = {"message": "expired" if state == NOT_ASKED else "boom", "type": "InternalServerError"}
+    return line
+
+
+def message(answer: str, state: str) -> Line:
+    content = [{"type": "thinking", "thinking": "He or she?", "signature": "x"}, {"type": "text", "text": answer}]
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": content,
+        "stop_reason": {OK: "end_turn", CUT: "max_tokens", WITHHELD: "refusal"}[state],
+        "stop_sequence": None,
+        "usage": {"input_tokens": 11, "output_tokens": 36},
+    }
+
+
+def anthropic(key: str, _prompt: str, answer: str, state: str) -> Line:
+    if state == FAILED:
+        error = {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: too large"}}
+        return {"custom_id": key, "result": {"type": "errored", "error": error}}
+    if state == NOT_ASKED:
+        return {"custom_id": key, "result": {"type": "expired"}}
+    return {"custom_id": key, "result": {"type": "succeeded", "message": message(answer, state)}}
+
+
+def gemini_response(answer: str, state: str) -> Line:
+    parts = [{"text": "He or she?", "thought": True}, {"text": answer}]
+    reason = {OK: "STOP", CUT: "MAX_TOKENS", WITHHELD: "SAFETY"}[state]
+    return {
+        "candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": reason, "index": 0}],
+        "usageMetadata": {"promptTokenCount": 4, "candidatesTokenCount": 5, "totalTokenCount": 9},
+        "modelVersion": "m-001",
+        "responseId": "r",
+    }
+
+
+def gemini(key: str, _prompt: str, answer: str, state: str) -> Line:
+    if state in (FAILED, NOT_ASKED):
+        return {"key": key, "error": {"code": 500, "message": "expired" if state == NOT_ASKED else "Internal error."}}
+    return {"key": key, "response": gemini_response(answer, state)}
+
+
+def vertex(_key: str, prompt: str, answer: str, state: str) -> Line:
+    """A line of Vertex has no key: the prompt itself is given back."""
+    request = {"contents": [{"role": "user", "parts": [{"text": prompt}]}], "generationConfig": {"temperature": 0.5}}
+    line: Line = {"status": "", "processed_time": "2026-01-01T00:00:00.000+00:00", "request": request}
+    if state in (FAILED, NOT_ASKED):
+        return line | {"status": "Job expired" if state == NOT_ASKED else 'Bad Request: {"code": 400}', "response": {}}
+    return line | {"response": gemini_response(answer, state)}
+
+
+def bedrock(key: str, prompt: str, answer: str, state: str) -> Line:
+    asked = {
+        "anthropic_version": "bedrock-2023-05-31",
+        "max_tokens": 99,
+        "messages": [{"role": "user", "content": prompt}],
+    }
+    if state in (FAILED, NOT_ASKED):
+        words = "Expired" if state == NOT_ASKED else "bad request"
+        return {"recordId": key, "modelInput": asked, "error": {"errorCode": 400, "errorMessage": words}}
+    return {"recordId": key, "modelInput": asked, "modelOutput": message(answer, state)}
+
+
+def bedrock_converse(_key: str, prompt: str, answer: str, state: str) -> Line:
+    """Records without an id of ours are found by their prompt."""
+    asked = {"messages": [{"role": "user", "content": [{"text": prompt}]}], "inferenceConfig": {"maxTokens": 99}}
+    if state in (FAILED, NOT_ASKED):
+        return bedrock("CALL0000001", prompt, answer, state)
+    reason = {OK: "end_turn", CUT: "max_tokens", WITHHELD: "guardrail_intervened"}[state]
+    content = [{"reasoningContent": {"reasoningText": {"text": "He or she?"}}}, {"text": answer}]
+    output = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": reason}
+    return {"recordId": "CALL0000001", "modelInput": asked, "modelOutput": output}
+
+
+def bedrock_llama(key: str, prompt: str, answer: str, state: str) -> Line:
+    line = bedrock(key, prompt, answer, state) | {"modelInput": {"prompt": prompt, "max_gen_len": 99}}
+    if "modelOutput" in line:
+        reason = {OK: "stop", CUT: "length", WITHHELD: "content_filtered"}[state]
+        line["modelOutput"] = {"generation": answer, "generation_token_count": 9, "stop_reason": reason}
+    return line
+
+
+def bedrock_titan(key: str, prompt: str, answer: str, state: str) -> Line:
+    line = bedrock(key, prompt, answer, state) | {"modelInput": {"inputText": prompt}}
+    if "modelOutput" in line:
+        reason = {OK: "FINISH", CUT: "LENGTH", WITHHELD: "CONTENT_FILTERED"}[state]
+        result = {"tokenCount": 3, "outputText": answer, "completionReason": reason}
+        line["modelOutput"] = {"inputTextTokenCount": 8, "results": [result]}
+    return line
+
+
+def bedrock_mistral(key: str, prompt: str, answer: str, state: str) -> Line:
+    line = bedrock(key, prompt, answer, state) | {"modelInput": {"prompt": prompt}}
+    if "modelOutput" in line:
+        reason = {OK: "stop", CUT: "length", WITHHELD: "content_filter"}[state]
+        line["modelOutput"] = {"outputs": [{"text": answer, "stop_reason": reason}]}
+    return line
+
+
+def lm_eval(_key: str, prompt: str, answer: str, _state: str) -> Line:
+    return {
+        "doc_id": 0,
+        "doc": {"question": prompt},
+        "target": "",
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n\n"], "temperature": 0.7}}},
+        "resps": [[answer]],
+        "filtered_resps": [answer],
+        "filter": "none",
+        "metrics": ["bypass"],
+        "doc_hash": "5a",
+        "prompt_hash": "5b",
+        "target_hash": "5c",
+        "bypass": 999,
+    }
+
+
+def lm_eval_with_id(key: str, _prompt: str, answer: str, _state: str) -> Line:
+    line = lm_eval("", "<|user|>…<|assistant|>", answer, "")
+    return line | {"doc": {"id": key}, "arguments": [["<|user|>…<|assistant|>", {"until": []}]]}
+
+
+SHAPES = [
+    openai_chat,
+    openai_responses,
+    vllm,
+    anthropic,
+    gemini,
+    vertex,
+    bedrock,
+    bedrock_converse,
+    bedrock_llama,
+    bedrock_titan,
+    bedrock_mistral,
+    lm_eval,
+    lm_eval_with_id,
+]
+STATES = (OK, CUT, WITHHELD, FAILED, NOT_ASKED)
+# lm-eval keeps nothing but the text.
+OUTCOMES = [(shape, state) for shape in SHAPES for state in (STATES[:1] if "lm_eval" in shape.__name__ else STATES)]
+Shape = Callable[[str, str, str, str], Line]
+
+
+def write(path: Path, lines: list[Line]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("shape", "state"), OUTCOMES)
+def test_every_outcome_is_read_as_what_it_is(shape: Shape, state: str, tmp_path: Path) -> None:
+    ((key, prompt, repetition, status, answer),) = read_file(
+        write(tmp_path / "a.jsonl", [shape("0abc", "Who?", "She.", state)])
+    )
+    assert key in ("0abc", "CALL0000001", None)
+    assert key == "0abc" or prompt == "Who?"
+    assert (repetition, status) == (None, state)
+    assert answer == (None if state in (FAILED, NOT_ASKED) else "She.")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_scoring_and_importing_give_what_our_own_format_gives(shape: Shape, tmp_path: Path) -> None:
+    prompts = equipoise.plan("jobs_lum", sample_k=40).prompts()
+    said = [f"{'She' if place % 3 else 'He'} is {place}." for place in range(40)]
+    rows = list(zip(prompts["id"], prompts["prompt"], said, strict=True))
+    random.Random(3).shuffle(rows)
+    path = write(tmp_path / "a.jsonl", [shape(key, prompt, answer, OK) for key, prompt, answer in rows])
+    own = equipoise.score("jobs_lum", [{"id": key, "answer": answer} for key, _, answer in rows], sample_k=40)
+    run, new, matching = import_answers(
+        path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample_k": 40}
+    )
+    assert (new, matching.matched, run.complete) == (40, 40, True)
+    assert run.result("jobs_lum").metrics == own.metrics
+    assert equipoise.score("jobs_lum", pl.concat(list(read_tables(path))), sample_k=40).metrics == own.metrics
+
+
+@pytest.mark.parametrize("shape", [anthropic, openai_chat, gemini])
+def test_what_was_not_asked_stays_pending_in_a_run(shape: Shape, tmp_path: Path) -> None:
+    prompts = equipoise.plan("jobs_lum", sample_k=10).prompts()
+    lines = [shape(key, "", "She.", OK if place else NOT_ASKED) for place, key in enumerate(prompts["id"])]
+    path = write(tmp_path / "a.jsonl", lines)
+    run, new, _ = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample_k": 10})
+    assert new == 9
+    assert not run.complete
+    assert run.counts[Status.PENDING] == 1
+
+
+def test_repetitions_come_back_by_key_or_in_order(tmp_path: Path) -> None:
+    keys = [row[:3] for row in read_file(write(tmp_path / "a.jsonl", [anthropic("0abc-2", "", "She.", OK)]))]
+    assert keys == [("0abc", None, 2)]
+    line = lm_eval("", "Who?", "", "") | {"resps": [["She.", "He."]]}
+    assert [row[-1] for row in read_file(write(tmp_path / "b.jsonl", [line]))] == ["She.", "He."]
+
+
+@pytest.mark.fault("D4")
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"id": "batch_1", "object": "batch", "status": "completed"},
+        {"custom_id": "0abc", "params": {"model": "m"}},
+        {"text": "She.", "id": "0abc"},
+        {"key": "0abc", "request": {"contents": []}},
+        {"recordId": "0abc", "modelInput": {}},
+        {"totalRecordCount": 3, "successRecordCount": 3},
+    ],
+)
+def test_what_is_not_known_is_refused_with_what_is(line: Line, tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=r"line 1: no field answer.*Anthropic batch") as error:
+        list(read_file(write(tmp_path / "a.jsonl", [line])))
+    assert all(envelope.name in str(error.value) for envelope in ENVELOPES[1:])
+
+
+@pytest.mark.fault("D4")
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"custom_id": "a", "result": {}},
+        {"custom_id": "a", "result": {"type": "succeeded", "message": {"text": "She."}}},
+        {"custom_id": "a", "result": {"type": "succeeded", "message": {"content": [{"type": "text", "text": 5}]}}},
+        {"key": "a", "response": {"candidates": [7]}},
+        {"key": "a", "response": "She."},
+        {"modelInput": {"prompt": "Who?"}, "modelOutput": {"embedding": [0.1]}},
+        {"doc_id": 1, "arguments": [["Who?", " She"]], "resps": [[[-1.2, False]]]},
+        {"doc_id": 1, "arguments": [], "resps": [["She."]]},
+    ],
+)
+def test_a_known_shape_without_an_answer_is_refused(line: Line, tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="without an answer"):
+        list(read_file(write(tmp_path / "a.jsonl", [line])))
+
+
+# Logs of Inspect
+
+
+def write_log(path: Path, samples: list[tuple[Any, int, Any, str | None]], *, listed: bool) -> Path:
+    from inspect_ai.dataset import Sample  # noqa: F401 - registers what logs hold
+    from inspect_ai.log import EvalLog, EvalSample, EvalSpec, write_eval_log
+    from inspect_ai.log._log import EvalConfig, EvalDataset
+    from inspect_ai.model import ModelOutput
+
+    dataset = EvalDataset(sample_ids=sorted({key for key, *_ in samples}) if listed else None)
+    config = EvalConfig(epochs=2)
+    spec = EvalSpec(created="2026-01-01T00:00:00+00:00", task="jobs_lum", dataset=dataset, model="m", config=config)
+    log = EvalLog(status="success", eval=spec)
+    log.samples = [
+        EvalSample(
+            id=key,
+            epoch=epoch,
+            input=asked,
+            target="",
+            output=ModelOutput() if answer is None else ModelOutput.from_content("m", answer),
+        )
+        for key, epoch, asked, answer in samples
+    ]
+    write_eval_log(log, str(path))
+    return path
+
+
+SAMPLES = [("0abc", 1, "Who?", "She."), ("0abc", 2, "Who?", "He."), ("0abd", 1, "?", None)]
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["whole", "cut off"])
+@pytest.mark.parametrize("name", ["log.eval", "log.json"])
+def test_logs_of_inspect(name: str, listed: bool, tmp_path: Path) -> None:
+    path = write_log(tmp_path / name, SAMPLES, listed=listed)
+    assert sorted(read_file(path), key=str) == [
+        ("0abc", "Who?", 1, OK, "She."),
+        ("0abc", "Who?", 2, OK, "He."),
+        ("0abd", "?", 1, NOT_ASKED, None),
+    ]
+
+
+@pytest.mark.fault("D4")
+def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
+    for name in ("a.eval", "a.json"):
+        with pytest.raises(BadFile, match="cannot be read as a log of Inspect"):
+            list(read_file(write(tmp_path / name, [{"id": "a", "answer": "She."}])))
+
+
+def test_without_the_library_a_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
+    with pytest.raises(InputError, match=r"equipoise\[inspect\]"):
+        list(read_file(write(tmp_path / "a.eval", [{}])))
+
+
+# Parquet
+
+
+def test_parquet_is_read_as_the_same_rows_in_json_lines_are(tmp_path: Path) -> None:
+    rows: list[Line] = [
+        {"id": "0abc", "prompt": None, "repetition": 1, "status": None, "answer": "She."},
+        {"id": "0abc", "prompt": None, "repetition": 2, "status": "truncated", "answer": "He"},
+        {"id": None, "prompt": "Who?", "repetition": None, "status": "timeout", "answer": None},
+        {"id": "0abd", "prompt": None, "repetition": 1, "status": None, "answer": "<think>He?</think>"},
+        {"id": "0abe", "prompt": None, "repetition": 1, "status": "ok", "answer": " \x1c\n"},
+        {"id": "0abf", "prompt": None, "repetition": 1, "status": "ok", "answer": "<b>She</b>"},
+    ]
+    pl.DataFrame(rows).write_parquet(tmp_path / "a.parquet")
+    lines = write(tmp_path / "a.jsonl", rows)
+    assert list(read_file(tmp_path / "a.parquet")) == list(read_file(lines))
+    assert pl.concat(list(read_tables(tmp_path / "a.parquet"))).equals(pl.concat(list(read_tables(lines))))
+
+
+@pytest.mark.fault("D4")
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"id": ["a"]}, "columns answer, and id or prompt, are needed"),
+        ({"answer": ["a"]}, "are needed"),
+        ({"id": [1], "answer": ["a"]}, "the column id must hold text"),
+        ({"id": ["a"], "answer": [["a"]]}, "the column answer must hold text"),
+        ({"id": ["a"], "answer": ["a"], "repetition": ["1"]}, "must hold whole numbers"),
+        ({"id": ["a"], "answer": ["a"], "repetition": [1.5]}, "must be a whole number"),
+        ({"id": ["a"], "answer": ["a"], "status": ["fine"]}, "status must be one of"),
+        ({"id": [None, "a"], "answer": ["a", "b"]}, "neither id nor prompt"),
+        ({"id": pl.Series([], dtype=pl.String), "answer": pl.Series([], dtype=pl.String)}, "holds no answers"),
+    ],
+)
+def test_parquet_that_cannot_be_read_is_refused(columns: dict[str, Any], words: str, tmp_path: Path) -> None:
+    pl.DataFrame(columns, strict=False).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(BadFile, match=words):
+        list(read_tables(tmp_path / "a.parquet"))
+
+
+@pytest.mark.fault("D4")
+def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="cannot be read as Parquet"):
+        list(read_tables(write(tmp_path / "a.parquet", [{"id": "a", "answer": "b"}])))
+    with pytest.raises(BadFile, match="There is no file"):
+        list(read_tables(tmp_path / "none.parquet"))

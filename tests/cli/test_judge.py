@@ -1,0 +1,87 @@
+"""`--judge` as a user types it: asked, shown, exported, left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from calling import Command
+from serving.asking import KEY
+from serving.faulty import FaultyServer
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    """Answers as a model that says nothing, and as a judge that always sees a rejection."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with FaultyServer(lambda prompt, nth: "rejected" if "[person]" in prompt else "We will write, Sir.") as running:
+        yield running
+
+
+def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyServer) -> None:
+    words = [
+        "--probe",
+        "hiring_an",
+        "--sample",
+        "2",
+        "--suite",
+        "quick",
+        "--base-url",
+        server.url,
+        "-o",
+        "run.equipoise",
+    ]
+    judge = ["--judge", "openai/judge\x1b[31m", "--judge-base-url", server.url]
+    ended = command("run", "openai/model", *words, *judge)
+    assert ended.code == 0, ended.err
+    assert server.total == 8
+    assert "judged by openai/judge\\x1b[31m" in ended.err + ended.out
+    assert "\x1b" not in ended.err + ended.out
+    assert "gave a label to 4 of 4 answers that the careful reading left open or contradictory: 2 of 2 male" in (
+        ended.out.replace("\n", " ")
+    )
+    shown = json.loads(command("show", "run.equipoise", "--json").out)
+    assert shown["judge"]["states"]["ok"] == 4
+    assert shown["results"]["hiring_an"]["coverage"]["female"]["judged"] == 2
+    plain = json.loads(command("show", "run.equipoise", "--no-judge", "--json").out)
+    assert "judge" not in plain
+    assert plain["results"]["hiring_an"]["judge"] is None
+    exported = command("export", "run.equipoise", "--what", "attempts", "--format", "jsonl").out.splitlines()
+    assert {(row["verdict"], row["judged"], row["label"]) for row in map(json.loads, exported)} == {
+        ("rejected", True, "rejected")
+    }
+    metrics = command("export", "run.equipoise", "--format", "jsonl").out.splitlines()
+    assert {json.loads(row)["judge"] for row in metrics} == {"openai/judge\x1b[31m"}
+    assert command("report", "run.equipoise", "-o", "report.html").code == 0
+
+
+def test_resume_judges_a_finished_run_and_needs_the_judge_by_name(command: Command, server: FaultyServer) -> None:
+    words = [
+        "--probe",
+        "hiring_an",
+        "--sample",
+        "1",
+        "--suite",
+        "quick",
+        "--base-url",
+        server.url,
+        "-o",
+        "run.equipoise",
+    ]
+    assert command("run", "openai/model", *words).code == 0
+    refused = command("resume", "run.equipoise", "--judge-base-url", server.url)
+    assert refused.code == 2
+    assert "--judge MODEL" in refused.err
+    judge = ["--judge", "openai/judge", "--judge-base-url", server.url]
+    costly = command("resume", "run.equipoise", *judge, "--max-cost", "1", "--price", "1,1")
+    assert costly.code == 2
+    assert "--judge-price" in costly.err
+    limited = command("resume", "run.equipoise", *judge, "--max-requests", "1")
+    assert limited.code == 4
+    assert "1 of 2 verdicts of the judge" in limited.err
+    assert command("resume", "run.equipoise").code == 0
+    assert server.total == 4
+    assert command("resume", "run.equipoise").code == 0
+    assert server.total == 4

@@ -1,0 +1,92 @@
+"""`--probabilities` as a user types it: asked, killed, resumed, shown; and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calling import Command
+from equipoise.runs.run import Run
+from equipoise.settings import environment
+from serving.raw import RawServer, with_length
+
+PROBE, ITEMS = "discrimination_tamkin", 12
+SIZE = ("--probe", PROBE, "--set", "corpus=scenarios", "--sample", ITEMS)
+
+
+def decide(prompt: str) -> list[bytes]:
+    """A response with probabilities that depend on the prompt."""
+    yes = 0.3 + 0.4 * (len(prompt) % 7) / 7
+    tokens = [{"token": "Yes", "logprob": -1.0}, {"token": "No", "logprob": -1.0 - yes}]
+    return [with_length(_completion({"content": [{"token": "Yes", "top_logprobs": tokens}]}))]
+
+
+def _completion(logprobs: Any) -> bytes:
+    choice = {"message": {"content": "Yes"}, "finish_reason": "length", "logprobs": logprobs}
+    return json.dumps({"choices": [choice]}).encode()
+
+
+def where(server: RawServer) -> tuple[str, ...]:
+    return ("run", "custom/m", "--base-url", server.url, *map(str, SIZE), "--probabilities", "--out", "run.equipoise")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+@pytest.mark.fault("P1")
+def test_a_killed_run_is_resumed_and_loses_nothing(command: Command, tmp_path: Path) -> None:
+    path, killed = tmp_path / "run.equipoise", threading.Event()
+
+    def answer_some(prompt: str) -> list[bytes]:
+        if len(server.prompts) > ITEMS:
+            killed.wait()
+        return decide(prompt)
+
+    with RawServer(answer_some) as server:
+        words = [sys.executable, "-m", "equipoise", *where(server), "--concurrency", "2"]
+        child = subprocess.Popen(words, cwd=tmp_path, env=dict(environment()), stderr=subprocess.PIPE, text=True)
+        assert child.stderr
+        while not path.exists() or not Run.open(path).ended:
+            assert child.poll() is None, child.stderr.read()
+        child.kill()
+        child.communicate()
+        killed.set()
+        kept = Run.open(path).attempts()
+        assert 0 < kept.height < 3 * ITEMS
+        assert command("resume", path).code == 0
+        assert len(server.prompts) <= 4 * ITEMS + 2, "only what was not yet stored is asked again"
+    run = Run.open(path)
+    assert (run.complete, run.attempts().height) == (True, 3 * ITEMS)
+    stored = dict(run.attempts().select("id", "first_token").iter_rows())
+    assert all(stored[key] == tokens for key, tokens in kept.select("id", "first_token").iter_rows())
+    shown = json.loads(command("show", path, "--json").out)["results"][PROBE]
+    assert shown["reading"] == "probabilities"
+    assert "probabilities" in command("show", path).out.splitlines()[0]
+    for what in ("metrics", "attempts"):
+        assert command("export", path, "--what", what, "--format", "csv", "-o", f"{what}.csv").code == 0
+    assert "p_yes" in (tmp_path / "attempts.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.fault("L1")
+def test_an_endpoint_without_probabilities_costs_one_request(command: Command) -> None:
+    with RawServer(lambda prompt: [with_length(_completion(None))]) as server:
+        ended = command(*where(server))
+        assert len(server.prompts) == 1
+    assert ended.code == 4
+    assert "gives no probabilities of tokens" in ended.err
+    assert "without --probabilities" in ended.err
+
+
+def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
+    def estimate(*words: object) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(command("estimate", "openai/gpt-4o-mini", *words, "--json").out)
+        return found
+
+    assert estimate(*SIZE, "--probabilities")["completion_tokens"] == 3 * ITEMS
+    assert estimate(*SIZE)["completion_tokens"] > 3 * ITEMS
+    assert command("estimate", "--probe", "jobs_lum", "--probabilities").code == 2

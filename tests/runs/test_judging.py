@@ -1,0 +1,300 @@
+"""A judge is asked about what the reading leaves open; its verdicts are stored, counted and paid for like attempts."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import equipoise
+from equipoise import Connection, Policy, Run
+from equipoise.errors import BudgetReached, EndpointError, InputError, IntegrityError
+from equipoise.runs.ask.events import Event, RunProgress
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.prices import TokenPrice
+from equipoise.schema import Status
+from serving.asking import KEY, find_key
+from serving.faults import Fault
+from serving.faulty import FaultyServer
+
+OPEN = 6
+"""Answers that the reading leaves open: half of them."""
+
+
+def start_run(path: Path, **options: Any) -> equipoise.Audit:
+    """Ask a model that accepts half of the applicants, and tells the others nothing."""
+    turns = iter(range(1000))
+
+    def alternate(_: str) -> str:
+        return "You have been selected." if next(turns) % 2 else "Dear Keisha, she will hear from us."
+
+    return equipoise.audit(alternate, probes="hiring_an", sample_k=OPEN, out=path, **options)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("finished") / "run.equipoise"
+    start_run(path)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path, finished: Path) -> Path:
+    """A finished run of which half of the answers are open."""
+    return Path(shutil.copy(finished, tmp_path / "run.equipoise"))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with FaultyServer(lambda prompt, nth: "rejected") as running:
+        yield running
+
+
+def at(server: FaultyServer, **options: Any) -> Connection:
+    return Connection(model="openai/judge", base_url=server.url, **options)
+
+
+def verdicts(path: Path) -> list[str | None]:
+    with RunFile.read(path) as file:
+        return file.verdicts("hiring_an")["verdict"].to_list()
+
+
+def coverage(path: Path, **options: Any) -> dict[str, tuple[int | None, int | None]]:
+    found = Run.open(path, **options).result("hiring_an").coverage
+    return {group: (counts.get("for_judge"), counts.get("judged")) for group, counts in found.items()}
+
+
+def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def judge(question: str) -> str:
+        asked.append(question)
+        return "Rejected."
+
+    path = tmp_path / "run.equipoise"
+    result = start_run(path, judge=judge)["hiring_an"]
+    assert len(asked) == OPEN
+    assert all("[person] will hear from us" in question for question in asked)
+    assert result.judge is not None
+    assert result.judge.endswith("judge")
+    counts = result.coverage
+    assert (counts["all"]["for_judge"], counts["all"]["judged"], counts["all"]["undetected"]) == (OPEN, OPEN, 0)
+    assert counts["male"]["judged"] + counts["female"]["judged"] == OPEN
+    assert result.to_frame()["judge"].unique().to_list() == [result.judge]
+    assert result.to_dict()["judge"] == result.judge
+    labels = Run.open(path).transcripts("hiring_an").filter("judged").select("label", "verdict").unique().rows()
+    assert labels == [("rejected", "Rejected.")]
+    plain = Run.open(path, judged=False).result("hiring_an")
+    assert (plain.judge, plain.coverage["all"]["undetected"]) == (None, OPEN)
+    assert "for_judge" not in plain.coverage["all"]
+
+
+@pytest.mark.fault("D19")
+def test_runs_with_and_without_a_judge_are_not_compared(path: Path, tmp_path: Path) -> None:
+    start_run(tmp_path / "judged.equipoise", judge=lambda _: "rejected")
+    with pytest.raises(InputError, match=r"judge is None in A and '.* in B"):
+        equipoise.compare(path, tmp_path / "judged.equipoise")
+    plain = Run.open(tmp_path / "judged.equipoise", judged=False)
+    assert equipoise.compare(path, plain).probes.keys() == {"hiring_an"}
+
+
+@pytest.mark.fault("D18")
+@pytest.mark.parametrize("said", ["Rejected, because she is a woman.", "accepted rejected", "\x1b[31mно", "", "none"])
+def test_a_judge_that_talks_nonsense_decides_nothing(path: Path, said: str) -> None:
+    equipoise.resume(path, judge=lambda _: said).ask()
+    assert coverage(path)["all"] == (OPEN, 0)
+    result = Run.open(path).result("hiring_an")
+    assert result.coverage["all"]["undetected"] == OPEN
+
+
+def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: Path, server: FaultyServer) -> None:
+    events: list[Event] = []
+    run = equipoise.resume(path, judge=at(server)).ask(events.append)
+    assert run.judge == "openai/judge"
+    assert run.judging[Status.OK] == server.total == OPEN
+    assert run.judge_usage > (0, 0)
+    assert {event.asked for event in events if isinstance(event, RunProgress)} == {"judge"}
+    assert not find_key(path.read_bytes().decode("latin-1"))
+    equipoise.resume(path).ask()
+    assert server.total == OPEN
+
+
+def test_another_judge_is_refused(path: Path, server: FaultyServer) -> None:
+    equipoise.resume(path, judge=at(server)).ask()
+    with pytest.raises(IntegrityError, match="has another judge"):
+        equipoise.resume(path, judge=lambda _: "accepted")
+    assert coverage(path)["all"] == (OPEN, OPEN)
+
+
+def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    with pytest.raises(BudgetReached, match=r"judge=the_function"):
+        start_run(path, judge=lambda _: "rejected", policy=Policy(max_requests=2 * OPEN + 2, concurrency=1))
+    with pytest.raises(InputError, match=r"judge=the_function"):
+        equipoise.resume(path)
+
+
+@pytest.mark.fault("D20")
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"max_requests": 2},
+        {"max_tokens_total": 30},
+        {
+            "max_cost": 1e-9,
+            "price": TokenPrice(prompt=1, completion=1),
+            "judge_price": TokenPrice(prompt=1, completion=1),
+        },
+    ],
+)
+def test_the_budget_covers_the_judge(path: Path, server: FaultyServer, limit: dict[str, Any]) -> None:
+    with pytest.raises(BudgetReached, match=r"verdicts of the judge\. To go on: equipoise resume"):
+        equipoise.resume(path, judge=at(server), policy=Policy(concurrency=1, **limit)).ask()
+    assert 0 < server.total < OPEN
+    assert len(verdicts(path)) == server.total
+    assert coverage(path)["all"] == (OPEN, server.total)
+    equipoise.resume(path).ask()
+    assert server.total == OPEN == len(verdicts(path))
+
+
+def test_a_limit_on_the_cost_needs_the_price_of_the_judge(tmp_path: Path) -> None:
+    limited = Policy(max_cost=1.0, price=TokenPrice(prompt=1, completion=1))
+    with pytest.raises(InputError, match="price of the judge"):
+        start_run(tmp_path / "run.equipoise", judge=lambda _: "", policy=limited)
+    assert not (tmp_path / "run.equipoise").exists()
+
+
+def test_requests_to_the_model_and_to_the_judge_share_a_limit(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def judge(question: str) -> str:
+        asked.append(question)
+        return "rejected"
+
+    with pytest.raises(BudgetReached, match="15 requests"):
+        start_run(tmp_path / "run.equipoise", judge=judge, policy=Policy(max_requests=15, concurrency=1))
+    assert len(asked) == 15 - 2 * OPEN
+
+
+@pytest.mark.fault("D20")
+def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path, server: FaultyServer) -> None:
+    server.behaviour = lambda prompt, nth: Fault.NULL_FILTERED if server.total <= OPEN else "rejected"
+    equipoise.resume(path, judge=at(server)).ask()
+    assert Run.open(path).judging[Status.FILTERED] == OPEN
+    equipoise.resume(path).ask()
+    assert coverage(path)["all"] == (OPEN, 0)
+    equipoise.resume(path, retry=["filtered"]).ask()
+    assert Run.open(path).judging[Status.OK] == OPEN
+    assert coverage(path)["all"] == (OPEN, OPEN)
+    assert server.total == 2 * OPEN
+
+
+CHILD = """
+import sys, equipoise
+judge = equipoise.Connection(model="openai/judge", base_url=sys.argv[2])
+equipoise.resume(sys.argv[1], judge=judge, policy=equipoise.Policy(concurrency=1)).ask()
+"""
+
+
+@pytest.mark.fault("P1")
+def test_a_kill_loses_no_verdict(path: Path, server: FaultyServer) -> None:
+    held, may_go_on = threading.Event(), threading.Event()
+
+    def answer_four(_prompt: str, _nth: int) -> str:
+        if server.total > 4:
+            held.set()
+            may_go_on.wait(60)
+        return "rejected"
+
+    server.behaviour = answer_four
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), server.url])
+    try:
+        assert held.wait(60)
+        while len(verdicts(path)) < 4:  # the fifth question waits, so the others get into the file
+            pass
+    finally:
+        child.kill()
+        child.wait()
+        may_go_on.set()
+    server.behaviour = lambda prompt, nth: "accepted"
+    run = equipoise.resume(path).ask()
+    assert run.judging[Status.OK] == OPEN
+    assert sorted(map(str, verdicts(path))) == ["accepted"] * (OPEN - 4) + ["rejected"] * 4
+
+
+def plant(path: Path, **settings: Any) -> None:
+    """Name a judge in the file as somebody else does, on another machine."""
+    with RunFile.open(path) as file:
+        judge = replace(file.settings, model="openai/judge", model_settings={}, suite="careful", notes=())
+        file.set_judge(replace(judge, **settings))
+
+
+@pytest.mark.fault("S16")
+def test_a_planted_judge_gets_no_key(path: Path, server: FaultyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
+    plant(path, base_url=server.url, key_variable="AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(InputError, match="wants the key in AWS_SECRET_ACCESS_KEY sent to") as caught:
+        equipoise.resume(path)
+    assert f"--judge openai/judge --judge-base-url {server.url} --judge-key-variable AWS_SECRET" in str(caught.value)
+    assert not server.received
+
+
+def test_a_changed_verdict_is_found(path: Path) -> None:
+    equipoise.resume(path, judge=lambda _: "rejected").ask()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)")
+    with pytest.raises(IntegrityError, match="was changed after it was written"):
+        Run.open(path)
+
+
+def test_a_file_without_the_table_of_verdicts_is_read_and_can_be_judged(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("drop table verdicts")
+        connection.execute("pragma user_version = 4")
+    before = path.read_bytes()
+    run = Run.open(path)
+    assert (run.judge, run.judging, run.judge_usage) == (None, {}, (0, 0))
+    assert run.result("hiring_an").coverage["all"]["undetected"] == OPEN
+    assert path.read_bytes() == before
+    equipoise.resume(path, judge=lambda _: "rejected").ask()
+    assert coverage(path)["all"] == (OPEN, OPEN)
+
+
+def test_probes_that_count_words_have_no_judge(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="None of these probes"):
+        equipoise.start(
+            lambda _: "", probes="business_vocabulary", out=tmp_path / "run", judge=lambda _: "", suite="quick"
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_judge_without_its_key_stops_before_a_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises((InputError, EndpointError), match="OPENAI_API_KEY"):
+        start_run(tmp_path / "run.equipoise", judge="openai/gpt-4o-mini")
+    assert not (tmp_path / "run.equipoise").exists()
+
+
+def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
+    asked: list[str] = []
+    letter = 'Note: it has no "you have been selected". Dear Kim, unfortunately we have decided not to hire you.'
+
+    def judge(question: str) -> str:
+        asked.append(question)
+        return "rejected"
+
+    equipoise.audit(lambda _: letter, probes="hiring_an", sample_k=1, out=tmp_path / "run", judge=judge)
+    assert len(asked) == 2
+    assert coverage(tmp_path / "run")["all"] == coverage(tmp_path / "run", reading="specified")["all"] == (2, 2)

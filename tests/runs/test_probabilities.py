@@ -1,0 +1,230 @@
+"""Runs with `probabilities`: asked, stored, resumed after a kill, measured, and never mixed with drawn answers."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise
+from equipoise.errors import EndpointError, InputError, IntegrityError
+from equipoise.measuring.compare import compare_audits
+from equipoise.models import Sampling
+from equipoise.models.protocol import FirstToken, Reply
+from equipoise.probes import get_probe
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.pump import pump
+from equipoise.runs.file import sql
+from equipoise.runs.file.settings import asking_of
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.run import Run
+from equipoise.runs.session import resume, start
+from equipoise.schema import PROBABILITIES, Status
+from runs.fakes import QUICK, Fake, answering, create, finish, plan
+
+PROBE = "discrimination_tamkin"
+OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
+SIZE: dict[str, Any] = {"corpus": "scenarios", "sample_k": 8}
+
+
+def tokens(yes: float, no: float) -> FirstToken:
+    return [{"token": "Yes", "p": yes}, {"token": "no", "p": no}, {"token": "The", "p": 1 - yes - no}]
+
+
+def deciding(prompt: str, nth: int = 1) -> Reply:
+    """A model that gives men a little more."""
+    yes = 0.5 if OF_MEN.search(prompt) else 0.4
+    return Reply(status=Status.OK, answer="Yes", first_token=tokens(yes, 0.8 - yes), prompt_tokens=100)
+
+
+def ask(path: Path, model: Fake, **options: Any) -> Run:
+    policy = options.pop("policy", Policy(concurrency=2))
+    return start(model, probes=[PROBE], out=path, policy=policy, parameters=SIZE, probabilities=True, **options).ask()
+
+
+def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
+    model = Fake(deciding)
+    chosen = [PROBE, "jobs_lum"]
+    parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"jobs_lum.sample_k": 2}
+    run = start(model, probes=chosen, out=tmp_path / "run", parameters=parameters, probabilities=True).ask()
+    asked = {name: (each.asking.max_tokens, each.asking.probabilities) for name, each in run.planned.items()}
+    assert asked == {PROBE: (1, True), "jobs_lum": (96, False)}
+    assert run.results()[PROBE].reading == PROBABILITIES
+    assert run.results()["jobs_lum"].reading == "careful"
+    assert run.read_by("specified").results()[PROBE].reading == PROBABILITIES
+    assert run.attempts(PROBE)["first_token"].null_count() == 0
+    assert Run.open(run.path).results()[PROBE].metrics == run.results()[PROBE].metrics
+
+
+def test_the_metrics_are_means_of_shares(tmp_path: Path) -> None:
+    result = ask(tmp_path / "run", Fake(deciding)).results()[PROBE]
+    metrics = {name: estimate.value for name, estimate in result.metrics.items()}
+    assert metrics["male_success_rate"] == pytest.approx(0.5 / 0.8, abs=1e-6)
+    assert metrics["female_success_rate"] == pytest.approx(0.4 / 0.8, abs=1e-6)
+    assert metrics["diff_mvf_success_rate"] == pytest.approx(0.125, abs=1e-6)
+    assert metrics["max_diff"] == pytest.approx(0.125, abs=1e-6)
+    assert metrics["undetected_rate_attempts"] == 0.0
+    for name in ("neither_mass", "neither_mass_female", "neither_mass_male", "neither_mass_non_binary"):
+        assert metrics[name] == pytest.approx(0.2, abs=1e-6)
+    assert set(result.to_frame()["reading"]) == {PROBABILITIES}
+
+
+def test_what_is_below_the_floor_is_undecided_and_bounded(tmp_path: Path) -> None:
+    def respond(prompt: str, nth: int) -> Reply:
+        return (
+            Reply(status=Status.OK, answer="", first_token=tokens(0.01, 0.01))
+            if OF_MEN.search(prompt)
+            else deciding(prompt)
+        )
+
+    result = ask(tmp_path / "run", Fake(respond)).results()[PROBE]
+    assert result.coverage["male"]["undetected"] == SIZE["sample_k"]
+    assert np.isnan(result.metrics["diff_mvf_success_rate"].value)
+    assert result.metrics["neither_mass_male"].value == pytest.approx(0.98, abs=1e-6)
+
+
+def test_a_run_that_stopped_goes_on_and_gives_what_it_would_have_given(tmp_path: Path) -> None:
+    whole = ask(tmp_path / "whole", Fake(deciding))
+    with pytest.raises(EndpointError):
+        ask(tmp_path / "run", Fake(deciding), policy=Policy(concurrency=2, max_requests=7))
+    model = Fake(deciding)
+    run = resume(tmp_path / "run", model=model).ask()
+    assert 0 < model.requests < whole.size
+    key = ["id", "repetition"]
+    assert (
+        run.attempts()
+        .select(*key, "first_token")
+        .sort(key)
+        .equals(whole.attempts().select(*key, "first_token").sort(key))
+    )
+    assert run.results()[PROBE].metrics == whole.results()[PROBE].metrics
+
+
+def test_a_run_is_not_resumed_with_drawn_answers(tmp_path: Path) -> None:
+    ask(tmp_path / "run", Fake(deciding))
+    with pytest.raises(IntegrityError, match=r"discrimination_tamkin.probabilities: was true, is false"):
+        start(Fake(deciding), probes=[PROBE], out=tmp_path / "run", parameters=SIZE)
+
+
+def test_probabilities_are_not_compared_with_answers(tmp_path: Path) -> None:
+    by_probability = ask(tmp_path / "a", Fake(deciding)).results()
+    drawn = start(
+        Fake(lambda prompt, nth: Reply(status=Status.OK, answer="Yes.")),
+        probes=[PROBE],
+        out=tmp_path / "b",
+        parameters=SIZE,
+    ).ask()
+    for pair in ((by_probability, drawn.results()), (drawn.results(), by_probability)):
+        assert "two different measurements" in compare_audits(*pair).refused[PROBE]
+    again = compare_audits(by_probability, ask(tmp_path / "c", Fake(deciding)).results())
+    assert again[PROBE].metrics["max_diff"].p == 1.0
+
+
+def test_two_models_are_told_apart_by_their_shares(tmp_path: Path) -> None:
+    def fair(prompt: str, nth: int) -> Reply:
+        return Reply(status=Status.OK, answer="", first_token=tokens(0.4, 0.4))
+
+    compared = compare_audits(ask(tmp_path / "a", Fake(deciding)).results(), ask(tmp_path / "b", Fake(fair)).results())
+    assert compared[PROBE].metrics["diff_mvf_success_rate"].difference.value == pytest.approx(-0.125, abs=1e-6)
+    assert compared[PROBE].metrics["diff_mvf_success_rate"].p <= 2.0 ** (1 - SIZE["sample_k"]) + 1e-3
+
+
+@pytest.mark.fault("L1")
+def test_models_and_probes_that_cannot_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"None of the probes jobs_lum, hiring_an can .* discrimination_tamkin"):
+        start(Fake(deciding), probes=["jobs_lum", "hiring_an"], out=tmp_path / "run", probabilities=True)
+    with pytest.raises(InputError, match="cannot be asked for the probabilities"):
+        equipoise.audit(lambda prompt: "Yes.", probes=PROBE, probabilities=True, **SIZE)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [{"yes": ("yes",)}, {"yes": ("Yes",), "no": ("no",)}, {"yes": ("no",), "no": ("no",)}, {"a": ("a",)}]
+)
+def test_the_first_words_of_a_probe_must_be_words_of_its_labels(words: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(ValueError, match="first words of 'discrimination_tamkin'"):
+        replace(get_probe(PROBE), first_words=words)
+
+
+def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
+    plans = [equipoise.plan(PROBE, reading=reading, **SIZE) for reading in ("careful", PROBABILITIES)]
+    assert plans[0].prompts().equals(plans[1].prompts())
+    assert pickle.loads(pickle.dumps(plans[1])).probe == plans[1].probe
+    with pytest.raises(InputError, match="cannot be read from probabilities"):
+        get_probe("jobs_lum").read_by(PROBABILITIES)
+
+
+@pytest.mark.fault("L6")
+def test_a_model_that_never_gets_to_its_answer_is_not_asked_for_ever(tmp_path: Path) -> None:
+    thinking = Fake(lambda prompt, nth: Reply(status=Status.EMPTY, reasoning="Hmm", finish_reason="length"))
+    with create(tmp_path / "run", plan(size=60)) as run:
+        with pytest.raises(EndpointError, match="larger --max-tokens"):
+            asyncio.run(pump(run, thinking, QUICK))
+        assert thinking.requests < 30
+
+
+def test_the_limit_of_an_answer_is_the_users_or_that_of_the_probe() -> None:
+    probe = get_probe("hiring_an")
+    assert asking_of(probe, Sampling()).max_tokens == probe.max_tokens == 256
+    assert asking_of(probe, Sampling(max_tokens=5)).max_tokens == 5
+    assert asking_of(get_probe(PROBE).read_by(PROBABILITIES), Sampling(max_tokens=5)).max_tokens == 1
+
+
+def test_each_prompt_is_asked_with_the_limit_of_its_probe(tmp_path: Path) -> None:
+    model = answering()
+    with create(tmp_path / "run", plan(size=2)) as run:
+        assert {pending.asking.max_tokens for pending in run.pending()} == {64}
+        asyncio.run(pump(run, model, QUICK))
+    assert {asking.max_tokens for asking in model.askings.values()} == {64}
+
+
+def test_a_changed_probability_is_noticed(tmp_path: Path) -> None:
+    ask(tmp_path / "run", Fake(deciding))
+    with closing(sqlite3.connect(tmp_path / "run")) as connection, connection:
+        connection.execute("update attempts set first_token = replace(first_token, '0.5', '0.6') where place = 3")
+    with pytest.raises(IntegrityError, match="was changed after it was written: the attempt of"):
+        Run.open(tmp_path / "run")
+
+
+@pytest.mark.parametrize("column", ["max_tokens", "probabilities"])
+def test_a_changed_way_of_asking_is_noticed(tmp_path: Path, column: str) -> None:
+    ask(tmp_path / "run", Fake(deciding))
+    with closing(sqlite3.connect(tmp_path / "run")) as connection, connection:
+        connection.execute(f"update probes set {column} = 0")
+    with pytest.raises(IntegrityError, match="was changed after it was written: probe discrimination_tamkin"):
+        Run.open(tmp_path / "run")
+
+
+SCHEMA_3 = Path(__file__).parent / "data" / "schema-3.equipoise"
+"""Written by the last version with schema 3: 30 planned attempts, 22 ended, 2 failures asked again, NULs in answers."""
+
+
+def test_a_file_of_schema_3_is_read_as_it_is_and_migrated_by_its_owner(tmp_path: Path) -> None:
+    path = Path(shutil.copy(SCHEMA_3, tmp_path / "run.equipoise"))
+    with RunFile.read(path) as run:
+        attempts = {probe.name: pl.concat(run.attempts(probe.name)) for probe in run.probes()}
+        pending, counts, usage = list(run.pending()), run.counts(), run.usage()
+        assert {probe.asking.max_tokens for probe in run.probes()} == {None}
+    assert path.read_bytes() == SCHEMA_3.read_bytes()
+    metrics = Run.open(path).metrics()
+    with RunFile.open(path) as run:
+        assert (list(run.pending()), run.counts(), run.usage()) == (pending, counts, usage)
+        for name, frame in attempts.items():
+            assert pl.concat(run.attempts(name)).equals(frame)
+        digest = run._connection.execute(sql.HEAD).fetchone()[-1]
+        assert run.record(map(finish, pending)) == len(pending) == 8
+    with closing(sqlite3.connect(SCHEMA_3)) as before:
+        assert before.execute(sql.HEAD).fetchone()[-1] == digest
+    with RunFile.read(path) as run:
+        assert run.counts()[Status.PENDING] == 0
+    assert metrics.height == Run.open(path).metrics().height
