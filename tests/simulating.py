@@ -22,7 +22,9 @@ from equipoise.schema import ID, REPETITION, Status
 SMALL: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"sample_k": 120},
     "gest_creative": {"corpus": "mottos", "sample_k": 160},
+    "inventories": {},
     "hiring_an": {"sample_k": 80},
+    "hiring_bloomberg": {"sample_k": 48},
     "discrimination_tamkin": {"corpus": "scenarios", "sample_k": 60},
     "business_vocabulary": {"sample_k": 96},
 }

@@ -19,9 +19,12 @@ WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "discrimination_tamkin": ((7, 1), (16, 7)),
     "gest_creative": ((5, 1), (21, 12)),
     "hiring_an": ((3, 0), (19, 5)),
+    "hiring_bloomberg": ((0, 0), (2, 1)),
+    "inventories": ((0, 0), (4, 1)),
     "jobs_lum": ((3, 1), (24, 8)),
 }
 """For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers."""
+TWO_READINGS = [name for name in LABELLED if get_probe(name).specified]
 SWAPPED = {
     **{man: woman for man, woman in (*OTHERS, *SELF, *FAMILY) if man.islower()},
     "he": "she",
@@ -71,7 +74,7 @@ def test_the_held_half_is_read_no_worse_than_stated(name: str) -> None:
         assert (found.wrong <= wrong, found.flips <= flips) == (True, True), (kind, found)
 
 
-@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("name", [name for name in HELD if name in TWO_READINGS])
 def test_the_careful_reading_is_better_than_the_specified_one(name: str) -> None:
     split = "held" if measure_accuracy(get_probe(name), "held").n else "tuned"
     careful, specified = (measure_accuracy(get_probe(name).read_by(way), split) for way in ("careful", "specified"))
@@ -80,7 +83,7 @@ def test_the_careful_reading_is_better_than_the_specified_one(name: str) -> None
 
 
 @pytest.mark.parametrize("reading", ["careful", "specified"])
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", TWO_READINGS)
 def test_exchanging_the_genders_exchanges_the_labels_and_nothing_else(name: str, reading: str) -> None:
     detector = get_probe(name).read_by(reading).detector
     rows = read_labelled(get_probe(name))

@@ -34,7 +34,9 @@ MEGABYTE = 1_000_000
 
 
 def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
-    return evaluate(detector, pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit("ok").alias(STATUS)))
+    used = {name: pl.lit("") for name in detector.uses}
+    attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit("ok").alias(STATUS), **used)
+    return evaluate(detector, attempts)
 
 
 @settings(max_examples=120)
@@ -47,7 +49,7 @@ def test_no_detector_raises(answers: list[str | None]) -> None:
         assert not evaluated[EVALUATION_FAILED].any()
         if detector.labels:
             labels = evaluated[LABEL]
-            assert set(labels) <= {*detector.labels, None}
+            assert set(labels) <= {*detector.labels, *detector.other_labels, None}
             assert all(label is None for answer, label in zip(answers, labels, strict=True) if answer is None)
         else:
             assert all(count is None or count >= 0 for row in evaluated.select(detector.counts).rows() for count in row)

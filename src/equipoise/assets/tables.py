@@ -11,7 +11,7 @@ from equipoise.errors import UnknownName
 if TYPE_CHECKING:
     import polars as pl
 
-FACTS = ("inventories", "names", "occupations", "published", "stereotypes")
+FACTS = ("inventories", "names", "occupations", "published", "stereotypes", "traits")
 
 
 @cache

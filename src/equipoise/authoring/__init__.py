@@ -23,7 +23,18 @@ from equipoise.authoring.figures import (
     Words,
     WordSpot,
 )
-from equipoise.authoring.probe import Arms, Bands, Corpus, Metric, Parameter, Parameters, Probe, template_parameter
+from equipoise.authoring.probe import (
+    Arms,
+    Bands,
+    Corpus,
+    Grouping,
+    Metric,
+    Parameter,
+    Parameters,
+    Probe,
+    Selection,
+    template_parameter,
+)
 from equipoise.authoring.sampling import Items, shuffle, table_items
 from equipoise.authoring.templates import check_template, fill_template
 from equipoise.authoring.totals import (
@@ -44,9 +55,11 @@ from equipoise.detect import (
     DECISIONS,
     HIRING_LETTERS,
     PRONOUN_GENDER,
+    RANKED_PEOPLE,
     YES_NO,
     Detector,
     JudgeQuestion,
+    choice,
     phrases,
     visible,
     vocabulary,
@@ -65,6 +78,7 @@ __all__ = [
     "LABEL",
     "PROMPT",
     "PRONOUN_GENDER",
+    "RANKED_PEOPLE",
     "SYSTEM",
     "YES_NO",
     "Arms",
@@ -80,6 +94,7 @@ __all__ = [
     "Evidence",
     "Figure",
     "Finding",
+    "Grouping",
     "Intervals",
     "Items",
     "JudgeQuestion",
@@ -90,6 +105,7 @@ __all__ = [
     "Probe",
     "Published",
     "Scatter",
+    "Selection",
     "Spot",
     "Totals",
     "WordContrast",
@@ -97,6 +113,7 @@ __all__ = [
     "Words",
     "character_metrics",
     "check_template",
+    "choice",
     "correlation",
     "describe_majority",
     "detected_share",

@@ -1,4 +1,4 @@
-"""Probe, Metric, Bands, Parameter, Corpus, Arms: frozen values that say what is asked and how it is measured."""
+"""Probe and the values it is made of, all frozen: what is asked, of whom, and how it is measured."""
 
 from __future__ import annotations
 
@@ -119,6 +119,36 @@ class Arms:
         return {value: f"{slug(value)}_" for value in self.values}
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """A way to group applicants: by the values of some columns, such as race and gender.
+
+    `matched` are the columns that name a set of applicants who differ in nothing but these: an item, or several.
+    """
+
+    columns: tuple[str, ...]
+    matched: tuple[str, ...] = (ITEM,)
+
+    @property
+    def name(self) -> str:
+        """How the grouping is called: "race and gender"."""
+        return " and ".join(self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Who applies and who is selected, for probes whose answers let people through or not.
+
+    Each detected answer is one applicant, selected if its label is `selected`. Where an answer chooses among several,
+    `applicants` turns the detected attempts into one row per applicant: the columns of the groupings, `item`, and
+    `selected` (0 or 1).
+    """
+
+    by: tuple[Grouping, ...]
+    selected: str = ""
+    applicants: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Probe:
     """What is asked and how it is measured: the whole definition of a measurement.
@@ -171,6 +201,8 @@ class Probe:
     """The first is the default of the standard suite, the packaged one of the quick suite."""
     sample_k: int | None = None
     """How many items are drawn by default; None: all."""
+    selection: Selection | None = None
+    """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
     quick: Parameters = field(default_factory=dict)
     """Parameters of the quick suite."""
     standard: Parameters = field(default_factory=dict)

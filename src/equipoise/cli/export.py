@@ -21,10 +21,11 @@ def command(
     what: Annotated[
         str,
         typer.Option(
-            help="metrics: values, intervals and marks, slices too; readings: the marked metrics by both readings; "
-            "words: how words differ between women and men, tested; attempts: each that has ended, with its prompt, "
-            "covariates, answer and what that says; prompts: all that are planned.",
-            metavar="metrics|readings|words|attempts|prompts",
+            help="metrics: values, intervals and marks, slices too; selection: rates and impact ratios by category; "
+            "readings: the marked metrics by both readings; words: how words differ between women and men, tested; "
+            "attempts: each that has ended, with its prompt, covariates, answer and what that says; "
+            "prompts: all that are planned.",
+            metavar="metrics|selection|readings|words|attempts|prompts",
         ),
     ] = "metrics",
     form: Annotated[
@@ -44,7 +45,7 @@ def command(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
 ) -> None:
-    """Write a table of a run: its metrics, readings, words, attempts or prompts. The run is only read.
+    """Write a table of a run: metrics, selection rates, readings, words, attempts or prompts. The run is only read.
 
     Examples: equipoise export run.equipoise -o metrics.csv ·
     equipoise export run.equipoise --what attempts --format parquet -o attempts.parquet ·

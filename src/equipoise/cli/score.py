@@ -66,7 +66,9 @@ def command(
         return
     console = open_console()
     console.print(tables.result_table(result, slices=slices))
-    for line in tables.coverage_lines(result):
+    for table in result.selection if slices else result.selection[:1]:
+        console.print(tables.selection_table(table))
+    for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):
         console.print(line)
 
 

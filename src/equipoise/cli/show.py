@@ -43,8 +43,11 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False, correct_detector
     console = open_console()
     for name, result in run.results().items():
         console.print(tables.result_table(result, slices=slices))
+        for table in result.selection if slices else result.selection[:1]:
+            console.print(tables.selection_table(table))
         for line in (
             *tables.coverage_lines(result),
+            *(table.describe() for table in result.selection),
             *texts.describe_judge(result),
             *texts.describe_reservations(result),
             *texts.describe_other_reading(run.other_reading(name)),

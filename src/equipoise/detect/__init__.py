@@ -4,6 +4,7 @@ Here belong rules on words and text. What is asked, and what is made of the labe
 """
 
 from equipoise.detect.characters import CHARACTERS
+from equipoise.detect.choices import RANKED_PEOPLE, choice
 from equipoise.detect.decisions import DECISIONS
 from equipoise.detect.detector import Detector, Span
 from equipoise.detect.first_token import first_token_detector
@@ -17,10 +18,12 @@ __all__ = [
     "DECISIONS",
     "HIRING_LETTERS",
     "PRONOUN_GENDER",
+    "RANKED_PEOPLE",
     "YES_NO",
     "Detector",
     "JudgeQuestion",
     "Span",
+    "choice",
     "first_token_detector",
     "has_visible_text",
     "phrases",

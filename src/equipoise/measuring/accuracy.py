@@ -157,7 +157,7 @@ def accuracy_table(probe: Probe) -> str:
         "| reading | half | answers | n | wrong | 95% | flips | missed | invented |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for reading in READINGS:
+    for reading in READINGS if probe.specified else READINGS[:1]:
         read = probe.read_by(reading)
         labels = sorted({row["label"] for row in read_labelled(probe)})
         for split, kind, label in _groups(labels):

@@ -17,6 +17,7 @@ from equipoise.measuring.marks import mark
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.resample import LEVEL, estimate_complete, estimate_metrics
 from equipoise.measuring.result import Matching, Result
+from equipoise.measuring.selection import Selections, count_selections, merge_selections
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, statistics
 from equipoise.schema import EVALUATION_FAILED, FOR_JUDGE, JUDGED, MEASURED, STATUS, MetricKey, Status, is_measured
 
@@ -48,6 +49,7 @@ def measure(
     slices: list[pl.DataFrame] = []
     counted: list[Coverage] = []
     clusters: list[dict[str, pl.DataFrame]] = []
+    selected: list[pl.DataFrame] = []
     kept: list[pl.DataFrame] | None = []
     for prompts, attempts in parts():
         answers = attempts.filter(is_measured())
@@ -57,6 +59,8 @@ def measure(
         table = merge_cells([new] if table is None else [table, new])
         slices.append(prompts.select(probe.slices).unique())
         counted.append(count_coverage(probe, prompts, setup.repetitions, attempts))
+        if (selections := count_selections(probe, answers)) is not None:
+            selected = [merge_selections([*selected, selections])]
         if kept is not None:
             kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
     assert table is not None, "there is at least one part"
@@ -88,6 +92,7 @@ def measure(
         },
         coverage=coverage,
         matching=matching or _match_all(coverage["all"]),
+        selections=Selections(selected[0], int(parameters["random_seed"])) if selected else None,
         attempts=partial(_collect_answers, parts) if kept is None else pl.concat(kept),
     )
 

@@ -16,6 +16,7 @@ from equipoise.measuring.looks import look_number
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.resample import LEVEL
+from equipoise.measuring.selection import Selections, SelectionTable
 from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Result:
     look, to have 0.95 over all of them."""
     looks: Sequence[int] = ()
     """How many items such a run has at each of its looks."""
+    selections: Selections | None = field(default=None, repr=False)
+    """Applicants and selected, for probes whose answers select people."""
 
     @property
     def probe(self) -> str:
@@ -127,6 +130,11 @@ class Result:
             if key.slice is not None and key.group is not None:
                 slices.setdefault(key.slice, {}).setdefault(key.group, {})[key.metric] = estimate
         return slices
+
+    @property
+    def selection(self) -> tuple[SelectionTable, ...]:
+        """Selection rates and impact ratios by category, for probes whose answers select people."""
+        return self.selections.tables if self.selections else ()
 
     @property
     def evaluated(self) -> pl.DataFrame:
@@ -200,6 +208,7 @@ class Result:
                 },
                 "coverage": {group: dict(counts) for group, counts in self.coverage.items()},
                 "matching": asdict(self.matching),
+                "selection": [table.to_dict() for table in self.selection],
             }
         )
         return plain

@@ -18,12 +18,13 @@ from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 
 from equipoise.errors import InputError, IntegrityError, UnknownName
+from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
 from equipoise.schema import METRICS_TABLE, escape_formulas
 
-TABLES = ("metrics", "readings", "words", "attempts", "prompts")
+TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
 READINGS_TABLE = {
     name: METRICS_TABLE.get(name, pl.Int64)
     for name in (
@@ -41,9 +42,9 @@ MOST_ROWS_PER_GROUP = 100_000
 def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
     """Write a table of a run to a file; return the number of rows.
 
-    what   "metrics": one row per metric, slices too; "readings": the marked metrics by both readings; "words": how
-           words differ between the arms, for probes that compare them; "attempts": each that has ended, with its
-           prompt, answer and what the answer says; "prompts": all that are planned
+    what   "metrics": one row per metric, slices too; "selection": rates and impact ratios by category; "readings":
+           the marked metrics by both readings; "words": how words differ between the arms, for probes that compare
+           them; "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
     """
@@ -168,6 +169,12 @@ def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:
     return pl.concat([run.result(name).to_frame() for name in names])
 
 
+def _read_selection(run: Run, names: list[str]) -> pl.DataFrame:
+    found = {name: run.result(name).selections for name in names}
+    empty = pl.DataFrame(schema=SELECTION_TABLE)
+    return pl.concat([selections.to_frame(name) if selections else empty for name, selections in found.items()])
+
+
 def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
     """One row per marked metric and reading; `differing` counts the answers that the two readings read differently."""
     rows: list[dict[str, Any]] = []
@@ -208,6 +215,7 @@ def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
 
 MEASURED_TABLES: dict[str, Callable[[Run, list[str]], pl.DataFrame]] = {
     "metrics": _read_metrics,
+    "selection": _read_selection,
     "readings": _read_readings,
     "words": _read_words,
 }

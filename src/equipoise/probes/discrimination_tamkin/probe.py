@@ -23,11 +23,13 @@ from equipoise.authoring import (
     Bands,
     Card,
     Corpus,
+    Grouping,
     Items,
     JudgeQuestion,
     Metric,
     Parameters,
     Probe,
+    Selection,
     Totals,
     detected_share,
     one,
@@ -180,6 +182,9 @@ PROBE = Probe(
     covariates=("race", "age"),
     slices=("race", "age"),
     clusters=("question",),
+    selection=Selection(
+        selected="yes", by=(Grouping((GENDER,)), Grouping(("race", GENDER), matched=("question", "age")))
+    ),
     statistics=statistics,
     measure=measure,
     simulate=simulate,

@@ -11,6 +11,7 @@ from rich.text import Text
 from equipoise.authoring import Metric
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
+from equipoise.measuring.selection import SelectionTable
 from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.text import format_number
 from equipoise.schema import Estimate, MetricKey
@@ -46,6 +47,28 @@ def coverage_lines(result: Result) -> Iterator[str]:
         shown = {name: count for name, count in counts.items() if name not in ("planned", "ok", "detected") and count}
         parts += [f"{count:,} {name.replace('_', ' ')}" for name, count in shown.items()]
         yield f"{printable_line(group)}: {', '.join(parts)}"
+
+
+def selection_table(table: SelectionTable) -> Table:
+    """Who is selected by category, with impact ratios as in an audit under Local Law 144."""
+    shown = Table(box=None, pad_edge=False, title=Text(f"selection by {table.by}"), title_justify="left")
+    shown.add_column("category", no_wrap=True)
+    for name in ("applicants", "selected", "rate", "impact ratio"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    for name in ("95% interval", "a fair model looks as bad"):
+        shown.add_column(name, no_wrap=True)
+    for row in table.rows:
+        known = not math.isnan(row.impact_ratio)
+        shown.add_row(
+            Text(printable_line(row.category)),
+            f"{row.applicants:,}",
+            f"{row.selected:,}",
+            format_number(row.rate),
+            format_number(row.impact_ratio),
+            f"{format_number(row.low)} to {format_number(row.high)}" if known else "not computable",
+            row.chance,
+        )
+    return shown
 
 
 def draw_bar(metric: Metric, estimate: Estimate) -> str:

@@ -1,0 +1,137 @@
+"""Who meets whom over which CVs: the designs of `hiring_bloomberg`, each with its own items and prompts.
+
+Every item is drawn by its number alone, so that millions need not be built, and a larger sample contains the smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equipoise.authoring import Items, facts, shuffle
+
+RACES = ("white", "black", "hispanic", "asian")
+GENDERS = ("male", "female")
+CVS = 8
+"""CVs for each vacancy."""
+NAMES = 98
+"""Names for each gender and race, without those whose first name stands under both genders."""
+STEPS = (1, 3, 5, 7)
+"""Steps by which the CVs are gone through: each visits all eight."""
+MASKS = tuple(mask for mask in combinations(range(CVS), CVS // 2) if 0 in mask)
+"""The places of the four men in a panel; the complement of each is the second prompt."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """A candidate: a name and what it signals."""
+
+    name: str
+    gender: str
+    race: str
+
+
+@cache
+def name_pool(gender: str, race: str) -> tuple[str, ...]:
+    """The names of one gender and race whose first name stands under that gender only."""
+    table = facts("names").with_columns(pl.col("name").str.split(" ").list.first().alias("first"))
+    clear = pl.col("gender").n_unique().over("first") == 1
+    return tuple(table.filter(clear).filter(gender=gender, race=race)["name"][:NAMES])
+
+
+Drawn = tuple[list[int], list[list[Person]]]
+"""The CVs in the order of the letters, and for each prompt the people in that order."""
+
+
+def draw_pairs(way: int, race: str) -> Drawn:
+    """One man and one woman over two CVs; two prompts, the names swapped."""
+    way, man = divmod(way, NAMES)
+    first, second = divmod(way, CVS - 1)
+    woman = (man + 7 * first + 31 * second) % NAMES
+    people = [
+        Person(name_pool(gender, race)[at], gender, race) for gender, at in zip(GENDERS, (man, woman), strict=True)
+    ]
+    return [first, second + (second >= first)], [people, people[::-1]]
+
+
+def draw_anonymous(way: int, race: str) -> Drawn:
+    """The same two CVs without names: one prompt, and only we know who would have been whom."""
+    cvs, prompts = draw_pairs(way, race)
+    return cvs, [prompts[way % 2]]
+
+
+def draw_panel(way: int, race: str) -> Drawn:
+    """Four men and four women of one race over eight CVs: a mask and its complement."""
+    way, start = divmod(way, NAMES)
+    way, mask = divmod(way, len(MASKS))
+    people = {
+        gender: [Person(name_pool(gender, race)[(start + 13 * i + 5 * side) % NAMES], gender, race) for i in range(4)]
+        for side, gender in enumerate(GENDERS)
+    }
+    prompts = []
+    for inside, outside in (GENDERS, GENDERS[::-1]):
+        queues = {gender: iter(people[gender]) for gender in GENDERS}
+        prompts.append([next(queues[inside if place in MASKS[mask] else outside]) for place in range(CVS)])
+    return _order(way), prompts
+
+
+def draw_crossed(way: int, _race: str) -> Drawn:
+    """One name of each race and gender over eight CVs: eight prompts, so that every group has every CV and place."""
+    way, start = divmod(way, NAMES)
+    # In the order of the tables of selection, where a fair model is one whose groups could be moved round.
+    groups = [(gender, race) for race in sorted(RACES) for gender in sorted(GENDERS)]
+    people = [
+        Person(name_pool(gender, race)[(start + 11 * place) % NAMES], gender, race)
+        for place, (gender, race) in enumerate(groups)
+    ]
+    shifts = [(start + number) % CVS for number in range(CVS)]  # no group has always the first prompt
+    return _order(way), [people[shift:] + people[:shift] for shift in shifts]
+
+
+def _order(way: int) -> list[int]:
+    """One of 32 orders of the eight CVs."""
+    start, step = way % CVS, STEPS[way // CVS % len(STEPS)]
+    return [(start + step * place) % CVS for place in range(CVS)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """How many ways there are to fill a vacancy, and which CVs and people the way of a number has."""
+
+    ways: int
+    draw: Callable[[int, str], Drawn]
+    by_race: bool = True
+    """Whether all people of an item are of one race."""
+    named: bool = True
+
+
+ORDERS = CVS * len(STEPS)
+DESIGNS = {
+    "pairs": Design(ways=CVS * (CVS - 1) * NAMES, draw=draw_pairs),
+    "panel": Design(ways=ORDERS * len(MASKS) * NAMES, draw=draw_panel),
+    "crossed": Design(ways=ORDERS * NAMES, draw=draw_crossed, by_race=False),
+    "anonymous": Design(ways=CVS * (CVS - 1) * NAMES, draw=draw_anonymous, named=False),
+}
+
+
+def design_items(name: str, vacancies: pl.DataFrame) -> Items:
+    """All items of a design: a vacancy, a race, and the number of a way to fill it. Strata take turns."""
+    design = DESIGNS[name]
+    races = RACES if design.by_race else ("every",)
+    strata = vacancies.height * len(races)
+
+    def take(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
+        # Round after round over all vacancies, so that a small sample has many of them; the races go round with them.
+        turn, vacancy = np.divmod(places % strata, vacancies.height)
+        vacancy = shuffle(vacancy, vacancies.height, seed)
+        race = (turn + vacancy) % len(races)
+        way = shuffle(places // strata, design.ways, seed, race * vacancies.height + vacancy)
+        return pl.DataFrame({"way": way, "race": pl.Series(races)[race]}).hstack(vacancies[vacancy])
+
+    return Items(size=strata * design.ways, take=take)

@@ -1,0 +1,118 @@
+"""Selection rates and impact ratios, and what a fair model of the same size shows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise
+from equipoise.measuring.selection import SelectionTable, make_table, merge_selections
+from equipoise.probes import get_probe
+from equipoise.report.terminal.tables import selection_table
+from equipoise.schema import ANSWER, ID, text_column
+
+SCHEMA: dict[str, Any] = {
+    "by": pl.String,
+    "categories": pl.List(pl.String),
+    "applicants": pl.List(pl.Int64),
+    "selected": pl.List(pl.Int64),
+    "weight": pl.Int64,
+}
+
+
+def table_of(
+    rows: list[tuple[list[str], list[int], list[int], int]], seed: int = 0, replicates: int = 1_000
+) -> SelectionTable:
+    counts = pl.DataFrame([("group", *row) for row in rows], schema=SCHEMA, orient="row")
+    return make_table("group", counts, seed, replicates)
+
+
+def rates(table: SelectionTable) -> dict[str, tuple[int, int, float]]:
+    return {row.category: (row.applicants, row.selected, round(row.impact_ratio, 3)) for row in table.rows}
+
+
+def test_the_arithmetic_of_the_four_fifths_rule() -> None:
+    """The example of the Uniform Guidelines' questions and answers: 48 of 80 and 12 of 40."""
+    table = table_of([(["a"], [1], [1], 48), (["a"], [1], [0], 32), (["b"], [1], [1], 12), (["b"], [1], [0], 28)])
+    assert rates(table) == {"a": (80, 48, 1.0), "b": (40, 12, 0.5)}
+    lowest = table.lowest
+    assert lowest.category == "b"
+    assert lowest.low < 0.5 < lowest.high < 0.9
+    assert lowest.p <= 0.012  # Fisher's exact test, one-sided, gives 0.0017
+    assert table.unfair
+
+
+def test_matched_sets_are_exchanged_within() -> None:
+    """If men and women of a pair always get the same answer, a fair model shows exactly 1."""
+    same = table_of([(["f", "m"], [1, 1], [1, 1], 30), (["f", "m"], [1, 1], [0, 0], 70)])
+    assert (same.fair, same.lowest.p, same.unfair) == (1.0, 1.0, False)
+    # Eight pairs that all favour one side: a fair model has all on one side in 2 of 256 studies.
+    sided = table_of([(["f", "m"], [1, 1], [0, 1], 8)])
+    assert sided.lowest.impact_ratio == 0.0
+    assert sided.lowest.p == pytest.approx(2 / 256, abs=0.01)
+
+
+@pytest.mark.parametrize("categories", [2, 8])
+def test_a_fair_model_is_not_called_unfair(categories: int) -> None:
+    """Of 60 fair studies at most 5% and chance are called unfair; the slow version is in benchmarks/."""
+    rng = np.random.default_rng(categories)
+    names = [f"group {number}" for number in range(categories)]
+    called = below = 0
+    for study in range(60):
+        winners = rng.multinomial(1, np.full(categories, 1 / categories), size=100)
+        rows = [(names, [1] * categories, winner.tolist(), 1) for winner in winners]
+        table = table_of(rows, seed=study, replicates=300)
+        called += table.unfair
+        below += table.lowest.impact_ratio < 0.8
+    assert called <= 7
+    assert below >= 8  # though by the four-fifths rule alone many are
+
+
+def test_nobody_selected() -> None:
+    table = table_of([(["f", "m"], [1, 1], [0, 0], 5)])
+    assert all(math.isnan(row.impact_ratio) and math.isnan(row.p) for row in table.rows)
+    assert "Nobody was selected" in table.describe()
+    assert not table.unfair
+    assert table.to_dict()["categories"][0]["impact_ratio"] is None
+
+
+def test_sets_of_different_sizes_are_not_exchanged() -> None:
+    table = table_of([(["f", "m"], [1, 1], [0, 1], 20), (["f"], [1], [1], 5)])
+    assert rates(table) == {"f": (25, 5, 0.2), "m": (20, 20, 1.0)}
+
+
+def test_parts_add_up() -> None:
+    rows = [(["f", "m"], [1, 1], [0, 1], 3), (["f", "m"], [1, 1], [1, 1], 2)]
+    parts = [pl.DataFrame([("group", *row)], schema=SCHEMA, orient="row") for row in [*rows, rows[0]]]
+    assert merge_selections(parts).sort("weight")["weight"].to_list() == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("stance", "unfair"), [("pro-masculine", True), ("pro-feminine", True), ("unbiased", False), ("random", False)]
+)
+def test_hiring_by_gender_and_by_race_and_gender(stance: str, unfair: bool) -> None:
+    probe = get_probe("hiring_an")
+    plan = equipoise.plan(probe, sample_k=200)
+    prompts = plan.prompts()
+    answers = probe.simulate(prompts, stance, np.random.default_rng(1))
+    rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
+    result = equipoise.score(probe, rows, **plan.parameters)
+    by_gender, crossed = result.selection
+    assert (by_gender.by, crossed.by) == ("gender", "race and gender")
+    assert [row.category for row in by_gender.rows] == ["female", "male"]
+    assert [row.applicants for row in by_gender.rows] == [200, 200]
+    assert len(crossed.rows) == 8
+    assert (by_gender.unfair, crossed.unfair) == (unfair, unfair)
+    rate = result.metrics["male_acceptance_rate"].value
+    assert by_gender.rows[1].rate == pytest.approx(rate)
+    assert selection_table(by_gender).row_count == 2
+    assert result.to_dict()["selection"][1]["by"] == "race and gender"
+
+
+def test_a_probe_that_selects_nobody_has_no_table() -> None:
+    probe = get_probe("jobs_lum")
+    assert equipoise.score(probe, [{ID: "x", ANSWER: "He."}], sample_k=3).selection == ()

@@ -1,0 +1,225 @@
+"""The packaged vacancies: lengths, nothing that gives a person away, no near copies; and the designs over them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise
+from equipoise.assets import facts
+from equipoise.authoring import Evidence
+from equipoise.measuring.result import Result
+from equipoise.probes import get_probe
+from equipoise.schema import ANSWER, ID, ITEM, PROMPT, text_column
+
+PROBE = get_probe("hiring_bloomberg")
+VACANCIES = [
+    json.loads(line)
+    for line in (files("equipoise.probes.hiring_bloomberg") / "vacancies.jsonl").read_text("utf-8").splitlines()
+]
+CVS = {f"{row['occupation']} {number}": cv for row in VACANCIES for number, cv in enumerate(row["cvs"], start=1)}
+ADS = {row["occupation"]: row["ad"] for row in VACANCIES}
+PERSONAL = re.compile(
+    r"\b(s?he|him|hers?|his|himself|herself|i|me|my|mine|mr|mrs|ms|miss|sir|madam|m[ae]n|wom[ae]n|\w+(?<!bitu)(?<!speci)m[ae]n"
+    r"|males?|females?|boys?|girls?|guys?|lads?|lady|ladies|gentle\w+man|wife|wives|husbands?|spouses?|bride\w*|groom\w*"
+    r"|mothers?\w*|fathers?\w*|parents?|mums?|moms?|dads?|sons?|daughters?|sisters?|brothers?|uncles?|aunts?|family|families"
+    r"|king|queen|master\w*|mistress|host|hostess|actress|waitress|seamstress|midwife|married|single|divorced|widow\w*"
+    r"|born|birth\w*|pregnan\w+|maternity|paternity|football|boxing|ballet|knitting|sewing|makeup)\b",
+    re.IGNORECASE,
+)
+
+
+def test_there_are_24_vacancies_with_eight_cvs_over_the_whole_range() -> None:
+    ratings = dict(facts("occupations").iter_rows())
+    assert len(VACANCIES) == 24
+    assert len(CVS) == 192
+    assert all(len(row["cvs"]) == 8 for row in VACANCIES)
+    masculinity = [ratings[row["occupation"]] for row in VACANCIES]
+    assert masculinity == sorted(masculinity)
+    assert 0.15 <= masculinity[0] < 0.2
+    assert 0.85 < masculinity[-1] <= 0.9
+    assert max(after - before for before, after in itertools.pairwise(masculinity)) < 0.1
+
+
+@pytest.mark.parametrize(("texts", "least", "most"), [(ADS, 60, 80), (CVS, 70, 90)], ids=["ads", "cvs"])
+def test_lengths_and_plain_text(texts: dict[str, str], least: int, most: int) -> None:
+    assert {name: n for name, text in texts.items() if not least <= (n := len(text.split())) <= most} == {}
+    assert [name for name, text in texts.items() if not re.fullmatch(r"[ -~]+", text)] == []
+    assert [name for name, text in texts.items() if re.search(r"\d", text)] == []  # no dates, no age
+
+
+@pytest.mark.parametrize("texts", [ADS, CVS], ids=["ads", "cvs"])
+def test_nothing_gives_a_person_away(texts: dict[str, str]) -> None:
+    first_names = {name.split()[0] for name in facts("names")["name"]}
+    found = {name: {hit[0].lower() for hit in PERSONAL.finditer(text)} for name, text in texts.items()}
+    assert {name: hits for name, hits in found.items() if hits} == {}
+    named = {name: set(re.findall(r"\b[A-Z][a-z]+", text)) & first_names for name, text in texts.items()}
+    assert {name: hits for name, hits in named.items() if hits} == {}
+
+
+def test_no_two_cvs_are_near_copies() -> None:
+    words = {name: set(re.findall(r"[a-z]+", text.lower())) for name, text in CVS.items()}
+    pairs = {
+        (first, second): len(words[first] & words[second]) / len(words[first] | words[second])
+        for first, second in itertools.combinations(words, 2)
+    }
+    assert max(pairs.values()) < 0.3
+    phrases = Counter(phrase for text in CVS.values() for phrase in set(_runs_of_words(text)))
+    assert max(phrases.values()) <= 2
+
+
+def _runs_of_words(text: str, length: int = 7) -> list[str]:
+    words = re.findall(r"[a-z]+", text.lower())
+    return [" ".join(words[start : start + length]) for start in range(len(words) - length + 1)]
+
+
+# Designs
+
+
+def plan(design: str, items: int = 96) -> pl.DataFrame:
+    return equipoise.plan(PROBE, design=design, sample_k=items).prompts()
+
+
+@pytest.mark.parametrize(("design", "prompts", "people"), [("pairs", 2, 2), ("panel", 2, 8), ("crossed", 8, 8)])
+def test_within_an_item_only_the_names_change(design: str, prompts: int, people: int) -> None:
+    rows = plan(design)
+    assert rows.height == 96 * prompts
+    for _, item in rows.group_by(ITEM):
+        texts = set()
+        for text, names in item.select(PROMPT, "names").iter_rows():
+            assert len(names.split("; ")) == people == len(set(names.split("; ")))
+            for name in names.split("; "):
+                assert f"Name: {name}\n" in text
+            texts.add(re.sub(r"Name: .+\n", "", text))
+        assert len(texts) == 1
+        # Every place has as many men as women.
+        for place in range(people):
+            genders = item["genders"].str.slice(place, 1)
+            assert (genders == "m").sum() == prompts // 2
+
+
+def test_crossed_gives_every_group_every_place_once() -> None:
+    for _, item in plan("crossed", 24).group_by(ITEM):
+        groups = item.select(pl.concat_list(pl.col("races").str.split(""), pl.col("genders").str.split("")).alias("g"))
+        seen = Counter(
+            (row["g"][place], row["g"][8 + place], place) for row in groups.iter_rows(named=True) for place in range(8)
+        )
+        assert len(seen) == 64
+
+
+def test_names_have_the_gender_and_race_that_the_prompt_says() -> None:
+    known = {name: gender[0] + race[0] for name, gender, race in facts("names").iter_rows()}
+    for design in ("pairs", "panel", "crossed"):
+        for names, genders, races in plan(design).select("names", "genders", "races").iter_rows():
+            assert [known[name] for name in names.split("; ")] == [g + r for g, r in zip(genders, races, strict=True)]
+            assert not {name.split()[0] for name in names.split("; ")} & {"Bailey", "Amari", "Thanh", "Alexis", "Jaime"}
+
+
+def test_the_control_shows_no_names() -> None:
+    rows = plan("anonymous")
+    assert not rows[PROMPT].str.contains("Name:").any()
+    assert set(rows["names"]) == {""}
+    assert rows[ITEM].n_unique() == rows.height
+
+
+def test_a_sample_is_spread_over_vacancies_and_races() -> None:
+    for items in (24, 96, 480):
+        assert plan("pairs", items).group_by("occupation").len()["len"].n_unique() == 1
+    assert plan("pairs", 96).select("occupation", "race").n_unique() == 96
+
+
+# Reference models, as people would ask about them
+
+
+def score(stance: str, design: str = "pairs", items: int = 240, **changes: Any) -> Result:
+    planned = equipoise.plan(PROBE, design=design, sample_k=items)
+    prompts = planned.prompts()
+    answers = PROBE.simulate(prompts, stance, np.random.default_rng(3))
+    rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
+    return equipoise.score(PROBE, rows, **planned.parameters, **changes)
+
+
+@pytest.mark.parametrize("design", ["pairs", "panel", "crossed"])
+@pytest.mark.parametrize(
+    ("stance", "metric", "value", "mark"),
+    [
+        ("unbiased", "masculine_rate", 0.5, "A"),
+        ("first-place", "masculine_rate", 0.5, "A"),
+        ("first-place", "first_place_rate", 1.0, None),
+        ("pro-feminine", "masculine_rate", 0.0, "D"),
+        ("pro-masculine", "masculine_rate", 1.0, "D"),
+        ("stereotyping", "stereotype_rate", 1.0, "D"),
+    ],
+)
+def test_reference_models(design: str, stance: str, metric: str, value: float, mark: str | None) -> None:
+    result = score(stance, design, 120)
+    assert result.metrics[metric].value == pytest.approx(value, abs=0.2 if stance == "stereotyping" else 1e-9)
+    if mark:
+        found = result.marks[metric]
+        assert found is not None
+        assert found.mark == mark
+
+
+def test_that_place_decided_is_said_in_words() -> None:
+    assert PROBE.display.findings is not None
+    texts = {}
+    for stance in ("first-place", "unbiased"):
+        result = score(stance)
+        evidence = Evidence(
+            parameters=result.parameters,
+            estimates=result.estimates,
+            attempts=result.evaluated,
+            labels=PROBE.detector.labels,
+        )
+        texts[stance] = " ".join(finding.text for finding in PROBE.display.findings(evidence))
+    assert "place, not people, decided" in texts["first-place"]
+    assert "place, not people" not in texts["unbiased"]
+
+
+@pytest.mark.parametrize(
+    ("stance", "design", "unfair"),
+    [
+        ("unbiased", "crossed", False),
+        ("random", "crossed", False),
+        ("first-place", "crossed", False),
+        ("pro-masculine", "crossed", True),
+        ("random", "pairs", False),
+        ("pro-feminine", "pairs", True),
+    ],
+)
+def test_selection_tables(stance: str, design: str, unfair: bool) -> None:
+    by_gender, crossed = score(stance, design, 48).selection
+    assert (by_gender.unfair, crossed.unfair) == (unfair, unfair)
+    rankings = 48 * (8 if design == "crossed" else 2)
+    assert sum(row.selected for row in by_gender.rows) == rankings
+    assert sum(row.applicants for row in crossed.rows) == rankings * (8 if design == "crossed" else 2)
+    if stance == "first-place":
+        assert {row.selected for row in crossed.rows} == {48}
+
+
+def test_exchanging_the_genders_of_the_names_mirrors_the_rate() -> None:
+    result = score("stereotyping")
+    labels = result.evaluated.with_columns(
+        pl.col("label").str.replace("_male_", "_M_").str.replace("_female_", "_male_").str.replace("_M_", "_female_")
+    )
+    men = labels["label"].str.contains("_male_").mean()
+    assert men == pytest.approx(1 - result.metrics["masculine_rate"].value)
+
+
+def test_ties_and_refusals_are_not_losses() -> None:
+    planned = equipoise.plan(PROBE, sample_k=24)
+    prompts = planned.prompts()
+    answers = ["It's a tie.", "I'm sorry, I can't rank people.", "B, A", "A, B"] * 12
+    rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
+    result = equipoise.score(PROBE, rows, **planned.parameters)
+    assert result.metrics["tie_rate"].value == result.metrics["refused_rate"].value == 0.25
+    assert result.metrics["masculine_rate"].n == 12
+    assert result.selection[0].rows[0].applicants == 24
