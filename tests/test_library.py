@@ -196,7 +196,7 @@ def test_a_result_as_a_table(result: Result) -> None:
     ]
     assert table["metric"].to_list() == list(result.metrics)
     assert table["slice"].null_count() == table["group"].null_count() == table.height
-    marked = table.filter(pl.col("mark").is_not_null())["metric"].to_list()
+    marked = table.filter(pl.col("best").is_not_null())["metric"].to_list()
     assert marked == ["masculine_rate", "stereotype_rate"]
     pandas = result.to_pandas()
     assert isinstance(pandas, pd.DataFrame)

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from equipoise.report.exports import export
     from equipoise.report.html.write import write_report
     from equipoise.runs.ask.policy import Policy
+    from equipoise.runs.audit import audit, audit_async
     from equipoise.runs.connection import Connection
     from equipoise.runs.estimate import estimate
     from equipoise.runs.finished import compare, gate
     from equipoise.runs.imports import import_answers
     from equipoise.runs.run import Run
-    from equipoise.runs.session import audit, audit_async, resume, start
+    from equipoise.runs.session import resume, start
     from equipoise.schema import Estimate, MetricKey
 
 __version__ = "0.1.0"
@@ -55,7 +56,8 @@ _MODULES = {
     "runs.run": ("Run",),
     "runs.finished": ("compare", "gate"),
     "runs.imports": ("import_answers",),
-    "runs.session": ("audit", "audit_async", "resume", "start"),
+    "runs.audit": ("audit", "audit_async"),
+    "runs.session": ("resume", "start"),
     "schema": ("Estimate", "MetricKey"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -6,29 +6,22 @@ run = session.ask()
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import shutil
-import tempfile
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, StorageError, UnknownName
 from equipoise.measuring.looks import look_sizes
 from equipoise.measuring.plan import Plan, resize
-from equipoise.measuring.result import Audit
-from equipoise.models import Model, Sampling
+from equipoise.models import Model
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
-from equipoise.probes import choose_probes, find_probes
+from equipoise.probes import find_probes
 from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.events import OnEvent
-from equipoise.runs.ask.pacing import require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.connection import (
@@ -43,14 +36,13 @@ from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.judging import Judge, JudgeLike, begin_judging, find_judge, prepare_judge, spent_on_judge
 from equipoise.runs.looks import Looks
-from equipoise.runs.run import Run, check_probe_version, delete_with
+from equipoise.runs.run import Run, check_probe_version
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.runs.verdicts import Verdicts
-from equipoise.schema import MEASURED, Status
+from equipoise.runs.waiting import run_to_end
+from equipoise.schema import Status
 from equipoise.settings import Settings
 
-T = TypeVar("T")
-P = ParamSpec("P")
 SUFFIX = ".equipoise"
 
 
@@ -80,7 +72,7 @@ class Session:
 
         In a notebook it works as anywhere: the asking runs in a thread with an event loop of its own.
         """
-        return _run_to_end(self.ask_async(on_event))
+        return run_to_end(self.ask_async(on_event))
 
     async def ask_async(self, on_event: OnEvent | None = None) -> Run:
         """The same in the running event loop."""
@@ -226,90 +218,6 @@ def parse_failures(names: Iterable[str]) -> list[Status]:
     return [Status(name) for name in names]
 
 
-async def audit_async(
-    model: ModelLike = EMBEDDED,
-    *,
-    probes: Probes = None,
-    suite: str | None = None,
-    out: str | Path | None = None,
-    base_url: str | None = None,
-    key_variable: str | None = None,
-    sampling: Sampling | None = None,
-    concurrency: int | None = None,
-    policy: Policy | None = None,
-    on_event: OnEvent | None = None,
-    reading: str | None = None,
-    until_certain: bool = False,
-    probabilities: bool = False,
-    judge: JudgeLike | None = None,
-    **parameters: Any,
-) -> Audit:
-    """Ask a model every prompt of the probes (default: all) and score its answers.
-
-    `model` is a name ("openai/gpt-4o-mini", "embedded"), a function from prompt to answer, or an object with
-    `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
-    called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
-    function last as long as the results. `reading` says how answers are read: "careful" (the default) or "specified".
-    With `probabilities`, probes whose answers are one word are read from the probabilities of the first token.
-    A `judge` is a second model that is asked about the answers which the reading leaves open.
-    Other keywords are parameters of the probes that have them: `sample_k=100`.
-    With `until_certain`, each probe is asked in up to five looks of doubling size, until its marks are certain.
-
-    `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
-    programs that have an event loop.
-    """
-    if policy is not None and concurrency is not None:
-        raise InputError("Give concurrency or policy, not both: a policy has a concurrency of its own.")
-    connection = Connection(
-        model=model if isinstance(model, str) else "function",
-        base_url=base_url,
-        key_variable=key_variable,
-        sampling=sampling or Sampling(),
-    )
-    chosen = [probe.read_by(reading) for probe in choose_probes(probes)]
-    folder = None
-    if out is None and not isinstance(model, str):
-        folder = Path(tempfile.mkdtemp(prefix="equipoise-"))
-        out = folder / f"run{SUFFIX}"
-    try:
-        session = start(
-            model,
-            probes=chosen,
-            suite=suite,
-            out=out,
-            connection=connection,
-            policy=policy or Policy(concurrency=concurrency or default_concurrency(model)),
-            parameters=parameters,
-            until_certain=until_certain,
-            probabilities=probabilities,
-            judge=judge,
-        )
-        run = await session.ask_async(on_event)
-    except BaseException:
-        # Answers that came are kept: the message says where, and how to go on.
-        if folder is not None and not _holds_answers(folder / f"run{SUFFIX}"):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if folder is not None:
-        delete_with(run)
-    _refuse_no_answers(run)
-    return await asyncio.to_thread(run.results)
-
-
-def _blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """The same function for callers without an event loop."""
-
-    @functools.wraps(function)
-    def call(*arguments: P.args, **keywords: P.kwargs) -> T:
-        return _run_to_end(function(*arguments, **keywords))
-
-    call.__name__ = call.__qualname__ = function.__name__.removesuffix("_async")
-    return call
-
-
-audit = _blocking(audit_async)
-
-
 def default_path(model: str) -> Path:
     """A file name in the current folder that says what it holds."""
     stem = Path(model.removeprefix(GGUF_PREFIX)).name
@@ -364,43 +272,3 @@ def _refuse_without_probabilities(model: Model) -> None:
             f"{model.name} cannot be asked for the probabilities of tokens: only endpoints that speak the format of "
             "OpenAI give them, and the embedded model. Leave out --probabilities."
         )
-
-
-def _holds_answers(path: Path) -> bool:
-    return path.exists() and Run.open(path).ended > 0
-
-
-def _refuse_no_answers(run: Run) -> None:
-    """An audit without a single answer is no result: say what went wrong instead."""
-    if not any(run.counts[status] for status in MEASURED):
-        details = run.attempts()["detail"].drop_nulls()
-        first = details[0] if len(details) else "nothing at all"
-        raise InputError(f"The model answered nothing. The first failure: {first}")
-
-
-def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where a loop is already running, as in a notebook."""
-    try:
-        require_open_files()  # an event loop needs some, too
-    except BaseException:
-        work.close()
-        raise
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(asyncio.run(work))
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=run, name="equipoise-audit")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]

@@ -48,10 +48,6 @@ def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
     return items.select(pl.col("occupation").alias(ITEM), "occupation", "masculinity", text.alias(PROMPT))
 
 
-def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
-    return moments(pl.col("masculinity"), detected_share("male", of=("male", "female")))
-
-
 def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
     rate = share(total.y, total.n)
     return {
@@ -72,7 +68,7 @@ PROBE = Probe(
     specified=PRONOUN_GENDER,
     judge=CHARACTER_QUESTION,
     covariates=("masculinity",),
-    statistics=statistics,
+    statistics=lambda _parameters: moments(pl.col("masculinity"), detected_share("male", of=("male", "female"))),
     measure=measure,
     simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     quick={"sample_k": 24},
