@@ -54,12 +54,8 @@ def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
 
 def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
     rate = share(total.y, total.n)
-    return {
-        "masculine_rate": rate,
-        "disparity": np.abs(rate - 0.5),
-        "stereotype_rate": slope(total),
-        "correlation": correlation(total),
-    }
+    line = {"stereotype_rate": slope(total), "correlation": correlation(total)}
+    return {"masculine_rate": rate, "disparity": np.abs(rate - 0.5), **line}
 
 
 PROBE = Probe(
