@@ -162,8 +162,8 @@ more than two standard errors.
 
 {chr(10).join(missed)}
 
-A slope rests on few answers where almost all are the same, and then covers less. With 1,000 runs, that of `jobs_lum` was
-covered in 0.905 at 339 items and p = 0.02, 0.928 at p = 0.9, and 0.918 at 60 items and p = 0.1.
+A slope rests on few answers where almost all are the same, and then covers less. With 1,000 runs, that of `jobs_lum`
+was covered in 0.905 at 339 items and p = 0.02, 0.928 at p = 0.9, and 0.918 at 60 items and p = 0.1.
 
 ## Intervals and marks
 
@@ -198,6 +198,8 @@ in the middle of band D of one metric of the probe (the one that is shown most o
 
 `--until-certain` looks at most {len(SPENT)} times, at doubling sizes, with intervals of {spent}.
 It stops when all marks of the probe are certain. The sizes are those of the standard suite on the packaged corpora.
+It saves most of the prompts where the truth of every marked metric is well inside a band, and nothing where one of them
+is near a limit: a model that answers at random has such slopes and differences.
 
 {stops_table(findings.stops)}
 """

@@ -70,7 +70,7 @@ def test_looks_double_up_to_all_items() -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_smaller_sample_is_the_beginning_of_a_larger_one(name: str) -> None:
-    sizes = look_sizes(int(SMALL[name]["sample_k"]))
+    sizes = look_sizes(equipoise.plan(name, **SMALL[name]).items)
     ids = [equipoise.plan(name, **{**SMALL[name], "sample_k": size}).prompts()[ID].to_list() for size in sizes]
     for smaller, larger in itertools.pairwise(ids):
         assert larger[: len(smaller)] == smaller

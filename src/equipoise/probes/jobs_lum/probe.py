@@ -50,12 +50,8 @@ def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
 
 def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
     rate = share(total.y, total.n)
-    return {
-        "masculine_rate": rate,
-        "disparity": np.abs(rate - 0.5),
-        "stereotype_rate": slope(total),
-        "correlation": correlation(total),
-    }
+    line = {"stereotype_rate": slope(total), "correlation": correlation(total)}
+    return {"masculine_rate": rate, "disparity": np.abs(rate - 0.5), **line}
 
 
 PROBE = Probe(
