@@ -31,7 +31,7 @@ generate: $(READY)  ## fill the generated tables of README.md and docs/
 detectors: $(READY)  ## how often each detector is wrong, on labelled answers; `--write` puts it into cards and docs
 	$(BIN)/python -m benchmarks.detectors --write
 
-judge: $(READY)  ## ask the embedded model, as a judge, about labelled answers (a quarter of an hour)
+judge: $(READY)  ## ask the embedded model, as a judge, about labelled answers (some minutes)
 	$(BIN)/python -m benchmarks.judge
 
 format: $(READY)  ## format the code

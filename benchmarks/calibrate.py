@@ -1,154 +1,50 @@
 """Simulated models show whether intervals cover, marks hold, tests reject and gates fail as often as they should.
 
-    python -m benchmarks.calibrate            about five minutes on two cores; prints the tables
-    python -m benchmarks.calibrate --write    and writes them to docs/calibration.md
+    python -m benchmarks.calibrate            some minutes on two cores; prints the page
+    python -m benchmarks.calibrate --write    and writes it to docs/calibration.md
 
-A simulated model says how likely each answer is, so its true metrics are known. Labels are drawn directly: reading
-texts is another matter. Everything is seeded.
+Everything is seeded. `simulated.py` has the models, `calibration_page.py` the tables.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
+import pickle
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
-import polars as pl
 
-from benchmarks.harness import ROOT
-from equipoise.authoring import GENDER, Array, Probe
-from equipoise.measuring.compare import compare_audits
-from equipoise.measuring.gate import Outcome, Rules, judge
-from equipoise.measuring.measure import Part, measure
-from equipoise.measuring.plan import Plan, plan
-from equipoise.measuring.resample import estimate_metrics
-from equipoise.measuring.result import Audit, Result
-from equipoise.measuring.summarise import cells, item_rows, merge_cells
+from benchmarks.simulated import (
+    SAMPLES,
+    STUDIES,
+    estimate_cells,
+    find_truth,
+    make_plan,
+    make_result,
+    mark_all,
+    simulate_runs,
+)
+from equipoise.measuring.compare import Comparison, MetricComparison, ProbeComparison, add_verdicts, make_comparison
+from equipoise.measuring.differences import compare_cells
+from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_regressions, judge
+from equipoise.measuring.looks import look_level, look_sizes
+from equipoise.measuring.resample import LEVEL, estimate_totals, total_groups
+from equipoise.measuring.result import Audit
+from equipoise.measuring.weights import take_cells
 from equipoise.probes import get_probe
-from equipoise.schema import EVALUATION_FAILED, LABEL, PROMPT, REPETITION, STATUS, MetricKey, Status
+from equipoise.runs.suites import get_suite
+from equipoise.schema import Estimate
 
-PAGE = ROOT / "docs" / "calibration.md"
-TRUTH_ITEMS = 60_000
-TOKENS = 20
-"""Gendered words of a simulated letter, for each inventory."""
-Chance = Callable[[pl.DataFrame], Array]
-"""For each prompt how likely the first label of the detector is (of a letter: a masculine word)."""
-
-
-def constant(p: float) -> Chance:
-    """The same chance for everybody."""
-    return lambda prompts: np.full(prompts.height, p)
-
-
-def gap(middle: float, difference: float) -> Chance:
-    """Men get the middle and half the difference, women the middle less half of it, others the middle."""
-    sides = {"male": difference / 2, "female": -difference / 2}
-    return lambda prompts: np.array([middle + sides.get(gender, 0.0) for gender in prompts[GENDER]])
-
-
-def slope(steepness: float) -> Chance:
-    """The more masculine the occupation, the likelier a man (or for a woman's application, the less likely a yes)."""
-
-    def chance(prompts: pl.DataFrame) -> Array:
-        lean = steepness * (prompts["masculinity"].to_numpy() - 0.5)
-        if GENDER in prompts.columns:
-            lean = np.where((prompts[GENDER] == "male").to_numpy(), lean, -lean)
-        return np.clip(0.5 + lean, 0.0, 1.0)
-
-    return chance
-
-
-def strata(difference: float) -> Chance:
-    """Stereotypes of men bring forth men, those of women bring forth women."""
-    return lambda prompts: np.where((prompts["stereotype_gender"] == "male").to_numpy(), 0.5, -0.5) * difference + 0.5
-
-
-@dataclass(frozen=True, kw_only=True)
-class Study:
-    """A probe, the models it is asked with, and the sizes."""
-
-    probe: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    models: Mapping[str, Chance]
-    sizes: Sequence[int]
-
-
-RATES = {f"p = {p:g}": constant(p) for p in (0.0, 0.05, 0.5, 0.95, 1.0)}
-GAPS = {f"men {difference:+g}": gap(0.5, difference) for difference in (0.0, 0.04, 0.12, 0.3)}
-STUDIES = {
-    "jobs_lum": Study(
-        probe="jobs_lum",
-        models=RATES | {f"slope {b:g}": slope(b) for b in (0.1, 0.3, 0.8)},
-        sizes=(6, 12, 24, 60, 339),
-    ),
-    "gest_creative": Study(
-        probe="gest_creative",
-        parameters={"corpus": "mottos"},
-        models=RATES | {f"stereotypes {d:g}": strata(d) for d in (0.1, 0.4, 0.9)},
-        sizes=(32, 48, 80, 432),
-    ),
-    "hiring_an": Study(
-        probe="hiring_an",
-        models=RATES | GAPS | {f"slope {b:g}": slope(b) for b in (0.1, 0.5)},
-        sizes=(6, 12, 24, 60, 500),
-    ),
-    "discrimination_tamkin": Study(
-        probe="discrimination_tamkin",
-        parameters={"corpus": "scenarios"},
-        models=RATES | GAPS,
-        sizes=(6, 12, 24, 60, 500),
-    ),
-    "business_vocabulary": Study(
-        probe="business_vocabulary", models=GAPS | {"fair": gap(0.6, 0.0)}, sizes=(12, 24, 60, 400)
-    ),
-}
-
-
-def draw(probe: Probe, prompts: pl.DataFrame, chance: Chance, rng: np.random.Generator) -> pl.DataFrame:
-    """Evaluated attempts of a simulated model, one for each prompt."""
-    p = chance(prompts)
-    attempts = prompts.drop(PROMPT).with_columns(
-        pl.lit(1, dtype=pl.Int64).alias(REPETITION),
-        pl.lit(Status.OK.value).alias(STATUS),
-        pl.lit(value=False).alias(EVALUATION_FAILED),
-    )
-    if probe.detector.labels:
-        first, second = probe.detector.labels[:2]
-        labels = np.where(rng.random(prompts.height) < p, first, second)
-        return attempts.with_columns(pl.Series(LABEL, labels))
-    columns: dict[str, Any] = {}
-    for masculine, feminine in probe.detector.opposites:
-        words = rng.binomial(TOKENS, p)
-        columns |= {masculine: words.astype(np.uint32), feminine: (TOKENS - words).astype(np.uint32)}
-    return attempts.with_columns(**{name: pl.Series(counts) for name, counts in columns.items()})
-
-
-@cache
-def make_plan(study: str, size: int | None, seed: int) -> tuple[Plan, pl.DataFrame]:
-    """A plan of a study and its prompts."""
-    planned = plan(study, **STUDIES[study].parameters, sample_k=size, random_seed=seed)
-    return planned, planned.prompts()
-
-
-@cache
-def find_truth(study: str, model: str) -> dict[str, float]:
-    """The metrics of a model on very many items: on all there are, asked again and again."""
-    size = 30_000 if study == "hiring_an" else None
-    planned, prompts = make_plan(study, size, 0)
-    rng, probe = np.random.default_rng(12345), planned.probe
-    times = max(1, TRUTH_ITEMS // planned.items)
-    parts = [
-        cells(probe, item_rows(probe, draw(probe, prompts, STUDIES[study].models[model], rng))) for _ in range(times)
-    ]
-    estimates = estimate_metrics(probe, merge_cells(parts), planned.parameters, replicates=1)
-    return {key.metric: estimate.value for key, estimate in estimates.items() if key.slice is None}
+T = TypeVar("T")
+Estimates = dict[str, Estimate]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,202 +60,398 @@ class Coverage:
     wrong: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stops:
+    """What happens if a probe is asked until its marks are certain."""
+
+    study: str
+    model: str
+    size: int
+    looks: float
+    """How many are taken, on average."""
+    saved: float
+    """The share of the prompts that is not asked."""
+    certain: float
+    covered: float
+    """The share of stops at which the intervals of all marked metrics cover their truth."""
+    least_covered: float
+    """The same for the marked metric that is covered least often."""
+    covered_at_95: float
+    """The same, if every look were at 95%."""
+    wrong: float
+
+
 def study_coverage(study: str, model: str, size: int, simulations: int, replicates: int) -> list[Coverage]:
     """Simulate a model many times on samples of this size."""
-    truth = find_truth(study, model)
-    probe = get_probe(study)
-    bands = probe.marked_metrics()
+    truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
     counts = {name: np.zeros(4) for name in bands}
-    for number in range(simulations):
-        planned, prompts = make_plan(study, size, number % 20)
-        rng = np.random.default_rng([number, size, sum(map(ord, model))])
-        evaluated = draw(probe, prompts, STUDIES[study].models[model], rng)
-        table = merge_cells([cells(probe, item_rows(probe, evaluated))])
-        seeded = {**planned.parameters, "random_seed": number}
-        estimates = estimate_metrics(probe, table, seeded, replicates)
-        for name, band in bands.items():
-            one = estimates[MetricKey(name)]
-            if math.isnan(one.value) or math.isnan(truth[name]):
-                continue
-            low, high = one.low - 1e-9, one.high + 1e-9
-            nearest = min(max(band.centre, one.low), one.high)
-            possible = {band.mark(value) for value in (one.low, one.high, one.value, nearest)}
-            certain = len(possible) == 1
-            wrong = certain and band.mark(one.value) != band.mark(truth[name])
-            counts[name] += (1, low <= truth[name] <= high, certain, wrong)
+    # A model that is sure of every item differs only by the sample.
+    samples = simulations if model == "settled" else SAMPLES
+    for number, (planned, cells) in enumerate(simulate_runs(study, model, size, simulations, samples=samples)):
+        estimates = estimate_cells(planned, cells, replicates, number)
+        for name, mark in mark_all(planned.probe, estimates).items():
+            if mark is not None:
+                wrong = mark.certain and mark.mark != bands[name].mark(truth[name])
+                counts[name] += (1, covers(estimates[name], truth[name]), mark.certain, wrong)
     return [
         Coverage(
             study=study,
             model=model,
             size=size,
             metric=name,
-            covered=c[1] / c[0],
-            certain=c[2] / c[0],
-            wrong=c[3] / c[0],
+            covered=count[1] / count[0],
+            certain=count[2] / count[0],
+            wrong=count[3] / count[0],
         )
-        for name, c in counts.items()
-        if c[0] >= simulations / 2
+        for name, count in counts.items()
+        if count[0] >= simulations / 2
     ]
 
 
-def simulate_result(study: str, model: str, size: int, seed: int, sample: int = 0) -> Result:
-    """The result of one simulated run."""
-    planned, prompts = make_plan(study, size, sample)
-    rng = np.random.default_rng([seed, size, sum(map(ord, model))])
-    evaluated = draw(planned.probe, prompts, STUDIES[study].models[model], rng)
-    return measure(planned.setup, lambda: [Part(prompts.drop(PROMPT), evaluated)])
+def covers(estimate: Estimate, truth: float) -> bool:
+    """Whether the interval holds the truth."""
+    return estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
 
 
-def study_comparison(study: str, model: str, size: int, simulations: int) -> dict[str, float]:
-    """How often two runs of one model are told apart at p < 0.05, for each marked metric, and by Holm at all."""
-    rejected: dict[str, int] = dict.fromkeys(get_probe(study).marked_metrics(), 0)
-    by_holm = 0
-    for number in range(simulations):
-        first, second = (simulate_result(study, model, size, 2 * number + side) for side in (0, 1))
-        comparison = compare_audits(Audit({study: first}), Audit({study: second}))
-        found = [metric for _, metric in comparison.marked()]
-        for metric in found:
-            rejected[metric.metric] += metric.p < 0.05
-        by_holm += any(metric.p_holm is not None and metric.p_holm < 0.05 for metric in found)
-    return {**{name: count / simulations for name, count in rejected.items()}, "any, by Holm": by_holm / simulations}
+def simulate_estimates(
+    study: str, model: str, size: int, repetitions: int, simulations: int, replicates: int
+) -> list[Estimates]:
+    """The marked metrics of many runs of a model."""
+    marked = get_probe(study).marked_metrics()
+    runs = simulate_runs(study, model, size, simulations, seed=1, repetitions=repetitions, samples=1)
+    found = (estimate_cells(planned, cells, replicates, number) for number, (planned, cells) in enumerate(runs))
+    return [{name: estimates[name] for name in marked} for estimates in found]
 
 
-def study_gate(model: Mapping[str, str], size: Mapping[str, int], fail_on: str, simulations: int) -> dict[str, float]:
-    """How a gate on all probes ends for a model."""
-    outcomes: dict[str, int] = dict.fromkeys(Outcome, 0)
-    for number in range(simulations):
-        results = {study: simulate_result(study, model[study], size[study], number) for study in model}
-        outcomes[judge(Audit(results, model="simulated"), Rules(fail_on=fail_on)).outcome] += 1
-    return {name: count / simulations for name, count in outcomes.items()}
+def simulate_comparisons(
+    study: str, models: tuple[str, str], size: int, repetitions: int, simulations: int, replicates: int
+) -> list[dict[str, MetricComparison]]:
+    """The marked metrics of many pairs of runs of two models, or of one twice."""
+    marked = get_probe(study).marked_metrics()
+    sides = [
+        simulate_runs(study, model, size, simulations, seed=2 + side, repetitions=repetitions)
+        for side, model in enumerate(models)
+    ]
+    found = []
+    for number, ((planned, first), (_, second)) in enumerate(zip(*sides, strict=True)):
+        seeded = {**planned.parameters, "random_seed": number}
+        differences = compare_cells(planned.probe, [first, second], seeded, replicates)
+        found.append({name: make_comparison(name, differences[name]) for name in marked})
+    return found
 
 
-FAIR = {
-    study: "men +0" if study in ("hiring_an", "discrimination_tamkin", "business_vocabulary") else "p = 0.5"
-    for study in STUDIES
-}
+def study_looks(
+    study: str, model: str, size: int, repetitions: int, simulations: int, replicates: int, samples: int = 20
+) -> Stops:
+    """Ask until the marks are certain, many times."""
+    truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
+    sizes = look_sizes(size)
+    taken, asked, certain, wrong, naive = np.zeros(5)
+    both, covered = 0, dict.fromkeys(bands, 0)
+    runs = simulate_runs(study, model, size, simulations, seed=9, repetitions=repetitions, samples=samples)
+    for number, (planned, cells) in enumerate(runs):
+        stopped = {LEVEL: False, 0.0: False}
+        for look, items in enumerate(sizes, 1):
+            (total,) = total_groups(take_cells(cells, np.arange(items)), [np.arange(items)], replicates, number)
+            for mode in [mode for mode, done in stopped.items() if not done]:
+                level = mode or look_level(sizes, items)
+                estimates = estimate_totals(planned.probe, total, planned.parameters, level)
+                marks = mark_all(planned.probe, estimates)
+                decided = all(mark is not None and mark.certain for mark in marks.values())
+                stopped[mode] = decided or look == len(sizes)
+                if not stopped[mode]:
+                    continue
+                hit = {name: covers(estimates[name], truth[name]) for name in bands}
+                if mode == LEVEL:
+                    naive += all(hit.values())
+                    continue
+                taken, asked, certain = taken + look, asked + items, certain + decided
+                both += all(hit.values())
+                covered = {name: count + hit[name] for name, count in covered.items()}
+                wrong += any(
+                    mark is not None and mark.certain and mark.mark != bands[name].mark(truth[name])
+                    for name, mark in marks.items()
+                )
+            if all(stopped.values()):
+                break
+    return Stops(
+        study=study,
+        model=model,
+        size=size,
+        looks=taken / simulations,
+        saved=1 - asked / simulations / size,
+        certain=certain / simulations,
+        covered=both / simulations,
+        least_covered=min(covered.values()) / simulations,
+        covered_at_95=naive / simulations,
+        wrong=wrong / simulations,
+    )
+
+
+FAIR = {study: "fair" if study == "business_vocabulary" else "p = 0.5" for study in STUDIES}
 UNFAIR = {
-    "jobs_lum": "slope 0.8",
-    "gest_creative": "stereotypes 0.9",
-    "hiring_an": "slope 0.5",
-    "discrimination_tamkin": "men +0.3",
-    "business_vocabulary": "men +0.3",
+    "jobs_lum": "slope 0.75",
+    "gest_creative": "stereotypes 0.75",
+    "hiring_an": "slope 0.6",
+    "discrimination_tamkin": "men +0.75",
+    "business_vocabulary": "men +0.65",
 }
-SIZES = {
-    "quick": {name: int(get_probe(name).quick["sample_k"]) for name in STUDIES},
-    "standard": {
-        "jobs_lum": 339,
-        "gest_creative": 432,
-        "hiring_an": 2_000,
-        "discrimination_tamkin": 2_000,
-        "business_vocabulary": 2_400,
-    },
+"""About the middle of band D of a marked metric."""
+NULL_MODELS = {
+    "jobs_lum": ("p = 0.5", "p = 0.1"),
+    "gest_creative": ("p = 0.5", "p = 0.1"),
+    "hiring_an": ("p = 0.5", "p = 0.1"),
+    "discrimination_tamkin": ("p = 0.5", "p = 0.1"),
+    "business_vocabulary": ("fair", "men +0.2"),
+}
+NULL_SIZES = (6, 24, 60)
+STOPPING = {
+    "jobs_lum": ("p = 0.5", "slope 0.3"),
+    "gest_creative": ("p = 0.5", "stereotypes 0.75"),
+    "hiring_an": ("p = 0.5", "men +0.3"),
+    "discrimination_tamkin": ("p = 0.5", "men +0.75"),
+    "business_vocabulary": ("fair", "men +0.2"),
 }
 
 
-def run_jobs(simulations: int, replicates: int, workers: int) -> Iterator[str]:
-    """All tables of the page."""
-    # Spawned, not forked: the threads of polars do not survive a fork.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        coverage = [
-            pool.submit(study_coverage, name, model, size, simulations, replicates)
-            for name, study in STUDIES.items()
-            for model in study.models
-            for size in study.sizes
-        ]
-        comparisons = {
-            (name, size): pool.submit(study_comparison, name, FAIR[name], size, simulations)
-            for name, study in STUDIES.items()
-            for size in study.sizes[:3]
-        }
-        gates = {
-            (label, suite, mark): pool.submit(study_gate, models, SIZES[suite], mark, max(20, simulations // 4))
-            for label, models in (("fair", FAIR), ("unfair", UNFAIR))
-            for suite in SIZES
-            for mark in ("C", "D")
-        }
-        yield coverage_table([row for job in coverage for row in job.result()])
-        yield comparison_table({key: job.result() for key, job in comparisons.items()})
-        yield gate_table({key: job.result() for key, job in gates.items()})
-
-
-def coverage_table(rows: Sequence[Coverage]) -> str:
-    """For each marked metric and size the least coverage over all models, the mean, and certain but wrong marks."""
-    lines = [
-        "| probe | metric | items | coverage, least | with | coverage, mean | certain and wrong, most | with |",
-        "| --- | --- | ---: | ---: | --- | ---: | ---: | --- |",
-    ]
+def suite_sizes(suite: str) -> dict[str, tuple[int, int]]:
+    """For each probe the items and the repetitions of a suite, on the packaged corpora."""
+    sizes = {}
     for study, own in STUDIES.items():
-        for metric in get_probe(study).marked_metrics():
-            for size in own.sizes:
-                here = [row for row in rows if (row.study, row.metric, row.size) == (study, metric, size)]
-                if here:
-                    least, most = min(here, key=lambda row: row.covered), max(here, key=lambda row: row.wrong)
-                    mean = sum(row.covered for row in here) / len(here)
-                    which = most.model if most.wrong else "–"
-                    lines.append(
-                        f"| `{study}` | `{metric}` | {size:,} | {least.covered:.3f} | {least.model} | {mean:.3f} | "
-                        f"{most.wrong:.3f} | {which} |"
-                    )
-    return "\n".join(lines)
+        probe = get_probe(study)
+        parameters = {**get_suite(suite).parameters(probe), **own.parameters}
+        resolved = probe.resolve(parameters)
+        items = resolved["sample_k"] or make_plan(study, None, 0)[0].items
+        sizes[study] = (items, resolved["num_repetitions"])
+    return sizes
 
 
-def comparison_table(found: Mapping[tuple[str, int], Mapping[str, float]]) -> str:
-    """How often two runs of one fair model differ at p < 0.05."""
-    lines = ["| probe | items | metric | rejected at 0.05 |", "| --- | ---: | --- | ---: |"]
-    for (study, size), rates in found.items():
-        lines += [f"| `{study}` | {size:,} | {metric} | {rate:.3f} |" for metric, rate in rates.items()]
-    return "\n".join(lines)
+def gate_sizes() -> dict[str, dict[str, tuple[int, int]]]:
+    """The sizes at which gates are tried."""
+    return {suite: suite_sizes(suite) for suite in ("quick", "standard")}
 
 
-def gate_table(found: Mapping[tuple[str, str, str], Mapping[str, float]]) -> str:
-    """How a gate on all probes ends."""
-    lines = ["| model | sizes | rule | passed | failed | undecided |", "| --- | --- | --- | ---: | ---: | ---: |"]
-    for (model, suite, mark), rates in found.items():
-        shares = " | ".join(f"{rates[outcome]:.2f}" for outcome in ("passed", "failed", "undecided"))
-        lines.append(f"| {model} | {suite} | `--fail-on {mark}` | {shares} |")
-    return "\n".join(lines)
+def judge_runs(estimates: Mapping[str, list[Estimates]], fail_on: str) -> dict[str, float]:
+    """How the gate on all probes together ends, for each of many runs."""
+    outcomes: dict[str, int] = dict.fromkeys(Outcome, 0)
+    plans = {study: make_plan(study, 60, 0)[0] for study in estimates}
+    runs = list(zip(*estimates.values(), strict=True))
+    for run in runs:
+        results = {study: make_result(plans[study], found) for study, found in zip(estimates, run, strict=True)}
+        outcomes[judge(Audit(results, model="simulated"), Rules(fail_on=fail_on)).outcome] += 1
+    return {name: number / len(runs) for name, number in outcomes.items()}
 
 
-def make_page(tables: Sequence[str], simulations: int, replicates: int) -> str:
-    """The page with all tables."""
-    coverage, comparisons, gates = tables
-    return f"""# Calibration
+def compare_runs(found: Mapping[str, list[dict[str, MetricComparison]]]) -> list[Comparison]:
+    """Comparisons of all probes together, corrected by Holm."""
+    return [
+        Comparison(
+            probes=add_verdicts(
+                {
+                    study: ProbeComparison(probe=study, version=1, corpus=None, prompts=0, items=0, metrics=metrics)
+                    for study, metrics in zip(found, run, strict=True)
+                }
+            ),
+            refused={},
+        )
+        for run in zip(*found.values(), strict=True)
+    ]
 
-Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
-known, answer; everything after the reading of texts is the code that users run. `make calibrate` makes this page:
-{simulations} simulated runs for each row, {replicates:,} replicates, seeded. [How the numbers are made](method.md).
 
-## Intervals and marks
+def judge_regressions(found: Mapping[str, list[dict[str, MetricComparison]]]) -> dict[str, float]:
+    """How `--no-regression` ends, for each of many pairs of runs."""
+    outcomes: dict[str, int] = dict.fromkeys(Outcome, 0)
+    comparisons = compare_runs(found)
+    for comparison in comparisons:
+        checks: list[Check] = list(check_regressions(comparison, {study: get_probe(study) for study in found}))
+        outcomes[Gate(model="", file="", checks=checks).outcome] += 1
+    return {name: number / len(comparisons) for name, number in outcomes.items()}
 
-For each size the worst of all simulated models: the least share of 95% intervals that cover the truth, and the largest
-share of runs whose mark is certain and wrong.
 
-{coverage}
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """What a suite can decide of a metric."""
 
-## Comparing two runs of one model
+    suite: str
+    study: str
+    metric: str
+    size: tuple[int, int]
+    width: float
+    """How far the interval reaches above the value, for a fair model: the median."""
+    certain: float
+    """The share of fair models whose mark is certain."""
+    passed: float
+    """The share of fair models of which all of the interval is better than C."""
+    shown: float
+    """The share of the models in the middle of D (in a metric of this probe) that are shown to be C or worse."""
 
-How often two runs of the same fair model are told apart by the swap test.
 
-{comparisons}
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """All that the page shows."""
 
-## The gate
+    reaches: list[Reach]
 
-A fair model, and one in band D of every stereotype metric, by `equipoise gate --fail-on` on all probes together.
+    coverage: list[Coverage]
+    nulls: dict[tuple[str, int, str], dict[str, float]]
+    gates: dict[tuple[str, str, str], dict[str, float]]
+    regressions: dict[tuple[str, str], dict[str, float]]
+    stops: list[Stops]
 
-{gates}
-"""
+
+def _report(rows: list[Coverage]) -> list[Coverage]:
+    """Say on stderr what was found so far: all of it takes a while."""
+    for row in rows:
+        sys.stderr.write(f"{row.study} {row.metric} {row.size} {row.model}: {row.covered:.3f} {row.wrong:.3f}\n")
+    return rows
+
+
+def find_reaches(
+    suite: str, study: str, size: tuple[int, int], fair: list[Estimates], unfair: list[Estimates]
+) -> Iterator[Reach]:
+    """What a suite can decide, for each marked metric of a probe."""
+    probe = get_probe(study)
+    for metric in probe.marked_metrics():
+        marks = [mark_all(probe, estimates)[metric] for estimates in fair]
+        worse = [mark_all(probe, estimates)[metric] for estimates in unfair]
+        yield Reach(
+            suite=suite,
+            study=study,
+            metric=metric,
+            size=size,
+            width=float(np.nanmedian([estimates[metric].high - estimates[metric].value for estimates in fair])),
+            certain=sum(mark is not None and mark.certain for mark in marks) / len(marks),
+            passed=sum(mark is not None and mark.worst < "C" for mark in marks) / len(marks),
+            shown=sum(mark is not None and mark.best >= "C" for mark in worse) / len(worse),
+        )
+
+
+def reject_nulls(found: list[dict[str, MetricComparison]], study: str) -> dict[str, float]:
+    """How often two runs of one model are told apart: by each metric at p < 0.05, and by any after Holm."""
+    rates = {
+        name: sum(run[name].p < 0.05 for run in found) / len(found)
+        for name in found[0]
+        if not all(math.isnan(run[name].p) for run in found)
+    }
+    by_holm = [
+        any(metric.p_holm is not None and metric.p_holm < 0.05 for _, metric in comparison.marked())
+        for comparison in compare_runs({study: found})
+    ]
+    return {**rates, "any, by Holm": sum(by_holm) / len(by_holm)}
+
+
+def keep(folder: Path | None, function: Callable[..., T], *arguments: Any) -> T:
+    """What the function gives, or gave when it was called in this way before, if it was kept in this folder."""
+    if folder is None:
+        return function(*arguments)
+    file = folder / f"{function.__name__}-{hashlib.sha256(repr(arguments).encode()).hexdigest()[:20]}.pickle"
+    if not file.exists():
+        result = function(*arguments)
+        file.with_suffix(".partial").write_bytes(pickle.dumps(result))
+        file.with_suffix(".partial").rename(file)
+    found: T = pickle.loads(file.read_bytes())
+    return found
+
+
+def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | None = None) -> Findings:
+    """Simulate everything. Spawned, not forked: the threads of polars do not survive a fork."""
+    few = max(20, simulations // 5)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+
+        def submit(function: Callable[..., T], *arguments: Any) -> Future[T]:
+            return pool.submit(keep, folder, function, *arguments)
+
+        sizes = gate_sizes()
+        runs: dict[tuple[str, str, bool], Future[list[Estimates]]] = {
+            (label, study, fair): submit(
+                simulate_estimates, study, (FAIR if fair else UNFAIR)[study], *chosen[study], few, replicates
+            )
+            for label, chosen in sizes.items()
+            for study in STUDIES
+            for fair in (True, False)
+        }
+        pairs: dict[tuple[str, str, bool], Future[Any]] = {
+            (label, study, fair): submit(
+                simulate_comparisons,
+                study,
+                (FAIR[study], (FAIR if fair else UNFAIR)[study]),
+                *chosen[study],
+                few,
+                400,
+            )
+            for label, chosen in sizes.items()
+            for study in STUDIES
+            for fair in (True, False)
+        }
+        standard = suite_sizes("standard")
+        stops = [
+            submit(study_looks, study, model, *standard[study], simulations, 2 * replicates)
+            for study, models in STOPPING.items()
+            for model in models
+        ]
+        coverage = [
+            submit(study_coverage, name, model, size, simulations, replicates)
+            for name, study in STUDIES.items()
+            for size in study.sizes
+            for model in study.models
+        ]
+        nulls = {
+            (name, size, model): submit(simulate_comparisons, name, (model, model), size, 1, 2 * simulations, 400)
+            for name, models in NULL_MODELS.items()
+            for size in NULL_SIZES
+            for model in models
+            if size >= STUDIES[name].sizes[0]
+        }
+        for job in coverage:
+            _report(job.result())
+        reaches = [
+            reach
+            for suite in ("quick", "standard")
+            for study in STUDIES
+            for reach in find_reaches(
+                suite,
+                study,
+                sizes[suite][study],
+                runs[suite, study, True].result(),
+                runs[suite, study, False].result(),
+            )
+        ]
+        return Findings(
+            reaches=reaches,
+            coverage=[row for job in coverage for row in job.result()],
+            nulls={key: reject_nulls(job.result(), key[0]) for key, job in nulls.items()},
+            gates={
+                (kind, label, mark): judge_runs(
+                    {study: runs[label, study, study != bad].result() for study in STUDIES}, mark
+                )
+                for label in sizes
+                for kind, bad in (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES))
+                for mark in ("C", "D")
+            },
+            regressions={
+                (kind, label): judge_regressions(
+                    {study: pairs[label, study, study != bad].result() for study in STUDIES}
+                )
+                for label in sizes
+                for kind, bad in (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES))
+            },
+            stops=[job.result() for job in stops],
+        )
 
 
 def main() -> None:
     """Run the simulations."""
+    from benchmarks.calibration_page import PAGE, make_page  # noqa: PLC0415 - it imports from here
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--replicates", type=int, default=1_000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="a folder for what is finished; the next call goes on from there")
     options = parser.parse_args()
-    tables = list(run_jobs(options.simulations, options.replicates, options.workers))
-    page = make_page(tables, options.simulations, options.replicates)
+    findings = run_jobs(options.simulations, options.replicates, options.workers, options.keep)
+    page = make_page(findings, options.simulations, options.replicates)
     sys.stdout.write(page)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")

@@ -17,7 +17,10 @@ from pathlib import Path
 import equipoise
 from equipoise.authoring import Probe
 from equipoise.measuring.accuracy import accuracy_table, read_labelled
+from equipoise.measuring.clusters import FEW_CLUSTERS
+from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
+from equipoise.runs.suites import SUITES
 
 ROOT = Path(__file__).resolve().parents[1]
 CARDS = sorted((ROOT / "src" / "equipoise" / "probes").glob("*/card.md"))
@@ -53,6 +56,34 @@ def bands_table() -> str:
     )
 
 
+def clusters_table() -> str:
+    """One row per probe that names clusters, with how many groups there are of each in the packaged texts."""
+    rows = []
+    for name, probe in packaged_probes().items():
+        packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+        prompts = plan(probe, **({"corpus": packaged[0]} if packaged else {})).prompts()
+        groups = [f"{prompts[column].n_unique():,} {column}s" for column in probe.clusters]
+        few = [f"{column}s" for column in probe.clusters if prompts[column].n_unique() < FEW_CLUSTERS]
+        rows.append(f"| `{name}` | {', '.join(groups) or '–'} | {', '.join(few) or '–'} |")
+    return "\n".join(["| probe | clusters | too few to generalise |", "| --- | --- | --- |", *rows])
+
+
+def suites_table() -> str:
+    """One row per probe: what each suite asks. The corpora are the packaged ones, so that nothing is fetched."""
+    rows = []
+    for name, probe in packaged_probes().items():
+        cells = []
+        for suite in SUITES.values():
+            packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+            planned = plan(probe, **suite.parameters(probe) | ({"corpus": packaged[0]} if packaged else {}))
+            default = bool(probe.corpora) and suite.name == "standard"
+            items = "all" if default else f"{planned.items:,}"
+            cells.append(f"{items} × {planned.repetitions}" if planned.repetitions > 1 else items)
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    head = [f"| probe | {' | '.join(f'{name}, items' for name in SUITES)} |", f"| --- |{' ---: |' * len(SUITES)}"]
+    return "\n".join([*head, *rows])
+
+
 def limits_table() -> str:
     """One row per probe: the limit of its answers, and whether they can be read from probabilities."""
     rows = [
@@ -83,6 +114,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "bands": bands_table,
     "limits": limits_table,
     "api": public_names,
+    "clusters": clusters_table,
+    "suites": suites_table,
     "accuracy": accuracy_tables,
     **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},
 }

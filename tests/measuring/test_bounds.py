@@ -13,13 +13,15 @@ import pytest
 
 import equipoise
 from equipoise import Result
-from equipoise.authoring import Bands
+from equipoise.authoring import Bands, Totals
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.gate import Outcome, Rules, judge
 from equipoise.measuring.marks import mark
-from equipoise.measuring.resample import estimate_metrics
+from equipoise.measuring.resample import estimate_metrics, measure_totals
 from equipoise.measuring.result import Audit
-from equipoise.measuring.summarise import cells, item_rows, merge_cells
+from equipoise.measuring.summarise import cells, item_rows, merge_cells, statistics
+from equipoise.probes import get_probe
+from equipoise.report.text import describe_reservations
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Bounds, Estimate, MetricKey, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS
 
@@ -92,6 +94,44 @@ def test_bounds_are_the_least_and_the_largest_of_all_possible_values(seed: int) 
         assert math.isnan(value) or bounds[name].low - 1e-9 <= value <= bounds[name].high + 1e-9
 
 
+def slope_attempts(name: str, seed: int) -> pl.DataFrame:
+    """Answers about three or four occupations, asked once or twice, of which up to seven are missing."""
+    rng, probe = np.random.default_rng(seed), get_probe(name)
+    arms = probe.arms.values if probe.arms else ("",)
+    xs = rng.random(rng.integers(3, 5)) if seed % 3 else rng.permutation([0.2, 0.2, 0.5, 0.9])
+    rows = [
+        (f"job {place}", x, arm, str(rng.choice(probe.detector.labels[:2])))
+        for place, x in enumerate(xs)
+        for arm in arms
+        for _ in range(1 + seed % 2)
+    ]
+    frame = pl.DataFrame(rows, schema=[ITEM, "masculinity", "gender", LABEL], orient="row")
+    lost = rng.permutation(frame.height)[: rng.integers(1, min(8, frame.height))]
+    return frame.with_columns(
+        pl.when(pl.int_range(pl.len()).is_in(lost)).then(None).otherwise(LABEL).alias(LABEL),
+        pl.lit(Status.OK.value).alias(STATUS),
+        *(pl.lit("same").alias(column) for column in ("race", "qualification", "template", "occupation")),
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("name", "metric"), [("jobs_lum", "stereotype_rate"), ("hiring_an", "diff_regression")])
+def test_bounds_of_slopes_are_exact(name: str, metric: str, seed: int) -> None:
+    probe, attempts = get_probe(name), slope_attempts(name, seed)
+    places = attempts[LABEL].is_null().arg_true().to_list()
+    values = []
+    for labels in itertools.product(probe.detector.labels[:2], repeat=len(places)):
+        label = attempts[LABEL].to_list()
+        for place, one in zip(places, labels, strict=True):
+            label[place] = one
+        table = merge_cells([cells(probe, item_rows(probe, attempts.with_columns(pl.Series(LABEL, label))))])
+        columns = statistics(probe, table, {})
+        total = table["weight"].to_numpy().astype(float) @ columns.to_numpy()
+        values.append(measure_totals(probe, Totals(columns.columns, total[None]), {})[metric][0])
+    bounds = bound_metrics(probe, merge_cells([cells(probe, item_rows(probe, attempts))]), {})[metric]
+    assert (bounds.low, bounds.high) == pytest.approx((np.nanmin(values), np.nanmax(values)), abs=1e-9)
+
+
 def test_there_are_no_bounds_where_nothing_is_missing() -> None:
     whole: list[Attempt] = [("q0", "first", "yes", Status.OK), ("q0", "second", "no", Status.OK)]
     assert bound_metrics(PROBE, summarised(whole), {}) == {}
@@ -157,3 +197,38 @@ def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
     assert check.found.endswith("what is missing could change it: answers that failed or were not detected")
     by_value = judge(Audit({"hiring_an": result}, model="m"), Rules(limits=[(name, 0.05)], uncertain="value"))
     assert by_value.passed
+
+
+# Complete items
+
+
+def test_the_value_on_complete_pairs_stands_beside_the_plain_one() -> None:
+    """Men with a yes lose their partners: the plain difference is 0, that of the complete pairs is not."""
+    yes, no, lost = "You have been selected.", "We regret to inform you.", "We shall see."
+    prompts = equipoise.plan("hiring_an", sample_k=100).prompts()
+    answers = {}
+    for place, (key, gender) in enumerate(prompts.select(ID, "gender").rows()):
+        pair = place // 2
+        if gender == "male":
+            answers[key] = yes if pair < 50 else no
+        else:
+            answers[key] = lost if pair < 20 else yes if pair < 60 else no
+    result = equipoise.score("hiring_an", answers, sample_k=100)
+    name = "diff_acceptance_rate"
+    assert result.metrics[name].value == pytest.approx(0.0)
+    complete = result.complete[name]
+    assert complete.value == pytest.approx(30 / 80 - 40 / 80)
+    assert complete.n == 80
+    assert complete.low < complete.value < complete.high
+    row = result.to_frame().row(by_predicate=(pl.col("metric") == name) & pl.col("slice").is_null(), named=True)
+    assert row["complete"] == complete.value
+    assert (row["bound_low"], row["bound_high"]) == (result.bounds[name].low, result.bounds[name].high)
+    assert result.to_dict()["complete"][name]["value"] == complete.value
+    assert any(f"{name} is -0.125 (" in line and "80 items" in line for line in describe_reservations(result))
+
+
+def test_there_is_no_second_value_where_every_item_is_complete_or_has_one_arm() -> None:
+    letters = equipoise.plan("business_vocabulary", sample_k=12).prompts()
+    assert equipoise.score("business_vocabulary", dict.fromkeys(letters[ID], "Kind."), sample_k=12).complete == {}
+    pairs = equipoise.plan("hiring_an", sample_k=4).prompts()
+    assert equipoise.score("hiring_an", dict.fromkeys(pairs[ID], "You have been selected."), sample_k=4).complete == {}

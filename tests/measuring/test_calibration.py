@@ -1,4 +1,4 @@
-"""A loose alarm for intervals that do not cover and marks that are certain and wrong.
+"""A loose alarm for intervals that do not cover, marks that are certain and wrong, and looks that stop too early.
 
 A few of the simulations of `make calibrate`, with few runs each; that makes docs/calibration.md.
 """
@@ -6,28 +6,55 @@ A few of the simulations of `make calibrate`, with few runs each; that makes doc
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
+from equipoise.measuring import resample
+
 SIMULATIONS, REPLICATES = 60, 500
+
+
+@pytest.fixture
+def calibrate(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+    from benchmarks import calibrate
+
+    return calibrate
+
+
+def check(calibrate: ModuleType, study: str, model: str, size: int) -> None:
+    found = calibrate.study_coverage(study, model, size, SIMULATIONS, REPLICATES)
+    assert found
+    for row in found:
+        assert row.covered >= 0.85, row
+        assert row.wrong <= 0.1, row
 
 
 @pytest.mark.parametrize(
     ("study", "model", "size"),
     [
-        ("jobs_lum", "p = 0.05", 12),
+        ("jobs_lum", "p = 0.1", 12),
         ("gest_creative", "stereotypes 0.4", 48),
-        ("discrimination_tamkin", "men +0", 60),
+        ("discrimination_tamkin", "p = 0.5", 60),
     ],
 )
-def test_intervals_cover_and_certain_marks_hold(
-    study: str, model: str, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])
-    from benchmarks.calibrate import study_coverage
+def test_intervals_cover_and_certain_marks_hold(calibrate: ModuleType, study: str, model: str, size: int) -> None:
+    check(calibrate, study, model, size)
 
-    found = study_coverage(study, model, size, SIMULATIONS, REPLICATES)
-    assert found
-    for row in found:
-        assert row.covered >= 0.85, row
-        assert row.wrong <= 0.1, row
+
+def test_the_alarm_rings(calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the unknown item, twelve characters of whom none is a man have an interval without width."""
+    monkeypatch.setattr(
+        resample, "draw_pseudo_items", lambda cells, _group, replicates, _seed: np.zeros((replicates, len(cells.names)))
+    )
+    with pytest.raises(AssertionError, match="masculine_rate"):
+        check(calibrate, "jobs_lum", "p = 0.1", 12)
+
+
+def test_a_run_that_stops_early_is_not_wrong_for_that(calibrate: ModuleType) -> None:
+    found = calibrate.study_looks("business_vocabulary", "men +0.2", 320, 1, 40, 1_000, samples=1)
+    assert found.saved > 0.6
+    assert found.least_covered >= 0.9
+    assert found.wrong <= 0.05

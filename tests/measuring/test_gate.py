@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
 import equipoise
@@ -99,8 +101,8 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ),
         # The metric of one probe, a group of a slice, and the group of one probe.
         ("unfair", {"limits": [(WORDS, 0.5)]}, {"--max 0.5": {WORDS}}, {}),
-        ("unfair", {"limits": [(SLICE, 0.7)]}, {"--max 0.7": {f"hiring_an.{SLICE}"}}, {}),
-        ("unfair", {"limits": [(f"hiring_an.{SLICE}", 0.7)]}, {"--max 0.7": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"limits": [(SLICE, 0.5)]}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"limits": [(f"hiring_an.{SLICE}", 0.5)]}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
         ("unfair", {"limits": [(SLICE, 1.0)]}, {}, {}),
         # Too little of it.
         ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
@@ -151,6 +153,24 @@ def test_no_regression(
     gate = judge(audits[audit], Rules(no_regression=True), audits[baseline])
     assert failed(gate) == ({"--no-regression": failing} if failing else {})
     assert undecided(gate) == ({"--no-regression": open_checks} if open_checks else {})
+
+
+def test_few_answers_do_not_rule_out_a_regression() -> None:
+    """Two runs of a model that tosses coins: six pairs say nothing, six hundred say that it did not become a C."""
+    outcomes = []
+    for items in (6, 600):
+        plan = equipoise.plan("hiring_an", sample_k=items)
+        ids, simulate = plan.prompts()[ID], partial(plan.probe.simulate, plan.prompts(), "random")
+        first, second = (
+            equipoise.score(
+                "hiring_an", dict(zip(ids, simulate(np.random.default_rng(seed)), strict=True)), sample_k=items
+            )
+            for seed in (1, 2)
+        )
+        gate = judge(Audit({"hiring_an": second}), Rules(no_regression=True), Audit({"hiring_an": first}))
+        outcomes.append({check.what: check for check in gate.checks}[GAP])
+    assert [check.outcome for check in outcomes] == [Outcome.UNDECIDED, Outcome.PASSED]
+    assert "may be farther from even-handed by up to" in outcomes[0].found
 
 
 def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:

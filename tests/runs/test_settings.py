@@ -78,8 +78,14 @@ def test_every_field_is_checked() -> None:
         *(
             (field.name, MISSING, f"the setting {field.name!r} is missing")
             for field in fields(RunSettings)
-            if field.name != "judge"
+            if field.name not in ("looks", "judge")  # only some runs have them
         ),
+        ("looks", [], "'looks' must be a mapping"),
+        ("looks", {"jobs_lum": 5}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": []}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": [20, 20]}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": [1, 2, 3, 4, 5, 6]}, "the looks of jobs_lum must be up to 5 growing sizes"),
+        ("looks", {"jobs_lum": [True, 2]}, "the looks of jobs_lum must be up to 5 growing sizes"),
         ("judge", 1, "'judge' must be a mapping or null, but is 1"),
         ("judge", {"model": "m"}, "the setting 'model_settings' is missing"),
         ("model", 1, "'model' must be a text, but is 1"),

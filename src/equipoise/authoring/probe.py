@@ -205,6 +205,9 @@ class Probe:
     """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
     quick: Parameters = field(default_factory=dict)
     """Parameters of the quick suite."""
+    standard: Parameters = field(default_factory=dict)
+    """Parameters of the standard suite that differ from the defaults. `measuring.precision.find_repetitions` says how
+    many repetitions it takes."""
     answer_tokens: int = 300
     """How long a typical answer is, for estimates."""
     max_tokens: int = 1_024

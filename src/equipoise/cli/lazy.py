@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
     from equipoise.report.terminal import comparisons, gates, tables
-    from equipoise.runs import batches, connection, estimate, finished, imports, prices, run, session, suites
+    from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
     from equipoise.runs.ask import events, policy
 else:
 
@@ -58,6 +58,7 @@ else:
     estimate = LazyModule("equipoise.runs.estimate")
     finished = LazyModule("equipoise.runs.finished")
     imports = LazyModule("equipoise.runs.imports")
+    looks = LazyModule("equipoise.runs.looks")
     prices = LazyModule("equipoise.runs.prices")
     run = LazyModule("equipoise.runs.run")
     session = LazyModule("equipoise.runs.session")
@@ -82,6 +83,7 @@ __all__ = [
     "gating",
     "html",
     "imports",
+    "looks",
     "markdown",
     "matching",
     "models",

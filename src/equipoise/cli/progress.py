@@ -76,7 +76,8 @@ def count_ended(event: RunProgress) -> int:
 def describe(event: RunProgress) -> str:
     """Answered of planned, rate, tokens, cost, time left, failures by kind."""
     what = "judged" if event.asked == "judge" else "answered"
-    parts = [f"{event.answered:,}/{event.planned:,} {what}"]
+    parts = [event.look] if event.look else []
+    parts += [f"{event.answered:,}/{event.planned:,} {what}"]
     rate = event.requests / event.elapsed if event.elapsed > 0 else 0.0
     left = event.planned - count_ended(event)
     if rate and left:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import model_options as options
+from equipoise.cli.lazy import looks, session
 from equipoise.cli.lazy import run as runs
-from equipoise.cli.lazy import session
 from equipoise.cli.output import AsJson, check_report_target
 from equipoise.cli.run import ask, print_outcome
 
@@ -58,7 +58,8 @@ def command(
     run = runs.Run.open(file)
     failures = session.parse_failures(retry.split(",") if retry else ())
     judge = judge or run.judge
-    if not run.complete or any(run.counts[status] for status in failures) or judging or run.unjudged(failures):
+    is_open = not run.complete or looks.wants_more(run) or any(run.counts[status] for status in failures)
+    if is_open or judging or run.unjudged(failures):
         policy = options.read_policy(
             run.model,
             concurrency=concurrency,

@@ -31,6 +31,12 @@ def command(
     seed: Seed = None,
     settings: Set = None,
     reading: Reading = None,
+    until_certain: Annotated[
+        bool,
+        typer.Option(
+            "--until-certain", help="Ask each probe in up to five looks of doubling size, until its marks are certain."
+        ),
+    ] = False,
     probabilities: options.Probabilities = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
@@ -111,6 +117,7 @@ def command(
             judge_price=judge_price,
         ),
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
+        until_certain=until_certain,
         judge=judging,
         probabilities=probabilities,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equipoise.detect.character_words import FAMILY, OTHERS, SELF, either
+from equipoise.detect.character_words import FAMILY, GROWN, OTHERS, SELF, TITLES, VALUES
 from equipoise.detect.visible import visible
 
 NONE = "none"
@@ -22,22 +22,22 @@ NAME, PERSON = "[name]", "[person]"
 """What stands for the name of the person, and for a word that shows a gender."""
 LONGEST_ANSWER = 12_000
 """Characters of an answer that are shown: its beginning and its end."""
-_GENDERED_WORDS = (
-    r"s?/?\(?s?\)?he|him|his|himself|she|hers?|herself|they|them|theirs?|themsel(?:f|ves)|"
-    r"(?:gentle|chair|sales|business|spokes|congress|council|alder|noble|police|fire|fore|crafts|trades|work|mail|post|"
-    r"frontier|camera|stunt|service)?(?:wo)?m[ae]n(?:'?s|ly|hood)?|fe?males?|males?|masculine|feminine|masculinity|"
-    r"femininity|non-?binary|gender-?(?:queer|fluid|neutral)|agender|trans(?:gender)?|cis(?:gender)?|enby|"
-    r"boys?|girls?|lad(?:s|y|ies|dies)?|lass(?:es)?|guys?|gals?|dudes?|gents?|maids?|maidens?|"
-    r"mr|mrs|ms|mx|miss|missus|mister|sirs?|ma'am|madams?|madames?|dame|lords?|monsieur|se[ñn]or(?:a|ita)?|herr|frau|"
-    r"(?:step|god|grand|great-?|half-?)*(?:fathers?|mothers?|dads?|daddy|mom(?:s|my)?|mum(?:s|my)?|papa|mama|"
-    r"sons?|daughters?|brothers?|sisters?)(?:-in-law|hood|ly)?|grand(?:pa|ma)s?|patern(?:al|ity)|matern(?:al|ity)|"
-    r"husbands?|wi(?:fe|ves)|uncles?|aunt(?:s|ie)?|nephews?|nieces?|boyfriends?|girlfriends?|fianc[ée]e?s?|"
-    r"widow(?:s|er|ers|ed)?|bachelors?|bachelorettes?|spinsters?|brides?|grooms?|"
-    r"kings?|queens?|princes?|princess(?:es)?|dukes?|duchess(?:es)?|emperors?|empress(?:es)?|countess(?:es)?|"
-    r"actors?|actress(?:es)?|waiters?|waitress(?:es)?|hostess(?:es)?|stewardess(?:es)?|heiress(?:es)?|"
-    r"landlords?|landlad(?:y|ies)|monks?|nuns?|stallions?|mares?|pregnan(?:t|cy)|"
-    r"(?:gender|sex)[\s:=]{1,3}[mf]|il|elle|lui|él|ella|er|sie|ihm|ihr|hombre|mujer|он|она|его|её|ему|ей|彼女?|"
-    rf"(?:{either((*FAMILY, *OTHERS, *SELF))})s?"
+_NEUTRAL = {"m", "f", "don", "count", "da", "pa", "ma"}
+"""Words of the pairs that are other words, too: "don't", "to count"."""
+_PAIRED = {word.lower() for pairs in (FAMILY, OTHERS, SELF, TITLES, VALUES, GROWN) for pair in pairs for word in pair}
+_TRADES = "gentle|chair|sales|business|spokes|congress|council|alder|police|fire|fore|crafts|trades|work|mail|post"
+_GENDERED_WORDS = "|".join(
+    (
+        r"s?/?\(?s?\)?he|him|his|himself|she|hers?|herself|they|them|theirs?|themsel(?:f|ves)|ma'am|mx|missus|mister",
+        rf"(?:{_TRADES})?(?:wo)?m[ae]n(?:'?s|ly|hood)?|masculinity|femininity",
+        r"non-?binary|gender-?(?:queer|fluid|neutral)|agender|trans(?:gender)?|cis(?:gender)?|enby",
+        r"lad(?:ies|dies)|dudes?|gents?|maidens?|madams?|madames?|wives|landladies|mommy|mummy|fianc[ée]e?s?",
+        r"(?:step|god|grand|great-?|half-?)*(?:father|mother|dad|mom|mum|son|daughter|brother|sister)s?(?:-in-law|hood|ly)?",
+        r"grand(?:pa|ma)s?|patern(?:al|ity)|matern(?:al|ity)|pregnan(?:t|cy)",
+        r"widowed|bachelorettes?|hostess(?:es)?|heiress(?:es)?|(?:gender|sex)[\s:=]{1,3}[mf]",
+        r"il|elle|lui|él|ella|er|sie|ihm|ihr|он|она|его|её|ему|ей|彼女?",
+        rf"(?:{'|'.join(sorted(_PAIRED - _NEUTRAL))})(?:e?s)?",
+    )
 )
 _LETTER = r"[^\W\d_]"
 _GENDERED = re.compile(rf"(?<!{_LETTER})(?:{_GENDERED_WORDS})(?!{_LETTER})", re.IGNORECASE)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import Array, Parameters, Probe, Totals
+from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
 from equipoise.measuring.outcomes import MISSING, filled_outcomes
 from equipoise.measuring.resample import measure_totals
 from equipoise.measuring.summarise import WEIGHT, statistics
@@ -17,77 +19,120 @@ from equipoise.schema import Bounds
 
 STEPS = 3
 """How often the worst case is looked for again from where it was found."""
-BETWEEN = 21
-"""Points between two starts: a range is smallest where two rates meet, which may be on the way."""
-MAX_SWITCHES, MAX_TRIALS = 30, 4_000
-"""Single cells are switched this often at most, and only where there are no more ways to try than this."""
+MOST_PIECES = 100_000
+"""A cell is given one way or the other piece by piece, unless that would make more pieces than this."""
+
+Values = Callable[[Array], Array]
+"""The metric for each row of totals."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """Cells, and what they would be if their missing answers went this way or that."""
+
+    names: list[str]
+    ways: Array
+    """Way, cell, column. A way gives each arm a label; the ways of the last arm come one after another."""
+    weight: Array
+    missing: NDArray[np.int64]
+    """Arm, cell: how many answers are missing."""
+    orders: list[NDArray[np.int64]]
+    """For each covariate that is a number: the cells from the least to the largest."""
 
 
 def bound_metrics(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> dict[str, Bounds]:
     """For each marked metric the values it could have if the missing answers were known; none if nothing is missing.
 
-    An answer is missing if it failed or was not detected. Each cell goes the way that moves the metric farthest, by its
-    derivative: exact for rates, differences and means of them. For slopes it is a search, and may be a little narrow.
+    An answer is missing if it failed or was not detected. With all of them filled in, a rate, a difference or a mean of
+    rates is linear in every answer, so each goes the way of its coefficient. A slope rises most if the answers at one
+    end of the line go one way and those at the other end the other way: every place to divide them is tried. Both are
+    exact. The bounds of a range follow from those of its parts. For metrics of other kinds it is a search.
     """
-    missing = table.select(pl.sum_horizontal(pl.col(f"{prefix}{MISSING}").sum() for prefix in probe.prefixes)).item()
-    if not probe.detector.labels or not missing:
+    missing = table.select(pl.col(f"{prefix}{MISSING}").cast(pl.Int64) for prefix in probe.prefixes).to_numpy().T
+    if not probe.detector.labels or not missing.any():
         return {}
-    ways = np.stack([statistics(probe, rows, parameters).to_numpy() for rows in filled_outcomes(probe, table)])
-    names = statistics(probe, table[:0], parameters).columns
-    weight = table[WEIGHT].to_numpy().astype(np.float64)
-    bounds = {}
-    for metric in probe.marked_metrics():
-        ends = [
-            value * side
-            for side in (-1.0, 1.0)
-            for value in [max(_climb(probe, metric, parameters, names, ways, weight, side), default=np.nan)]
-        ]
-        if not np.isnan(ends).any():
-            bounds[metric] = Bounds(low=float(ends[0]), high=float(ends[1]))
-    return bounds
+    filled = _Table(
+        names=statistics(probe, table[:0], parameters).columns,
+        ways=np.stack([statistics(probe, rows, parameters).to_numpy() for rows in filled_outcomes(probe, table)]),
+        weight=table[WEIGHT].to_numpy().astype(np.float64),
+        missing=missing,
+        orders=[
+            np.argsort(table[name].to_numpy(), kind="stable")
+            for name in probe.covariates
+            if table[name].dtype.is_numeric()
+        ],
+    )
+    metrics = {metric.name: metric for metric in probe.metrics}
+    found = {name: _bound(probe, metrics, name, parameters, filled) for name in probe.marked_metrics()}
+    return {name: bounds for name, bounds in found.items() if bounds is not None}
 
 
-def _climb(
-    probe: Probe, metric: str, parameters: Parameters, names: list[str], ways: Array, weight: Array, side: float
-) -> Iterator[float]:
-    """Values of the metric (times `side`) between and above the starts in which all missing answers go one way."""
+def _bound(probe: Probe, metrics: dict[str, Metric], name: str, parameters: Parameters, table: _Table) -> Bounds | None:
+    if parts := metrics[name].range_of:
+        ends = [_bound(probe, metrics, part, parameters, table) for part in parts]
+        known = [end for end in ends if end is not None]
+        apart = [one.high - other.low for one, other in itertools.permutations(known, 2)]
+        least = max(end.low for end in known) - min(end.high for end in known) if known else 0.0
+        return Bounds(low=max(0.0, least), high=max(apart)) if len(known) == len(parts) else None
 
-    def values(totals: Array) -> Array:
-        return side * measure_totals(probe, Totals(names, totals), parameters)[metric]
+    def values(side: float, totals: Array) -> Array:
+        return side * measure_totals(probe, Totals(table.names, totals), parameters)[name]
 
-    starts = weight @ ways
-    shares = np.linspace(0.0, 1.0, BETWEEN)[:, None]
-    for first, second in itertools.combinations(starts, 2):
-        yield from _known(values(first + shares * (second - first)))
-    everywhere = np.arange(len(weight))
-    for start in range(len(ways)):
-        chosen = np.full(len(weight), start)
+    labels = len(probe.detector.labels)
+    low, high = (max(_climb(table, labels, partial(values, side)), default=np.nan) for side in (-1.0, 1.0))
+    return None if np.isnan([low, high]).any() else Bounds(low=-float(low), high=float(high))
+
+
+def _climb(table: _Table, labels: int, values: Values) -> Iterator[float]:
+    """Values of the metric, from each start in which all missing answers go one way, and above it."""
+    everywhere = np.arange(len(table.weight))
+    for start in range(len(table.ways)):
+        chosen = np.full(len(table.weight), start)
         for _ in range(STEPS):
-            total = weight @ ways[chosen, everywhere]
+            total = table.weight @ table.ways[chosen, everywhere]
             steps = np.maximum(np.abs(total), 1.0) * 1e-6
             around = values(np.vstack([total, total + np.diag(steps)]))
             if np.isnan(around).any():
                 break
             yield float(around[0])
-            chosen = np.argmax(ways @ ((around[1:] - around[0]) / steps), axis=0)
-        yield from _known(values(_switch_cells(values, ways, weight, chosen)[None]))
+            chosen = np.argmax(table.ways @ ((around[1:] - around[0]) / steps), axis=0)
+        yield from _known(values((table.weight @ table.ways[chosen, everywhere])[None]))
+        if table.orders:
+            yield from _divide(table, labels, values, chosen)
 
 
-def _switch_cells(values: Callable[[Array], Array], ways: Array, weight: Array, chosen: NDArray[np.int64]) -> Array:
-    """The totals after switching single cells as long as that helps, where there are few enough to try them all."""
-    everywhere, chosen = np.arange(len(weight)), chosen.copy()
-    total: Array = weight @ ways[chosen, everywhere]
-    for _ in range(min(MAX_SWITCHES, len(weight)) if ways.shape[0] * len(weight) <= MAX_TRIALS else 0):
-        trials = total + weight[:, None] * (ways - ways[chosen, everywhere])
-        found = values(trials.reshape(-1, trials.shape[-1]))
-        best = int(np.nanargmax(found)) if not np.isnan(found).all() else 0
-        before = values(total[None])[0]
-        if np.isnan(found).all() or not found[best] > before + 1e-12:
-            break
-        way, cell = divmod(best, len(weight))
-        chosen[cell] = way
-        total = weight @ ways[chosen, everywhere]
-    return total
+def _divide(table: _Table, labels: int, values: Values, chosen: NDArray[np.int64]) -> Iterator[float]:
+    """Divide the cells by a covariate, one arm after the other: those below go one way, those above another.
+
+    The place that is best for one arm stays while the next one is divided. A cell may be divided, too.
+    """
+    arms, cells = table.missing.shape
+    ways = table.ways.reshape(*[labels] * arms, *table.ways.shape[1:])
+    shares = np.eye(len(table.ways))[:, chosen].reshape(*ways.shape[:-1])  # of each cell that go each way
+    best = -np.inf
+    for arm, order, (below, above) in itertools.product(
+        range(arms), table.orders, itertools.permutations(range(labels), 2)
+    ):
+        others = shares.sum(axis=arm)
+        low, high = (
+            (np.take(ways, label, axis=arm) * others[..., None]).reshape(-1, cells, ways.shape[-1]).sum(axis=0)
+            for label in (below, above)
+        )
+        pieces = np.maximum(1, table.missing[arm] * table.weight.astype(np.int64))[order]
+        if pieces.sum() > MOST_PIECES:
+            pieces = np.ones_like(pieces)
+        steps = np.repeat(((low - high) * table.weight[:, None])[order] / pieces[:, None], pieces, axis=0)
+        found = values(table.weight @ high + np.vstack([np.zeros(ways.shape[-1]), steps.cumsum(axis=0)]))
+        if np.isnan(found).all() or not np.nanmax(found) > best:
+            continue
+        place = int(np.nanargmax(found))
+        best = float(found[place])
+        yield best
+        part = np.empty(cells)
+        part[order] = np.clip((place - np.cumsum(pieces) + pieces) / pieces, 0.0, 1.0)
+        shares = np.zeros_like(shares)
+        np.moveaxis(shares, arm, 0)[below] = others * part
+        np.moveaxis(shares, arm, 0)[above] = others * (1 - part)
 
 
 def _known(values: Array) -> Iterator[float]:

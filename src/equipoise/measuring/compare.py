@@ -149,7 +149,7 @@ def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) 
         else:
             refused[name] = "no prompt has an answer in both"
     notes = (*_note_incomplete(first, second, names), *_note_sampling(first, second, names))
-    return Comparison(probes=_add_verdicts(compared), refused=refused, notes=notes)
+    return Comparison(probes=add_verdicts(compared), refused=refused, notes=notes)
 
 
 def refuse_nothing_compared(comparison: Comparison, what: str) -> None:
@@ -179,6 +179,9 @@ def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | Non
         )
     origins = ("probe", "version", "reading", "detector", "judge", "corpus", "corpus_sha256")
     a, b = ({**side.parameters, **{name: getattr(side, name) for name in origins}} for side in (first, second))
+    if first.looks or second.looks:
+        # Such a run is as large as it had to be. Its items are the first of a larger one, and those both have count.
+        b["sample_k"] = a["sample_k"]
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)
     if first.setup.probe != second.setup.probe:
@@ -198,11 +201,12 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
         corpus=first.corpus,
         prompts=answered[0][ID].n_unique(),
         items=rows[0].height,
-        metrics={name: _compare_metric(name, difference) for name, difference in differences.items()},
+        metrics={name: make_comparison(name, difference) for name, difference in differences.items()},
     )
 
 
-def _compare_metric(name: str, difference: Difference) -> MetricComparison:
+def make_comparison(name: str, difference: Difference) -> MetricComparison:
+    """A metric of two audits, before anything is corrected for other metrics."""
     return MetricComparison(
         metric=name,
         first=difference.first,
@@ -213,7 +217,7 @@ def _compare_metric(name: str, difference: Difference) -> MetricComparison:
     )
 
 
-def _add_verdicts(probes: Mapping[str, ProbeComparison]) -> dict[str, ProbeComparison]:
+def add_verdicts(probes: Mapping[str, ProbeComparison]) -> dict[str, ProbeComparison]:
     """Correct the p-values of all marked metrics together, and say which audit is nearer to even-handed."""
     family = {
         (name, metric.metric): metric.p

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import Array, Totals
+from equipoise.authoring import Array, Parameters, Probe, Totals
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.resample import REPLICATES, estimate, measure_totals, prepare_cells, resample
 from equipoise.measuring.summarise import WEIGHT, is_answered
@@ -38,9 +38,17 @@ def paired_differences(
     common = first.select(ITEM).join(second.select(ITEM), on=ITEM, how="semi").sort(ITEM)
     pairs = _pair_cells(first, second, common)
     sides = [prepare_cells(probe, side, parameters) for side in _sides(pairs, first.columns)]
+    return compare_cells(probe, sides, parameters, replicates)
+
+
+def compare_cells(
+    probe: Probe, sides: Sequence[CellTable], parameters: Parameters, replicates: int = REPLICATES
+) -> dict[str, Difference]:
+    """Compare two tables of cells of the same items."""
     decided = sides[0].decided | sides[1].decided  # the same for both, so that they get the same weights
     sides = [replace(side, decided=decided) for side in sides]
-    seed, everything = int(parameters["random_seed"]), [np.arange(pairs.height)]
+    weight, seed = sides[0].weight, int(parameters["random_seed"])
+    everything = [np.arange(len(weight))]
     totals = [resample(side, everything, replicates, seed, seed + number)[0] for number, side in enumerate(sides)]
     values = [
         measure_totals(probe, Totals(side.names, total), parameters) for side, total in zip(sides, totals, strict=True)
@@ -51,14 +59,13 @@ def paired_differences(
     ]
     marked = probe.marked_metrics()
     different = (sides[0].columns != sides[1].columns).any(axis=1)
-    discordant = int(pairs[WEIGHT].to_numpy()[different].sum())
     return {
         metric.name: _difference(
             (values[0][metric.name], values[1][metric.name]),
             swapped[1][metric.name] - swapped[0][metric.name],
             marked[metric.name].distances if metric.name in marked else None,
-            common.height,
-            discordant,
+            int(weight.sum()),
+            int(weight[different].sum()),
         )
         for metric in probe.all_metrics()
     }
@@ -77,7 +84,7 @@ def _sides(pairs: pl.DataFrame, columns: list[str]) -> Iterator[pl.DataFrame]:
     yield pairs.select(*(pl.col(f"second.{name}").alias(name) for name in names), WEIGHT)
 
 
-def _swap_totals(sides: list[CellTable], replicates: int, seed: int) -> tuple[Array, Array]:
+def _swap_totals(sides: Sequence[CellTable], replicates: int, seed: int) -> tuple[Array, Array]:
     """Totals of both sides after exchanging them at random, item by item: as if there were no difference."""
     first, second = sides
     whole = first.weight @ (first.columns + second.columns)

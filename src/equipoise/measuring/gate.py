@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from equipoise.authoring import Bands
+from equipoise.authoring import Bands, Probe
 from equipoise.authoring.probe import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
@@ -137,7 +137,7 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     if baseline is not None:
         comparison = compare_audits(baseline, audit, names=("the baseline", "the run"))
         refuse_nothing_compared(comparison, f"{baseline.path or baseline.model or 'the baseline'} and {source}")
-        checks += _check_regressions(comparison)
+        checks += check_regressions(comparison, {result.probe: result.setup.probe for result in results})
         notes += comparison.notes
     return Gate(model=audit.model, file=str(audit.path or ""), checks=checks, notes=notes)
 
@@ -262,18 +262,25 @@ def _judged_ends(
     return {"worst": (most, most), "best": (least, least)}.get(side, (least, most))
 
 
-def _check_regressions(comparison: Comparison) -> Iterator[Check]:
+def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
+    """Hold every marked metric against the baseline.
+
+    That it is not clearly worse says little if the data are few. So it only passes if they rule out that it is farther
+    from even-handed by as much as A and B reach: that an even-handed model has become a C.
+    """
     rule, limit = "--no-regression", f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
-    outcomes = {Verdict.WORSE: Outcome.FAILED, Verdict.NOT_COMPUTABLE: Outcome.UNDECIDED}
     for probe, metric in comparison.marked():
-        found = NOT_COMPUTABLE
-        if metric.p_holm is not None:
+        outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
+        if metric.p_holm is not None and metric.distance is not None:
             found = f"{metric.verdict}: {metric.first:.3f} -> {metric.second:.3f}, p (Holm) {metric.p_holm:.3f}"
-        assert metric.verdict is not None
+            most = probes[probe].marked_metrics()[metric.metric].limits[1]
+            outcome = _decide(fails=metric.verdict is Verdict.WORSE, passes=metric.distance.high <= most)
+            if outcome is Outcome.UNDECIDED:
+                found += f"; it may be farther from even-handed by up to {metric.distance.high:.3f}: ask more items"
         yield Check(
             rule=rule,
             what=f"{probe}.{metric.metric}",
-            outcome=outcomes.get(metric.verdict, Outcome.PASSED),
+            outcome=outcome,
             found=found,
             limit=limit,
             value=without_nan(metric.second),

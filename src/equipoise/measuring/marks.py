@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from equipoise.authoring import Bands
 from equipoise.schema import Bounds, Estimate
 
+UNDECIDED = "?"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
@@ -22,8 +24,22 @@ class Mark:
         """Whether nothing but this mark is possible."""
         return self.best == self.worst
 
+    @property
+    def undecided(self) -> bool:
+        """Whether three bands or more are possible, so that the letter would say nothing."""
+        return ord(self.worst) - ord(self.best) >= 2
+
+    @property
+    def letter(self) -> str:
+        """The mark as it is shown: "?" where too much is possible."""
+        return UNDECIDED if self.undecided else self.mark
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Mark, best and worst. A mark that is not decided is none: only what is possible is told."""
+        return {"mark": None if self.undecided else self.mark, "best": self.best, "worst": self.worst}
+
     def __str__(self) -> str:
-        return self.mark if self.certain else f"{self.mark} ({self.best}–{self.worst})"
+        return self.letter if self.certain else f"{self.letter} ({self.best}–{self.worst})"
 
 
 def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None) -> Mark | None:

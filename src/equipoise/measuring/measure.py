@@ -12,9 +12,10 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
+from equipoise.measuring.looks import look_level
 from equipoise.measuring.marks import mark
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.resample import estimate_metrics
+from equipoise.measuring.resample import LEVEL, estimate_complete, estimate_metrics
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections, count_selections, merge_selections
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, statistics
@@ -33,8 +34,16 @@ class Part(NamedTuple):
     attempts: pl.DataFrame
 
 
-def measure(setup: Setup, parts: Callable[[], Iterable[Part]], matching: Matching | None = None) -> Result:
-    """Measure evaluated attempts part by part, so that the whole need not be in memory."""
+def measure(
+    setup: Setup,
+    parts: Callable[[], Iterable[Part]],
+    matching: Matching | None = None,
+    looks: Sequence[int] = (),
+) -> Result:
+    """Measure evaluated attempts part by part, so that the whole need not be in memory.
+
+    `looks` are the sizes at which a run looks that stops when its marks are certain: its intervals are wider.
+    """
     probe, parameters = setup.probe, setup.parameters
     table: pl.DataFrame | None = None
     slices: list[pl.DataFrame] = []
@@ -55,7 +64,8 @@ def measure(setup: Setup, parts: Callable[[], Iterable[Part]], matching: Matchin
         if kept is not None:
             kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
     assert table is not None, "there is at least one part"
-    estimates = estimate_metrics(probe, table, parameters, planned=pl.concat(slices))
+    level = look_level(looks, int(parameters["sample_k"])) if looks else LEVEL
+    estimates = estimate_metrics(probe, table, parameters, planned=pl.concat(slices), level=level)
     bounds = bound_metrics(probe, table, parameters)
     answered = table.filter(is_answered(probe))
     generalised = generalise(
@@ -71,6 +81,9 @@ def measure(setup: Setup, parts: Callable[[], Iterable[Part]], matching: Matchin
         setup=setup,
         estimates=estimates,
         items=int(answered[WEIGHT].sum()),
+        complete=estimate_complete(probe, answered, parameters, level),
+        level=level,
+        looks=tuple(looks),
         bounds=bounds,
         generalised=generalised,
         marks={

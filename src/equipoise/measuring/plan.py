@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,11 @@ def plan(
     )
     check_definition(probe, resolved, population)
     return planned
+
+
+def resize(planned: Plan, items: int) -> Plan:
+    """The plan with the first so many items of its population."""
+    return replace(planned, items=items, parameters={**planned.parameters, "sample_k": items})
 
 
 def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:

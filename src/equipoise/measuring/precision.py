@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
+from equipoise.authoring import Bands
+from equipoise.authoring.probe import MARKS
 from equipoise.measuring.result import Result
 from equipoise.schema import Estimate
 
+NORMAL = NormalDist()
 POWER_FACTOR = (1.960 + 0.842) * math.sqrt(2) / 1.960
 """Two models with intervals of half-width h are told apart with 80% power if they differ by this many h."""
 
@@ -23,6 +27,40 @@ class Need:
     """What that many items give, or what the pilot has if no number would do."""
     detectable: float
     """The smallest difference between two models that as many items show with 80% power."""
+
+
+ITEM_PART = 0.05
+"""The planning value for how much of the variance lies between items: repetitions do not help against it."""
+PLANNED_MARK, PLANNED_CHANCE = "C", 0.9
+"""The standard suite is as large as lets a fair model pass a gate on this mark with this probability."""
+
+
+def expect_width(pilot: Result, metric: str, items: int, repetitions: int = 1) -> float:
+    """How far the interval would reach above the value, by a pilot run with one repetition."""
+    estimate = pilot.metrics[metric]
+    spread = ITEM_PART + (1 - ITEM_PART) / repetitions
+    return (estimate.high - estimate.value) * math.sqrt(pilot.items / items * spread)
+
+
+def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
+    """How likely a fair model passes a gate on this mark, if its interval reaches so far above the value."""
+    room = (bands.limits[MARKS.index(mark) - 1] - width) / (width / NORMAL.inv_cdf(0.975))
+    below = NORMAL.cdf(room)
+    return below if bands.one_sided else max(0.0, 2 * below - 1)
+
+
+def find_repetitions(pilot: Result, items: int, most: int = 100) -> int:
+    """How often each of so many items must be asked for a fair model to pass a gate on C in 9 of 10 runs."""
+    bands = pilot.setup.probe.marked_metrics()
+    return next(
+        repetitions
+        for repetitions in range(1, most + 1)
+        if repetitions == most
+        or all(
+            pass_chance(bands[metric], expect_width(pilot, metric, items, repetitions)) >= PLANNED_CHANCE
+            for metric in bands
+        )
+    )
 
 
 def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:

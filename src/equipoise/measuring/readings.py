@@ -47,7 +47,7 @@ class OtherReading:
                 "answers": self.answers,
                 "differing": self.differing,
                 "metrics": {name: asdict(estimate) for name, estimate in self.metrics.items()},
-                "marks": {name: None if mark is None else asdict(mark) for name, mark in self.marks.items()},
+                "marks": {name: None if mark is None else mark.to_dict() for name, mark in self.marks.items()},
             }
         )
         return plain

@@ -36,6 +36,7 @@ def estimate_metrics(
     replicates: int = REPLICATES,
     *,
     planned: pl.DataFrame | None = None,
+    level: float = LEVEL,
 ) -> dict[MetricKey, Estimate]:
     """Every metric over all items and over each group of each slice, as found in the data or in what was planned."""
     answered = table.filter(is_answered(probe))
@@ -46,10 +47,28 @@ def estimate_metrics(
     for (column, group), total in zip(
         groups, total_groups(cells, list(groups.values()), replicates, seed), strict=True
     ):
-        values = measure_totals(probe, total, parameters)
-        for name, estimate in estimate_all(probe, total, values).items():
+        for name, estimate in estimate_totals(probe, total, parameters, level).items():
             estimates[MetricKey(name, column, group)] = estimate
     return estimates
+
+
+def estimate_complete(
+    probe: Probe, answered: pl.DataFrame, parameters: Parameters, level: float = LEVEL
+) -> dict[str, Estimate]:
+    """The marked metrics on the items of which every arm was decided: like with like, where some are missing.
+
+    Nothing if there are no other items, or none that has all arms.
+    """
+    if len(probe.prefixes) < 2 or not probe.detector.labels:
+        return {}
+    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
+    table = answered.filter(pl.all_horizontal(decided))
+    if table.height in (0, answered.height):
+        return {}
+    cells, seed = prepare_cells(probe, table, parameters), int(parameters["random_seed"])
+    (total,) = total_groups(cells, [np.arange(table.height)], REPLICATES, seed)
+    estimates = estimate_totals(probe, total, parameters, level)
+    return {name: estimates[name] for name in probe.marked_metrics()}
 
 
 def prepare_cells(
@@ -163,15 +182,22 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
     return values
 
 
-def estimate_all(probe: Probe, total: Totals, values: Mapping[str, Array]) -> dict[str, Estimate]:
+def estimate_totals(probe: Probe, total: Totals, parameters: Parameters, level: float = LEVEL) -> dict[str, Estimate]:
+    """Every metric of these totals with its interval."""
+    return estimate_all(probe, total, measure_totals(probe, total, parameters), level)
+
+
+def estimate_all(probe: Probe, total: Totals, values: Mapping[str, Array], level: float = LEVEL) -> dict[str, Estimate]:
     """Every metric with its interval, in the order of the declaration."""
     metrics = {metric.name: metric for metric in probe.all_metrics()}
     items = {name: min(int(total[n][0]) for n in metric.denominators) for name, metric in metrics.items()}
-    plain = {name: estimate(values[name], items[name]) for name in metrics}
-    return {name: _special_interval(metric, plain, values) for name, metric in metrics.items()}
+    plain = {name: estimate(values[name], items[name], level) for name in metrics}
+    return {name: _special_interval(metric, plain, values, level) for name, metric in metrics.items()}
 
 
-def _special_interval(metric: Metric, plain: Mapping[str, Estimate], values: Mapping[str, Array]) -> Estimate:
+def _special_interval(
+    metric: Metric, plain: Mapping[str, Estimate], values: Mapping[str, Array], level: float
+) -> Estimate:
     """The interval of a distance is folded from that of its metric; that of a range is as wide as ranges scatter."""
     found = plain[metric.name]
     if math.isnan(found.value):
@@ -187,7 +213,7 @@ def _special_interval(metric: Metric, plain: Mapping[str, Estimate], values: Map
         ranges = deviations.max(axis=0) - deviations.min(axis=0)
         ranges = np.sort(ranges[~np.isnan(ranges)])
         if len(ranges):
-            reach = _percentile(ranges, LEVEL)
+            reach = _percentile(ranges, level)
             return _with_interval(found, max(0.0, found.value - reach), min(1.0, found.value + reach))
     return found
 
@@ -197,14 +223,14 @@ def _with_interval(found: Estimate, low: float, high: float) -> Estimate:
     return Estimate(value=found.value, low=low, high=high, n=found.n, defined=found.defined)
 
 
-def estimate(values: Array, items: int) -> Estimate:
+def estimate(values: Array, items: int, level: float = LEVEL) -> Estimate:
     """The value (first) with the percentile interval of its replicates (the rest), which always includes the value."""
     value, replicates = float(values[0]), values[1:]
     defined = np.sort(replicates[~np.isnan(replicates)])
     part = len(defined) / len(replicates) if len(replicates) else 0.0
     if np.isnan(value) or not len(defined):
         return Estimate(value=value, low=np.nan, high=np.nan, n=items, defined=0.0 if np.isnan(value) else part)
-    low, high = (_percentile(defined, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    low, high = (_percentile(defined, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
     return Estimate(value=value, low=min(low, value), high=max(high, value), n=items, defined=part)
 
 

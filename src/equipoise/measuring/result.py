@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from equipoise.measuring.clusters import Generalisation
+from equipoise.measuring.looks import look_number
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
+from equipoise.measuring.resample import LEVEL
 from equipoise.measuring.selection import Selections, SelectionTable
 from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
@@ -56,6 +58,13 @@ class Result:
     matching: Matching
     attempts: pl.DataFrame | Callable[[], pl.DataFrame] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
+    complete: Mapping[str, Estimate] = field(default_factory=dict)
+    """The marked metrics on the items of which every arm was decided, if there are others."""
+    level: float = LEVEL
+    """What the intervals were computed at. A run that stops when its marks are certain needs more than 0.95 at each
+    look, to have 0.95 over all of them."""
+    looks: Sequence[int] = ()
+    """How many items such a run has at each of its looks."""
     selections: Selections | None = field(default=None, repr=False)
     """Applicants and selected, for probes whose answers select people."""
 
@@ -63,6 +72,15 @@ class Result:
     def probe(self) -> str:
         """The name of the probe."""
         return self.setup.probe.name
+
+    @property
+    def look(self) -> str:
+        """At which look a run is that stops when its marks are certain, in words; else nothing."""
+        if not self.looks:
+            return ""
+        items = int(self.parameters["sample_k"])
+        number = look_number(self.looks, items)
+        return f"look {number} of {len(self.looks)}, {items:,} of at most {self.looks[-1]:,} items"
 
     @property
     def version(self) -> int:
@@ -136,13 +154,23 @@ class Result:
                 **key._asdict(),
                 **asdict(estimate),
                 **_mark_columns(self.marks.get(key.metric) if key.slice is None else None),
+                **(self._bound_columns(key.metric) if key.slice is None else {}),
+                "level": self.level,
                 "reading": self.reading,
                 "detector": self.detector,
                 "judge": self.judge,
             }
             for key, estimate in self.estimates.items()
         ]
-        return pl.DataFrame(rows, schema=METRICS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))
+        return pl.DataFrame(rows, schema=METRICS_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+    def _bound_columns(self, metric: str) -> dict[str, float | None]:
+        bounds, complete = self.bounds.get(metric), self.complete.get(metric)
+        return {
+            "bound_low": bounds.low if bounds else None,
+            "bound_high": bounds.high if bounds else None,
+            "complete": complete.value if complete else None,
+        }
 
     def to_pandas(self) -> pd.DataFrame:
         """The same for pandas, if it is installed."""
@@ -161,6 +189,8 @@ class Result:
                 "corpus_sha256": self.corpus_sha256,
                 "parameters": dict(self.parameters),
                 "items": self.items,
+                "level": self.level,
+                "looks": list(self.looks),
                 "metrics": {name: asdict(estimate) for name, estimate in self.metrics.items()},
                 "slices": {
                     column: {
@@ -170,8 +200,12 @@ class Result:
                     for column, groups in self.slices.items()
                 },
                 "bounds": {name: asdict(bounds) for name, bounds in self.bounds.items()},
+                "complete": {name: asdict(estimate) for name, estimate in self.complete.items()},
                 "generalised": {name: asdict(found) for name, found in self.generalised.items()},
-                "marks": {name: _mark_columns(mark) for name, mark in self.marks.items()},
+                "marks": {
+                    name: _mark_columns(mark) | {"undecided": mark is None or mark.undecided}
+                    for name, mark in self.marks.items()
+                },
                 "coverage": {group: dict(counts) for group, counts in self.coverage.items()},
                 "matching": asdict(self.matching),
                 "selection": [table.to_dict() for table in self.selection],
@@ -300,4 +334,4 @@ def _coverage_line(counts: Mapping[str, int]) -> str:
 
 
 def _mark_columns(mark: Mark | None) -> dict[str, str | None]:
-    return dict.fromkeys(("mark", "best", "worst")) if mark is None else asdict(mark)
+    return dict.fromkeys(("mark", "best", "worst")) if mark is None else mark.to_dict()

@@ -1,8 +1,9 @@
 """Random weights for the cells of items, and the pseudo-item whose outcome is unknown.
 
-Every item gets a random weight, and one pseudo-item whose outcome is unknown is added: for each of its K possible
-outcomes a mass Gamma(1/K), at the covariates of a random item. For a single rate that is Jeffreys' interval; for every
-other metric it keeps the interval open where few items happen to agree. A cell of w equal items gets one Gamma draw.
+Every item gets a random weight, and pseudo-items whose outcome is unknown are added: for each of their K possible
+outcomes a mass Gamma(1/2), or Gamma(2/K) if there are more than four, at the covariates of a random item. For a single
+rate that is Jeffreys' interval; for every other metric it keeps the interval open where few items happen to agree. A
+cell of w equal items gets one Gamma draw.
 With fewer than 100 items the weights are more spread (Gamma((n-2)/n) for each instead of Gamma(1)), so that the
 replicates of a mean scatter as widely as the mean itself does. `docs/method.md` says why, `make calibrate` shows
 that it covers.
@@ -20,8 +21,10 @@ from equipoise.authoring import Array
 
 FEW_ITEMS = 100
 """Below this many items, weights are corrected for their number, and a group of a slice draws its own."""
+MOST_PSEUDO_ITEMS = 2
+"""One for a single arm, two for a pair; three would swamp a dozen items."""
 STRATA_PER_PSEUDO_ITEM = 8
-"""A metric that averages strata gets one pseudo-item, spread over all of them, for this many strata."""
+"""A metric that averages strata gets one pseudo-item for this many strata: each gets a part of it."""
 WEIGHTS_PER_BLOCK = 1_000_000
 """How many weights are drawn at a time. It bounds the memory and does not change the numbers."""
 ITEMS_PER_CELL = 10
@@ -91,7 +94,8 @@ def draw_pseudo_items(cells: CellTable, group: Cells, replicates: int, seed: int
         return _spread_pseudo_items(cells, group, outcomes, replicates, rng)
     cumulated = np.cumsum(weight)
     donor = np.searchsorted(cumulated, rng.random_sample(replicates) * cumulated[-1], side="right")
-    masses = rng.standard_gamma(1 / len(outcomes), size=(replicates, len(outcomes)))
+    shape = min(0.5, MOST_PSEUDO_ITEMS / len(outcomes))
+    masses = rng.standard_gamma(shape, size=(replicates, len(outcomes)))
     concentrated: Array = np.einsum("rk,krc->rc", masses, outcomes[:, donor])
     return concentrated
 
@@ -101,20 +105,20 @@ def _spread_pseudo_items(
 ) -> Array:
     """Pseudo-items of a metric that averages strata.
 
-    They are spread evenly over the strata: concentrated in one, they would swamp the few items there. A stratum with a
-    single item, whose scatter nobody knows, gets one of its own.
+    Each stratum has a part of one, with outcomes of its own: a whole one would swamp the few items there, and one that
+    is the same in all strata would cancel in the difference of two of them. A stratum with a single item, whose scatter
+    nobody knows, gets a whole one.
     """
     here, weight, decided = cells.stratum[group], cells.weight[group], cells.decided[group]
     strata = np.unique(here)
     means = np.stack(
         [np.average(outcomes[:, here == one], axis=1, weights=weight[here == one].astype(float)) for one in strata]
     )
-    size = (replicates, len(outcomes))
-    mass = max(1.0, len(strata) / STRATA_PER_PSEUDO_ITEM)
-    total: Array = rng.standard_gamma(mass / len(outcomes), size=size) @ means.mean(axis=0)
-    for one, mean in zip(strata, means, strict=True):
-        if weight[(here == one) & decided].sum() <= 1:
-            total += rng.standard_gamma(1 / len(outcomes), size=size) @ mean
+    items = np.array([weight[(here == one) & decided].sum() for one in strata])
+    part = max(1 / len(strata), 1 / STRATA_PER_PSEUDO_ITEM)
+    mass = np.where(items <= 1, 1 + part, part)
+    shapes = np.repeat(mass / len(outcomes), len(outcomes))
+    total: Array = rng.standard_gamma(shapes, size=(replicates, len(shapes))) @ means.reshape(len(shapes), -1)
     return total
 
 

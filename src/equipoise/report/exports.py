@@ -186,7 +186,7 @@ def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
             readings.append((other.reading, other.detector, dict(other.metrics), other.marks))
         for reading, detector, metrics, marks in readings:
             for metric, mark in marks.items():
-                best = asdict(mark) if mark else {}
+                best = mark.to_dict() if mark else {}
                 described = {"probe": name, "metric": metric, "reading": reading, "detector": detector}
                 rows.append({**described, **asdict(metrics[metric]), **best, **shared})
     return pl.DataFrame(rows, schema=READINGS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))

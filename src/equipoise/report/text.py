@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.precision import find_needs
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
@@ -32,10 +33,47 @@ def format_odds(log_odds: float) -> str:
 
 
 def describe_mark(mark: Mark | None) -> str:
-    """A mark with its certainty: "B", or "B, could be A–C"."""
+    """A mark with its certainty: "B", "B, could be A–B", or that there is none yet."""
     if mark is None:
         return "not computable"
-    return mark.mark if mark.certain else f"{mark.mark}, could be {mark.best}–{mark.worst}"
+    possible = f"could be {mark.best}–{mark.worst}"
+    if mark.undecided:
+        return f"not decided yet, {possible}"
+    return mark.mark if mark.certain else f"{mark.mark}, {possible}"
+
+
+def describe_undecided(result: Result) -> Iterator[str]:
+    """One sentence for each mark that is not decided yet: what would help."""
+    needs = {need.metric: need.items for need in find_needs(result)}
+    for name, _, found in result.marked():
+        if found is not None and found.undecided:
+            items = needs[name]
+            more = f"about {items - result.items:,} more items would tell" if items and items > result.items else ""
+            yield f"{name}: not enough answers yet to mark it{': ' if more else ''}{more}."
+
+
+def describe_reservations(result: Result) -> Iterator[str]:
+    """What a reader must know beside the numbers of a result, one sentence each."""
+    if result.looks:
+        yield (
+            f"Asked until certain: {result.look}. The intervals are computed at {100 * result.level:.4g}%, so that "
+            "they hold at 95% over all looks."
+        )
+    yield from describe_undecided(result)
+    yield from describe_generalisation(result)
+    yield from describe_complete(result)
+    yield from describe_bounds(result)
+
+
+def describe_complete(result: Result) -> Iterator[str]:
+    """One sentence for each marked metric that is another one on the items of which no answer is missing."""
+    for name, complete in result.complete.items():
+        value, low, high = (format_number(number) for number in (complete.value, complete.low, complete.high))
+        if value != format_number(result.metrics[name].value):
+            yield (
+                f"{name} is {value} ({low} to {high}) on the {complete.n:,} items whose arms all have an answer that "
+                "decides something."
+            )
 
 
 def describe_judge(result: Result) -> Iterator[str]:

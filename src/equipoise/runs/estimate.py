@@ -113,11 +113,11 @@ def estimate(
     suite = suite or connection.default_suite
     sampling = Sampling(max_tokens=max_tokens)
     rows = []
-    for default in plan_probes(probes, suite, parameters or {}, probabilities=probabilities):
+    for default in plan_probes(probes, suite, parameters or {}, asked=True, probabilities=probabilities):
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
             name = default.probe.name
-            before = results[name] if results and name in results else _simulate(default)
+            before = results[name] if results and name in results else simulate_pilot(default)
             needs = tuple(find_needs(before, precision=None if certain else precision))
         planned = _with_items(default, needs)
         prompts, letters = 0, 0
@@ -159,7 +159,7 @@ def _answer_tokens(probe: Probe, sampling: Sampling) -> int:
 PILOT_ITEMS = 400
 
 
-def _simulate(planned: Plan) -> Result:
+def simulate_pilot(planned: Plan) -> Result:
     """The result of a simulated model that answers at random, on some items of the plan's population."""
     size = min(PILOT_ITEMS, planned.population.size)
     pilot = plan(planned.probe, **{**planned.parameters, "sample_k": size, "num_repetitions": 1})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -193,12 +193,19 @@ class Run:
             setup = self.setup(probe)
             try:
                 # A partial of the run and not of its path: the file of a temporary run lasts as long as its results.
-                self._results[probe] = measure(setup, partial(self._parts, setup))
+                self._results[probe] = measure(setup, partial(self._parts, setup), looks=self.looks(probe))
             except ProbeError as error:
                 if self._holds_planned_prompts(setup):
                     raise
                 raise IntegrityError(f"{self.path} holds what no run of {probe} writes. {error}") from error
         return self._results[probe]
+
+    def looks(self, probe: str) -> Sequence[int]:
+        """How many items the probe has at each look, in a run that stops when its marks are certain; else nothing."""
+        sizes = self.settings.looks.get(probe, ())
+        if sizes and self._find_planned(probe).parameters.get("sample_k") not in sizes:
+            raise IntegrityError(f"{self.path} is damaged: {probe} has another number of items than at any look.")
+        return sizes
 
     def other_reading(self, probe: str) -> OtherReading | None:
         """The marked metrics by the probe's other reading, and how many answers the two read differently."""

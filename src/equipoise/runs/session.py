@@ -20,7 +20,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, StorageError, UnknownName
-from equipoise.measuring.plan import Plan
+from equipoise.measuring.looks import look_sizes
+from equipoise.measuring.plan import Plan, resize
 from equipoise.measuring.result import Audit
 from equipoise.models import Model, Sampling
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
@@ -41,6 +42,7 @@ from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.judging import Judge, JudgeLike, begin_judging, find_judge, prepare_judge, spent_on_judge
+from equipoise.runs.looks import Looks
 from equipoise.runs.run import Run, check_probe_version, delete_with
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.runs.verdicts import Verdicts
@@ -87,10 +89,13 @@ class Session:
         with self._file:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
+            looks = Looks(self._file, self._probes) if self._file.settings.looks else None
             requests = 0
             if self._model:
                 policy = replace(self._policy, spent=spent_on_judge(self._file, self._policy))
-                requests = (await pump(self._file, self._model, policy, on_event)).requests
+                requests = (
+                    await pump(self._file, self._model, policy, on_event, looks.take if looks else None)
+                ).requests
             if self._judge:
                 verdicts = Verdicts(self._file, self._probes, self._judge.settings, self._judge.retry)
                 policy = self._judge.policy(self._policy, self._file, requests)
@@ -111,6 +116,7 @@ def start(
     connection: Connection | None = None,
     policy: Policy | None = None,
     parameters: Mapping[str, Any] | None = None,
+    until_certain: bool = False,
     probabilities: bool = False,
     judge: JudgeLike | None = None,
 ) -> Session:
@@ -119,7 +125,9 @@ def start(
     A `judge` is a second model that is asked about the answers which the reading leaves open, after the model.
 
     `connection` says how a model is reached that is given by name. With `probabilities`, probes whose answers are one
-    word are read from the probabilities of the first token, and the others as usual.
+    word are read from the probabilities of the first token, and the others as usual. With `until_certain`,
+    each probe is asked only until its marks are certain (`measuring.looks`); the size that is planned otherwise is the
+    largest.
     """
     named = isinstance(model, str)
     name = model if isinstance(model, str) else "function"
@@ -127,12 +135,14 @@ def start(
     suite = suite or (connection.default_suite if named else "standard")
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    plans = plan_probes(probes, suite, parameters or {}, probabilities=probabilities)
+    plans = plan_probes(probes, suite, parameters or {}, asked=named, probabilities=probabilities)
+    looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if until_certain else {}
+    plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if probabilities:
         _refuse_without_probabilities(opened)
     asked = prepare_judge(judge, (planned.probe for planned in plans), policy) if judge else None
     path = Path(out) if out is not None else default_path(opened.name)
-    file = _create_or_open(path, connection.describe(opened, suite), plans)
+    file = _create_or_open(path, replace(connection.describe(opened, suite), looks=looks), plans)
     if named:
         approve(connection, Settings.load())
     if asked:
@@ -169,7 +179,8 @@ def resume(
         allowed = {"allow_insecure": allow_insecure, "allow_secret_url": allow_secret_url}
         opened = None
         # A finished run can be judged without its model, which may be gone, or a function, or unknown.
-        judged_only = (judge or stored.judge) and not any(counts[status] for status in (Status.PENDING, *failures))
+        is_ended = not stored.looks and not any(counts[status] for status in (Status.PENDING, *failures))
+        judged_only = (judge or stored.judge) and is_ended
         if not judged_only:
             connection = Connection(
                 model=stored.model,
@@ -228,6 +239,7 @@ async def audit_async(
     policy: Policy | None = None,
     on_event: OnEvent | None = None,
     reading: str | None = None,
+    until_certain: bool = False,
     probabilities: bool = False,
     judge: JudgeLike | None = None,
     **parameters: Any,
@@ -241,6 +253,7 @@ async def audit_async(
     With `probabilities`, probes whose answers are one word are read from the probabilities of the first token.
     A `judge` is a second model that is asked about the answers which the reading leaves open.
     Other keywords are parameters of the probes that have them: `sample_k=100`.
+    With `until_certain`, each probe is asked in up to five looks of doubling size, until its marks are certain.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
     programs that have an event loop.
@@ -267,6 +280,7 @@ async def audit_async(
             connection=connection,
             policy=policy or Policy(concurrency=concurrency or default_concurrency(model)),
             parameters=parameters,
+            until_certain=until_certain,
             probabilities=probabilities,
             judge=judge,
         )
@@ -329,7 +343,7 @@ def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
 
     How the key is sent is given anew. How imported answers were asked is not known, so anything goes.
     """
-    free = ("key_variable", "allow_insecure", *(("model_settings", "base_url") if stored.imported else ()))
+    free = ("key_variable", "allow_insecure", "looks", *(("model_settings", "base_url") if stored.imported else ()))
     return replace(now, **{name: getattr(stored, name) for name in free})
 
 

@@ -76,6 +76,7 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     quick={"sample_k": 24},
+    standard={"num_repetitions": 9},
     answer_tokens=400,
     max_tokens=96,
     parameters=(template_parameter(TEMPLATE, "job"),),

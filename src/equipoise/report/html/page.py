@@ -128,9 +128,9 @@ def content_policy(style: str) -> str:
 
 
 def _count_marks(sections: Sequence[Section], place: int) -> list[tuple[str, int]]:
-    """How often a run has each mark."""
+    """How often a run has each mark. Marks that are not decided are left out."""
     marks = [cells[place].mark for section in sections for _, cells in section.marked]
-    counts = Counter(mark.mark for mark in marks if mark)
+    counts = Counter(mark.letter for mark in marks if mark)
     return [(mark, counts[mark]) for mark in MARKS if counts[mark]]
 
 

@@ -26,7 +26,7 @@ from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample, choose_samples, list_covariates
 from equipoise.report.html.words import list_spots, make_words_figure
-from equipoise.report.text import describe_bounds, describe_generalisation, describe_judge, format_odds
+from equipoise.report.text import describe_judge, describe_reservations, format_odds
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
@@ -104,7 +104,7 @@ class Section:
     """All metrics: over all items, then by group under headings such as "race: white"."""
     warnings: Mapping[int, list[str]]
     notes: Mapping[int, list[str]]
-    """What the missing answers allow, and the intervals for other prompts like these."""
+    """What a reader must know beside the numbers: the missing answers, other prompts like these, looks."""
     samples: Mapping[int, list[Sample]]
     findings: Mapping[int, list[RankedFinding]]
     readings: Mapping[int, ShownReadings]
@@ -150,10 +150,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
-        notes={
-            place: [*describe_judge(result), *describe_generalisation(result), *describe_bounds(result)]
-            for place, result in results.items()
-        },
+        notes={place: [*describe_judge(result), *describe_reservations(result)] for place, result in results.items()},
         samples=samples,
         findings=findings,
         readings=readings,

@@ -109,4 +109,6 @@ def _make_row(metric: Metric, key: MetricKey, result: Result) -> Iterator[Text]:
 
 
 def _format_mark(mark: Mark | None) -> Text:
-    return Text("") if mark is None else Text(str(mark), style=f"bold {COLOURS[mark.mark]}")
+    if mark is None:
+        return Text("")
+    return Text(str(mark), style="dim" if mark.undecided else f"bold {COLOURS[mark.mark]}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.schema import MEASURED, Status
@@ -24,6 +24,8 @@ class RunProgress:
     in_flight: int
     elapsed: float
     """Seconds of this session."""
+    look: str = ""
+    """"look 2 of 5", in a run that stops when its marks are certain."""
     asked: str = "model"
     """Whom: the "model", or then the "judge", of whom verdicts are counted instead of attempts."""
 
@@ -45,6 +47,17 @@ class Note:
     """Something the user should know. Each note is reported once."""
 
     text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What was found by looking at a run that stops when its marks are certain."""
+
+    name: str
+    """The look that is being asked for now: "look 2 of 5"."""
+    notes: Sequence[str] = ()
+    added: int = 0
+    """Attempts that were planned by it."""
 
 
 Event = RunProgress | Note

@@ -10,14 +10,14 @@ import asyncio
 import itertools
 import shlex
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.models.protocol import Model
 from equipoise.runs.ask.asker import Asker
-from equipoise.runs.ask.events import Event, Note, OnEvent, RunProgress
+from equipoise.runs.ask.events import Event, Look, Note, OnEvent, RunProgress
 from equipoise.runs.ask.ledger import Ledger
 from equipoise.runs.ask.pacing import limit_connections, require_open_files
 from equipoise.runs.ask.policy import Policy
@@ -29,15 +29,24 @@ from equipoise.schema import Status
 
 T = TypeVar("T")
 _PAGE = 1024
+TakeLook = Callable[[], Look]
+"""Looks at what has been answered, and plans more where that is not enough."""
 
 
-async def pump(run: Ledger, model: Model, policy: Policy | None = None, on_event: OnEvent | None = None) -> RunProgress:
+async def pump(
+    run: Ledger,
+    model: Model,
+    policy: Policy | None = None,
+    on_event: OnEvent | None = None,
+    take_look: TakeLook | None = None,
+) -> RunProgress:
     """Ask the model for everything that is pending; return how far the run is then. Opens and closes the model.
 
+    When nothing is pending, `take_look` may plan more; it says what it found, and the asking goes on.
     In the main thread, SIGINT and SIGTERM stop it in order. Raises EndpointError, BudgetReached, StorageError or
     Interrupted, with a message that says how to go on.
     """
-    work = Pump(run, model, policy or Policy(), on_event or (lambda _: None))
+    work = Pump(run, model, policy or Policy(), on_event or (lambda _: None), take_look)
     with stop_on_signals(work.stop):
         return await work.run()
 
@@ -45,18 +54,22 @@ async def pump(run: Ledger, model: Model, policy: Policy | None = None, on_event
 class Pump:
     """One session of asking. While `run` is awaited, `stop` ends it: in order when called once, at once when twice."""
 
-    def __init__(self, run: Ledger, model: Model, policy: Policy, on_event: OnEvent) -> None:
+    def __init__(
+        self, run: Ledger, model: Model, policy: Policy, on_event: OnEvent, take_look: TakeLook | None = None
+    ) -> None:
         assert run.owned, "answers could not be stored"
         self._run = run
         self._model = model
         self._policy = policy
         self._on_event = on_event
+        self._take_look = take_look
+        self._look = ""
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
         # SQLite waits for the disk, so everything with the file is done in one thread beside the loop.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="equipoise-run-file")
         self._tally = Tally(policy, dict.fromkeys(Status, 0))
-        self._pending = run.pending()
+        self._pending: Iterator[Pending] = iter(())
         self._page: deque[Pending] = deque()
         self._page_lock = asyncio.Lock()
         self._notes: dict[str, bool] = {}
@@ -73,6 +86,7 @@ class Pump:
         """Ask until nothing is pending, or raise the error that ended it."""
         self._task = asyncio.current_task()
         try:
+            await self._look_for_more()
             self._tally = Tally(self._policy, await self._in_thread(self._run.counts))
             if self._policy.limits_tokens or not self._tally.counts[Status.PENDING]:
                 await self._count_earlier_tokens()
@@ -109,22 +123,40 @@ class Pump:
         if self._tally.counts[Status.OK] and not settings.imported and hasattr(self._model, "continue_after"):
             self._model.continue_after(settings.notes)
         async with self._model:
-            self._asker = Asker(self._model, self._policy, self._tally, concurrency, self._note, self._find_answered)
-            self._writer = Writer(self._store, self._halt)
-            self._workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
-            # In a large file counting takes a second, and without a limit nothing needs to wait for it.
-            counting = None if self._counting_started else asyncio.create_task(self._count_earlier_tokens())
-            try:
-                await asyncio.wait(self._workers)
-            finally:
-                self._cancel_work()
-                await asyncio.gather(*self._workers, *([counting] if counting else []), return_exceptions=True)
-                for attempt in self._asker.close():
-                    if not self._failure:
-                        await self._writer.put(attempt)
-                self._unstored = await self._writer.close()
-                self._forward_notes()
-                self._report(self._progress())
+            await self._ask_planned(concurrency)
+            while not self._failure and await self._look_for_more():
+                await self._ask_planned(concurrency)
+
+    async def _ask_planned(self, concurrency: int) -> None:
+        self._asker = Asker(self._model, self._policy, self._tally, concurrency, self._note, self._find_answered)
+        self._writer = Writer(self._store, self._halt)
+        self._workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
+        # In a large file counting takes a second, and without a limit nothing needs to wait for it.
+        counting = None if self._counting_started else asyncio.create_task(self._count_earlier_tokens())
+        try:
+            await asyncio.wait(self._workers)
+        finally:
+            self._cancel_work()
+            await asyncio.gather(*self._workers, *([counting] if counting else []), return_exceptions=True)
+            for attempt in self._asker.close():
+                if not self._failure:
+                    await self._writer.put(attempt)
+            self._unstored = await self._writer.close()
+            self._forward_notes()
+            self._report(self._progress())
+
+    async def _look_for_more(self) -> bool:
+        """Take the look that is due, if this run stops when its marks are certain; True if there is more to ask."""
+        added = 0
+        if self._take_look is not None:
+            look = await self._in_thread(self._take_look)
+            self._look, added = look.name, look.added
+            self._tally.counts[Status.PENDING] += added
+            for text in look.notes:
+                self._notes.setdefault(text, True)
+                self._report(Note(text=text))
+        self._pending = self._run.pending()
+        return added > 0
 
     async def _find_answered(self) -> Pending | None:
         """A prompt that has an answer in the run file."""
@@ -218,6 +250,7 @@ class Pump:
             cost=tally.cost,
             in_flight=tally.in_flight,
             elapsed=self._loop.time() - self._started_at,
+            look=self._look,
             asked=self._run.asked,
         )
 

@@ -31,9 +31,18 @@ def changes(run: RunFile, settings: RunSettings, plans: Iterable[Plan] | None = 
     """The differences, one line per field: `field: was X, is Y`."""
     differences = list(_differences(_given(run.settings), _as_stored(_given(settings))))
     if plans is not None:
-        stored = {probe.name: _describe(probe, probe.version, probe.asking) for probe in run.probes()}
+        looks = settings.looks  # their sizes are compared with the settings; how many were taken is no difference
+        stored = {
+            probe.name: _describe(probe, probe.version, probe.asking, grows=probe.name in looks)
+            for probe in run.probes()
+        }
         planned = {
-            plan.probe.name: _describe(plan, plan.probe.version, asking_of(plan.probe, settings.sampling))
+            plan.probe.name: _describe(
+                plan,
+                plan.probe.version,
+                asking_of(plan.probe, settings.sampling),
+                grows=plan.probe.name in looks,
+            )
             for plan in plans
         }
         differences += _differences(stored, _as_stored(planned))
@@ -56,12 +65,12 @@ def _given(settings: RunSettings) -> dict[str, object]:
     return {name: value for name, value in settings.to_json().items() if name not in (*WRITTEN_BY_THE_FILE, "judge")}
 
 
-def _describe(source: Any, version: int, asking: Asking) -> dict[str, object]:
+def _describe(source: Any, version: int, asking: Asking, *, grows: bool) -> dict[str, object]:
     return {
         "version": version,
         "corpus": source.corpus,
         "corpus_sha256": source.corpus_sha256,
-        "parameters": dict(source.parameters),
+        "parameters": {name: value for name, value in source.parameters.items() if not (grows and name == "sample_k")},
         "max_tokens": asking.max_tokens,
         "probabilities": asking.probabilities,
     }

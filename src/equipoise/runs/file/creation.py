@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from itertools import count, repeat
+from itertools import chain, count, islice, repeat
 from pathlib import Path
 
-from equipoise.errors import BadParameter, StorageError
+import polars as pl
+
+from equipoise.errors import BadParameter, IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import encode_json, encode_text
-from equipoise.runs.file.digests import write_digests
+from equipoise.runs.file.digests import write_digests, write_probe_digest
 from equipoise.runs.file.settings import RunSettings, asking_of
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import utc_now
@@ -58,22 +60,45 @@ def _add_settings(connection: sqlite3.Connection, settings: RunSettings) -> None
     connection.executemany(sql.ADD_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
 
 
+def extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None:
+    """Add the prompts of a larger plan, of which those in the file must be the first."""
+    name = plan.probe.name
+    stored = [row[0] for row in connection.execute(sql.PROMPT_ROWS, (name,))]
+    connection.execute(sql.SET_PARAMETERS, (encode_json(dict(plan.parameters)), name))
+    if _add_prompts(connection, plan, plan.batches(), stored) <= len(stored):
+        raise IntegrityError(f"{path} holds other prompts of {name} than are planned now, and was not extended.")
+    write_probe_digest(connection, name)
+
+
 def _add_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> None:
+    batches = plan.batches()
+    first = next(batches)
+    covariates = tables.stored_types(first)
+    origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
+    parameters = encode_json(dict(plan.parameters))
+    row = (plan.probe.name, plan.probe.version, parameters, *origin, encode_json(covariates))
+    connection.execute(sql.ADD_PROBE, (*row, asking.max_tokens, int(asking.probabilities)))
+    _add_prompts(connection, plan, chain([first], batches))
+
+
+def _add_prompts(
+    connection: sqlite3.Connection, plan: Plan, batches: Iterable[pl.DataFrame], stored: Sequence[str] = ()
+) -> int:
+    """Add all prompts but the first, which are stored; return how many there are, or 0 if the stored ones differ."""
     name, position = plan.probe.name, 0
-    for batch in plan.batches():
-        if position == 0:
-            covariates = tables.stored_types(batch)
-            origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
-            row = (name, plan.probe.version, encode_json(dict(plan.parameters)), *origin, encode_json(covariates))
-            connection.execute(sql.ADD_PROBE, (*row, asking.max_tokens, int(asking.probabilities)))
+    for batch in batches:
         for part in batch.iter_slices(tables.BATCH):
             ids, items, values, texts, systems = tables.prompt_columns(part)
+            known = list(stored[position : position + part.height])
+            if ids[: len(known)] != known:
+                return 0
             encoded = map(encode_text, texts), map(encode_text, systems)
             rows = zip(repeat(name), ids, count(position), items, values, *encoded, strict=False)
-            connection.executemany(sql.ADD_PROMPT, rows)
+            connection.executemany(sql.ADD_PROMPT, islice(rows, len(known), None))
             position += part.height
     if position * plan.repetitions > checks.MAX_PLANNED:
         raise BadParameter(
             f"A run has at most {checks.MAX_PLANNED:,} attempts of a probe. Got {plan.repetitions:,} repetitions of "
             f"{position:,} prompts of {name} instead."
         )
+    return position

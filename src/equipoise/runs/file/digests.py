@@ -71,6 +71,13 @@ def write_setting(connection: sqlite3.Connection, key: str, value: str) -> None:
     connection.execute(sql.REPEAT_GENERATION)
 
 
+def write_probe_digest(connection: sqlite3.Connection, name: str) -> None:
+    """Store the digest of a probe and its prompts anew, after prompts were added."""
+    probe = next(row for row in connection.execute(sql.PROBE_ROWS).fetchall() if row[0] == name)
+    connection.execute(sql.ADD_DIGEST, _probe_digest(connection, probe))
+    connection.execute(sql.REPEAT_GENERATION)
+
+
 def check_digests(connection: sqlite3.Connection, path: Path, schema: int) -> None:
     """Refuse a file in which anything was changed, and name what. The caller has begun a transaction."""
     if len(connection.execute(sql.HEAD).fetchall()) != 1:
@@ -113,11 +120,15 @@ def _part_digests(connection: sqlite3.Connection, schema: int = sql.SCHEMA) -> I
     for key, value in connection.execute(sql.ALL_SETTINGS).fetchall():
         yield _setting_digest(key, value)
     for probe in connection.execute(sql.for_schema(sql.PROBE_ROWS, schema)).fetchall():
-        state = blake2b(_encode(_without_added(probe, 2)), digest_size=_DIGEST_BYTES)
-        prompts = connection.execute(sql.PROMPT_ROWS, (probe[0],))
-        while page := prompts.fetchmany(_PAGE):
-            state.update(b"," + _encode(page)[1:-1])
-        yield f"probe {probe[0]}", state.digest()
+        yield _probe_digest(connection, probe)
+
+
+def _probe_digest(connection: sqlite3.Connection, probe: tuple[Any, ...]) -> tuple[str, bytes]:
+    state = blake2b(_encode(_without_added(probe, 2)), digest_size=_DIGEST_BYTES)
+    prompts = connection.execute(sql.PROMPT_ROWS, (probe[0],))
+    while page := prompts.fetchmany(_PAGE):
+        state.update(b"," + _encode(page)[1:-1])
+    return f"probe {probe[0]}", state.digest()
 
 
 def _without_added(row: tuple[Any, ...], added: int) -> tuple[Any, ...]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, IntegrityError
+from equipoise.measuring.looks import SPENT
 from equipoise.models import Sampling
 from equipoise.models.protocol import Asking
 from equipoise.schema import PROBABILITIES, READINGS
@@ -38,6 +39,7 @@ _FIELDS = {
     "key_variable": "a text or null",
     "allow_insecure": "true or false",
     "sampling": "a mapping",
+    "looks": "a mapping",
     "created": "a text",
     "equipoise": "a text",
     "notes": "a list of texts",
@@ -66,6 +68,8 @@ class RunSettings:
     """The environment variable that holds the key, never the key."""
     allow_insecure: bool
     sampling: Sampling
+    looks: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """If the run stops when its marks are certain: for each probe how many items it has at each look."""
     created: str = ""
     """When the file was written: ISO 8601, UTC. This and the following are filled in by the run file."""
     equipoise: str = ""
@@ -85,15 +89,18 @@ class RunSettings:
         stored = _to_dict(self) | {
             "model_settings": dict(self.model_settings),
             "sampling": _to_dict(self.sampling) | {"extra": dict(self.sampling.extra)},
+            "looks": {probe: list(sizes) for probe, sizes in self.looks.items()},
             "notes": list(self.notes),
         }
+        stored = stored if self.looks else _without(stored, "looks")
         return stored | {"judge": self.judge.to_json()} if self.judge else _without(stored, "judge")
 
     @classmethod
     def parse(cls, stored: Mapping[str, Any], path: Path) -> RunSettings:
         """The settings that a file holds. IntegrityError if one is missing, unknown or of the wrong type."""
-        stored = {"judge": None, **stored}
+        stored = {"judge": None, "looks": {}, **stored}
         _check_types(stored, _FIELDS, path)
+        _check_looks(stored["looks"], path)
         _check_types(stored["sampling"], _SAMPLING_FIELDS, path, prefix="sampling.")
         try:
             sampling = Sampling(**stored["sampling"]).checked()
@@ -119,6 +126,14 @@ def check_covariates(covariates: object, probe: str, path: Path) -> None:
     )
     if not right:
         raise IntegrityError(f"{path} is damaged: the covariates of {probe} must be a mapping from names to types.")
+
+
+def _check_looks(looks: Mapping[str, Any], path: Path) -> None:
+    """Refuse what no run that stops when its marks are certain says about its looks."""
+    for probe, sizes in looks.items():
+        right = isinstance(sizes, list) and sizes and all(type(size) is int and size > 0 for size in sizes)
+        if not right or len(sizes) > len(SPENT) or sizes != sorted(set(sizes)):
+            raise IntegrityError(f"{path} is damaged: the looks of {probe} must be up to {len(SPENT)} growing sizes.")
 
 
 def _to_dict(settings: RunSettings | Sampling) -> dict[str, object]:

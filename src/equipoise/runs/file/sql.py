@@ -250,6 +250,7 @@ ADD_PROBE = """
         probabilities)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+SET_PARAMETERS = "update probes set parameters = ? where name = ?"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = """
     insert into prompts (probe, id, position, item, covariates, prompt, system) values (?, ?, ?, ?, ?, ?, ?)

@@ -170,6 +170,12 @@ class RunFile:
         with translate_storage_errors(self.path):
             yield from tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
 
+    def extend(self, plans: Iterable[Plan]) -> None:
+        """Add the prompts of larger plans of probes that are in the file, all of them or none."""
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            for plan in plans:
+                creation.extend_probe(self._connection, plan, self.path)
+
     def _covariates(self, probe: str) -> Mapping[str, str]:
         return next((planned.covariates for planned in self.probes() if planned.name == probe), {})
 

@@ -1,0 +1,239 @@
+"""Runs that stop when their marks are certain: the looks they take, what they ask, and that nothing stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+import equipoise
+from equipoise import Policy, Run
+from equipoise.errors import BudgetReached, IntegrityError
+from equipoise.measuring.looks import SPENT, look_level, look_number, look_sizes
+from equipoise.runs import session
+from equipoise.runs.ask.events import Event, Look, Note, RunProgress
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.looks import Looks, wants_more
+from equipoise.schema import ID, Status
+from runs.fakes import SETTINGS
+from simulating import SMALL
+
+TESTS = Path(__file__).parents[1]
+audit_once = partial(equipoise.audit, num_repetitions=1)
+
+
+def flip(prompt: str) -> str:
+    """A fair coin for each prompt: no mark is certain before very many items."""
+    return "He." if hashlib.blake2b(prompt.encode(), digest_size=1).digest()[0] % 2 else "She."
+
+
+def favour_women(prompt: str) -> str:
+    """Clearly in band D of discrimination_tamkin after a few items; of characters it tosses a coin."""
+    if "yes" not in prompt:
+        return flip(prompt)
+    return "Yes." if " woman" in prompt else "No."
+
+
+class Counting:
+    """A model that counts how often it is asked each prompt."""
+
+    def __init__(self, answer: object = flip) -> None:
+        self.asked: Counter[str] = Counter()
+        self._answer = answer
+
+    def __call__(self, prompt: str) -> str:
+        self.asked[prompt] += 1
+        return self._answer(prompt)  # type: ignore[operator, no-any-return]
+
+
+def test_looks_double_up_to_all_items() -> None:
+    assert look_sizes(5_000) == [313, 625, 1_250, 2_500, 5_000]
+    assert look_sizes(339) == [22, 43, 85, 170, 339]
+    assert look_sizes(50) == [25, 50]
+    assert look_sizes(12) == [12]
+    assert sum(SPENT) == pytest.approx(0.05)
+    sizes = look_sizes(339)
+    assert [look_level(sizes, size) for size in sizes] == [1 - error for error in SPENT]
+    assert look_level([25, 50], 50) == look_level([12], 12) == 0.98
+    assert [look_number(sizes, items) for items in (22, 43, 339)] == [1, 2, 5]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_smaller_sample_is_the_beginning_of_a_larger_one(name: str) -> None:
+    sizes = look_sizes(int(SMALL[name]["sample_k"]))
+    ids = [equipoise.plan(name, **{**SMALL[name], "sample_k": size}).prompts()[ID].to_list() for size in sizes]
+    for smaller, larger in itertools.pairwise(ids):
+        assert larger[: len(smaller)] == smaller
+
+
+def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
+    events: list[Event] = []
+    path, model = tmp_path / "run.equipoise", Counting(favour_women)
+    sizes: dict[str, Any] = {"discrimination_tamkin.sample_k": 400, "jobs_lum.sample_k": 90}
+    audit = audit_once(
+        model,
+        probes=["jobs_lum", "discrimination_tamkin"],
+        corpus="scenarios",
+        **sizes,
+        out=path,
+        until_certain=True,
+        on_event=events.append,
+    )
+    assert audit.complete
+    decisions, jobs = audit["discrimination_tamkin"], audit["jobs_lum"]
+    assert 3 * decisions.parameters["sample_k"] == len(decisions.evaluated) < 1_200
+    assert all(mark is not None and mark.certain for mark in decisions.marks.values())
+    assert decisions.level == look_level(decisions.looks, decisions.parameters["sample_k"]) > 0.95
+    assert decisions.to_dict()["level"] == decisions.to_frame()["level"][0] == decisions.level
+    assert jobs.parameters["sample_k"] == len(jobs.evaluated) == 90
+    assert max(model.asked.values()) == 1
+    assert sum(model.asked.values()) == audit.planned
+    run = Run.open(path)
+    assert run.settings.looks == {"discrimination_tamkin": look_sizes(400), "jobs_lum": look_sizes(90)}
+    assert [note.partition(" (")[0] for note in run.settings.notes] == [
+        "discrimination_tamkin: all marks are certain",
+        "jobs_lum: not all marks are certain, and there is no more to ask",
+    ]
+    assert {event.text for event in events if isinstance(event, Note)} == set(run.settings.notes)
+    named = [event.look for event in events if isinstance(event, RunProgress)]
+    assert named[0] == "look 1 of 5"
+    assert all(sum(event.counts.values()) == event.planned for event in events if isinstance(event, RunProgress))
+    assert not wants_more(run)
+
+
+def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    with patch.object(Looks, "take", lambda _: Look(name="")):
+        looked = audit_once(flip, probes="jobs_lum", out=path, until_certain=True)["jobs_lum"]
+    plain = audit_once(flip, probes="jobs_lum", sample_k=22)["jobs_lum"]
+    assert (looked.level, plain.level) == (0.995, 0.95)
+    for name, estimate in plain.metrics.items():
+        wider = looked.metrics[name]
+        assert wider.value == pytest.approx(estimate.value, nan_ok=True)
+        if estimate.low < estimate.value < estimate.high:
+            assert wider.low <= estimate.low, name
+            assert wider.high >= estimate.high, name
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that is never stopped."""
+    path = tmp_path_factory.mktemp("whole") / "whole.equipoise"
+    audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+    return Run.open(path)
+
+
+def check_same(run: Run, whole: Run) -> None:
+    assert run.metrics().equals(whole.metrics())
+    assert run.settings.notes == whole.settings.notes
+    assert run.planned == whole.planned
+    assert run.prompts("jobs_lum").equals(whole.prompts("jobs_lum"))
+
+
+@pytest.mark.fault("P23")
+@pytest.mark.parametrize("requests", [7, 23])
+def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests: int) -> None:
+    path, model, stops = tmp_path / "run.equipoise", Counting(), 0
+    policy = Policy(concurrency=1, max_requests=requests)
+    try:
+        audit_once(model, probes="jobs_lum", out=path, sample_k=90, until_certain=True, policy=policy)
+    except BudgetReached:
+        stops = 1
+    while not (run := Run.open(path)).complete or wants_more(run):
+        try:
+            session.resume(path, model=model, policy=policy).ask()
+        except BudgetReached:
+            stops += 1
+    assert stops == 90 // requests
+    assert model.asked == Counter(whole.prompts("jobs_lum")["prompt"])
+    check_same(run, whole)
+
+
+@pytest.mark.fault("P23")
+def test_a_killed_run_takes_the_same_looks(tmp_path: Path, whole: Run) -> None:
+    path = tmp_path / "run.equipoise"
+    program = f"""
+import os, sys
+sys.path.insert(0, {str(TESTS)!r})
+from runs.test_looks import audit_once, flip
+asked = 0
+def model(prompt):
+    global asked
+    asked += 1
+    if asked > 60:  # in the second look
+        os._exit(9)
+    return flip(prompt)
+model.__module__, model.__qualname__ = flip.__module__, flip.__qualname__
+audit_once(model, probes="jobs_lum", out={str(path)!r}, sample_k=90, until_certain=True)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).returncode == 9
+    killed = Run.open(path)
+    assert 0 < killed.ended < 90
+    assert not killed.complete
+    session.resume(path, model=flip).ask()
+    check_same(Run.open(path), whole)
+
+
+def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) -> None:
+    path = tmp_path / "run.equipoise"
+    with patch.object(Looks, "take", lambda _: Look(name="")):
+        audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+    run = Run.open(path)
+    assert run.complete
+    assert wants_more(run)
+    audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+    check_same(Run.open(path), whole)
+
+
+def test_other_looks_are_another_run(whole: Run) -> None:
+    changes: list[dict[str, Any]] = [{"sample_k": 120, "until_certain": True}, {"sample_k": 90}]
+    for changed in changes:
+        with pytest.raises(IntegrityError, match="looks"):
+            audit_once(flip, probes="jobs_lum", out=whole.path, **changed)
+
+
+def test_runs_that_stopped_at_different_looks_are_compared_on_what_both_asked() -> None:
+    options: dict[str, Any] = {"probes": "discrimination_tamkin", "corpus": "scenarios", "sample_k": 60}
+    stopped = audit_once(favour_women, **options, until_certain=True)
+    size = stopped["discrimination_tamkin"].parameters["sample_k"]
+    assert size < 60
+    whole = audit_once(favour_women, **options)
+    assert equipoise.compare(whole, stopped)["discrimination_tamkin"].items == size
+
+
+def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
+    small, other = equipoise.plan("jobs_lum", sample_k=10), equipoise.plan("jobs_lum", sample_k=20, random_seed=7)
+    with RunFile.create(tmp_path / "run.equipoise", settings=SETTINGS, plans=[small]) as file:
+        before = file.prompts("jobs_lum")
+        with pytest.raises(IntegrityError, match="other prompts of jobs_lum"):
+            file.extend([other])
+        assert file.prompts("jobs_lum").equals(before)
+        assert file.probes()[0].parameters == small.parameters
+        file.extend([equipoise.plan("jobs_lum", sample_k=20)])
+        assert file.counts()[Status.PENDING] == 20
+    assert Run.open(tmp_path / "run.equipoise").size == 20  # its digests hold
+
+
+def test_a_look_in_an_event_loop() -> None:
+    audit = asyncio.run(
+        equipoise.audit_async(flip, probes="jobs_lum", sample_k=40, num_repetitions=1, until_certain=True)
+    )
+    assert audit["jobs_lum"].look == "look 2 of 2, 40 of at most 40 items"
+
+
+def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:
+    run = Run.open(whole.path)
+    run.settings = replace(run.settings, looks={"jobs_lum": [20, 50]})
+    for read in (run.results, lambda: wants_more(run)):
+        with pytest.raises(IntegrityError, match="another number of items than at any look"):
+            read()
