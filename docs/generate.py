@@ -76,7 +76,7 @@ def suites_table() -> str:
         for suite in SUITES.values():
             packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
             planned = plan(probe, **suite.parameters(probe) | ({"corpus": packaged[0]} if packaged else {}))
-            default = bool(probe.corpora) and suite.name == "standard"
+            default = bool(probe.corpora) and probe.sample_k is None and suite.name == "standard"
             items = "all" if default else f"{planned.items:,}"
             cells.append(f"{items} × {planned.repetitions}" if planned.repetitions > 1 else items)
         rows.append(f"| `{name}` | {' | '.join(cells)} |")

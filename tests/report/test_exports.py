@@ -21,6 +21,7 @@ from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.report import exports
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, METRICS_TABLE, PROMPT, REPETITION, STATUS
+from simulating import simulated
 
 
 @pytest.fixture(scope="module")
@@ -192,3 +193,13 @@ def test_numbers_in_place_of_texts_are_blamed_on_the_file(run: Run, column: str,
         connection.commit()
     with pytest.raises(IntegrityError):
         exports.write(Run.open(path), io.BytesIO(), "attempts", "csv")
+
+
+def test_selection_rates_and_impact_ratios(tmp_path: Path) -> None:
+    run = simulated(tmp_path / "run.equipoise", {"hiring_an": "pro-masculine", "jobs_lum": "unbiased"})
+    assert equipoise.export(run.path, tmp_path / "selection.jsonl", "selection", "jsonl") == 10
+    table = pl.read_ndjson(tmp_path / "selection.jsonl")
+    assert set(table["probe"]) == {"hiring_an"}  # the other one selects nobody
+    women = table.filter(by="gender", category="female").row(0, named=True)
+    assert (women["applicants"], women["selected"], women["impact_ratio"]) == (80, 0, 0.0)
+    assert women["p"] < 0.01 < women["fair"]
