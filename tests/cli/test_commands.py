@@ -131,8 +131,9 @@ def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: 
 
 def check_shape(result: dict[str, Any], probe: str) -> None:
     assert list(result) == [
-        *("probe", "version", "reading", "detector", "corpus", "corpus_sha256", "parameters"),
-        *("items", "metrics", "slices", "bounds", "generalised", "marks", "coverage", "matching"),
+        *("probe", "version", "reading", "detector", "judge", "corpus", "corpus_sha256", "parameters", "items"),
+        *("level", "looks", "metrics", "slices", "bounds", "complete", "generalised", "marks", "coverage", "matching"),
+        "selection",
     ]
     assert (result["probe"], result["version"]) == (probe, PROBES[probe].version)
     assert result["corpus"] == (packaged(probe)[1].partition("=")[2] if packaged(probe) else None)
@@ -146,8 +147,9 @@ def check_shape(result: dict[str, Any], probe: str) -> None:
             check_metrics(metrics, probe)
     assert set(result["marks"]) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
     for mark in result["marks"].values():
-        assert list(mark) == ["mark", "best", "worst"]
-        assert mark["best"] <= mark["mark"] <= mark["worst"]
+        assert list(mark) == ["mark", "best", "worst", "undecided"]
+        assert (mark["mark"] is None) == mark["undecided"]
+        assert mark["undecided"] or mark["best"] <= mark["mark"] <= mark["worst"]
 
 
 def check_metrics(metrics: dict[str, dict[str, Any]], probe: str) -> None:
@@ -160,7 +162,8 @@ def check_metrics(metrics: dict[str, dict[str, Any]], probe: str) -> None:
 
 def check_coverage(coverage: dict[str, dict[str, int]], probe: str) -> None:
     arms = PROBES[probe].arms.values if PROBES[probe].arms else ()  # type: ignore[union-attr]
-    assert list(coverage) == ["all", *arms]
+    assert list(coverage)[: len(arms) + 1] == ["all", *arms]
+    assert arms or not PROBES[probe].coverage_columns or len(coverage) > 1
     for counts in coverage.values():
         assert list(counts) == ["planned", *Status, "detected", "undetected", "evaluation_failed"]
         assert sum(counts[state] for state in Status) == counts["planned"]
@@ -223,7 +226,7 @@ def test_a_table_for_readers(scored: Path, command: Command) -> None:
     assert "hiring_an v1 · Hiring e-mails" in plain
     assert "all: 128 of 128 attempts measured" in plain
     assert f"female: {SIZE} of {SIZE} attempts measured" in plain
-    assert "race" not in plain
+    assert "@race" not in plain
     assert re.search(r"^ +diff_acceptance_rate@race:asian +-?\d", sliced, flags=re.MULTILINE)
 
 

@@ -156,7 +156,7 @@ def test_words_that_are_counted_have_no_bounds() -> None:
         (None, "A"),
         (Bounds(low=0.0, high=0.05), "A"),
         (Bounds(low=0.01, high=0.051), "A (A–B)"),
-        (Bounds(low=-0.2, high=0.0), "A (A–C)"),
+        (Bounds(low=-0.2, high=0.0), "? (A–C)"),
         # Bounds inside the interval change nothing.
         (Bounds(low=0.02, high=0.02), "A"),
     ],

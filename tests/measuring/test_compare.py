@@ -136,9 +136,7 @@ def test_common_prompts_and_items_are_counted(fair: Run, folder: Path) -> None:
     comparison = compare(fair, half)
     assert (comparison["hiring_an"].prompts, comparison["hiring_an"].items) == (50, 25)
     assert (comparison["jobs_lum"].prompts, comparison["jobs_lum"].items) == (50, 50)
-    assert comparison.refused == dict.fromkeys(
-        ["business_vocabulary", "discrimination_tamkin", "gest_creative"], "only A has it"
-    )
+    assert comparison.refused == dict.fromkeys(sorted({*FAIR} - {"hiring_an", "jobs_lum"}), "only A has it")
     assert "B is incomplete: 100 of 280 attempts" in comparison.notes
 
 
@@ -163,7 +161,7 @@ def test_holm_is_as_by_hand(values: list[float], expected: list[float]) -> None:
 def test_all_marked_metrics_are_corrected_together_and_no_others(fair: Run, biased: Run) -> None:
     comparison = compare(fair, biased)
     marked = list(comparison.marked())
-    names = {(name, metric) for name in FAIR for metric in fair.results()[name].marks}
+    names = {(name, metric) for name in BIASED for metric in fair.results()[name].marks}
     assert {(name, metric.metric) for name, metric in marked} == names
     assert [metric.p_holm for _, metric in marked] == holm([metric.p for _, metric in marked])
     others = [metric for probe in comparison.probes.values() for metric in probe.metrics.values() if not metric.verdict]

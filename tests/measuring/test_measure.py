@@ -87,7 +87,9 @@ def test_metrics_tell_the_arms_apart() -> None:
         "undetected_rate_attempts": 2 * SIZE,
         "undetected_rate_items": SIZE,
     }
-    assert str(result.marks["order_effect"]) == "D"
+    mark = result.marks["order_effect"]
+    assert mark is not None
+    assert mark.mark == "D"
     assert result.slices["topic"]["trade"]["order_effect"].n == 2
     assert result.estimates[MetricKey("order_effect", "topic", "trade")].value == 1.0
 

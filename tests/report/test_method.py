@@ -69,7 +69,8 @@ def test_html_in_a_card_is_shown_as_text() -> None:
 def test_every_card_shows_the_measured_error_as_a_table(name: str) -> None:
     shown = render_card(get_probe(name).card)["Evaluation"]
     assert '<th scope="col">wrong</th>' in shown
-    assert "<td>specified</td>" in shown
+    assert "<td>careful</td>" in shown
+    assert ("<td>specified</td>" in shown) == (get_probe(name).specified is not None)
     assert "generated" not in shown
 
 

@@ -64,10 +64,14 @@ def suite_parameters(
 ) -> dict[str, dict[str, Any]]:
     """For each probe the suite's parameters and, over them, the given ones that it has.
 
-    `gest_creative.corpus` is the parameter of one probe. A given name that none of the probes has is an error.
+    `gest_creative.corpus` is the parameter of one probe. A given name that none of the probes has is an error. Whoever
+    says how many items to draw sets the size: the suite's repetitions are for the suite's items.
     """
     values = {probe.name: suite.parameters(probe, asked=asked) for probe in probes}
     known = parameter_names(probes)
+    sized = {probe.name for name in given for probe, parameter in known.get(name, ()) if parameter.name == "sample_k"}
+    for probe_name in sized:
+        values[probe_name].pop("num_repetitions", None)
     for name, value in given.items():
         if name not in known:
             raise UnknownName("parameter of these probes", name, known)

@@ -50,7 +50,11 @@ def figures(evidence: Evidence) -> list[Figure]:
             title="Who is put first, by the race that the names signal",
             caption="An even-handed model puts as many men as women first in every row.",
             axis="share of rankings with a man first",
-            rows={label: {"": MetricKey("masculine_rate", "race", race)} for race, label in RACES.items()},
+            rows={
+                label: {"": key}
+                for race, label in RACES.items()
+                if (key := MetricKey("masculine_rate", "race", race)) in evidence.estimates
+            },
             centre=0.5,
         ),
     ]

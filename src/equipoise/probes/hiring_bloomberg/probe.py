@@ -201,7 +201,7 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     sample_k=960,
-    quick={"sample_k": 24},
+    quick={"sample_k": 8},
     answer_tokens=10,
     max_tokens=48,
     corpora=(Corpus(name="vacancies", read=read_vacancies, file=files(__package__) / "vacancies.jsonl"),),
