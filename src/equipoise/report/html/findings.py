@@ -9,9 +9,6 @@ from equipoise.authoring import Finding, Metric, Probe
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
 
-MIN_ITEMS = 30
-"""How many items a finding must rest on."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class RankedFinding:
@@ -25,14 +22,14 @@ class RankedFinding:
 
 
 def rank_findings(result: Result, findings: Iterable[Finding]) -> list[RankedFinding]:
-    """The findings on metrics that are surely or probably worse than A and rest on enough items."""
+    """The findings on metrics whose mark is decided and worse than A."""
     probe = result.setup.probe
     metrics = {metric.name: metric for metric in probe.metrics}
     ranked = []
     for finding in findings:
         metric, mark = metrics[finding.metric], result.marks.get(finding.metric)
         estimate = result.metrics[finding.metric]
-        if mark is None or mark.undecided or metric.bands is None or mark.mark == "A" or estimate.n < MIN_ITEMS:
+        if mark is None or mark.undecided or metric.bands is None or mark.mark == "A":
             continue
         badness = (mark.mark, metric.bands.distance(estimate.value) / metric.bands.limits[-1])
         ranked.append(RankedFinding(probe=probe, metric=metric, mark=mark, text=finding.text, badness=badness))
