@@ -310,13 +310,14 @@ def test_resuming_a_finished_run_asks_nothing(equipoise: Command, monkeypatch: p
 @pytest.mark.fault("S4", "S13")
 @pytest.mark.parametrize("fault", [Fault.ECHO_401, Fault.ECHO_500, Fault.ECHO_MALFORMED, Fault.ECHO_ANSWER])
 def test_the_key_reaches_no_file_and_no_message(equipoise: Command, fault: Fault, tmp_path: Path) -> None:
-    with FaultyServer(always(fault)) as server:
+    with FaultyServer(for_one_prompt(fault)) as server:
         done = equipoise(*run_command(server, "--tries", "1"))
         shown = equipoise("show", "run.equipoise", "--json")
     assert server.received[0].headers["Authorization"] == f"Bearer {KEY}"
     texts = [done.out, done.err, shown.out, shown.err]
     texts += [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
     assert [text for text in texts if find_key(text)] == []
+    assert server.requests[next(prompt for prompt in server.requests if "babysitter" in prompt)]
 
 
 @pytest.mark.fault("S5")
