@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
-DEMO_DECISIONS := 70
+DEMO_DECISIONS := 35
 
 demo: $(READY)  ## audit the embedded model with the quick suite, decisions by probability, and write a report
 	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
