@@ -13,6 +13,7 @@ from equipoise.authoring import Bands, Probe
 from equipoise.authoring.probe import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
+from equipoise.measuring.precision import AT_A_LIMIT
 from equipoise.measuring.result import Audit, Result, format_interval
 from equipoise.schema import (
     ALLOW_MISSING,
@@ -201,7 +202,7 @@ def _advise(outcome: Outcome, bands: Bands | None, estimate: Estimate, limit: fl
         return ""
     gap = abs((bands.distance(estimate.value) if bands else estimate.value) - limit)
     width = max(estimate.high - estimate.value, estimate.value - estimate.low)
-    if gap < width / 30:
+    if gap < width / AT_A_LIMIT:
         return "; the value lies at the limit, and more items may not decide"
     needed = math.ceil(items * (width / gap) ** 2)
     if needed <= items:

@@ -12,6 +12,8 @@ from equipoise.measuring.result import Result
 from equipoise.schema import Estimate
 
 NORMAL = NormalDist()
+AT_A_LIMIT = 30
+"""An interval so many times as wide as the distance to a limit: the value lies at it, and more items may not decide."""
 POWER_FACTOR = (1.960 + 0.842) * math.sqrt(2) / 1.960
 """Two models with intervals of half-width h are told apart with 80% power if they differ by this many h."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from equipoise.measuring.marks import Mark, mark
-from equipoise.measuring.precision import find_needs
+from equipoise.measuring.precision import AT_A_LIMIT, find_needs
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
@@ -47,9 +47,13 @@ def describe_undecided(result: Result) -> Iterator[str]:
     needs = {need.metric: need.items for need in find_needs(result)}
     for name, _, found in result.marked():
         if found is not None and found.undecided:
-            items = needs[name]
-            more = f"about {items - result.items:,} more items would tell" if items and items > result.items else ""
-            yield f"{name}: not enough answers yet to mark it{': ' if more else ''}{more}."
+            items = needs[name] or 0
+            if items > AT_A_LIMIT**2 * result.items:
+                yield f"{name}: not marked, because its value lies at a limit; more items may not decide."
+            elif items > result.items:
+                yield f"{name}: not enough answers yet to mark it; {items - result.items:,} more items would tell."
+            else:
+                yield f"{name}: not enough answers yet to mark it."
 
 
 def describe_reservations(result: Result) -> Iterator[str]:
