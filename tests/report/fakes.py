@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,8 @@ from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Audit, Result
 from equipoise.probes import find_probes
-from equipoise.report.html.runs import ReportedRun
-from equipoise.schema import ANSWER, GENDER, ITEM, STATUS, Status, is_measured
+from equipoise.report.html.runs import ReportedRun, Transcripts
+from equipoise.schema import ANSWER, GENDER, ID, ITEM, STATUS, Status, is_measured
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {},
@@ -186,7 +186,24 @@ def make_run(
         "settings": {"temperature": 1.0, "max_tokens": 1024, "endpoint": "https://models.example/v1"},
         "command": f"equipoise run --model {model} --suite quick --seed 0",
     }
-    return ReportedRun(results=Audit(results, model=model), transcripts=tables.__getitem__, **defaults | fields)
+    return ReportedRun(results=Audit(results, model=model), transcripts=hand_out(tables), **defaults | fields)
+
+
+def hand_out(tables: Mapping[str, pl.DataFrame]) -> Transcripts:
+    """Transcripts from tables, of each probe in two parts of whole items."""
+
+    def read(probe: str, among: Sequence[str] | None = None, /) -> list[pl.DataFrame]:
+        table = tables[probe]
+        if among is not None:
+            return [table.filter(pl.col(ID).is_in(list(among)))]
+        first = pl.col(ITEM).is_in(table[ITEM].unique(maintain_order=True).head(10).implode())
+        return [table.filter(first), table.filter(~first)]
+
+    return read
+
+
+def whole_table(run: ReportedRun, probe: str) -> pl.DataFrame:
+    return pl.concat(run.transcripts(probe))
 
 
 def add_evaluation(detector: Detector, table: pl.DataFrame) -> pl.DataFrame:
@@ -195,7 +212,7 @@ def add_evaluation(detector: Detector, table: pl.DataFrame) -> pl.DataFrame:
 
 def collect_evidence(run: ReportedRun, probe: str) -> Evidence:
     result = run.results[probe]
-    return Evidence(parameters=result.parameters, estimates=result.estimates, attempts=run.transcripts(probe))
+    return Evidence(parameters=result.parameters, estimates=result.estimates, attempts=whole_table(run, probe))
 
 
 def rename_model(run: ReportedRun, model: str) -> ReportedRun:

@@ -119,7 +119,7 @@ def test_a_run_file_is_not_written_over(run: Run) -> None:
 @pytest.mark.fault("S7")
 def test_columns_that_do_not_fit_are_blamed_on_the_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     clashing = run.prompts("jobs_lum").with_columns(probe=pl.lit("x"))
-    monkeypatch.setattr(run, "prompts", lambda _probe: clashing)
+    monkeypatch.setattr(run, "prompt_batches", lambda _probe: iter([clashing]))
     with pytest.raises(IntegrityError, match="does not hold what its probes ask for"):
         exports.write(run, io.BytesIO(), "prompts", "csv")
 

@@ -22,7 +22,7 @@ from equipoise.report.html.page import render
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import reveal_invisible
 from equipoise.schema import ANSWER, PROMPT, Estimate, MetricKey, replace_surrogates, text_column
-from report.fakes import make_run, rename_model, with_parameters, with_results
+from report.fakes import hand_out, make_run, rename_model, whole_table, with_parameters, with_results
 from report.hostile import HOSTILE
 from report.looking import find_harm, look_at, texts
 
@@ -63,7 +63,7 @@ def runs_named(names: list[str]) -> list[ReportedRun]:
             notes=[name],
             command=name,
             results=Audit({}, model=name),
-            transcripts=lambda _probe: pl.DataFrame(),
+            transcripts=lambda *_: [pl.DataFrame()],
         )
         for name in names
     ]
@@ -76,7 +76,7 @@ def run_with_strings(strings: list[str], monkeypatch: pytest.MonkeyPatch) -> Rep
     """
     monkeypatch.setattr(sections, "SAMPLES", len(strings))
     run = make_run("model", 0.5, {"jobs_lum": {"sample_k": len(strings)}})
-    table = run.transcripts("jobs_lum").with_columns(
+    table = whole_table(run, "jobs_lum").with_columns(
         text_column(PROMPT, strings),
         text_column(ANSWER, strings),
         text_column("occupation", strings),
@@ -89,7 +89,7 @@ def run_with_strings(strings: list[str], monkeypatch: pytest.MonkeyPatch) -> Rep
     # Without another reading, which would find pronouns in some of the strings and so have numbers to show.
     setup = replace(result.setup, probe=replace(result.setup.probe, specified=None))
     result = replace(result, setup=setup, estimates={**result.estimates, **dict.fromkeys(keys, estimate)})
-    return replace(with_results(run, jobs_lum=result), transcripts=lambda _probe: table)
+    return replace(with_results(run, jobs_lum=result), transcripts=hand_out({"jobs_lum": table}))
 
 
 def write_page(folder: Path, runs: list[ReportedRun], name: str) -> Path:

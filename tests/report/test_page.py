@@ -18,7 +18,7 @@ from equipoise.report.html.pieces import MAX_CHARACTERS
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import describe_mark, typeset_number
 from equipoise.schema import MetricKey, without_nan
-from report.fakes import make_run, packaged_parameters
+from report.fakes import hand_out, make_run, packaged_parameters, whole_table
 from report.looking import look_at, texts
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -190,8 +190,8 @@ def test_a_run_without_answers_is_marked_as_incomplete(tmp_path: Path) -> None:
 def test_a_huge_answer_is_cut_and_text_directions_are_isolated(tmp_path: Path) -> None:
     run = make_run("model", 0.5, {"jobs_lum": {"sample_k": 2}})
     answers = ["she " * 2_500_000, "abc \u202edef\u202c ghi"]
-    table = run.transcripts("jobs_lum").with_columns(pl.Series("answer", answers), status=pl.lit("ok"))
-    page = write_page(tmp_path, [replace(run, transcripts=lambda _probe: table)])
+    table = whole_table(run, "jobs_lum").with_columns(pl.Series("answer", answers), status=pl.lit("ok"))
+    page = write_page(tmp_path, [replace(run, transcripts=hand_out({"jobs_lum": table}))])
     scripts = {
         "answers": texts(".reply"),
         "cuts": texts(".reply .cut"),

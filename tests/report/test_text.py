@@ -75,7 +75,7 @@ def test_words_are_listed_as_in_a_sentence(words: list[str], sentence: str) -> N
 
 
 def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun) -> None:
-    other = measure_other_reading(one.results["discrimination_tamkin"], [one.transcripts("discrimination_tamkin")])
+    other = measure_other_reading(one.results["discrimination_tamkin"], one.transcripts("discrimination_tamkin"))
     (line,) = describe_other_reading(other)
     assert line.startswith("specified reading: max_diff 0.")
     assert re.search(r"; \d+ of \d+ answers \(\d\.\d%\) are read differently$", line)
@@ -86,7 +86,7 @@ def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun)
 
 
 def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:
-    words = discover_words(one.results["business_vocabulary"].setup.probe, [one.transcripts("business_vocabulary")])
+    words = discover_words(one.results["business_vocabulary"].setup.probe, one.transcripts("business_vocabulary"))
     assert words is not None
     (line,) = describe_words(words)
     assert re.match(r"words more for men: .*steady.*; more for women: .*delight.* \(\d+ of \d+ words, at most 5%", line)

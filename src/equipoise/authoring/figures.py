@@ -13,7 +13,7 @@ from equipoise.schema import LABEL, Estimate, MetricKey, is_measured
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One model's answers to a probe: the estimates, and every attempt with its prompt, answer and evaluation."""
+    """One model's answers to a probe: the estimates, and every attempt with its covariates and evaluation, no texts."""
 
     parameters: Mapping[str, Any]
     estimates: Mapping[MetricKey, Estimate]

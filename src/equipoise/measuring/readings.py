@@ -56,39 +56,62 @@ class OtherReading:
 def measure_other_reading(result: Result, parts: Iterable[pl.DataFrame]) -> OtherReading | None:
     """Read the answers of a result again, by the other detector of its probe; None where there is only one.
 
-    Each part holds attempts of whole items with their prompts and answers. Only the marked metrics are measured, over
-    all items: that costs little more than reading.
+    Each part holds attempts of whole items with their prompts, answers and what the result's own reading found in them.
     """
-    probe = result.setup.probe
-    if probe.other_reading is None:
-        return None
-    other = replace(probe.read_by(probe.other_reading), slices=())
-    # What a judge said belongs to neither reading.
-    known = None if result.setup.judge else result.evaluated.select(*ATTEMPT, *_outcomes(probe))
-    tables, answers, differing = [], 0, 0
+    rereading = Rereading(result)
     for part in parts:
+        rereading.add(part)
+    return rereading.measure()
+
+
+class Rereading:
+    """Answers that are read again by the other detector of a probe, part by part.
+
+    Only the marked metrics are measured, over all items: that costs little more than reading.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        probe = result.setup.probe
+        self._other = replace(probe.read_by(probe.other_reading), slices=()) if probe.other_reading else None
+        self._table: pl.DataFrame | None = None
+        self._answers = self._differing = 0
+
+    def add(self, part: pl.DataFrame) -> None:
+        """Read attempts of whole items, which have their prompts, answers and what the result found in them."""
+        probe, other = self._result.setup.probe, self._other
+        if other is None:
+            return
         attempts = part.drop(*probe.detector.columns, EVALUATION_FAILED, strict=False)
         evaluated = evaluate(other.detector, attempts)
-        tables.append(cells(other, item_rows(other, evaluated)))
+        new = cells(other, item_rows(other, evaluated))
+        self._table = merge_cells([new] if self._table is None else [self._table, new])
+        # What a judge said belongs to neither reading.
+        known = evaluate(probe.detector, attempts) if self._result.setup.judge else part
+        before = known.select(*ATTEMPT, *_outcomes(probe))
         after = evaluated.filter(is_measured()).select(*ATTEMPT, *_outcomes(other))
-        before = evaluate(probe.detector, attempts).select(*ATTEMPT, *_outcomes(probe)) if known is None else known
         both = before.join(after, on=ATTEMPT, suffix="_other")
         shared = [name for name in before.columns if f"{name}_other" in both.columns]
         same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in shared)
-        answers += both.height
-        differing += both.filter(~same).height
-    table = merge_cells(tables)
-    estimates = estimate_metrics(other, table, result.parameters, REPLICATES)
-    bounds = bound_metrics(other, table, result.parameters)
-    marked = {name: estimates[MetricKey(name)] for name in other.marked_metrics()}
-    return OtherReading(
-        reading=other.reading,
-        detector=other.detector.title,
-        metrics=marked,
-        marks={name: mark(bands, marked[name], bounds.get(name)) for name, bands in other.marked_metrics().items()},
-        answers=answers,
-        differing=differing,
-    )
+        self._answers += both.height
+        self._differing += both.filter(~same).height
+
+    def measure(self) -> OtherReading | None:
+        """The marked metrics by the other reading; None for a probe that has only one."""
+        other, table, parameters = self._other, self._table, self._result.parameters
+        if other is None or table is None:
+            return None
+        estimates = estimate_metrics(other, table, parameters, REPLICATES)
+        bounds = bound_metrics(other, table, parameters)
+        marked = {name: estimates[MetricKey(name)] for name in other.marked_metrics()}
+        return OtherReading(
+            reading=other.reading,
+            detector=other.detector.title,
+            metrics=marked,
+            marks={name: mark(bands, marked[name], bounds.get(name)) for name, bands in other.marked_metrics().items()},
+            answers=self._answers,
+            differing=self._differing,
+        )
 
 
 def _outcomes(probe: Probe) -> list[pl.Expr]:

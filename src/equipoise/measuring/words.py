@@ -34,6 +34,8 @@ MIN_UNITS = 10
 ANSWERS_PER_STEP = 2_000
 VALUES_PER_BLOCK = 2_000_000
 """How many counts are held at a time. It does not change the numbers."""
+ROWS_UNTIL_MERGED = 1_000_000
+"""From so many rows on, the counts of several steps are added up before the next ones."""
 TABLE = {
     "word": pl.String,
     "side": pl.String,
@@ -90,30 +92,66 @@ def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordCompariso
 
     The parts hold attempts with prompts, covariates and answers, evaluated: answers that decide nothing are no letters.
     """
-    contrast = probe.words
-    if contrast is None or probe.arms is None:
-        return None
-    arms = dict(contrast.sides)
-    cells, counts, prompts = [], [], []
-    for part in parts:
-        chosen = part.filter(is_measured() & probe.detector.detected(), pl.col(probe.arms.column).is_in(list(arms)))
+    counting = WordCounting(probe)
+    if counting.wanted:
+        for part in parts:
+            counting.add(part)
+    return counting.compare()
+
+
+class WordCounting:
+    """The words of answers, counted part by part, for a probe that compares them."""
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._cells: list[pl.DataFrame] = []
+        self._counts: list[pl.DataFrame] = []
+        self._prompts: list[pl.DataFrame] = []
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the probe asks for its words to be compared."""
+        return self._probe.words is not None and self._probe.arms is not None
+
+    def add(self, part: pl.DataFrame) -> None:
+        """Count the words of attempts that have their prompts, covariates, answers and evaluations."""
+        probe, contrast, arms = self._probe, self._probe.words, self._probe.arms
+        if contrast is None or arms is None:
+            return
+        decided = is_measured() & probe.detector.detected()
+        chosen = part.filter(decided, pl.col(arms.column).is_in(list(dict(contrast.sides))))
         for some in chosen.iter_slices(ANSWERS_PER_STEP):
-            answers = _with_cells(contrast, some, probe.arms.column)
-            cells.append(answers.group_by(CELL).agg(pl.len().cast(pl.Int64).alias("answers")))
-            counts.append(_count_words(answers))
-            prompts.append(_prompt_words(contrast, answers))
-    (first, first_name), (second, second_name) = contrast.sides
-    table, answered = pl.DataFrame(schema=TABLE), 0
-    if cells:
-        counted = pl.concat(counts).join(_words_left_out(contrast, pl.concat(prompts)), on="word", how="anti")
-        table = compare_counts(pl.concat(cells), counted, (first, second))
-        answered = int(pl.concat(cells)["answers"].sum())
-    return WordComparison(
-        sides=(first_name, second_name),
-        matched=contrast.matched,
-        answers=answered,
-        table=table.with_columns(pl.col("side").replace(arms)),
-    )
+            answers = _with_cells(contrast, some, arms.column)
+            self._cells.append(answers.group_by(CELL).agg(pl.len().cast(pl.Int64).alias("answers")))
+            self._counts.append(_count_words(answers))
+            self._prompts.append(_prompt_words(contrast, answers))
+        if sum(counts.height for counts in self._counts) > ROWS_UNTIL_MERGED and len(self._counts) > 1:
+            self._cells = [_add_up(self._cells, CELL, "answers")]
+            self._counts = [_add_up(self._counts, [*CELL, "word"], "count")]
+            self._prompts = [pl.concat(self._prompts).unique()]
+
+    def compare(self) -> WordComparison | None:
+        """The comparison of all words that were counted; None for a probe that does not ask for it."""
+        contrast = self._probe.words
+        if contrast is None or self._probe.arms is None:
+            return None
+        (first, first_name), (second, second_name) = contrast.sides
+        table, answered = pl.DataFrame(schema=TABLE), 0
+        if self._cells:
+            left_out = _words_left_out(contrast, pl.concat(self._prompts))
+            counted = pl.concat(self._counts).join(left_out, on="word", how="anti")
+            table = compare_counts(pl.concat(self._cells), counted, (first, second))
+            answered = int(pl.concat(self._cells)["answers"].sum())
+        return WordComparison(
+            sides=(first_name, second_name),
+            matched=contrast.matched,
+            answers=answered,
+            table=table.with_columns(pl.col("side").replace(dict(contrast.sides))),
+        )
+
+
+def _add_up(tables: list[pl.DataFrame], keys: list[str], column: str) -> pl.DataFrame:
+    return pl.concat(tables).group_by(keys).agg(pl.col(column).sum())
 
 
 def _split_words(text: pl.Expr) -> pl.Expr:
@@ -172,10 +210,10 @@ def compare_counts(cells: pl.DataFrame, counts: pl.DataFrame, sides: tuple[str, 
 
     `cells` says how many answers each `unit`, `stratum` and `side` has, `counts` how many of them hold a `word`.
     """
-    cells = cells.group_by(CELL).agg(pl.col("answers").sum()).sort(CELL)
+    cells = _add_up([cells], CELL, "answers").sort(CELL)
     cells = cells.filter(pl.col("side").n_unique().over("stratum") == 2).with_row_index("cell")
     units = dict(cells.group_by("side").agg(pl.col("unit").n_unique()).iter_rows())
-    counts = counts.group_by(*CELL, "word").agg(pl.col("count").sum()).join(cells.select(*CELL, "cell"), on=CELL)
+    counts = _add_up([counts], [*CELL, "word"], "count").join(cells.select(*CELL, "cell"), on=CELL)
     words = (
         counts.group_by("word")
         .agg(pl.col("unit").n_unique().alias("units"), pl.col("count").sum().alias("answers"))

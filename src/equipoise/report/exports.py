@@ -234,5 +234,5 @@ def _first_batch(run: Run, what: str, probe: str) -> pl.DataFrame:
 
 def _read_batches(run: Run, what: str, probe: str) -> Generator[pl.DataFrame]:
     """The prompts or attempts of one probe, at least one batch."""
-    for batch in [run.prompts(probe)] if what == "prompts" else run.transcript_batches(probe):
+    for batch in run.prompt_batches(probe) if what == "prompts" else run.transcript_batches(probe):
         yield batch.select(pl.lit(probe).alias("probe"), pl.all())

@@ -29,6 +29,7 @@ from equipoise.runs.file.values import Planned
 from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import (
     ANSWER,
+    ATTEMPT,
     ATTEMPT_COLUMNS,
     CAREFUL,
     ID,
@@ -149,26 +150,29 @@ class Run:
 
     def prompts(self, probe: str) -> pl.DataFrame:
         """The prompts of a probe with their covariates, in the order of the plan."""
+        return pl.concat(list(self.prompt_batches(probe)))
+
+    def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The same as tables of bounded size, at least one."""
+        name = self._find_planned(probe).name
         with RunFile.read(self.path) as file:
-            return file.prompts(self._find_planned(probe).name)
+            yield from file.prompt_batches(name)
 
     def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
         """Prompts, answers and what each answer says; with keywords only those rows: `gender="female"`."""
-        prompts, attempts = self.prompts(probe), self.attempts(probe).drop("probe")
+        known = self._find_planned(probe).covariates
         for name in covariates:
-            if name not in prompts.columns:
-                raise UnknownName(f"covariate of {probe}", name, prompts.columns)
-        evaluations = self.result(probe).evaluated.drop(STATUS).select(pl.exclude(prompts.columns), ID)
-        return prompts.join(attempts, on=ID).join(evaluations, on=[ID, REPETITION], how="left").filter(**covariates)
+            if name not in known:
+                raise UnknownName(f"covariate of {probe}", name, known)
+        return pl.concat([batch.filter(**covariates) for batch in self.transcript_batches(probe)])
 
-    def transcript_batches(self, probe: str) -> Iterator[pl.DataFrame]:
-        """The same as tables of bounded size, at least one, evaluated one by one."""
-        setup, prompts = self.setup(probe), self.prompts(probe)
+    def transcript_batches(self, probe: str, among: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""
+        setup = self.setup(probe)
         with RunFile.read(self.path) as file:
-            read = self._reader(setup, file)
-            for attempts in file.attempts(probe):
-                joined = attempts.select(ID).join(prompts, on=ID, how="left", maintain_order="left")
-                joined = joined.hstack(attempts.drop(ID))
+            read = self._known_reader(probe) or self._reader(setup, file)
+            for prompts, attempts in file.transcripts(probe) if among is None else file.transcripts_of(probe, among):
+                joined = prompts.join(attempts, on=ID, maintain_order="left_right")
                 evaluated = read(joined).select(pl.exclude(joined.columns))
                 first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
                 yield joined.hstack(evaluated).select(*first, pl.exclude(first))
@@ -209,7 +213,8 @@ class Run:
 
     def other_reading(self, probe: str) -> OtherReading | None:
         """The marked metrics by the probe's other reading, and how many answers the two read differently."""
-        return measure_other_reading(self.result(probe), self._joined(probe))
+        result = self.result(probe)
+        return measure_other_reading(result, self.transcript_batches(probe))
 
     def corrected(self, probe: str) -> dict[str, Estimate]:
         """The marked metrics corrected for the measured error of the detector; none where that is not known."""
@@ -249,14 +254,14 @@ class Run:
     def _parts(self, setup: Setup) -> Iterator[Part]:
         with RunFile.read(self.path) as file:
             read = self._reader(setup, file)
-            for prompts, joined in _join(file, setup.probe.name):
+            for prompts, answers in file.answers(setup.probe.name):
+                joined = prompts.join(answers, on=ID, maintain_order="left_right")
                 yield Part(prompts.drop(PROMPT), read(joined).drop(PROMPT))
 
-    def _joined(self, probe: str) -> Iterator[pl.DataFrame]:
-        """The attempts with their prompts and answers, whole items at a time."""
-        with RunFile.read(self.path) as file:
-            for _, joined in _join(file, probe):
-                yield joined
+    def _known_reader(self, probe: str) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
+        """What looks up evaluations where the result of the probe holds all of them, so that nothing is read twice."""
+        known = self._results[probe].attempts if probe in self._results else None
+        return partial(_look_up, known) if isinstance(known, pl.DataFrame) else None
 
     def _reader(self, setup: Setup, file: RunFile) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
@@ -286,10 +291,11 @@ class Run:
         return f"Run({str(self.path)!r}: {self.model}, {', '.join(self.planned)}, {progress})"
 
 
-def _join(file: RunFile, probe: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Some of the prompts, whole items, and the attempts at them with prompts and answers."""
-    for prompts, answers in file.answers(probe):
-        yield prompts, prompts.join(answers, on=ID, maintain_order="left_right")
+def _look_up(known: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
+    """Attempts with what their answers were found to say. An attempt without an answer to measure says nothing."""
+    new = [name for name in known.columns if name not in attempts.columns]
+    found = attempts.select(ATTEMPT).join(known.select(*ATTEMPT, *new), on=ATTEMPT, how="left", maintain_order="left")
+    return found.with_columns(pl.col(pl.Boolean).fill_null(value=False))
 
 
 def delete_with(run: Run) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -14,6 +14,15 @@ from equipoise.measuring.result import Audit
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE
 from equipoise.runs.run import Run
 from equipoise.schema import replace_surrogates
+
+
+class Transcripts(Protocol):
+    """Reads the attempts at a probe in parts, whole items each: all, or those at the prompts with these ids.
+
+    Columns: `id`, `item`, `repetition`, `prompt`, `answer`, `status`, the covariates, `label` or the counts.
+    """
+
+    def __call__(self, probe: str, among: Sequence[str] | None = None, /) -> Iterable[pl.DataFrame]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +36,7 @@ class ReportedRun:
     equipoise: str
     """The version that made the run."""
     results: Audit
-    transcripts: Callable[[str], pl.DataFrame] = field(repr=False)
-    """Of a probe: `id`, `item`, `repetition`, `prompt`, `answer`, `status`, the covariates, `label` or the counts."""
+    transcripts: Transcripts = field(repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
     """What a reader must know, for example that another model was served than was asked for."""
@@ -46,7 +54,7 @@ def describe_run(run: Run, *, correct_detector: bool = False) -> ReportedRun:
         created=settings.created,
         equipoise=settings.equipoise,
         results=run.results(),
-        transcripts=run.transcripts,
+        transcripts=run.transcript_batches,
         settings={name: value for name, value in settings.to_json().items() if name not in WRITTEN_BY_THE_FILE},
         notes=settings.notes,
         command=_run_command(run),

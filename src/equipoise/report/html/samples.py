@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from equipoise.schema import ANSWER, ATTEMPT, EVALUATION_FAILED, ID, ITEM, LABEL
 
 EXCERPT = 160
 """How many characters of a prompt stand for it."""
-LENGTH, LEAN, DISTANCE, TURN = "__length", "__lean", "__distance", "__turn"
+LENGTH, EXTREMITY, DISTANCE, TURN = "__length", "__extremity", "__distance", "__turn"
 Row = dict[str, Any]
 
 
@@ -32,21 +32,50 @@ class Sample:
     facts: tuple[tuple[str, str], ...]
 
 
-def choose_samples(probe: Probe, answers: pl.DataFrame, covariates: Sequence[str], most: int) -> list[Sample]:
-    """Choose up to `most` answers: first the extremes, then the most typical of each label and arm in turn."""
-    answers = answers.drop_nulls(ANSWER).with_columns(pl.col(ANSWER).str.len_chars().alias(LENGTH))
-    if answers.is_empty():
-        return []
-    kinds = [name for name in (LABEL, *probe.coverage_columns) if name in answers.columns]
-    extremes = list(_find_extremes(answers, probe.detector))[: most // 2]
-    chosen: dict[tuple[Any, ...], tuple[str, Row]] = {}
-    for reason, row in [*extremes, *(("typical", row) for row in _find_typical(answers, kinds, most))]:
-        key = tuple(row[name] for name in ATTEMPT)
-        if len(chosen) < most and key not in chosen:
-            chosen[key] = (reason, row)
-    ordered = sorted(chosen.values(), key=lambda pair: pair[0] != "typical")
-    start = _shared_length([row[PROMPT] for _, row in ordered])
-    return [_make_sample(probe.detector, reason, row, covariates, start) for reason, row in ordered]
+class SampleChoice:
+    """Chooses answers to show: they are looked at part by part, and only the texts of the chosen ones are kept."""
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._lengths: list[pl.DataFrame] = []
+        self._extremes: dict[str, pl.DataFrame] = {}
+
+    def add(self, answers: pl.DataFrame) -> None:
+        """Look at evaluated answers with their prompts."""
+        answers = answers.drop_nulls(ANSWER).with_columns(pl.col(ANSWER).str.len_chars().alias(LENGTH))
+        if answers.is_empty():
+            return
+        kinds = [name for name in (LABEL, *self._probe.coverage_columns) if name in answers.columns]
+        self._lengths.append(answers.select(*ATTEMPT, *kinds, LENGTH))
+        for reason, row in _find_extremes(answers, self._probe.detector):
+            candidates = pl.concat([self._extremes[reason], row]) if reason in self._extremes else row
+            self._extremes[reason] = _first_row(candidates, pl.col(EXTREMITY))
+
+    def choose(
+        self, covariates: Sequence[str], most: int, read: Callable[[list[str]], Iterable[pl.DataFrame]]
+    ) -> list[Sample]:
+        """Up to `most` answers: first the extremes, then the most typical of each label and arm in turn.
+
+        `read` gives evaluated answers to the prompts with these ids.
+        """
+        if not self._lengths:
+            return []
+        typical = _find_typical(pl.concat(self._lengths), most)
+        texts = pl.concat(list(read(typical[ID].unique().to_list())))
+        rows = typical.select(ATTEMPT).join(texts, on=ATTEMPT, maintain_order="left").iter_rows(named=True)
+        extremes = [
+            (reason, self._extremes[reason].row(0, named=True))
+            for reason, _ in _list_extremes(self._probe.detector)
+            if reason in self._extremes
+        ]
+        chosen: dict[tuple[Any, ...], tuple[str, Row]] = {}
+        for reason, row in [*extremes[: most // 2], *(("typical", row) for row in rows)]:
+            key = tuple(row[name] for name in ATTEMPT)
+            if len(chosen) < most and key not in chosen:
+                chosen[key] = (reason, row)
+        ordered = sorted(chosen.values(), key=lambda pair: pair[0] != "typical")
+        start = _shared_length([row[PROMPT] for _, row in ordered])
+        return [_make_sample(self._probe.detector, reason, row, covariates, start) for reason, row in ordered]
 
 
 def list_covariates(detector: Detector, columns: Sequence[str]) -> list[str]:
@@ -65,32 +94,45 @@ def _shared_length(prompts: list[str]) -> int:
     return length if 20 < length < shortest - 20 else 0
 
 
-def _find_typical(answers: pl.DataFrame, kinds: list[str], most: int) -> Iterator[Row]:
+def _find_typical(answers: pl.DataFrame, most: int) -> pl.DataFrame:
     """Answers of middling length, from each kind in turn."""
+    kinds = [name for name in answers.columns if name not in (*ATTEMPT, LENGTH)]
     median, turn = pl.col(LENGTH).median(), pl.int_range(pl.len())
     if kinds:
         median, turn = median.over(kinds), turn.over(kinds)
     ranked = answers.with_columns((pl.col(LENGTH) - median).abs().alias(DISTANCE)).sort(DISTANCE, *ATTEMPT)
     in_turn = ranked.with_columns(turn.alias(TURN)).sort(TURN, *kinds, maintain_order=True)
-    return in_turn.head(most).iter_rows(named=True)
+    return in_turn.head(most)
 
 
-def _find_extremes(answers: pl.DataFrame, detector: Detector) -> Iterator[tuple[str, Row]]:
-    """The answers with the most words for either side, the longest and the shortest."""
+def _list_extremes(detector: Detector) -> Iterator[tuple[str, pl.Expr]]:
+    """The most words for either side, the longest and the shortest: the reason, and how extreme an answer is by it."""
     counts = detector.count_evidence(visible(pl.col(ANSWER)))
     if len(counts) > 1:
         (one, first), (other, second), *_ = counts.items()
         lean = first.cast(pl.Int64) - second.cast(pl.Int64)
-        for group, signed in ((one, lean), (other, -lean)):
-            row = _first_row(answers.with_columns(signed.alias(LEAN)), LEAN, descending=True)
-            if row[LEAN] > 1:
-                yield f"most {group} words", row
-    yield "longest", _first_row(answers, LENGTH, descending=True)
-    yield "shortest", _first_row(answers, LENGTH, descending=False)
+        yield f"most {one} words", lean
+        yield f"most {other} words", -lean
+    length = pl.col(LENGTH).cast(pl.Int64)
+    yield "longest", length
+    yield "shortest", -length
 
 
-def _first_row(answers: pl.DataFrame, column: str, *, descending: bool) -> Row:
-    return answers.sort(column, *ATTEMPT, descending=[descending, False, False]).row(0, named=True)
+def _find_extremes(answers: pl.DataFrame, detector: Detector) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The most extreme answer of each kind, with how extreme it is. One word more for a side is nothing to show."""
+    found = list(_list_extremes(detector))
+    extremity = answers.select(**dict(found))
+    for reason, _ in found:
+        row = _first_row(answers, extremity[reason])
+        if "words" not in reason or row[EXTREMITY].item() > 1:
+            yield reason, row
+
+
+def _first_row(answers: pl.DataFrame, extremity: pl.Expr | pl.Series) -> pl.DataFrame:
+    """The most extreme answer, with how extreme it is; of several the first by its key."""
+    ranked = answers.select(*ATTEMPT, extremity.alias(EXTREMITY)).with_row_index("row")
+    best = ranked.sort(EXTREMITY, *ATTEMPT, descending=[True, False, False])[:1]
+    return answers[best["row"]].drop(EXTREMITY, strict=False).hstack(best.select(EXTREMITY))
 
 
 def _make_sample(detector: Detector, reason: str, row: Row, covariates: Sequence[str], start: int) -> Sample:

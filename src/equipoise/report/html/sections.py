@@ -12,9 +12,8 @@ from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.calling import running
 from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.readings import OtherReading, measure_other_reading
+from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
-from equipoise.measuring.words import discover_words
 from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
 from equipoise.report.charts.figures import Estimates, draw_figure, with_common_domain
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
@@ -24,8 +23,9 @@ from equipoise.report.html.default_figures import default_figures
 from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
-from equipoise.report.html.samples import Sample, choose_samples, list_covariates
-from equipoise.report.html.words import list_spots, make_words_figure
+from equipoise.report.html.samples import Sample
+from equipoise.report.html.transcripts import read_run
+from equipoise.report.html.words import make_words_figure
 from equipoise.report.text import describe_judge, describe_reservations, format_odds
 from equipoise.schema import Estimate, MetricKey
 
@@ -120,24 +120,18 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
     findings: dict[int, list[RankedFinding]] = {}
     readings: dict[int, ShownReadings] = {}
     for place, result in results.items():
-        attempts = runs[place].transcripts(name)
-        words = discover_words(result.setup.probe, [attempts])
-        evidence = Evidence(
-            parameters=result.parameters,
-            estimates=result.estimates,
-            attempts=attempts,
-            labels=result.setup.probe.detector.labels,
-            words=list_spots(words) if words else (),
-        )
-        covariates = list_covariates(result.setup.probe.detector, result.evaluated.columns)
-        figures[place] = [*_make_figures(result, evidence), *([make_words_figure(words)] if words else ())]
+        read = read_run(runs[place], name, most)
+        figures[place] = [
+            *_make_figures(result, read.evidence),
+            *([make_words_figure(read.words)] if read.words else ()),
+        ]
         readings[place] = ShownReadings(
             error=describe_accuracy(result.setup.probe),
-            other=measure_other_reading(result, [attempts]),
+            other=read.other,
             corrected=correct_detector(result) if runs[place].correct_detector else None,
         )
-        samples[place] = choose_samples(result.setup.probe, evidence.measured(), covariates, most)
-        findings[place] = _find_findings(result, evidence)
+        samples[place] = read.samples
+        findings[place] = _find_findings(result, read.evidence)
     marked = [metric for metric in probe.metrics if metric.bands]
     return Section(
         probe=probe,

@@ -324,17 +324,20 @@ PROMPTS_AFTER = """
     select id, item, prompt, system, covariates, position from prompts
     where probe = ? and position > ? order by position limit ?
 """
-ANSWERS = """
-    select id, repetition, status, answer, first_token
+_ATTEMPTS_OF_PROMPTS = """
     from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
-    where prompts.probe = ? and position between ? and ? order by position, repetition
+    where prompts.probe = ?
 """
-ATTEMPTS = """
+ANSWERS = f"""
+    select id, repetition, status, answer, first_token {_ATTEMPTS_OF_PROMPTS}
+    and position between ? and ? order by position, repetition
+"""
+_WHOLE_ATTEMPTS = f"""
     select id, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,
-           served_model, finish_reason, fingerprint, detail, first_token, answer, reasoning
-    from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
-    where prompts.probe = ? order by position, repetition
+           served_model, finish_reason, fingerprint, detail, first_token, answer, reasoning {_ATTEMPTS_OF_PROMPTS}
 """
+ATTEMPTS = f"{_WHOLE_ATTEMPTS} order by position, repetition"
+ATTEMPTS_AMONG = f"{_WHOLE_ATTEMPTS} and position between ? and ? order by position, repetition"
 
 
 def for_schema(statement: str, schema: int) -> str:

@@ -10,7 +10,7 @@ import contextlib
 import heapq
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -36,6 +36,8 @@ RESERVE = 32 * 1024 * 1024
 """Bytes that must stay free, so that answers to requests under way can still be stored when nothing more is sent."""
 _PAGE = 256
 _MOST_TOKENS = 10**15
+Transcripts = tuple[pl.DataFrame, pl.DataFrame]
+"""Some prompts, whole items, and the attempts at them that have ended."""
 RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.PENDING))
 """The states of attempts that can be asked again."""
 
@@ -312,24 +314,47 @@ class RunFile:
         with translate_storage_errors(self.path):
             yield from tables.read_attempts(self._execute(sql.ATTEMPTS, (probe,)))
 
-    def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[Transcripts]:
         """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`, `first_token`).
 
-        At least one pair. Each has about `size` prompts, always whole items, in the order of the plan.
+        At least one pair. Each has at most about `size` prompts, fewer where answers are long, always whole items, in
+        the order of the plan.
         """
-        covariates, last = self._covariates(probe), -1
+        return self._read_items(probe, size, sql.ANSWERS, tables.ANSWERS)
+
+    def transcripts(self, probe: str) -> Iterator[Transcripts]:
+        """The same with everything that is stored of an attempt."""
+        return self._read_items(probe, tables.BATCH, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
+
+    def transcripts_of(self, probe: str, prompts: Sequence[str]) -> Iterator[Transcripts]:
+        """The same for some prompts, one by one, in the order of the plan."""
+        covariates = self._covariates(probe)
+        for (position,) in sorted(self._rows(sql.POSITIONS, (encode_json(list(prompts)), probe))):
+            rows = self._rows(sql.PROMPTS_AFTER, (probe, position - 1, 1))
+            yield self._read_pair(probe, rows, covariates, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
+
+    def _read_items(self, probe: str, most: int, statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
+        covariates, last, size = self._covariates(probe), -1, min(most, tables.FIRST_BATCH)
         while True:
             rows = self._rows(sql.PROMPTS_AFTER, (probe, last, size))
             more = len(rows) == size
             if more and not (rows := tables.whole_items(rows)):
                 size *= 2
                 continue
-            first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
-            with translate_storage_errors(self.path):
-                prompts = tables.prompt_frame(rows, covariates)
-                yield prompts, tables.typed_frame(self._rows(sql.ANSWERS, (probe, first, last)), tables.ANSWERS)
+            pair = self._read_pair(probe, rows, covariates, statement, schema)
+            yield pair
             if not more:
                 return
+            last, size = rows[-1][-1], tables.fitting_size(*pair, most)
+
+    def _read_pair(
+        self, probe: str, rows: list[Any], covariates: Mapping[str, str], statement: str, schema: tables.Schema
+    ) -> Transcripts:
+        """These prompts and the attempts at them."""
+        first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
+        with translate_storage_errors(self.path):
+            prompts = tables.prompt_frame(rows, covariates)
+            return prompts, tables.typed_frame(self._rows(statement, (probe, first, last)), schema)
 
     def answered(self) -> Iterator[Pending]:
         """Prompts that have an answer."""

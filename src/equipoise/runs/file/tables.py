@@ -18,6 +18,9 @@ BATCH = 20_000
 """Rows in one frame, at most."""
 BATCH_BYTES = 16_000_000
 """Bytes of answers in one frame of attempts, about."""
+FIRST_BATCH = 1_000
+"""Prompts in the first frame, which shows how long their answers are."""
+Schema = Mapping[str, type[pl.DataType]]
 ATTEMPTS = {
     ID: pl.String,
     REPETITION: pl.Int64,
@@ -100,6 +103,12 @@ def whole_items(rows: list[Any]) -> list[Any]:
     return rows[:end]
 
 
+def fitting_size(prompts: pl.DataFrame, attempts: pl.DataFrame, most: int) -> int:
+    """How many prompts like these, with their attempts, make a frame of bounded size."""
+    size = prompts.estimated_size() + attempts.estimated_size()
+    return max(2, min(most, int(prompts.height * 2 * BATCH_BYTES / max(size, 1))))
+
+
 def read_attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
     """Rows of attempts as frames of bounded size, at least one."""
     empty = True
@@ -110,7 +119,7 @@ def read_attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
         yield typed_frame([], ATTEMPTS)
 
 
-def typed_frame(rows: list[Any], schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+def typed_frame(rows: list[Any], schema: Schema) -> pl.DataFrame:
     """Rows as a frame with these columns."""
     columns: Iterable[Any] = list(zip(*rows, strict=True)) or [()] * len(schema)
     try:
