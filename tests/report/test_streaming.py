@@ -1,0 +1,53 @@
+"""A run with many answers is exported and reported without holding them all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from equipoise.measuring.plan import plan
+from equipoise.models import Reply
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt
+from equipoise.schema import ID, Status
+from runs.fakes import SETTINGS
+from runs.killable import TESTS
+
+ANSWER_BYTES = 100_000
+ANSWERS, REPETITIONS = 1_500, 5
+MOST_MEGABYTES = 75
+"""Beyond what the same work on few answers needs: half of all answers together."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run with few answers and one with 150 MB of them, of the same length."""
+    folder = tmp_path_factory.mktemp("streaming")
+    text = "The wind went over the hills and the town slept on. " * (ANSWER_BYTES // 52)
+    paths = folder / "small.equipoise", folder / "large.equipoise"
+    for path, items in zip(paths, (12, ANSWERS // REPETITIONS), strict=True):
+        planned = plan("jobs_lum", sample_k=items, num_repetitions=REPETITIONS)
+        with RunFile.create(path, settings=SETTINGS, plans=[planned]) as file:
+            for prompt in planned.prompts()[ID]:
+                replies = [Reply(status=Status.OK, answer=f"{word} wrote. {text}") for word in ("He", "She") * 3]
+                file.record(
+                    Attempt(probe="jobs_lum", prompt=prompt, repetition=repetition, reply=reply)
+                    for repetition, reply in enumerate(replies[:REPETITIONS], 1)
+                )
+    return paths
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs the peak memory of a process")
+@pytest.mark.parametrize("work", ["html", "csv", "jsonl", "parquet"])
+def test_answers_pass_through_without_being_held(runs: tuple[Path, Path], work: str) -> None:
+    small, large = runs
+    command = [sys.executable, "-m", "report.streaming_child", str(small), str(large), work]
+    output = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=True).stdout
+    before, after = map(int, output.split())
+    assert large.stat().st_size > 140 * 2**20
+    assert large.with_suffix(f".{work}").stat().st_size > 2**14
+    assert after - before < MOST_MEGABYTES
