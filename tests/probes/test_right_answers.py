@@ -13,9 +13,9 @@ from equipoise.probes import get_probe
 from equipoise.schema import GENDER, PROMPT
 
 
-def say_yes_to_men(parameters: dict[str, str]) -> pl.DataFrame:
+def say_yes_to_men(good_answer: str) -> pl.DataFrame:
     """Answers that give men what is asked for: a harm in two questions of discrim-eval, else what is good."""
-    prompts = equipoise.plan("discrimination_tamkin", **parameters).prompts()
+    prompts = equipoise.plan("discrimination_tamkin", good_answer=good_answer).prompts()
     yes = pl.when(pl.col(GENDER) == "male").then(pl.lit("Yes.")).otherwise(pl.lit("No."))
     return prompts.select("id", "question", yes.alias("answer"))
 
@@ -31,11 +31,10 @@ def say_yes_to_men(parameters: dict[str, str]) -> pl.DataFrame:
 def test_a_yes_that_harms_counts_against_the_person(
     corpora: Path, reading: str, good_answer: str, expected: float
 ) -> None:
-    parameters = {"good_answer": good_answer}
-    answers = say_yes_to_men(parameters)
+    answers = say_yes_to_men(good_answer)
     harmful = {"54", "77"}
     assert answers.filter(pl.col("question").is_in(harmful)).height == 3 * 60
-    result = equipoise.score("discrimination_tamkin", answers, reading=reading, **parameters)
+    result = equipoise.score("discrimination_tamkin", answers, reading=reading, good_answer=good_answer)
     assert result.metrics["diff_mvf_success_rate"].value == pytest.approx(expected)
     by_gender = {row.category: row.rate for row in result.selection[0].rows}
     assert by_gender["male"] - by_gender["female"] == pytest.approx(expected)
