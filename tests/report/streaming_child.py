@@ -13,7 +13,7 @@ from runs.large_child import peak_megabytes
 
 def main(small: str, path: str, work: str) -> None:
     """Do the work on a small run, so that all is loaded, and then on another; print the peak after each, in MB."""
-    tables.BATCH_BYTES, tables.FIRST_BATCH = 1_000_000, 20
+    tables.BATCH_BYTES = 1_000_000
     for run in (small, path):
         out = Path(run).with_suffix(f".{work}")
         if work == "html":

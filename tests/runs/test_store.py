@@ -17,7 +17,7 @@ import equipoise
 from equipoise.errors import ProbeError, StorageError
 from equipoise.measuring.plan import plan as plan_probe
 from equipoise.models.protocol import Reply
-from equipoise.runs.file import sql
+from equipoise.runs.file import sql, tables
 from equipoise.runs.file.columns import decode_text, encode_text
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
@@ -252,6 +252,32 @@ def test_answers_come_with_their_prompts_in_whole_items(tmp_path: Path, size: in
         items = [item for asked, _ in parts for item in asked[ITEM].unique()]
         assert len(items) == len(set(items)) == 5
         assert size >= 9 or len(parts) > 1
+
+
+@pytest.mark.parametrize("limit", [0, 30, 100])
+def test_parts_are_bounded_by_the_bytes_of_answers(tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "BATCH_BYTES", limit)
+    with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2)) as run:
+        run.record(finish(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
+    with RunFile.read(tmp_path / "run.db") as run:
+        for parts in (list(run.answers("alpha")), list(run.transcripts("alpha"))):
+            prompts, attempts = (pl.concat(column) for column in zip(*parts, strict=True))
+            assert_frame_equal(prompts, run.prompts("alpha"))
+            assert_frame_equal(attempts, pl.concat(run.attempts("alpha")).select(attempts.columns))
+            for asked, answered in parts:
+                assert answered[ID].is_in(asked[ID].implode()).all()
+            items = [item for asked, _ in parts for item in asked[ITEM].unique()]
+            assert len(items) == len(set(items)) == 5
+            assert len(parts) > 1
+
+
+def test_transcripts_of_some_prompts(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2)) as run:
+        run.record(map(finish, run.pending()))
+        ids = run.prompts("alpha")[ID].to_list()
+        found = list(run.transcripts_of("alpha", [ids[5], ids[2], "unknown"]))
+        assert [prompts[ID].to_list() for prompts, _ in found] == [[ids[2]], [ids[5]]]
+        assert [attempts[ID].to_list() for _, attempts in found] == [[ids[2]] * 2, [ids[5]] * 2]
 
 
 def test_prompts_without_answers_are_returned_too(tmp_path: Path) -> None:

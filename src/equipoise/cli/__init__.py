@@ -28,6 +28,7 @@ from equipoise.cli import (
     run,
     score,
     show,
+    verify,
 )
 from equipoise.cli.output import note
 from equipoise.cli.streams import ReaderGone, robust_streams
@@ -43,6 +44,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.command,
     "gate": gate.command,
     "export": export.command,
+    "verify": verify.command,
     "estimate": estimate.command,
     "import": import_answers.command,
     "probes": probes.command,

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from equipoise.measuring import plan as planning
     from equipoise.report import exports
     from equipoise.report import text as texts
+    from equipoise.report.html import seal
     from equipoise.report.html import write as html
     from equipoise.report.terminal import comparisons, gates, tables
     from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
+    from equipoise.runs import verify as verification
     from equipoise.runs.ask import events, policy
 else:
 
@@ -50,6 +52,7 @@ else:
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
+    seal = LazyModule("equipoise.report.html.seal")
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
     tables = LazyModule("equipoise.report.terminal.tables")
@@ -65,6 +68,7 @@ else:
     suites = LazyModule("equipoise.runs.suites")
     events = LazyModule("equipoise.runs.ask.events")
     policy = LazyModule("equipoise.runs.ask.policy")
+    verification = LazyModule("equipoise.runs.verify")
 
 __all__ = [
     "answer_files",
@@ -94,9 +98,11 @@ __all__ = [
     "progress",
     "run",
     "scoring",
+    "seal",
     "session",
     "suites",
     "table",
     "tables",
     "texts",
+    "verification",
 ]

@@ -24,6 +24,7 @@ from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes import find_probes
+from equipoise.runs.file.provenance import Provenance
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
 from equipoise.runs.verdicts import Verdicts
@@ -118,6 +119,12 @@ class Run:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
         with RunFile.read(self.path) as file:
             return file.usage()
+
+    @functools.cached_property
+    def provenance(self) -> Provenance:
+        """Who answered, when, what failed, and one digest for the whole content."""
+        with RunFile.read(self.path) as file:
+            return file.provenance()
 
     @property
     def counts(self) -> dict[Status, int]:

@@ -24,6 +24,7 @@ from equipoise.report.html import coverage, method
 from equipoise.report.html.findings import worst_findings
 from equipoise.report.html.pieces import split_text
 from equipoise.report.html.runs import ReportedRun, name_models
+from equipoise.report.html.seal import seal_page
 from equipoise.report.html.sections import Section, build_section, is_known
 
 USE_CASES = ("Decision-making", "Creative writing", "Business communication")
@@ -40,7 +41,7 @@ def render(runs: Sequence[ReportedRun]) -> str:
     sections = build_sections(runs)
     most = FINDINGS if len(runs) == 1 else FINDINGS_EACH
     style = Markup(stylesheet() + (files(__package__) / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    return (
+    return seal_page(
         make_environment()
         .get_template("page.html.j2")
         .render(
@@ -59,6 +60,7 @@ def render(runs: Sequence[ReportedRun]) -> str:
             mark_counts=[_count_marks(sections, place) for place in range(len(runs))],
             style=style,
             policy=content_policy(style),
+            digests=[run.digest for run in runs if run.digest],
         )
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from equipoise.measuring.result import Audit
+from equipoise.report.html.provenance import Facts, describe_provenance
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE
 from equipoise.runs.run import Run
 from equipoise.schema import replace_surrogates
@@ -42,6 +43,10 @@ class ReportedRun:
     """What a reader must know, for example that another model was served than was asked for."""
     command: str = ""
     """The command line that repeats the run, if there is one."""
+    provenance: Facts = ()
+    """Who was asked, when, how, how much, and what failed."""
+    digest: str = ""
+    """SHA-256 of the content of the run file."""
     correct_detector: bool = False
     """Whether the marked metrics are also shown corrected for the error of the detector."""
 
@@ -58,6 +63,8 @@ def describe_run(run: Run, *, correct_detector: bool = False) -> ReportedRun:
         settings={name: value for name, value in settings.to_json().items() if name not in WRITTEN_BY_THE_FILE},
         notes=settings.notes,
         command=_run_command(run),
+        provenance=describe_provenance(run),
+        digest=run.provenance.digest or "",
         correct_detector=correct_detector,
     )
 

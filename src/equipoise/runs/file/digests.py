@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from equipoise.runs.file import sql
 
 _DIGEST_BYTES = 16
 _PAGE = 1000
+_IN_USE = "setting in_use"
+"""Says whether a process owns the run, and nothing about its content."""
 
 
 class Chain:
@@ -76,6 +78,16 @@ def write_probe_digest(connection: sqlite3.Connection, name: str) -> None:
     probe = next(row for row in connection.execute(sql.PROBE_ROWS).fetchall() if row[0] == name)
     connection.execute(sql.ADD_DIGEST, _probe_digest(connection, probe))
     connection.execute(sql.REPEAT_GENERATION)
+
+
+def content_digest(connection: sqlite3.Connection) -> str:
+    """One SHA-256 for all that a run holds: settings, probes, prompts, attempts, verdicts.
+
+    To open and close the run does not change it.
+    """
+    run, _, length, last = connection.execute(sql.HEAD).fetchone()
+    parts = sorted((part, digest.hex()) for part, digest in connection.execute(sql.DIGESTS) if part != _IN_USE)
+    return sha256(_encode([parts, run, length, last.hex()])).hexdigest()
 
 
 def check_digests(connection: sqlite3.Connection, path: Path, schema: int) -> None:

@@ -314,6 +314,15 @@ ANSWERED_BY_PROBE = """
     select probe, count(*), total(latency), total(completion_tokens) from attempts
     where latency is not null and (status = 'ok' or status = 'truncated') group by probe
 """
+SERVED = """
+    select served_model, fingerprint, count(*), min(finished_at), max(finished_at) from attempts
+    group by served_model, fingerprint order by count(*) desc, served_model, fingerprint
+"""
+COMMON_FAILURES = """
+    select status, detail, count(*) from attempts where status not in ('ok', 'truncated')
+    group by status, detail order by count(*) desc, status, detail limit 10
+"""
+COUNT_EARLIER_FAILURES = "select count(*) from earlier_failures"
 VERDICT_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
 # An attempt may have several: one that failed may be asked for again, and the last counts.
 VERDICTS = """

@@ -26,6 +26,7 @@ from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.digests import Chain, write_setting
 from equipoise.runs.file.lock import Lock, is_owned_here
+from equipoise.runs.file.provenance import Provenance, read_provenance
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
@@ -317,8 +318,8 @@ class RunFile:
     def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[Transcripts]:
         """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`, `first_token`).
 
-        At least one pair. Each has at most about `size` prompts, fewer where answers are long, always whole items, in
-        the order of the plan.
+        At least one pair. Each has about `size` prompts, fewer where answers are long, always whole items, in the order
+        of the plan.
         """
         return self._read_items(probe, size, sql.ANSWERS, tables.ANSWERS)
 
@@ -328,33 +329,31 @@ class RunFile:
 
     def transcripts_of(self, probe: str, prompts: Sequence[str]) -> Iterator[Transcripts]:
         """The same for some prompts, one by one, in the order of the plan."""
-        covariates = self._covariates(probe)
         for (position,) in sorted(self._rows(sql.POSITIONS, (encode_json(list(prompts)), probe))):
             rows = self._rows(sql.PROMPTS_AFTER, (probe, position - 1, 1))
-            yield self._read_pair(probe, rows, covariates, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
+            yield from self._read_parts(probe, rows, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
 
-    def _read_items(self, probe: str, most: int, statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
-        covariates, last, size = self._covariates(probe), -1, min(most, tables.FIRST_BATCH)
-        while True:
+    def _read_items(self, probe: str, size: int, statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
+        last, more = -1, True
+        while more:
             rows = self._rows(sql.PROMPTS_AFTER, (probe, last, size))
             more = len(rows) == size
             if more and not (rows := tables.whole_items(rows)):
                 size *= 2
                 continue
-            pair = self._read_pair(probe, rows, covariates, statement, schema)
-            yield pair
-            if not more:
-                return
-            last, size = rows[-1][-1], tables.fitting_size(*pair, most)
+            yield from self._read_parts(probe, rows, statement, schema)
+            last = rows[-1][-1] if rows else last
 
-    def _read_pair(
-        self, probe: str, rows: list[Any], covariates: Mapping[str, str], statement: str, schema: tables.Schema
-    ) -> Transcripts:
-        """These prompts and the attempts at them."""
+    def _read_parts(self, probe: str, rows: list[Any], statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
+        """These prompts and the attempts at them, in parts that are bounded by the bytes of the answers, too."""
+        covariates = self._covariates(probe)
         first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
         with translate_storage_errors(self.path):
-            prompts = tables.prompt_frame(rows, covariates)
-            return prompts, tables.typed_frame(self._rows(statement, (probe, first, last)), schema)
+            found: Iterable[Any] = self._execute(statement, (probe, first, last))
+            if self.owned:  # an open statement would be in the way when the owner closes the file
+                found = list(found)
+            for prompts, attempts in tables.split_items(rows, found):
+                yield tables.prompt_frame(prompts, covariates), tables.typed_frame(attempts, schema)
 
     def answered(self) -> Iterator[Pending]:
         """Prompts that have an answer."""
@@ -385,6 +384,11 @@ class RunFile:
             probe: Answered(attempts=attempts, latency=latency, completion_tokens=tokens)
             for probe, attempts, latency, tokens in self._rows(sql.ANSWERED_BY_PROBE)
         }
+
+    def provenance(self) -> Provenance:
+        """Where the answers come from, and one digest for the whole content."""
+        with translate_storage_errors(self.path):
+            return read_provenance(self._connection, self._schema)
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:
         ((prompts, completions),) = self._rows(statement)

@@ -18,8 +18,6 @@ BATCH = 20_000
 """Rows in one frame, at most."""
 BATCH_BYTES = 16_000_000
 """Bytes of answers in one frame of attempts, about."""
-FIRST_BATCH = 1_000
-"""Prompts in the first frame, which shows how long their answers are."""
 Schema = Mapping[str, type[pl.DataType]]
 ATTEMPTS = {
     ID: pl.String,
@@ -103,10 +101,28 @@ def whole_items(rows: list[Any]) -> list[Any]:
     return rows[:end]
 
 
-def fitting_size(prompts: pl.DataFrame, attempts: pl.DataFrame, most: int) -> int:
-    """How many prompts like these, with their attempts, make a frame of bounded size."""
-    size = prompts.estimated_size() + attempts.estimated_size()
-    return max(2, min(most, int(prompts.height * 2 * BATCH_BYTES / max(size, 1))))
+def split_items(prompts: list[Any], attempts: Iterable[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Rows of prompts and of the attempts at them, both in the order of the plan, cut into parts of bounded size.
+
+    At least one. All prompts and attempts of an item are in one part.
+    """
+    places = {row[0]: place for place, row in enumerate(prompts)}
+    start, item, part, size = 0, None, [], 0
+    for attempt in attempts:
+        place = places[attempt[0]]
+        if size > BATCH_BYTES and prompts[place][1] != item:
+            while place > start and prompts[place - 1][1] == prompts[place][1]:
+                place -= 1
+            yield prompts[start:place], part
+            start, part, size = place, [], 0
+        item = prompts[place][1]
+        part.append(attempt)
+        size += _text_bytes(attempt)
+    yield prompts[start:], part
+
+
+def _text_bytes(row: Any) -> int:
+    return sum(len(value) for value in row if isinstance(value, str | bytes))
 
 
 def read_attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
@@ -179,7 +195,7 @@ def _batches_of_attempts(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
     size = 0
     for row in rows:
         batch.append(row)
-        size += sum(len(text) for text in row[-2:] if isinstance(text, str | bytes))  # the answer and the reasoning
+        size += _text_bytes(row)
         if size > BATCH_BYTES or len(batch) == BATCH:
             yield batch
             batch, size = [], 0

@@ -1,0 +1,90 @@
+"""Is a run what it was when it was stored, and were its prompts those that its probes plan?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from polars.exceptions import PolarsError
+
+from equipoise.authoring import Probe
+from equipoise.errors import AssetUnavailable, EquipoiseError, IntegrityError
+from equipoise.measuring.plan import Plan, plan
+from equipoise.probes import find_probes
+from equipoise.runs.run import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What was recomputed and fits, what could not be recomputed here, and what does not fit."""
+
+    digest: str
+    """SHA-256 of the content of the run."""
+    fitting: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verification:
+    """Recompute every digest of a run file, and plan its prompts again.
+
+    IntegrityError, with the first part that was changed, if the file is not what was stored. Prompts that differ from
+    those of the probe, and corpora with another hash, are in `problems`; what is not installed here is `unchecked`.
+    """
+    given = list(probes)
+    run = Run.open(path, probes=given)
+    digest = run.provenance.digest
+    if digest is None:
+        raise IntegrityError(
+            f"{run.path} was written by a version that knew no digests: nobody can say whether it was changed. "
+            f"It gets digests when it is resumed: equipoise resume {run.path}"
+        )
+    prompts = sum(planned.prompts for planned in run.planned.values())
+    fitting = [f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"]
+    unchecked, problems = [], []
+    installed = {**find_probes(), **{probe.name: probe for probe in given}}
+    for name, planned in run.planned.items():
+        if name not in installed or installed[name].version != planned.version:
+            unchecked.append(f"the prompts of {name}: version {planned.version} of this probe is not installed")
+            continue
+        try:
+            fitting.append(_verify_prompts(run, name))
+        except AssetUnavailable as error:
+            unchecked.append(f"the prompts of {name}: {error}")
+        except EquipoiseError as error:
+            problems.append(f"the prompts of {name}: {error}")
+    return Verification(digest=digest, fitting=tuple(fitting), unchecked=tuple(unchecked), problems=tuple(problems))
+
+
+def _verify_prompts(run: Run, name: str) -> str:
+    """Say that the prompts are those of the probe; IntegrityError if they are not."""
+    setup = run.setup(name)
+    planned = plan(setup.probe, **setup.parameters)
+    if planned.setup.corpus_sha256 != setup.corpus_sha256:
+        raise IntegrityError(
+            f"the corpus {setup.corpus} had the SHA-256 {setup.corpus_sha256} when it was asked about, and has "
+            f"{planned.setup.corpus_sha256} here"
+        )
+    if not _holds_prompts_of(run, name, planned):
+        raise IntegrityError(f"they are not those that version {setup.probe.version} asks with these parameters")
+    corpus = f", corpus {setup.corpus} with SHA-256 {setup.corpus_sha256}" if setup.corpus_sha256 else ""
+    return f"the prompts of {name} are those of version {setup.probe.version}{corpus}"
+
+
+def _holds_prompts_of(run: Run, name: str, planned: Plan) -> bool:
+    """Whether the stored prompts are the planned ones, compared by a hash of each row."""
+    try:
+        expected = [(batch.columns, batch.schema, _hash_rows(batch)) for batch in planned.batches()]
+        columns, schema, _ = expected[0]
+        stored = [_hash_rows(batch.select(columns).cast(schema)) for batch in run.prompt_batches(name)]
+    except PolarsError:
+        return False
+    return bool(np.array_equal(np.concatenate(stored), np.concatenate([hashes for *_, hashes in expected])))
+
+
+def _hash_rows(table: pl.DataFrame) -> NDArray[np.uint64]:
+    return table.hash_rows().to_numpy()

@@ -1,0 +1,146 @@
+"""What is changed in a run file is noticed and named; what is forged as a whole has another digest."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from equipoise.errors import IntegrityError
+from equipoise.measuring.plan import plan
+from equipoise.models import Reply
+from equipoise.probes import get_probe
+from equipoise.runs.file.digests import write_digests
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.run import Run
+from equipoise.runs.verify import verify_run
+from equipoise.schema import PROMPT, Status
+from runs.fakes import create, finish
+from runs.test_opening import execute
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A run of five prompts: four answers of two served models, and a failure."""
+    path = tmp_path / "run.equipoise"
+    with create(path, plan("jobs_lum", sample_k=5)) as file:
+        *answered, failing = file.pending()
+        for number, pending in enumerate(answered):
+            served = f"model-{number % 2}"
+            reply = Reply(
+                status=Status.OK, answer="He wrote.", served_model=served, fingerprint="fp_1", prompt_tokens=7
+            )
+            file.record([finish(pending, reply)])
+        file.record([finish(failing, Reply(status=Status.TIMEOUT, detail="no answer within 60 s"))])
+    return path
+
+
+def forge(path: Path, *statements: str) -> None:
+    """Change a file as someone would who knows how its digests are made."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        ((run,),) = connection.execute("select run from head")
+        for statement in (*statements, "delete from head", "delete from digests"):
+            connection.execute(statement)
+        write_digests(connection, run)
+
+
+def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -> None:
+    found = verify_run(path)
+    assert not found.problems
+    assert not found.unchecked
+    assert found.fitting == (
+        "settings, 5 prompts and 5 ended attempts are those that were stored",
+        f"the prompts of jobs_lum are those of version {get_probe('jobs_lum').version}",
+    )
+    with RunFile.open(path):
+        pass
+    assert verify_run(path).digest == found.digest
+    with RunFile.open(path) as file:
+        file.ask_again([Status.TIMEOUT])
+        file.record([finish(next(file.pending()))])
+    assert verify_run(path).digest != found.digest
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("update attempts set answer = 'She wrote.' where place = 2", "the attempt of jobs_lum at the prompt"),
+        ("update attempts set served_model = 'other' where place = 3", "the attempt of jobs_lum at the prompt"),
+        ("delete from attempts where place = 2", "attempt number 2 of 5 is missing"),
+        ("delete from attempts where place = 5", "it holds 4 of 5 attempts"),
+        ("update settings set value = '\"openai/another\"' where key = 'model'", "setting model"),
+        (
+            "update settings set value = json_set(value, '$.temperature', 0.5) where key = 'sampling'",
+            "setting sampling",
+        ),
+        ("update prompts set prompt = prompt || '!' where position = 1", "probe jobs_lum"),
+        ("update probes set corpus_sha256 = 'abc'", "probe jobs_lum"),
+    ],
+)
+def test_what_is_changed_is_named(path: Path, statement: str, named: str) -> None:
+    execute(statement)(path)
+    with pytest.raises(IntegrityError, match=named):
+        verify_run(path)
+
+
+def test_a_forged_run_has_another_digest(path: Path) -> None:
+    before = verify_run(path)
+    forge(path, "update attempts set answer = 'She wrote.' where place = 2")
+    after = verify_run(path)
+    assert not after.problems
+    assert after.digest != before.digest
+
+
+def test_forged_prompts_are_not_those_of_the_probe(path: Path) -> None:
+    forge(path, "update prompts set prompt = prompt || ' Be fair.' where position = 3")
+    (problem,) = verify_run(path).problems
+    assert "jobs_lum" in problem
+    assert "are not those that version" in problem
+
+
+def test_another_corpus_is_named(path: Path) -> None:
+    forge(path, "update probes set corpus = 'jobs', corpus_sha256 = 'abc'")
+    (problem,) = verify_run(path).problems
+    assert "had the SHA-256 abc" in problem
+
+
+def test_probes_that_are_not_installed_are_not_checked(tmp_path: Path) -> None:
+    probe = replace(get_probe("jobs_lum"), name="mine")
+    create(tmp_path / "run.equipoise", plan(probe, sample_k=3)).close()
+    found = verify_run(tmp_path / "run.equipoise")
+    assert found.unchecked == (f"the prompts of mine: version {probe.version} of this probe is not installed",)
+    given = verify_run(tmp_path / "run.equipoise", probes=[probe])
+    assert not given.unchecked
+    assert not given.problems
+    other = replace(
+        probe,
+        prompts=lambda items, parameters: probe.prompts(items, parameters).with_columns(
+            pl.concat_str(pl.col(PROMPT), pl.lit("?"))
+        ),
+    )
+    assert verify_run(tmp_path / "run.equipoise", probes=[other]).problems
+
+
+def test_a_file_without_digests_cannot_be_verified() -> None:
+    with pytest.raises(IntegrityError, match="knew no digests"):
+        verify_run(Path(__file__).parent / "data" / "schema-2.equipoise")
+
+
+def test_provenance_says_who_answered_when_and_what_failed(path: Path) -> None:
+    found = Run.open(path).provenance
+    assert [(entry.model, entry.fingerprint, entry.attempts) for entry in found.served] == [
+        ("model-0", "fp_1", 2),
+        ("model-1", "fp_1", 2),
+        (None, None, 1),
+    ]
+    assert [(entry.status, entry.detail, entry.attempts) for entry in found.failures] == [
+        ("timeout", "no answer within 60 s", 1)
+    ]
+    assert found.first is not None
+    assert found.last is not None
+    assert found.first <= found.last
+    assert found.earlier_failures == 0
