@@ -18,6 +18,7 @@ from equipoise.measuring.precision import Need, find_needs
 from equipoise.measuring.result import Result
 from equipoise.models import Sampling, parse_model_name
 from equipoise.models.llama import EMBEDDED
+from equipoise.models.simulated import choose_probes_for
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection
 from equipoise.runs.file.settings import asking_of
@@ -31,6 +32,8 @@ LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
 """Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
+SIMULATED_RATE = 2_000
+"""Attempts per second of a simulated model, which is not asked for tokens."""
 LOCAL_PROMPT_TOKENS = 4
 """So many tokens of a prompt take as long as one of an answer here; elsewhere the time for prompts is not counted."""
 
@@ -113,7 +116,8 @@ def estimate(
     suite = suite or connection.default_suite
     sampling = Sampling(max_tokens=max_tokens)
     rows = []
-    for default in plan_probes(probes, suite, parameters or {}, asked=True, probabilities=probabilities):
+    chosen = choose_probes_for(model, probes)
+    for default in plan_probes(chosen, suite, parameters or {}, asked=True, probabilities=probabilities):
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
             name = default.probe.name
@@ -141,13 +145,16 @@ def estimate(
     prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
     prompt_time = prompt_tokens / LOCAL_PROMPT_TOKENS if connection.local else 0.0
+    seconds = (completion_tokens + prompt_time) / tokens_per_second
+    if connection.simulated:
+        seconds = sum(row.attempts for row in rows) / SIMULATED_RATE
     cost = price_for(model, price, needed=False)
     return RunEstimate(
         model=model,
         suite=suite,
         probes=tuple(rows),
         cost=cost(prompt_tokens, completion_tokens) if cost else None,
-        seconds=(completion_tokens + prompt_time) / tokens_per_second,
+        seconds=seconds,
         concurrency=slots,
     )
 
