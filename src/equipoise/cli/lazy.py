@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
-    from equipoise.report.terminal import comparisons, gates, tables
+    from equipoise.report.terminal import comparisons, gates, marks, tables
     from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
     from equipoise.runs.ask import events, policy
 else:
@@ -52,6 +52,7 @@ else:
     html = LazyModule("equipoise.report.html.write")
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
+    marks = LazyModule("equipoise.report.terminal.marks")
     tables = LazyModule("equipoise.report.terminal.tables")
     batches = LazyModule("equipoise.runs.batches")
     connection = LazyModule("equipoise.runs.connection")
@@ -85,6 +86,7 @@ __all__ = [
     "imports",
     "looks",
     "markdown",
+    "marks",
     "matching",
     "models",
     "planning",
