@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
     from equipoise.report.terminal import comparisons, gates, marks, tables
+    from equipoise.report.transcripts import choose as choosing
+    from equipoise.report.transcripts import write as transcripts
     from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
     from equipoise.runs.ask import events, policy
 else:
@@ -54,6 +56,8 @@ else:
     gates = LazyModule("equipoise.report.terminal.gates")
     marks = LazyModule("equipoise.report.terminal.marks")
     tables = LazyModule("equipoise.report.terminal.tables")
+    choosing = LazyModule("equipoise.report.transcripts.choose")
+    transcripts = LazyModule("equipoise.report.transcripts.write")
     batches = LazyModule("equipoise.runs.batches")
     connection = LazyModule("equipoise.runs.connection")
     estimate = LazyModule("equipoise.runs.estimate")
@@ -73,6 +77,7 @@ __all__ = [
     "answer_reading",
     "assets",
     "batches",
+    "choosing",
     "comparisons",
     "connection",
     "console",
@@ -101,4 +106,5 @@ __all__ = [
     "table",
     "tables",
     "texts",
+    "transcripts",
 ]
