@@ -28,6 +28,7 @@ from equipoise.cli import (
     run,
     score,
     show,
+    transcripts,
     verify,
 )
 from equipoise.cli.output import note
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume.command,
     "show": show.command,
     "report": report.command,
+    "transcripts": transcripts.command,
     "compare": compare.command,
     "gate": gate.command,
     "export": export.command,

@@ -107,7 +107,8 @@ def split_items(prompts: list[Any], attempts: Iterable[Any]) -> Iterator[tuple[l
     At least one. All prompts and attempts of an item are in one part.
     """
     places = {row[0]: place for place, row in enumerate(prompts)}
-    start, item, part, size = 0, None, [], 0
+    start, item, size = 0, None, 0
+    part: list[Any] = []
     for attempt in attempts:
         place = places[attempt[0]]
         if size > BATCH_BYTES and prompts[place][1] != item:
