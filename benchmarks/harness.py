@@ -33,7 +33,7 @@ def run_job(
         done = subprocess.run(
             command,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}", **(variables or {})},
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", **(variables or {})},
             stdout=subprocess.PIPE,
             text=True,
             check=False,
