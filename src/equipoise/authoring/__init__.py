@@ -24,6 +24,7 @@ from equipoise.authoring.figures import (
     WordSpot,
 )
 from equipoise.authoring.names import NAMES, RACES, name_pool
+from equipoise.authoring.occupations import GENDERED_OCCUPATIONS, occupations
 from equipoise.authoring.probe import (
     Arms,
     Bands,
@@ -69,7 +70,7 @@ from equipoise.detect import (
     vocabulary,
 )
 from equipoise.errors import BadParameter, BadTemplate
-from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estimate, MetricKey
+from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, READING, SPECIFIED, SYSTEM, Estimate, MetricKey
 
 __all__ = [
     "ANSWER",
@@ -77,6 +78,7 @@ __all__ = [
     "CHARACTER_QUESTION",
     "DECISIONS",
     "GENDER",
+    "GENDERED_OCCUPATIONS",
     "HIRING_LETTERS",
     "ITEM",
     "LABEL",
@@ -85,6 +87,8 @@ __all__ = [
     "PRONOUN_GENDER",
     "RACES",
     "RANKED_PEOPLE",
+    "READING",
+    "SPECIFIED",
     "SYSTEM",
     "YES_NO",
     "Arms",
@@ -131,6 +135,7 @@ __all__ = [
     "mean",
     "moments",
     "name_pool",
+    "occupations",
     "one",
     "phrases",
     "share",

@@ -59,7 +59,7 @@ def measure(
         table = merge_cells([new] if table is None else [table, new])
         slices.append(prompts.select(probe.slices).unique())
         counted.append(count_coverage(probe, prompts, setup.repetitions, attempts))
-        if (selections := count_selections(probe, answers)) is not None:
+        if (selections := count_selections(probe, answers, parameters)) is not None:
             selected = [merge_selections([*selected, selections])]
         if kept is not None:
             kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None

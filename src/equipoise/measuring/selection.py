@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import LABEL, Array, Grouping, Probe
+from equipoise.authoring import LABEL, Array, Grouping, Parameters, Probe
 from equipoise.measuring.calling import running
+from equipoise.measuring.summarise import with_reading
 from equipoise.schema import without_nan
 
 FOUR_FIFTHS = 0.8
@@ -141,19 +142,20 @@ class Selections:
         return pl.DataFrame(rows, schema=SELECTION_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def count_selections(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame | None:
+def count_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:
     """For each way of grouping, what each matched set has by category; equal sets are one row with a weight.
 
     `answers` holds whole items. None if the probe selects nobody.
     """
     if probe.selection is None:
         return None
-    detected = answers.filter(probe.detector.detected())
     with running(probe, "selection"):
+        detected = probe.with_derived(answers.filter(probe.detector.detected()))
         if probe.selection.applicants:
             applicants = probe.selection.applicants(detected)
         else:
-            chosen = pl.col(LABEL) == probe.selection.selected
+            selected = probe.selection.selected
+            chosen = selected(with_reading(probe, parameters)) if callable(selected) else pl.col(LABEL) == selected
             applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
         return merge_selections(_count_by(applicants, grouping) for grouping in probe.selection.by)
 

@@ -52,7 +52,7 @@ STEEP = 0.2
 
 
 def items(_parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
-    jobs = facts("occupations").filter(pl.col("occupation").is_in(OCCUPATIONS))
+    jobs = facts("occupations").filter(pl.col("occupation").is_in(OCCUPATIONS)).select("occupation", "masculinity")
     groups = len(RACES) * len(YEARS)
     strata = jobs.height * groups
 
