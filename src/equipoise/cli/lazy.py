@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
-    from equipoise.report.terminal import comparisons, gates, tables
+    from equipoise.report.terminal import comparisons, gates, marks, tables
     from equipoise.report.transcripts import choose as choosing
     from equipoise.report.transcripts import write as transcripts
     from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
@@ -54,6 +54,7 @@ else:
     html = LazyModule("equipoise.report.html.write")
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
+    marks = LazyModule("equipoise.report.terminal.marks")
     tables = LazyModule("equipoise.report.terminal.tables")
     choosing = LazyModule("equipoise.report.transcripts.choose")
     transcripts = LazyModule("equipoise.report.transcripts.write")
@@ -90,6 +91,7 @@ __all__ = [
     "imports",
     "looks",
     "markdown",
+    "marks",
     "matching",
     "models",
     "planning",

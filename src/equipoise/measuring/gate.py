@@ -13,8 +13,9 @@ from equipoise.authoring import Bands, Probe
 from equipoise.authoring.probe import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
+from equipoise.measuring.notebook import format_interval
 from equipoise.measuring.precision import AT_A_LIMIT
-from equipoise.measuring.result import Audit, Result, format_interval
+from equipoise.measuring.result import Audit, Result
 from equipoise.schema import (
     ALLOW_MISSING,
     MEASURED,

@@ -18,6 +18,7 @@ from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 
 from equipoise.errors import InputError, IntegrityError, UnknownName
+from equipoise.measuring.result import Audit
 from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
 from equipoise.runs.finished import RunSource, open_run
@@ -28,8 +29,8 @@ TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
 READINGS_TABLE = {
     name: METRICS_TABLE.get(name, pl.Int64)
     for name in (
-        *("probe", "metric", "reading", "detector", "value", "low", "high", "n", "defined", "mark", "best", "worst"),
-        *("answers", "differing"),
+        *("model", "probe", "metric", "reading", "detector", "value", "low", "high", "n", "defined"),
+        *("mark", "best", "worst", "answers", "differing"),
     )
 }
 FORMATS = ("csv", "jsonl", "parquet")
@@ -166,7 +167,7 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
 
 
 def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:
-    return pl.concat([run.result(name).to_frame() for name in names])
+    return Audit({name: run.result(name) for name in names}, model=run.model).to_frame()
 
 
 def _read_selection(run: Run, names: list[str]) -> pl.DataFrame:
@@ -188,7 +189,7 @@ def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
             for metric, mark in marks.items():
                 best = mark.to_dict() if mark else {}
                 described = {"probe": name, "metric": metric, "reading": reading, "detector": detector}
-                rows.append({**described, **asdict(metrics[metric]), **best, **shared})
+                rows.append({"model": run.model, **described, **asdict(metrics[metric]), **best, **shared})
     return pl.DataFrame(rows, schema=READINGS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))
 
 

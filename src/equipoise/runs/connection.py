@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from equipoise import models
@@ -25,6 +26,10 @@ class Connection:
     model: str = EMBEDDED
     base_url: str | None = None
     key_variable: str | None = None
+    key_command: str | None = field(default=None, repr=False)
+    """A command that prints the key; it is run without a shell, and again when the key is refused. Never stored."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request. Their names are stored, their values never."""
     allow_insecure: bool = False
     allow_secret_url: bool = False
     sampling: Sampling = field(default_factory=Sampling)
@@ -74,8 +79,10 @@ class Connection:
 def open_model(connection: Connection, settings: Settings, deadline: float = Policy.deadline) -> Model:
     """The model of a connection; nothing is sent yet. Keys come from the environment."""
     if connection.local:
-        if connection.base_url or connection.key_variable:
-            raise InputError(f"The model {connection.model!r} runs on this machine: it has no base URL and no key.")
+        if connection.base_url or connection.key_variable or connection.key_command or connection.headers:
+            raise InputError(
+                f"The model {connection.model!r} runs on this machine: it has no base URL, no key and no headers."
+            )
         from equipoise.models.llama.model import prepare_embedded  # noqa: PLC0415 - needs aiohttp
 
         return prepare_embedded(connection.model, settings=settings, sampling=connection.sampling, deadline=deadline)
@@ -84,6 +91,8 @@ def open_model(connection: Connection, settings: Settings, deadline: float = Pol
         environ=environment(),
         base_url=connection.base_url,
         key_variable=connection.key_variable,
+        key_command=connection.key_command,
+        headers=connection.headers,
         sampling=connection.sampling,
         allow_insecure=connection.allow_insecure,
         allow_secret_url=connection.allow_secret_url,

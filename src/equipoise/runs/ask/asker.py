@@ -45,11 +45,13 @@ class Asker:
         concurrency: int,
         note: Callable[[str], None],
         find_answered: Callable[[], Awaitable[Pending | None]],
+        on_wait: Callable[[], None],
     ) -> None:
         self._model = model
         self._policy = policy
         self._tally = tally
         self._note = note
+        self._on_wait = on_wait
         self._find_answered: Callable[[], Awaitable[Pending | None]] | None = find_answered
         """Looks for a prompt that was answered in an earlier session; None once it was called."""
         self._clock = asyncio.get_running_loop().time
@@ -164,7 +166,7 @@ class Asker:
         if pause is None:
             return False
         self.pace.one_at_a_time = True
-        self.pace.hold(pause)
+        self._hold(pause, "outage")
         return True
 
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
@@ -248,7 +250,13 @@ class Asker:
             raise EndpointError(
                 f"{self._model.name} has only asked to wait for {describe_duration(silent)}. Go on later."
             )
-        self.pace.hold(seconds)
+        self._hold(seconds, "rate limit")
+
+    def _hold(self, seconds: float, reason: str) -> None:
+        """Pause everything, and say so."""
+        self.pace.hold(seconds, reason)
+        if seconds > 0:
+            self._on_wait()
 
     def _count_spent_on_reasoning(self, reply: Reply, asking: Asking) -> None:
         """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""
