@@ -13,26 +13,22 @@ Counts = dict[str, int]
 Coverage = dict[str, Counts]
 """For each group, first `all`, how many attempts there are of each kind."""
 ALL = "all"
-_COUNTED = ("detected", EVALUATION_FAILED, FOR_JUDGE, JUDGED)
+_KINDS = (EVALUATION_FAILED, FOR_JUDGE, JUDGED)
 
 
-def count_planned(probe: Probe, prompts: pl.DataFrame) -> Counts:
-    """How many prompts there are: in all, and by the probe's coverage columns."""
-    counts = {ALL: prompts.height}
+def count_planned(probe: Probe, prompts: pl.DataFrame) -> Coverage:
+    """How many prompts there are: in all, under `all`, and for each coverage column by its values."""
+    counts: Coverage = {ALL: {ALL: prompts.height}}
     for column in probe.coverage_columns:
-        found = dict(prompts.group_by(pl.col(column).cast(pl.String)).len().iter_rows())
-        if probe.arms and column == probe.arms.column:
-            values: Sequence[str] = probe.arms.values
-        else:
-            values = sorted(value for value in found if value is not None)
-        counts |= {value: found.get(value, 0) for value in values}
+        found = prompts.group_by(pl.col(column).cast(pl.String)).len().drop_nulls()
+        counts[column] = dict(found.sort(column).iter_rows())
     return counts
 
 
 def count_attempts(probe: Probe, attempts: pl.DataFrame) -> Coverage:
     """Evaluated attempts by state and by detected, in all and by the probe's coverage columns."""
     detected = (probe.detector.detected() & is_measured()).alias("detected")
-    kinds = [name for name in _COUNTED[1:] if name in attempts.columns]
+    kinds = [name for name in _KINDS if name in attempts.columns]
     groups = {name: pl.col(name).cast(pl.String) for name in probe.coverage_columns}
     table = attempts.select(STATUS, detected, *kinds, **groups)
     counted = {ALL: _count_kinds(table.drop(groups), kinds)}
@@ -51,40 +47,40 @@ def _count_kinds(table: pl.DataFrame, kinds: Sequence[str]) -> Counts:
     }
 
 
-def add_counts(parts: Iterable[Mapping[str, int]]) -> Counts:
-    """Counts of several parts together."""
-    total: Counts = {}
+def add_coverage(parts: Iterable[Mapping[str, Mapping[str, int]]]) -> Coverage:
+    """The counts of several parts together. A part may lack a group of which it has no prompt."""
+    total: Coverage = {}
     for part in parts:
-        for name, count in part.items():
-            total[name] = total.get(name, 0) + count
+        for group, counts in part.items():
+            sums = total.setdefault(group, {})
+            for name, count in counts.items():
+                sums[name] = sums.get(name, 0) + count
     return total
 
 
-def add_coverage(parts: Iterable[Mapping[str, Mapping[str, int]]]) -> Coverage:
-    """The counts of several parts together. A part may lack a group of which it has no prompt."""
-    parts = list(parts)
-    groups = dict.fromkeys(group for part in parts for group in part)
-    return {group: add_counts(part[group] for part in parts if group in part) for group in groups}
-
-
 def make_coverage(
-    planned: Mapping[str, int], attempts: Mapping[str, Mapping[str, int]], repetitions: int
+    probe: Probe,
+    planned: Mapping[str, Mapping[str, int]],
+    attempts: Mapping[str, Mapping[str, int]],
+    repetitions: int,
 ) -> Coverage:
     """Attempts by state and by detected/undetected, for each group. The states of a group add up to its plan.
 
-    `planned` counts prompts; an attempt that is not there is pending.
+    `planned` counts prompts, by column and value; an attempt that is not there is pending.
     """
     nothing = dict.fromkeys(attempts[ALL], 0)
     table: Coverage = {}
-    for group, prompts in planned.items():
-        counts = {**nothing, **attempts.get(group, {})}
-        there = sum(counts[status] for status in Status)
-        counts[Status.PENDING] += prompts * repetitions - there
-        table[group] = {
-            "planned": prompts * repetitions,
-            **{str(status): counts[status] for status in Status},
-            "detected": counts["detected"],
-            "undetected": sum(counts[status] for status in MEASURED) - counts["detected"],
-            **{name: counts[name] for name in _COUNTED[1:] if name in counts},
-        }
+    for column, by_value in planned.items():
+        is_arm = probe.arms is not None and column == probe.arms.column
+        for group in probe.arms.values if probe.arms and is_arm else sorted(by_value):
+            counts = {**nothing, **attempts.get(group, {})}
+            there, all_planned = sum(counts[status] for status in Status), by_value.get(group, 0) * repetitions
+            counts[Status.PENDING] += all_planned - there
+            table[group] = {
+                "planned": all_planned,
+                **{str(status): counts[status] for status in Status},
+                "detected": counts["detected"],
+                "undetected": sum(counts[status] for status in MEASURED) - counts["detected"],
+                **{name: counts[name] for name in _KINDS if name in counts},
+            }
     return table

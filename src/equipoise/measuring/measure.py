@@ -11,15 +11,7 @@ import polars as pl
 
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
-from equipoise.measuring.coverage import (
-    ALL,
-    Coverage,
-    add_counts,
-    add_coverage,
-    count_attempts,
-    count_planned,
-    make_coverage,
-)
+from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
 from equipoise.measuring.looks import look_level
 from equipoise.measuring.marks import mark
 from equipoise.measuring.plan import Setup
@@ -55,7 +47,7 @@ def measure(
     probe, parameters = setup.probe, setup.parameters
     sums: list[Sums] = []
     slices: list[pl.DataFrame] = []
-    planned: list[dict[str, int]] = []
+    planned: list[Coverage] = []
     counted: list[Coverage] = []
     kept: list[pl.DataFrame] | None = []
     for prompts, attempts in parts():
@@ -67,7 +59,7 @@ def measure(
         if kept is not None:
             kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
     (total,) = sums
-    coverage = make_coverage(add_counts(planned), add_coverage(counted), setup.repetitions)
+    coverage = make_coverage(probe, add_coverage(planned), add_coverage(counted), setup.repetitions)
     return make_result(
         setup,
         total,
