@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise import __version__, assets
+from equipoise import assets
 from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Corpus, Items, Probe
 from equipoise.errors import AssetUnavailable, BadParameter, ProbeError
@@ -49,7 +50,7 @@ class Setup:
             "judge": self.judge,
             "corpus": self.corpus,
             "corpus_sha256": self.corpus_sha256,
-            "equipoise": __version__,
+            "equipoise": importlib.metadata.version("equipoise"),
             "parameters": {
                 name: list(value) if isinstance(value, tuple) else value for name, value in self.parameters.items()
             },
