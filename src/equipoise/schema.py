@@ -37,6 +37,7 @@ ATTEMPT_COLUMNS = frozenset(
 )
 """No covariate may have one of these names: it would hide what belongs to the attempts."""
 
+READING = "reading"
 CAREFUL, SPECIFIED = READINGS = ("careful", "specified")
 """How answers can be read: by the rules with the smallest measured error, or by those of the founding pages."""
 PROBABILITIES = "probabilities"

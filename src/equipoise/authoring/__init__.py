@@ -23,6 +23,7 @@ from equipoise.authoring.figures import (
     Words,
     WordSpot,
 )
+from equipoise.authoring.occupations import GENDERED_OCCUPATIONS, occupations
 from equipoise.authoring.probe import (
     Arms,
     Bands,
@@ -65,7 +66,7 @@ from equipoise.detect import (
     vocabulary,
 )
 from equipoise.errors import BadParameter, BadTemplate
-from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estimate, MetricKey
+from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, READING, SPECIFIED, SYSTEM, Estimate, MetricKey
 
 __all__ = [
     "ANSWER",
@@ -73,12 +74,15 @@ __all__ = [
     "CHARACTER_QUESTION",
     "DECISIONS",
     "GENDER",
+    "GENDERED_OCCUPATIONS",
     "HIRING_LETTERS",
     "ITEM",
     "LABEL",
     "PROMPT",
     "PRONOUN_GENDER",
     "RANKED_PEOPLE",
+    "READING",
+    "SPECIFIED",
     "SYSTEM",
     "YES_NO",
     "Arms",
@@ -121,6 +125,7 @@ __all__ = [
     "fill_template",
     "mean",
     "moments",
+    "occupations",
     "one",
     "phrases",
     "share",

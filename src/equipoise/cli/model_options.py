@@ -74,6 +74,10 @@ PriceOption = Annotated[
     str | None,
     typer.Option("--price", help="Dollars for a million tokens of prompts, of answers.", metavar="P,A"),
 ]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", "-y", help="Start a run of more than 2,000 prompts or one dollar without a question."),
+]
 Judge = Annotated[
     str | None,
     typer.Option(

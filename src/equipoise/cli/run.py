@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli import model_options as options
+from equipoise.cli.confirm import confirm_run
 from equipoise.cli.lazy import html, policy, probes, session
 from equipoise.cli.output import AsJson, check_report_target, note
 from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
@@ -61,6 +62,7 @@ def command(
     max_tokens_total: options.MaxTokensTotal = None,
     max_cost: options.MaxCost = None,
     price: options.PriceOption = None,
+    yes: options.Yes = False,
     judge: options.Judge = None,
     judge_base_url: options.JudgeBaseUrl = None,
     judge_key_variable: options.JudgeKeyVariable = None,
@@ -86,6 +88,18 @@ def command(
         allow_insecure=allow_insecure,
         allow_secret_url=allow_secret_url,
     )
+    limits = options.read_policy(
+        model,
+        concurrency=concurrency,
+        deadline=deadline,
+        tries=tries,
+        max_requests=max_requests,
+        max_tokens_total=max_tokens_total,
+        max_cost=max_cost,
+        price=price,
+        judge=judge,
+        judge_price=judge_price,
+    )
     started = session.start(
         model,
         probes=chosen,
@@ -104,22 +118,12 @@ def command(
             seed=model_seed,
             system=system,
         ),
-        policy=options.read_policy(
-            model,
-            concurrency=concurrency,
-            deadline=deadline,
-            tries=tries,
-            max_requests=max_requests,
-            max_tokens_total=max_tokens_total,
-            max_cost=max_cost,
-            price=price,
-            judge=judge,
-            judge_price=judge_price,
-        ),
+        policy=limits,
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
         until_certain=until_certain,
         judge=judging,
         probabilities=probabilities,
+        confirm=lambda expected: confirm_run(expected, limits, yes=yes),
     )
     print_outcome(ask(started), allow_missing, report, as_json=as_json)
 

@@ -13,7 +13,7 @@ from equipoise.errors import ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.evaluate import read_answers
 from equipoise.measuring.resample import measure_totals, prepare_cells, total_groups
-from equipoise.measuring.summarise import cells, item_rows
+from equipoise.measuring.summarise import cells, item_rows, with_reading
 from equipoise.schema import (
     ANSWER,
     ATTEMPT_COLUMNS,
@@ -38,7 +38,7 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
     if outside := [column for column in (*probe.slices, *probe.strata) if column not in probe.covariates]:
         _refuse(probe, f"its slices and strata must be covariates, and {', '.join(outside)} is none")
     with running(probe, "statistics"):
-        taken = RESERVED & {*probe.statistics(parameters)}
+        taken = RESERVED & {*probe.statistics(with_reading(probe, parameters))}
     if taken:
         _refuse(probe, f"its statistics use names that every probe has already: {', '.join(sorted(taken))}")
     for column in (ITEM, PROMPT, *probe.needed_columns):

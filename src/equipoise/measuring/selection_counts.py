@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equipoise.authoring import LABEL, Grouping, Probe
+from equipoise.authoring import LABEL, Grouping, Parameters, Probe
 from equipoise.measuring.calling import running
+from equipoise.measuring.summarise import with_reading
 from equipoise.schema import ITEM
 
 BY, CATEGORY, APPLICANTS, SELECTED, WEIGHT = "by", "category", "applicants", "selected", "weight"
@@ -29,25 +30,26 @@ class SelectionSums:
     """For each grouping whose sets span items: applicants and selected of each set and category."""
 
 
-def count_selections(probe: Probe, answers: pl.DataFrame) -> pl.DataFrame | None:
+def count_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:
     """For each way of grouping, what each matched set has by category; equal sets are one row with a weight.
 
     `answers` holds all answers to measure. None if the probe selects nobody.
     """
-    sums = sum_selections(probe, answers)
+    sums = sum_selections(probe, answers, parameters)
     return fold_selections(probe, sums) if sums else None
 
 
-def sum_selections(probe: Probe, answers: pl.DataFrame) -> SelectionSums | None:
+def sum_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) -> SelectionSums | None:
     """The counts of some answers, which hold whole items. None if the probe selects nobody."""
     if probe.selection is None:
         return None
-    detected = answers.filter(probe.detector.detected())
     with running(probe, "selection"):
+        detected = probe.with_derived(answers.filter(probe.detector.detected()))
         if probe.selection.applicants:
             applicants = probe.selection.applicants(detected)
         else:
-            chosen = pl.col(LABEL) == probe.selection.selected
+            selected = probe.selection.selected
+            chosen = selected(with_reading(probe, parameters)) if callable(selected) else pl.col(LABEL) == selected
             applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
         by_set = {grouping: _count_by(applicants, grouping) for grouping in probe.selection.by}
         inside = [_fold_sets(grouping, counts) for grouping, counts in by_set.items() if ITEM in grouping.matched]

@@ -33,7 +33,7 @@ def sum_items(probe: Probe, attempts: pl.DataFrame, parameters: Parameters) -> S
     return Sums(
         cells=cells(probe, rows),
         clusters=cluster_totals(probe, rows, parameters),
-        selections=sum_selections(probe, attempts.filter(is_measured())),
+        selections=sum_selections(probe, attempts.filter(is_measured()), parameters),
     )
 
 

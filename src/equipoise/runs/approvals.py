@@ -7,9 +7,7 @@ approved: one with which a run was started on this machine before.
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from equipoise.errors import InputError
 from equipoise.models import parse_model_name
 from equipoise.runs.connection import Connection
-from equipoise.settings import Settings, environment
+from equipoise.settings import Settings, environment, write_private
 
 if TYPE_CHECKING:
     from equipoise.models.chat.endpoint import Endpoint
@@ -41,7 +39,8 @@ def approve(connection: Connection, settings: Settings) -> None:
         return
     if destination not in known:
         with suppress(OSError):  # then `resume` asks for the options again, which is safe
-            _write(settings, [*known, destination])
+            entries = [destination._asdict() for destination in [*known, destination]]
+            write_private(settings.config / FILE_NAME, json.dumps(entries, indent=1))
 
 
 def refuse_foreign_destination(
@@ -102,14 +101,3 @@ def _read(settings: Settings) -> list[Destination]:
         return [Destination(str(entry["address"]), str(entry["key_variable"])) for entry in entries]
     except (OSError, ValueError, TypeError, KeyError):
         return []
-
-
-def _write(settings: Settings, destinations: list[Destination]) -> None:
-    settings.config.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=settings.config)  # readable by its owner only
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump([destination._asdict() for destination in destinations], file, indent=1)
-        Path(name).replace(settings.config / FILE_NAME)
-    finally:
-        Path(name).unlink(missing_ok=True)

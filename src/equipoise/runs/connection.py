@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from equipoise import models
 from equipoise.errors import InputError
-from equipoise.models import FunctionModel, Model, Sampling
+from equipoise.models import FunctionModel, Model, Sampling, parse_model_name
 from equipoise.models.functions import Function, Generator
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.runs.ask.policy import Policy
@@ -35,9 +35,24 @@ class Connection:
         return self.model == EMBEDDED or self.model.startswith(GGUF_PREFIX)
 
     @property
+    def free(self) -> bool:
+        """Whether asking costs neither money nor the time of a server: a process of ours, or a simulated model."""
+        return self.local or self.model.startswith("simulated/")
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether the model runs on this machine, in a process of ours or behind an address of this machine."""
+        if self.local:
+            return True
+        from equipoise.models.chat.endpoint import is_loopback_url  # noqa: PLC0415 - reading a run needs no URLs
+
+        provider, _ = parse_model_name(self.model)
+        return provider.self_hosted and is_loopback_url(self.base_url or provider.base_url or "")
+
+    @property
     def default_suite(self) -> str:
-        """What is asked unless the user says otherwise: of a model that runs here, what it answers in minutes."""
-        return "quick" if self.local else "standard"
+        """What is asked unless the user says otherwise: of a model on this machine, what it answers in minutes."""
+        return "quick" if self.on_this_machine else "standard"
 
     def describe(self, model: Model, suite: str) -> RunSettings:
         """What a run file says of how it was asked: enough to resume it, and no secret."""

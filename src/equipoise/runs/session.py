@@ -6,7 +6,7 @@ run = session.ask()
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +21,7 @@ from equipoise.models import Model
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.probes import find_probes
 from equipoise.runs.approvals import approve, refuse_foreign_destination
-from equipoise.runs.ask.events import OnEvent
+from equipoise.runs.ask.events import OnEvent, RunProgress
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.connection import (
@@ -31,11 +31,13 @@ from equipoise.runs.connection import (
     open_model,
     wrap_model,
 )
+from equipoise.runs.expected import RunEstimate, expect_probe, expect_run
 from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.judging import Judge, JudgeLike, begin_judging, find_judge, prepare_judge, spent_on_judge
 from equipoise.runs.looks import Looks
+from equipoise.runs.rates import find_rate, measure_rate, remember_rate
 from equipoise.runs.run import Run, check_probe_version
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.runs.verdicts import Verdicts
@@ -44,6 +46,8 @@ from equipoise.schema import Status
 from equipoise.settings import Settings
 
 SUFFIX = ".equipoise"
+Confirm = Callable[[RunEstimate], None]
+"""Is told what a run would take, and raises if it should not be started."""
 
 
 class Session:
@@ -85,14 +89,22 @@ class Session:
             requests = 0
             if self._model:
                 policy = replace(self._policy, spent=spent_on_judge(self._file, self._policy))
-                requests = (
-                    await pump(self._file, self._model, policy, on_event, looks.take if looks else None)
-                ).requests
+                done = await pump(self._file, self._model, policy, on_event, looks.take if looks else None)
+                requests = done.requests
+                self._remember_rate(done)
             if self._judge:
                 verdicts = Verdicts(self._file, self._probes, self._judge.settings, self._judge.retry)
                 policy = self._judge.policy(self._policy, self._file, requests)
                 await pump(verdicts, self._judge.model, policy, on_event)
         return Run.open(self.path, probes=self._probes.values())
+
+    def _remember_rate(self, done: RunProgress) -> None:
+        """Keep how fast a model answered that is known by name: the next estimate uses it."""
+        if "function" not in self._file.settings.model_settings:
+            concurrency = self._policy.concurrency
+            rate = measure_rate(self._file, requests=done.requests, elapsed=done.elapsed, concurrency=concurrency)
+            if rate is not None:
+                remember_rate(rate, Settings.load())
 
     def close(self) -> None:
         """Give the file back without asking."""
@@ -111,6 +123,7 @@ def start(
     until_certain: bool = False,
     probabilities: bool = False,
     judge: JudgeLike | None = None,
+    confirm: Confirm | None = None,
 ) -> Session:
     """Plan and write a new run file; or go on with one that was started in exactly this way.
 
@@ -120,6 +133,9 @@ def start(
     word are read from the probabilities of the first token, and the others as usual. With `until_certain`,
     each probe is asked only until its marks are certain (`measuring.looks`); the size that is planned otherwise is the
     largest.
+
+    `confirm` is told what a new run would take before the file is written, unless the model costs neither money nor a
+    server's time; if it raises, nothing is started.
     """
     named = isinstance(model, str)
     name = model if isinstance(model, str) else "function"
@@ -127,14 +143,20 @@ def start(
     suite = suite or (connection.default_suite if named else "standard")
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    plans = plan_probes(probes, suite, parameters or {}, asked=named, probabilities=probabilities)
+    plans = largest = plan_probes(probes, suite, parameters or {}, asked=named, probabilities=probabilities)
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if probabilities:
         _refuse_without_probabilities(opened)
     asked = prepare_judge(judge, (planned.probe for planned in plans), policy) if judge else None
     path = Path(out) if out is not None else default_path(opened.name)
-    file = _create_or_open(path, replace(connection.describe(opened, suite), looks=looks), plans)
+    settings = replace(connection.describe(opened, suite), looks=looks)
+    if confirm and named and not connection.free and not path.exists():
+        estimates = (expect_probe(planned, connection.sampling) for planned in largest)
+        rate = find_rate(settings.model, settings.base_url, Settings.load())
+        slots = policy.concurrency
+        confirm(expect_run(estimates, connection, suite, price=policy.price, concurrency=slots, rate=rate))
+    file = _create_or_open(path, settings, plans)
     if named:
         approve(connection, Settings.load())
     if asked:

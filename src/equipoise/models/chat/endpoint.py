@@ -95,6 +95,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_loopback_url(address: str) -> bool:
+    """Whether an address is one of this machine."""
+    try:
+        return is_loopback(URL(address.strip()).host or "")
+    except ValueError:
+        return False
+
+
 def _parse_base_url(address: str) -> URL:
     try:
         url = URL(address.strip())

@@ -47,7 +47,7 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 def read_vacancies(raw: bytes) -> pl.DataFrame:
     """One row per vacancy: the occupation with its masculinity, the ad, and eight CVs."""
     vacancies = pl.read_ndjson(raw)
-    return vacancies.join(facts("occupations"), on="occupation", how="left", maintain_order="left")
+    return vacancies.join(facts("occupations").drop("names_gender"), on="occupation", how="left", maintain_order="left")
 
 
 def items(parameters: Parameters, corpus: pl.DataFrame | None) -> Items:
