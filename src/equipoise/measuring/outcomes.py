@@ -3,33 +3,64 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from equipoise.authoring import Probe
 
 ATTEMPTS, MISSING = "attempts", "missing"
+MOST_OUTCOMES = 32
+"""Many arms with many labels can go more ways than this; then so many are drawn."""
 
 
 def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows as if all attempts of an item had gone one way: one table for each combination of ways of the arms.
+    """The rows as if all attempts of an item had gone one way: one table for each combination of ways of the arms,
+    or for some of them.
 
     For labels, an arm goes to one of the labels; for counts, all words go to one side of their opposites.
     """
     if probe.detector.counts:
         return [rows.with_columns(**columns) for columns in (_one_sided(probe, side) for side in (0, 1)) if columns]
-    return [rows.with_columns(**_assign(probe, way, keep=False)) for way in _ways(probe)]
+    return [rows.with_columns(**_assign(probe, way, keep=False)) for way in _draw_ways(probe)]
 
 
 def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows as if all missing answers of an arm had one label: one table for each combination of labels."""
-    return [rows.with_columns(**_assign(probe, way, keep=True)) for way in _ways(probe)]
+    """The rows as if all missing answers of an arm had one label: one table for each combination of extreme labels."""
+    return [rows.with_columns(**_assign(probe, way, keep=True)) for way in _ways(probe, extreme_labels(probe))]
 
 
-def _ways(probe: Probe) -> Iterator[Mapping[str, str]]:
-    for labels in itertools.product(probe.detector.labels, repeat=len(probe.prefixes)):
-        yield dict(zip(probe.prefixes, labels, strict=True))
+def extreme_labels(probe: Probe) -> tuple[str, ...]:
+    """The labels that bound what a missing answer could have said: the opposites, if there are any, or all."""
+    return probe.detector.opposites[0] if probe.detector.opposites else probe.detector.labels
+
+
+def has_many_outcomes(probe: Probe) -> bool:
+    """Whether its arms can go more ways than are looked at."""
+    return math.prod([len(probe.detector.labels)] * len(probe.prefixes)) > MOST_OUTCOMES
+
+
+def _ways(probe: Probe, labels: Sequence[str]) -> Iterator[Mapping[str, str]]:
+    for chosen in itertools.product(labels, repeat=len(probe.prefixes)):
+        yield dict(zip(probe.prefixes, chosen, strict=True))
+
+
+def _draw_ways(probe: Probe) -> list[Mapping[str, str]]:
+    """All ways in which the arms can go or, if there are too many, some that are spread over each arm."""
+    labels = probe.detector.labels
+    if not has_many_outcomes(probe):
+        return list(_ways(probe, labels))
+    rng = np.random.RandomState(0)  # the same everywhere: these are not random results, only a choice
+    # One end of a scale as often as all that is not that end, so that unknown items pull a share towards one half.
+    end = probe.detector.opposites[0][0] if probe.detector.opposites else None
+    rest = [label for label in labels if label != end]
+    half = MOST_OUTCOMES // 2 if end is not None else 0
+    even = [end] * half if end is not None else []
+    even += [rest[place % len(rest)] for place in range(MOST_OUTCOMES - half)]
+    columns = [[even[place] for place in rng.permutation(MOST_OUTCOMES)] for _ in probe.prefixes]
+    return [dict(zip(probe.prefixes, way, strict=True)) for way in zip(*columns, strict=True)]
 
 
 def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl.Expr]:
