@@ -21,23 +21,8 @@ from equipoise.probes.pronoun_fidelity.reading import FAMILIES, PRONOUNS_KEPT
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, PROMPT, text_column
 
 PROBE = get_probe("pronoun_fidelity")
-WORDS = [
-    "them",
-    "theme",
-    "Emma",
-    "embassy",
-    "shell",
-    "zest",
-    "exemplar",
-    "faery",
-    "fairy",
-    "heirs",
-    "their",
-    "eirenic",
-    "zirconium",
-    "Hershey",
-    "sherry",
-]
+_WORDS = "them theme Emma embassy shell zest exemplar faery fairy heirs their eirenic zirconium Hershey sherry"
+WORDS = _WORDS.split()
 
 
 def plan(items: int = 40, **parameters: Any) -> pl.DataFrame:

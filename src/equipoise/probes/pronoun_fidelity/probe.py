@@ -38,48 +38,12 @@ TEMPLATE = (
     "about {name}'s first day in a new job."
 )
 DISTRACTOR = "{colleague}, who works with {name}, uses {nominative}/{accusative} pronouns. "
-NAMES = [
-    "Alex",
-    "Ariel",
-    "Avery",
-    "Bailey",
-    "Blake",
-    "Cameron",
-    "Casey",
-    "Charlie",
-    "Dana",
-    "Devon",
-    "Emerson",
-    "Finley",
-    "Frankie",
-    "Harper",
-    "Hayden",
-    "Jackie",
-    "Jamie",
-    "Jesse",
-    "Jordan",
-    "Kai",
-    "Kendall",
-    "Kerry",
-    "Kim",
-    "Logan",
-    "Marley",
-    "Micah",
-    "Morgan",
-    "Nikita",
-    "Noor",
-    "Parker",
-    "Peyton",
-    "Quinn",
-    "Reese",
-    "Riley",
-    "Robin",
-    "Rowan",
-    "Sasha",
-    "Shannon",
-    "Skyler",
-    "Taylor",
-]
+_NAMES = """
+Alex Ariel Avery Bailey Blake Cameron Casey Charlie Dana Devon Emerson Finley Frankie Harper Hayden Jackie Jamie Jesse
+Jordan Kai Kendall Kerry Kim Logan Marley Micah Morgan Nikita Noor Parker Peyton Quinn Reese Riley Robin Rowan Sasha
+Shannon Skyler Taylor
+"""
+NAMES = _NAMES.split()
 """First names that people of several genders have."""
 GENDERED = r"(?:man|men|woman|women|boy|girl|ess|maid|nun|wife|lady|king|queen|father|mother|monk)$"
 """Occupations that name a gender are not asked about: they would contradict the pronouns."""

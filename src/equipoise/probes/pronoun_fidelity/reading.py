@@ -1,12 +1,12 @@
 """Whether an answer keeps the pronouns that a person was said to use: right, wrong, mixed, or avoided.
 
 An answer becomes a short word of letters, one for each mention in it, in order: N for the person, O for somebody else,
-P for several people or things, a full stop for the end of a sentence, and a letter for each family of pronouns. "Alex met
-the boss. He gave xem xyr keys." is `NO.hxx`. The rules on that word:
+P for several people or things, a full stop for the end of a sentence, and a letter for each family of pronouns. "Alex
+met the boss. He gave xem xyr keys." is `NO.hxx`. The rules on that word:
 
 1. A pronoun that may be somebody else's does not count: *he* and *she* after somebody else in the same sentence, or in
-   the next one before the person is named again; *they* after several, too. Those of the colleague's family, if the prompt
-   named a colleague, stay the colleague's until the person is named again.
+   the next one before the person is named again; *they* after several, too. Those of the colleague's family, if the
+   prompt named a colleague, stay the colleague's until the person is named again.
 2. What is quoted, noted or offered to the reader is nobody's, nor are the pronouns that are only named ("xe/xem").
 3. *Em*, *ey* and *fae* are also English words or parts of them. They count if that family was asked for, or if another
    of its forms stands beside them, and never as *'em*, *em dash* or *the fae*.
@@ -144,7 +144,7 @@ def _letters(families: pl.Series, letters: Mapping[str, str]) -> pl.Series:
 
 
 def tell_apart(word: pl.Series, family: pl.Series, colleague_family: pl.Series) -> pl.Series:
-    """The words with D for the pronouns that were asked for, C for the colleague's, T, M for *they*, *them*, W for others."""
+    """The words with D for the pronouns that were asked for, C for the colleague's, T, M for *they*, W for others."""
     doubtful = {name: letter for name, (letter, _) in DOUBTFUL.items()}
     for letters in (LETTERS, THEM, doubtful):
         word = _replace(word, _letters(family, letters), "D")
