@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 import equipoise
-from equipoise.measuring.selection import SelectionTable, count_selections, make_table
+from equipoise.measuring.selection import SelectionTable, make_table
+from equipoise.measuring.selection_counts import count_selections
 from equipoise.probes import get_probe
 from equipoise.schema import LABEL
 
@@ -54,7 +55,7 @@ def simulate_tables(prompts: pl.DataFrame, model: str, study: int) -> list[Selec
         f"{RACES[races[place]]}_{GENDERS[genders[place]]}_{'at_a' if place == 0 else 'after_a'}"
         for place, genders, races in zip(winners, prompts["genders"], prompts["races"], strict=True)
     ]
-    counts = count_selections(PROBE, prompts.with_columns(pl.Series(LABEL, labels)))
+    counts = count_selections(PROBE, prompts.with_columns(pl.Series(LABEL, labels)), {})
     assert counts is not None
     kinds = counts["by"].unique(maintain_order=True)
     return [make_table(kind, counts.filter(by=kind), study, REPLICATES) for kind in kinds]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,3 +34,15 @@ class Settings:
 def environment() -> Mapping[str, str]:
     """The environment variables as they are now."""
     return dict(os.environ)  # noqa: TID251 - the one place
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a small file that only its owner can read, whole or not at all; its folder is made if it is not there."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent)  # readable by its owner only
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -138,9 +138,10 @@ def test_the_agreement_of_two_readers_is_stated_where_there_were_two(monkeypatch
     probe = get_probe("jobs_lum")
     row = {"answer": "He", "label": "male", "kind": "ordinary", "split": "held"}
     rows = [{**row, "second": "male"}, {**row, "label": "", "second": ""}, {**row, "second": "they"}]
+    rows.append({**row, "label": "", "split": "tuned", "second": ""})  # no second reader saw the tuned ones
     monkeypatch.setattr(accuracy, "read_labelled", lambda _: rows)
-    assert accuracy.accuracy_table(probe).endswith("\n\nTwo readers agreed on 2 of 3 labels (67%).")
-    assert accuracy.describe_accuracy(probe).endswith("Two readers agreed on 2 of 3 labels (67%).")
+    assert accuracy.accuracy_table(probe).endswith("\n\nTwo readers agreed on 2 of 3 held labels (67%).")
+    assert accuracy.describe_accuracy(probe).endswith("Two readers agreed on 2 of 3 held labels (67%).")
     monkeypatch.setattr(accuracy, "read_labelled", lambda _: [row])
     assert "readers" not in accuracy.accuracy_table(probe)
 

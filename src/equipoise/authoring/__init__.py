@@ -23,6 +23,7 @@ from equipoise.authoring.figures import (
     Words,
     WordSpot,
 )
+from equipoise.authoring.occupations import GENDERED_OCCUPATIONS, occupations
 from equipoise.authoring.probe import (
     Arms,
     Bands,
@@ -35,7 +36,7 @@ from equipoise.authoring.probe import (
     Selection,
     template_parameter,
 )
-from equipoise.authoring.sampling import Items, shuffle, table_items
+from equipoise.authoring.sampling import Items, draw_by_item, shuffle, table_items
 from equipoise.authoring.templates import check_template, fill_template
 from equipoise.authoring.totals import (
     Array,
@@ -65,7 +66,7 @@ from equipoise.detect import (
     vocabulary,
 )
 from equipoise.errors import BadParameter, BadTemplate
-from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, SYSTEM, Estimate, MetricKey
+from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, READING, SPECIFIED, SYSTEM, Estimate, MetricKey
 
 __all__ = [
     "ANSWER",
@@ -73,12 +74,15 @@ __all__ = [
     "CHARACTER_QUESTION",
     "DECISIONS",
     "GENDER",
+    "GENDERED_OCCUPATIONS",
     "HIRING_LETTERS",
     "ITEM",
     "LABEL",
     "PROMPT",
     "PRONOUN_GENDER",
     "RANKED_PEOPLE",
+    "READING",
+    "SPECIFIED",
     "SYSTEM",
     "YES_NO",
     "Arms",
@@ -117,10 +121,12 @@ __all__ = [
     "correlation",
     "describe_majority",
     "detected_share",
+    "draw_by_item",
     "facts",
     "fill_template",
     "mean",
     "moments",
+    "occupations",
     "one",
     "phrases",
     "share",

@@ -62,6 +62,7 @@ class Metric:
     references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
     distance_of another metric, if this one is its distance from a centre: its interval is folded
     range_of    other metrics, if this one is the largest difference between two of them
+    about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
     """
 
     name: str
@@ -71,6 +72,12 @@ class Metric:
     references: Mapping[str, float] = field(default_factory=dict)
     distance_of: tuple[str, float] | None = None
     range_of: tuple[str, ...] = ()
+    about: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, and what it is about: "masculine_rate_1 · emotional"."""
+        return f"{self.name} · {self.about}" if self.about else self.name
 
     @property
     def denominators(self) -> tuple[str, ...]:
@@ -139,13 +146,13 @@ class Grouping:
 class Selection:
     """Who applies and who is selected, for probes whose answers let people through or not.
 
-    Each detected answer is one applicant, selected if its label is `selected`. Where an answer chooses among several,
-    `applicants` turns the detected attempts into one row per applicant: the columns of the groupings, `item`, and
-    `selected` (0 or 1).
+    Each detected answer is one applicant, selected if its label is `selected`, or if the expression holds that it gives
+    for the parameters. Where an answer chooses among several, `applicants` turns the detected attempts into one row per
+    applicant: the columns of the groupings, `item`, and `selected` (0 or 1).
     """
 
     by: tuple[Grouping, ...]
-    selected: str = ""
+    selected: str | Callable[[Parameters], pl.Expr] = ""
     applicants: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
 
@@ -157,7 +164,7 @@ class Probe:
     prompts     items -> rows of `item`, covariates and `prompt` (and `system`, if there is a system part);
                 the prompts of an item stand together
     detector    how an answer is read; a probe of the founding pages also has their rules (`specified`)
-    statistics  columns to be totalled, as expressions over item rows
+    statistics  columns to be totalled, as expressions over item rows; its parameters hold the `reading`, too
     measure     totals -> metrics, for the data and all replicates at once
     simulate    answers of a reference model ("unbiased", "stereotyping", …) to prompts, for tests and demonstrations
 
@@ -188,6 +195,8 @@ class Probe:
     """What a second model can be asked about answers that were not read (`--judge`); None: it cannot judge them."""
     arms: Arms | None = None
     covariates: tuple[str, ...] = ()
+    derived: Callable[[], Mapping[str, pl.Expr]] | None = None
+    """Covariates that follow from the other columns of the prompts, so that run files without them can be read."""
     slices: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     """Columns of the prompts that several items share, such as a template or a question: other prompts like these would
@@ -247,7 +256,12 @@ class Probe:
         used = (name for detector in detectors for name in detector.uses)
         words = self.words.columns if self.words else ()
         named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *used, *words)
-        return tuple(dict.fromkeys(name for name in named if name not in (ITEM, PROMPT)))
+        given = (ITEM, PROMPT, *(self.derived() if self.derived else ()))
+        return tuple(dict.fromkeys(name for name in named if name not in given))
+
+    def with_derived(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows of prompts or attempts, with the covariates that follow from their other columns."""
+        return rows.with_columns(**self.derived()) if self.derived else rows
 
     @property
     def prefixes(self) -> list[str]:

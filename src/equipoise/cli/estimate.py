@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import estimate, events, probes, table
+from equipoise.cli.confirm import describe_time
+from equipoise.cli.lazy import estimate, simulated, table
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.report.terminal.safe_text import printable_line
@@ -31,10 +32,13 @@ def command(
     probabilities: options.Probabilities = False,
     max_tokens: options.MaxTokens = None,
     concurrency: options.Concurrency = None,
+    base_url: options.BaseUrl = None,
     speed: Annotated[
         float | None,
         typer.Option(
-            help="Tokens per second of one request. Default: 50; 15 for a model on this machine.", metavar="N"
+            help="Tokens per second of one request. Default: as fast as this model was before; else 50, or 15 for a "
+            "model on this machine.",
+            metavar="N",
         ),
     ] = None,
     price: options.PriceOption = None,
@@ -55,9 +59,10 @@ def command(
     Examples: equipoise estimate openai/gpt-4o-mini · equipoise estimate openai/gpt-4o --suite quick --repeat 3
     """
     options.check_whole_numbers(max_tokens=max_tokens, concurrency=concurrency)
-    chosen = probes.choose_probes(probe or None)
+    chosen = simulated.choose_probes_for(model, probe or None)
     found = estimate.estimate(
         model,
+        base_url=base_url,
         probes=chosen,
         suite=suite,
         max_tokens=max_tokens,
@@ -86,8 +91,7 @@ def command(
         for need in row.needs:
             console.print(_describe_need(row.probe, need, row.items))
     money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
-    time = f"about {events.describe_duration(found.seconds)} at {found.concurrency} requests at a time"
-    console.print(printable_line(f"{model}, {found.suite} suite: {money}, {time}"))
+    console.print(printable_line(f"{model}, {found.suite} suite: {money}, {describe_time(found)}"))
 
 
 def _describe_need(probe: str, need: Need, planned: int) -> str:

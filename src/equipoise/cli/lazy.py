@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
+    from equipoise.models import simulated
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
-    from equipoise.report.terminal import comparisons, gates, tables
+    from equipoise.report.terminal import comparisons, gates, marks, tables
+    from equipoise.report.transcripts import choose as choosing
+    from equipoise.report.transcripts import write as transcripts
     from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
     from equipoise.runs.ask import events, policy
 else:
@@ -47,12 +50,16 @@ else:
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
+    simulated = LazyModule("equipoise.models.simulated")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
+    marks = LazyModule("equipoise.report.terminal.marks")
     tables = LazyModule("equipoise.report.terminal.tables")
+    choosing = LazyModule("equipoise.report.transcripts.choose")
+    transcripts = LazyModule("equipoise.report.transcripts.write")
     batches = LazyModule("equipoise.runs.batches")
     connection = LazyModule("equipoise.runs.connection")
     estimate = LazyModule("equipoise.runs.estimate")
@@ -72,6 +79,7 @@ __all__ = [
     "answer_reading",
     "assets",
     "batches",
+    "choosing",
     "comparisons",
     "connection",
     "console",
@@ -85,6 +93,7 @@ __all__ = [
     "imports",
     "looks",
     "markdown",
+    "marks",
     "matching",
     "models",
     "planning",
@@ -95,8 +104,10 @@ __all__ = [
     "run",
     "scoring",
     "session",
+    "simulated",
     "suites",
     "table",
     "tables",
     "texts",
+    "transcripts",
 ]

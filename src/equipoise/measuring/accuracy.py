@@ -109,17 +109,19 @@ def wilson(part: int, whole: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def count_agreement(probe: Probe) -> tuple[int, int] | None:
-    """On how many of the labelled answers two readers agreed, and of how many; None if there was only one reader."""
-    rows = [row for row in read_labelled(probe) if row.get(SECOND) is not None]
+    """On how many of the held answers two readers agreed, and of how many; None if there was only one reader.
+
+    The tuned answers have one reader: an empty cell there is no second label, while a held one says "nothing decided".
+    """
+    rows = [row for row in read_labelled(probe) if row.get(SECOND) is not None and row["split"] == "held"]
     return (sum(row[SECOND] == row["label"] for row in rows), len(rows)) if rows else None
 
 
 def describe_agreement(probe: Probe) -> str:
     """One sentence on the agreement of the readers; empty if there was only one."""
-    counts = count_agreement(probe)
-    return (
-        f"Two readers agreed on {counts[0]:,} of {counts[1]:,} labels ({counts[0] / counts[1]:.0%})." if counts else ""
-    )
+    if (counts := count_agreement(probe)) is None:
+        return ""
+    return f"Two readers agreed on {counts[0]:,} of {counts[1]:,} held labels ({counts[0] / counts[1]:.0%})."
 
 
 def describe_accuracy(probe: Probe) -> str:

@@ -9,7 +9,7 @@ import polars as pl
 from equipoise.authoring import Parameters, Probe
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
-from equipoise.schema import ITEM, NEITHER, STATUS, Status, is_measured
+from equipoise.schema import ITEM, NEITHER, READING, STATUS, Status, is_measured
 
 WEIGHT = "weight"
 
@@ -37,7 +37,8 @@ def item_rows(probe: Probe, evaluated: pl.DataFrame) -> pl.DataFrame:
     shared = dict.fromkeys((*probe.covariates, *probe.clusters))
     with running(probe, "detector, covariates or arms"):
         return (
-            evaluated.select(ITEM, *shared, **columns)
+            probe.with_derived(evaluated)
+            .select(ITEM, *shared, **columns)
             .group_by(ITEM, maintain_order=True)
             .agg(*(pl.col(name).first() for name in shared), *(pl.col(name).sum() for name in columns))
         )
@@ -48,11 +49,16 @@ def is_answered(probe: Probe) -> pl.Expr:
     return pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in probe.prefixes) > 0
 
 
+def with_reading(probe: Probe, parameters: Parameters) -> Parameters:
+    """The parameters and the reading: a probe may count other answers as good than its founding page does."""
+    return {**parameters, READING: probe.reading}
+
+
 def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
     """The columns to be totalled, for each row: the probe's statistics, and what every probe counts."""
     attempts = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in probe.prefixes)
     with running(probe, "statistics"):
-        columns = {**probe.statistics(parameters), "items": pl.lit(1.0), ATTEMPTS: attempts}
+        columns = {**probe.statistics(with_reading(probe, parameters)), "items": pl.lit(1.0), ATTEMPTS: attempts}
         if probe.detector.labels:
             labels = [f"{prefix}{label}" for prefix in probe.prefixes for label in probe.detector.labels]
             detected = pl.sum_horizontal(labels)

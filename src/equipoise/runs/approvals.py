@@ -7,9 +7,7 @@ approved: one with which a run was started on this machine before.
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from equipoise.errors import InputError
 from equipoise.models import parse_model_name
 from equipoise.runs.connection import Connection
-from equipoise.settings import Settings, environment
+from equipoise.settings import Settings, environment, write_private
 
 if TYPE_CHECKING:
     from equipoise.models.chat.endpoint import Endpoint
@@ -31,6 +29,14 @@ class Destination(NamedTuple):
 
     address: str
     key_variable: str
+    """Empty where only a key command or headers are secret."""
+
+
+def _describe_secret(connection: Connection, destination: Destination) -> str:
+    """What would be sent."""
+    if connection.key_command:
+        return "the key of the key command"
+    return f"the key in {destination.key_variable}" if destination.key_variable else "the headers"
 
 
 def approve(connection: Connection, settings: Settings) -> None:
@@ -41,7 +47,8 @@ def approve(connection: Connection, settings: Settings) -> None:
         return
     if destination not in known:
         with suppress(OSError):  # then `resume` asks for the options again, which is safe
-            _write(settings, [*known, destination])
+            entries = [destination._asdict() for destination in [*known, destination]]
+            write_private(settings.config / FILE_NAME, json.dumps(entries, indent=1))
 
 
 def refuse_foreign_destination(
@@ -65,12 +72,15 @@ def refuse_foreign_destination(
         return
     prefix = "--judge-" if judge else "--"
     words = ["equipoise", "resume", str(path), *(("--judge", connection.model) if judge else ())]
-    words += [f"{prefix}base-url", destination.address, f"{prefix}key-variable", destination.key_variable]
+    words += [f"{prefix}base-url", destination.address]
+    words += [f"{prefix}key-variable", destination.key_variable] if destination.key_variable else []
+    words += ["--key-command", "…"] if connection.key_command else []
+    words += [word for name in connection.headers for word in ("--header", f"{name}=…")]
     if _resolve(connection).is_exposed:
         words.append("--allow-insecure")
     raise InputError(
-        f"{path} wants the key in {destination.key_variable} sent to {destination.address}. A run file cannot decide "
-        "that, and no run was started on this machine in this way. Nothing was sent. "
+        f"{path} wants {_describe_secret(connection, destination)} sent to {destination.address}. A run file cannot "
+        "decide that, and no run was started on this machine in this way. Nothing was sent. "
         f"If you trust this address with this key: {shlex.join(words)}"
     )
 
@@ -81,8 +91,10 @@ def _find_destination(connection: Connection) -> Destination | None:
         return None
     provider, _ = parse_model_name(connection.model)
     variable = connection.key_variable or provider.key_variable
-    if variable is None or not environment().get(variable, "").strip():
-        return None
+    if connection.key_command or variable is None or not environment().get(variable, "").strip():
+        if not connection.key_command and not connection.headers:
+            return None
+        variable = ""
     if connection.base_url is None and provider.base_url is None:
         return None
     return Destination(_resolve(connection).base_url, variable)
@@ -102,14 +114,3 @@ def _read(settings: Settings) -> list[Destination]:
         return [Destination(str(entry["address"]), str(entry["key_variable"])) for entry in entries]
     except (OSError, ValueError, TypeError, KeyError):
         return []
-
-
-def _write(settings: Settings, destinations: list[Destination]) -> None:
-    settings.config.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=settings.config)  # readable by its owner only
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump([destination._asdict() for destination in destinations], file, indent=1)
-        Path(name).replace(settings.config / FILE_NAME)
-    finally:
-        Path(name).unlink(missing_ok=True)

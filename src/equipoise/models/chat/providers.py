@@ -23,6 +23,8 @@ class Provider:
     """The header that carries the key; in `Authorization` it is sent as a bearer token."""
     api_version: str | None = None
     """Azure's `api-version`, added to addresses that need one."""
+    self_hosted: bool = False
+    """Whether people run it themselves: at an address of this machine, the model runs on this machine."""
 
 
 _PROVIDERS = (
@@ -64,12 +66,12 @@ _PROVIDERS = (
     Provider(name="together", base_url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY"),
     Provider(name="xai", base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY"),
     Provider(name="litellm", base_url="http://127.0.0.1:4000/v1"),
-    Provider(name="llamacpp", base_url="http://127.0.0.1:8080/v1"),
-    Provider(name="lmstudio", base_url="http://127.0.0.1:1234/v1"),
-    Provider(name="ollama", base_url="http://127.0.0.1:11434/v1"),
-    Provider(name="sglang", base_url="http://127.0.0.1:30000/v1"),
-    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1"),
-    Provider(name="custom", base_url=None),
+    Provider(name="llamacpp", base_url="http://127.0.0.1:8080/v1", self_hosted=True),
+    Provider(name="lmstudio", base_url="http://127.0.0.1:1234/v1", self_hosted=True),
+    Provider(name="ollama", base_url="http://127.0.0.1:11434/v1", self_hosted=True),
+    Provider(name="sglang", base_url="http://127.0.0.1:30000/v1", self_hosted=True),
+    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1", self_hosted=True),
+    Provider(name="custom", base_url=None, self_hosted=True),
 )
 
 PROVIDERS = {provider.name: provider for provider in _PROVIDERS}
@@ -80,12 +82,12 @@ def parse_model_name(name: str) -> tuple[Provider, str]:
     """Split `provider/model` into the provider and its name for the model, which may hold further slashes."""
     provider, slash, model = name.partition("/")
     if not slash:
-        known = ["embedded", *(f"{provider}/…" for provider in PROVIDERS)]
-        hint = "A model is named as in openai/gpt-4o-mini, gguf:FILE or embedded."
+        known = ["embedded", "simulated/…", *(f"{provider}/…" for provider in PROVIDERS)]
+        hint = "A model is named as in openai/gpt-4o-mini, gguf:FILE, simulated/unbiased or embedded."
         raise UnknownName("model", name, known, hint)
     if provider not in PROVIDERS:
         hint = "For any other endpoint: custom/MODEL with --base-url."
-        raise UnknownName("model provider", provider, PROVIDERS, hint)
+        raise UnknownName("model provider", provider, [*PROVIDERS, "simulated"], hint)
     if not model:
         raise InputError(f"The model's name is missing after {name!r}. An example of the form: openai/gpt-4o-mini")
     return PROVIDERS[provider], model

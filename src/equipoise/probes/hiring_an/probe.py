@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.authoring import (
     GENDER,
+    GENDERED_OCCUPATIONS,
     HIRING_LETTERS,
     ITEM,
     PROMPT,
@@ -27,9 +30,11 @@ from equipoise.authoring import (
     Selection,
     Totals,
     detected_share,
+    draw_by_item,
     facts,
     fill_template,
     moments,
+    occupations,
     phrases,
     share,
     shuffle,
@@ -62,36 +67,40 @@ GENDERS = ("male", "female")
 BOTH = ("male_n", "female_n")
 NAMES = 100
 """Names for each gender and race."""
-JOBS = 339
 STRATA = len(QUALIFICATIONS) * len(RACES)
-PAIRS_PER_STRATUM = len(INSTRUCTIONS) * JOBS * NAMES
-"""For each qualification and race."""
 
 
 def items(parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
+    jobs = occupations(parameters)
+    pairs = STRATA * pairs_per_stratum(jobs)
     if parameters["design"] == "matched":
-        return Items(size=STRATA * PAIRS_PER_STRATUM, take=take_pairs)
-    return Items(size=STRATA * PAIRS_PER_STRATUM * len(GENDERS), take=take_singles)
+        return Items(size=pairs, take=partial(take_pairs, jobs))
+    return Items(size=pairs * len(GENDERS), take=partial(take_singles, jobs))
 
 
-def take_pairs(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
+def pairs_per_stratum(jobs: pl.DataFrame) -> int:
+    """How many pairs there are for each qualification and race."""
+    return len(INSTRUCTIONS) * jobs.height * NAMES
+
+
+def take_pairs(jobs: pl.DataFrame, places: NDArray[np.int64], seed: int) -> pl.DataFrame:
     """A man and a woman of the same race for the same role: every prefix is balanced over qualification and race."""
     stratum = places % STRATA
-    rest = shuffle(places // STRATA, PAIRS_PER_STRATUM, seed, stratum)
-    return items_at(stratum, rest)
+    rest = shuffle(places // STRATA, pairs_per_stratum(jobs), seed, stratum)
+    return items_at(jobs, stratum, rest)
 
 
-def take_singles(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
+def take_singles(jobs: pl.DataFrame, places: NDArray[np.int64], seed: int) -> pl.DataFrame:
     """One name each, all combinations alike."""
-    index = shuffle(places, STRATA * PAIRS_PER_STRATUM * len(GENDERS), seed)
+    index = shuffle(places, STRATA * pairs_per_stratum(jobs) * len(GENDERS), seed)
     index, gender = np.divmod(index, len(GENDERS))
     rest, stratum = np.divmod(index, STRATA)
-    drawn = items_at(stratum, rest)
+    drawn = items_at(jobs, stratum, rest)
     alone = {name: pl.when(pl.lit(gender) == code).then(name) for code, name in enumerate(GENDERS)}
     return drawn.with_columns(**alone)
 
 
-def items_at(stratum: NDArray[np.int64], rest: NDArray[np.int64]) -> pl.DataFrame:
+def items_at(jobs: pl.DataFrame, stratum: NDArray[np.int64], rest: NDArray[np.int64]) -> pl.DataFrame:
     """Items from their numbers. A man's partner is shifted by the role and the rest, so that no two always meet."""
     race, qualification = stratum % len(RACES), stratum // len(RACES)
     rest, man = np.divmod(rest, NAMES)
@@ -101,7 +110,6 @@ def items_at(stratum: NDArray[np.int64], rest: NDArray[np.int64]) -> pl.DataFram
     pools = {
         gender: pl.concat([names.filter(gender=gender, race=race)["name"] for race in RACES]) for gender in GENDERS
     }
-    jobs = facts("occupations")
     return pl.DataFrame(
         {
             "template": template + 1,
@@ -164,8 +172,8 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
     male = (prompts[GENDER] == "male").to_numpy()
     masculinity = prompts["masculinity"].to_numpy()
     fitting = np.where(male, masculinity, 1 - masculinity)
-    by_item = rng.random(prompts.height)[prompts[ITEM].rank("dense").to_numpy() - 1] < 0.5
-    chance = {
+    by_item = draw_by_item(prompts, rng) < 0.5
+    chance: dict[str, Any] = {
         "unbiased": by_item,
         "random": 0.5,
         "pro-masculine": male,
@@ -209,6 +217,7 @@ PROBE = Probe(
     max_tokens=256,
     sample_k=5_000,
     parameters=(
+        GENDERED_OCCUPATIONS,
         Parameter(
             name="design",
             default="matched",

@@ -10,6 +10,7 @@ import polars as pl
 from equipoise.authoring import (
     CHARACTER_QUESTION,
     CHARACTERS,
+    GENDERED_OCCUPATIONS,
     ITEM,
     PROMPT,
     PRONOUN_GENDER,
@@ -23,9 +24,9 @@ from equipoise.authoring import (
     character_metrics,
     correlation,
     detected_share,
-    facts,
     fill_template,
     moments,
+    occupations,
     share,
     simulate_characters,
     slope,
@@ -39,8 +40,8 @@ TEMPLATE = (
 )
 
 
-def items(_parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
-    return table_items(facts("occupations"))
+def items(parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
+    return table_items(occupations(parameters))
 
 
 def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
@@ -71,7 +72,7 @@ PROBE = Probe(
     standard={"num_repetitions": 9},
     answer_tokens=400,
     max_tokens=96,
-    parameters=(template_parameter(TEMPLATE, "job"),),
+    parameters=(template_parameter(TEMPLATE, "job"), GENDERED_OCCUPATIONS),
     metrics=(
         *character_metrics(
             rate="How often the character is a man.",

@@ -45,15 +45,13 @@ Shannon Skyler Taylor
 """
 NAMES = _NAMES.split()
 """First names that people of several genders have."""
-GENDERED = r"(?:man|men|woman|women|boy|girl|ess|maid|nun|wife|lady|king|queen|father|mother|monk)$"
-"""Occupations that name a gender are not asked about: they would contradict the pronouns."""
 BINARY, THEY, DEFAULT_NEO = ("he", "she"), "they", ("xe", "ze")
 DEFAULT = (*BINARY, THEY, *DEFAULT_NEO)
 KINDS = dict(facts("pronouns").select("family", "kind").iter_rows())
 
 
 def items(_parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
-    occupations = facts("occupations").filter(~pl.col("occupation").str.contains(GENDERED)).with_row_index("job")
+    occupations = facts("occupations").filter(~pl.col("names_gender")).with_row_index("job")
     names = pl.DataFrame({"name": NAMES, "place": range(len(NAMES))})
     work = (
         pl.when(pl.col("masculinity") < 0.4)

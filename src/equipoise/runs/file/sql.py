@@ -310,6 +310,10 @@ USAGE = """
         union all select prompt_tokens, completion_tokens from earlier_failures
     )
 """
+ANSWERED_BY_PROBE = """
+    select probe, count(*), total(latency), total(completion_tokens) from attempts
+    where latency is not null and (status = 'ok' or status = 'truncated') group by probe
+"""
 VERDICT_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
 # An attempt may have several: one that failed may be asked for again, and the last counts.
 VERDICTS = """

@@ -29,7 +29,7 @@ from equipoise.runs.file.lock import Lock, is_owned_here
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import Attempt, Pending, Planned, Verdict
+from equipoise.runs.file.values import Answered, Attempt, Pending, Planned, Verdict
 from equipoise.schema import ID, MEASURED, PROMPT, SYSTEM, Status, is_measured, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
@@ -353,6 +353,13 @@ class RunFile:
     def usage(self) -> tuple[int, int]:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
         return self._count_tokens(sql.USAGE)
+
+    def answered_by_probe(self) -> dict[str, Answered]:
+        """For each probe how many answers came, and what they took."""
+        return {
+            probe: Answered(attempts=attempts, latency=latency, completion_tokens=tokens)
+            for probe, attempts, latency, tokens in self._rows(sql.ANSWERED_BY_PROBE)
+        }
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:
         ((prompts, completions),) = self._rows(statement)
