@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import PRONOUN_GENDER, Detector, phrases, visible, vocabulary
 from equipoise.detect.detector import join_tokens
-from equipoise.detect.visible import trace_visible
+from equipoise.detect.visible import run_searches, trace_visible
 from equipoise.probes import find_probes, get_probe
 from equipoise.schema import READINGS
 
@@ -29,7 +29,7 @@ def words_in_column(detector: Detector, answer: str) -> Words:
 
 def words_at_spans(detector: Detector, answer: str) -> Words:
     """By group of patterns, the visible text at the spans."""
-    shown, origins = trace_visible(answer)
+    ((shown, origins),) = run_searches([trace_visible(answer)])
     if detector.whole_tokens:
         shown = pl.select(join_tokens(pl.lit(shown))).item()
     words: Words = {group: [] for group in detector.patterns}
@@ -130,3 +130,9 @@ def test_evidence_is_counted_as_often_as_there_are_spans() -> None:
         for answer, row in zip(answers, counts.iter_rows(named=True), strict=True):
             groups = [span.group for span in detector.spans(answer)]
             assert row == {group: groups.count(group) for group in detector.patterns}
+
+
+def test_many_answers_at_once_have_the_spans_that_each_has_alone() -> None:
+    answers = [*read_examples()[:60], *PAIRS[:60], "", "plain", "<think>he</think>She", "**S**he"]
+    for detector in ALL:
+        assert detector.spans_of(answers) == [detector.spans(answer) for answer in answers]

@@ -28,6 +28,7 @@ from equipoise.cli import (
     run,
     score,
     show,
+    transcripts,
 )
 from equipoise.cli.output import note
 from equipoise.cli.streams import ReaderGone, robust_streams
@@ -40,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume.command,
     "show": show.command,
     "report": report.command,
+    "transcripts": transcripts.command,
     "compare": compare.command,
     "gate": gate.command,
     "export": export.command,

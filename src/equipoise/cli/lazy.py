@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
     from equipoise.report.terminal import comparisons, gates, tables
+    from equipoise.report.transcripts import choose as choosing
+    from equipoise.report.transcripts import write as transcripts
     from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
     from equipoise.runs.ask import events, policy
 else:
@@ -53,6 +55,8 @@ else:
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
     tables = LazyModule("equipoise.report.terminal.tables")
+    choosing = LazyModule("equipoise.report.transcripts.choose")
+    transcripts = LazyModule("equipoise.report.transcripts.write")
     batches = LazyModule("equipoise.runs.batches")
     connection = LazyModule("equipoise.runs.connection")
     estimate = LazyModule("equipoise.runs.estimate")
@@ -72,6 +76,7 @@ __all__ = [
     "answer_reading",
     "assets",
     "batches",
+    "choosing",
     "comparisons",
     "connection",
     "console",
@@ -99,4 +104,5 @@ __all__ = [
     "table",
     "tables",
     "texts",
+    "transcripts",
 ]

@@ -58,7 +58,7 @@ from equipoise.detect.verdicts import (
     idea,
     verdict,
 )
-from equipoise.detect.visible import find_matches, replace_traced
+from equipoise.detect.visible import Search, replace_traced
 
 NO_VERDICT = any_line(r"""
     made|left|decided|determined|based|considered?|weighed|noted?|evaluated?|assess(?:ed)?|reviewe?d?|examined?|taken
@@ -196,13 +196,14 @@ class SentenceRules(Rules):
         first, rest = Rules(self.steps[:1]), Rules(self.steps[1:])
         return rest.apply(first.apply(text).str.extract_all(self.sentence).list.join(""))
 
-    def trace(self, text: str, origins: list[int]) -> tuple[str, list[int]]:
+    def trace(self, text: str, origins: list[int]) -> Search[tuple[str, list[int]]]:
         """What `apply` makes of one text, and where each character comes from."""
         first, rest = Rules(self.steps[:1]), Rules(self.steps[1:])
-        text, origins = first.trace(text, origins)
-        kept = find_matches(text, self.sentence)
+        text, origins = yield from first.trace(text, origins)
+        kept = yield text, self.sentence
         gaps = zip([0, *(end for _, end in kept)], [*(start for start, _ in kept), len(text)], strict=True)
-        return rest.trace(*replace_traced(text, origins, ((*gap, "") for gap in gaps if gap[0] < gap[1])))
+        edits = [(*gap, "") for gap in gaps if gap[0] < gap[1]]
+        return (yield from rest.trace(*replace_traced(text, origins, edits)))
 
 
 RULES = SentenceRules(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from equipoise.detect.rules import Rules
-from equipoise.detect.visible import find_matches, trace_visible
+from equipoise.detect.visible import Search, replace_traced, run_searches, trace_visible
 from equipoise.schema import LABEL, PROBABILITY_COLUMN
 
 _FOREIGN_LETTER = r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]"
@@ -132,16 +132,23 @@ class Detector:
 
     def spans(self, answer: str) -> list[Span]:
         """The words and phrases of an answer that were read, where they stand in it; two groups may share a word."""
-        shown, origins = trace_visible(answer)
-        if self.whole_tokens:
-            shown = pl.select(join_tokens(pl.lit(shown))).item()
+        return self.spans_of([answer])[0]
+
+    def spans_of(self, answers: Iterable[str]) -> list[list[Span]]:
+        """The same for many answers, in a small part of the time that they take one by one."""
+        return run_searches([self._find_spans(answer) for answer in answers])
+
+    def _find_spans(self, answer: str) -> Search[list[Span]]:
+        shown, origins = yield from trace_visible(answer)
+        for pattern in (_FOREIGN_LETTER, _HYPHEN_IN_WORD) if self.whole_tokens else ():
+            shown, origins = replace_traced(shown, origins, [(*match, "_") for match in (yield shown, pattern)])
         if self.rules:
-            shown, origins = self.rules.trace(shown, origins)
-        return sorted(
-            Span(origins[start], origins[end - 1] + 1, group)
-            for group, pattern in self.patterns.items()
-            for start, end in find_matches(shown, pattern)
-        )
+            shown, origins = yield from self.rules.trace(shown, origins)
+        spans = []
+        for group, pattern in self.patterns.items():
+            for start, end in (yield shown, pattern):
+                spans.append(Span(origins[start], origins[end - 1] + 1, group))
+        return sorted(spans)
 
 
 def join_tokens(text: pl.Expr) -> pl.Expr:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equipoise.detect.visible import find_matches, replace_traced
+from equipoise.detect.visible import Search, replace_traced
 
 SPACES = r"[ \t]{2,}"
 """What Markdown leaves between words: rules are written with single spaces."""
@@ -47,12 +47,12 @@ class Rules:
         """Only the letters."""
         return self.apply(text).str.replace_all(r"[^A-Z]+", "")
 
-    def trace(self, text: str, origins: list[int]) -> tuple[str, list[int]]:
+    def trace(self, text: str, origins: list[int]) -> Search[tuple[str, list[int]]]:
         """What `apply` makes of one text. A letter comes from where its statement starts, the space after it from
         where that ends."""
         for new, pattern in ((" ", SPACES), *((_in_place_of(letter), pattern) for letter, pattern in self.steps)):
-            edits = ((start, end, new) for start, end in find_matches(text, pattern))
-            text, origins = replace_traced(text, origins, edits)
+            matches = yield text, pattern
+            text, origins = replace_traced(text, origins, [(start, end, new) for start, end in matches])
         return text, origins
 
 

@@ -7,8 +7,10 @@ came from. A test holds the two together.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Generator, Sequence
 from itertools import accumulate
+from typing import TypeVar
 
 import polars as pl
 
@@ -34,6 +36,12 @@ PLAIN = {
     **dict.fromkeys("\u00a0\u202f\u2007\u2009\u200a\u20e3\x00", " "),
     **dict.fromkeys("\ufe0e\ufe0f", ""),  # choose the form of an emoji, and would count as part of the next word
 }
+
+Matches = list[tuple[int, int]]
+"""Where a pattern matches in a text."""
+T = TypeVar("T")
+Search = Generator[tuple[str, str], Matches, T]
+"""Work on one text that asks for the matches of one pattern after another: it yields a text and a pattern."""
 
 _REASONING, _UNOPENED = (re.compile(pattern.replace(r"\z", r"\Z")) for pattern in (REASONING, UNOPENED))
 _PLAIN = re.compile("|".join(map(re.escape, PLAIN)))
@@ -62,15 +70,16 @@ def visible(text: pl.Expr, *, cased: bool = False) -> pl.Expr:
     return shown if cased else shown.str.to_lowercase()
 
 
-def trace_visible(answer: str) -> tuple[str, list[int]]:
+def trace_visible(answer: str) -> Search[tuple[str, list[int]]]:
     """The visible text of one answer, and for each of its characters the place in the answer it comes from."""
     text, origins = answer.replace("\0", " "), list(range(len(answer)))
     if "<" in text:
         for pattern in (REASONING, UNOPENED, TAG):
-            text, origins = replace_traced(text, origins, ((*match, " ") for match in find_matches(text, pattern)))
-    asterisks = ((place, place + 2, "") for start, end in _find_drop_caps(text) for place in (start, end - 2))
+            text, origins = replace_traced(text, origins, [(*match, " ") for match in (yield text, pattern)])
+    drop_caps = (yield text, DROP_CAP) if "**" in text else []
+    asterisks = [(place, place + 2, "") for start, end in drop_caps for place in (start, end - 2)]
     text, origins = replace_traced(text, origins, asterisks)
-    text, origins = replace_traced(text, origins, ((*match.span(), PLAIN[match[0]]) for match in _PLAIN.finditer(text)))
+    text, origins = replace_traced(text, origins, [(*match.span(), PLAIN[match[0]]) for match in _PLAIN.finditer(text)])
     if text.isascii():
         return text.lower(), origins
     # Lower-cased as a whole, because an S at the end of a Greek word has a form of its own; and by character, because
@@ -80,20 +89,40 @@ def trace_visible(answer: str) -> tuple[str, list[int]]:
     return lowered[0], [place for place, length in zip(origins, lengths, strict=True) for _ in range(length)]
 
 
-def find_matches(text: str, pattern: str) -> list[tuple[int, int]]:
-    """Where a pattern matches in one text without NUL, exactly as in a column: Python has other word boundaries."""
-    pieces = pl.Series([text]).str.replace_all(pattern, "\0${0}\0").item().split("\0")
-    ends = list(accumulate(map(len, pieces)))
-    return list(zip(ends[::2], ends[1::2], strict=False))
+def run_searches(searches: Sequence[Search[T]]) -> list[T]:
+    """The results of many searches. Those that ask for the same pattern are answered together.
+
+    A call of polars takes a fifth of a millisecond, whether it searches one text or hundreds.
+    """
+    results: dict[int, T] = {}
+    replies: dict[int, Matches | None] = dict.fromkeys(range(len(searches)))
+    while replies:
+        asked: defaultdict[str, dict[int, str]] = defaultdict(dict)
+        for number, reply in replies.items():
+            try:
+                text, pattern = next(searches[number]) if reply is None else searches[number].send(reply)
+                asked[pattern][number] = text
+            except StopIteration as end:
+                results[number] = end.value
+        replies = {}
+        for pattern, texts in asked.items():
+            replies |= dict(zip(texts, find_matches(list(texts.values()), pattern), strict=True))
+    return [results[number] for number in range(len(searches))]
 
 
-def _find_drop_caps(text: str) -> list[tuple[int, int]]:
-    return find_matches(text, DROP_CAP) if "**" in text else []
+def find_matches(texts: Sequence[str], pattern: str) -> list[Matches]:
+    """Where a pattern matches in texts without NUL, exactly as in a column: Python has other word boundaries."""
+    marked = pl.Series(texts, dtype=pl.String).str.replace_all(pattern, "\0${0}\0")
+    pieces = (text.split("\0") for text in marked)
+    ends = [list(accumulate(map(len, parts))) for parts in pieces]
+    return [list(zip(places[::2], places[1::2], strict=False)) for places in ends]
 
 
-def replace_traced(text: str, origins: list[int], edits: Iterable[tuple[int, int, str]]) -> tuple[str, list[int]]:
+def replace_traced(text: str, origins: list[int], edits: Sequence[tuple[int, int, str]]) -> tuple[str, list[int]]:
     """Replace `text[start:end]` for each edit. The new text comes from where the old starts, its last character (if it
     has more than one) from where the old ends."""
+    if not edits:
+        return text, origins
     pieces: list[str] = []
     places: list[int] = []
     rest = 0

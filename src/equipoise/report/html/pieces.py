@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from equipoise.detect import Detector
+from equipoise.detect.detector import Span
 from equipoise.detect.visible import REASONING
 from equipoise.report.text import is_seen, name_character
 from equipoise.schema import replace_surrogates
@@ -19,6 +20,7 @@ LOOKAHEAD = 200
 """How much more than what is shown is read, so that a word at the cut is read as it is in the whole answer."""
 
 _REASONING = re.compile(REASONING.replace(r"\z", r"\Z"))
+_UNUSUAL = re.compile(r"[^\n\t -~]")
 _CLOSING_TAG = re.compile(r"(?i)</think(?:ing)?>")
 
 
@@ -42,9 +44,24 @@ class Stretch(NamedTuple):
 
 def split_text(text: str, detector: Detector | None = None, most: int = MAX_CHARACTERS) -> list[Piece]:
     """Split foreign text into pieces. At most so many characters are shown of it, and MAX_REASONING of reasoning."""
-    text = replace_surrogates(text)
-    stretches = list(_find_stretches(text))
-    groups = _find_groups(text, stretches, detector, most) if detector else {}
+    return split_texts([text], detector, most)[0]
+
+
+def split_texts(
+    texts: Iterable[str], detector: Detector | None = None, most: int = MAX_CHARACTERS
+) -> list[list[Piece]]:
+    """The same for many texts, in a small part of the time that they take one by one."""
+    texts = [replace_surrogates(text) for text in texts]
+    stretches = [list(_find_stretches(text)) for text in texts]
+    groups: list[dict[int, tuple[int, ...]]] = [{} for _ in texts]
+    if detector:
+        searched = [_searched_part(text, parts, most) for text, parts in zip(texts, stretches, strict=True)]
+        spans = detector.spans_of(part for part, _ in searched)
+        groups = [_find_groups(found, origins, detector) for found, (_, origins) in zip(spans, searched, strict=True)]
+    return [_split(*parts, most) for parts in zip(texts, stretches, groups, strict=True)]
+
+
+def _split(text: str, stretches: Sequence[Stretch], groups: Mapping[int, tuple[int, ...]], most: int) -> list[Piece]:
     room = {"text": most, "reasoning": MAX_REASONING}
     hidden = {kind: sum(s.end - s.start for s in stretches if s.kind == kind) - room[kind] for kind in room}
     pieces: list[Piece] = []
@@ -76,10 +93,10 @@ def _find_stretches(text: str) -> Iterator[Stretch]:
         yield Stretch("text", start, len(text))
 
 
-def _find_groups(text: str, stretches: Sequence[Stretch], detector: Detector, most: int) -> dict[int, tuple[int, ...]]:
-    """For each place of the answer that was read, which groups it speaks for.
+def _searched_part(text: str, stretches: Sequence[Stretch], most: int) -> tuple[str, list[int]]:
+    """The part of the answer that is searched, and for each of its characters the place in the answer.
 
-    An answer may be huge, so only the part that is shown is searched.
+    An answer may be huge, so it is only the part that is shown.
     """
     searched: list[str] = []
     origins: list[int] = []
@@ -95,19 +112,34 @@ def _find_groups(text: str, stretches: Sequence[Stretch], detector: Detector, mo
             searched.append(text[start:stop])
             origins += range(start, stop)
             room -= stop - start
+    return "".join(searched), origins
+
+
+def _find_groups(spans: Iterable[Span], origins: Sequence[int], detector: Detector) -> dict[int, tuple[int, ...]]:
+    """For each place of the answer that was read, which groups it speaks for."""
     numbers = {group: number for number, group in enumerate(detector.patterns)}
     groups: dict[int, tuple[int, ...]] = {}
-    for span in detector.spans("".join(searched)):
+    for span in spans:
         for place in origins[span.start : span.end]:
             groups[place] = (*groups.get(place, ()), numbers[span.group])
     return groups
 
 
 def _split_stretch(text: str, stretch: Stretch, groups: Mapping[int, tuple[int, ...]]) -> Iterator[Piece]:
-    places = range(stretch.start, stretch.end)
-    for (word_groups, seen), same in groupby(places, lambda place: (groups.get(place, ()), is_seen(text[place]))):
-        characters = "".join(text[place] for place in same)
-        if seen:
-            yield Piece(text=characters, kind="word" if word_groups else stretch.kind, groups=word_groups)
+    kind, start, end = stretch
+    unseen = {match.start() for match in _UNUSUAL.finditer(text, start, end) if not is_seen(match[0])}
+    special = sorted(unseen.union(place for place in groups if start <= place < end))
+    # Most characters are plain, so the way goes from one that is special to the next.
+    for (_, hidden, word_groups), same in groupby(
+        enumerate(special), lambda pair: (pair[1] - pair[0], pair[1] in unseen, groups.get(pair[1], ()))
+    ):
+        places = [place for _, place in same]
+        if start < places[0]:
+            yield Piece(text=text[start : places[0]], kind=kind)
+        start = places[-1] + 1
+        if hidden:
+            yield from (Piece(text=name_character(text[place]), kind="unseen") for place in places)
         else:
-            yield from (Piece(text=name_character(character), kind="unseen") for character in characters)
+            yield Piece(text=text[places[0] : start], kind="word", groups=word_groups)
+    if start < end:
+        yield Piece(text=text[start:end], kind=kind)

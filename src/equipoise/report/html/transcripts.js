@@ -1,0 +1,357 @@
+"use strict";
+(() => {
+  // All text is set as text. The policy of the page refuses markup that is made from text.
+  const PAGE = 50;
+  const EXCERPT = 240;
+  const byId = (id) => document.getElementById(id);
+  const element = byId("data");
+  const data = JSON.parse(element.textContent);
+  element.remove();
+
+  const make = (tag, properties, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+
+  // One number per attempt and field; -1 where a probe does not have the field.
+  const rows = [];
+  data.probes.forEach((probe, place) => probe.rows.prompt.forEach((_, row) => rows.push([place, row])));
+  const fields = data.fields.map(({ name, values }, place) => ({
+    name,
+    values,
+    isCovariate: place >= 4,
+    codes: Int32Array.from(rows, ([number, row]) => {
+      const probe = data.probes[number];
+      if (place === 0) return number;
+      if (place < 4) return probe.rows[name][row];
+      return probe.fields[name] ? probe.fields[name][probe.rows.prompt[row]] : -1;
+    }),
+    probes: data.probes.map((probe) => place < 4 || name in probe.fields),
+    chosen: -1,
+    counts: [],
+  }));
+
+  const state = { query: "", scope: "both", page: 0, found: [], matches: null };
+
+  // Searching
+
+  const lowered = { answers: null, prompts: null };
+  const lower = (scope) => {
+    const list = (probe) => probe[scope].map((text) => (text ? text[0].toLowerCase() : ""));
+    lowered[scope] ??= data.probes.map(list);
+    return lowered[scope];
+  };
+  const search = () => {
+    const query = state.query.trim().toLowerCase();
+    state.matches = null;
+    if (!query) return;
+    const inAnswers = state.scope !== "prompts" && lower("answers");
+    const inPrompts =
+      state.scope !== "answers" && lower("prompts").map((texts) => texts.map((text) => text.includes(query)));
+    state.matches = rows.map(
+      ([probe, row]) =>
+        (inAnswers && inAnswers[probe][row].includes(query)) ||
+        (inPrompts && inPrompts[probe][data.probes[probe].rows.prompt[row]]),
+    );
+  };
+
+  // Filtering: each field counts what would be left with its own filter open.
+
+  const filter = () => {
+    const active = fields.filter((field) => field.chosen >= 0);
+    for (const field of fields) field.counts = new Array(field.values.length).fill(0);
+    state.found = [];
+    for (let row = 0; row < rows.length; row += 1) {
+      if (state.matches && !state.matches[row]) continue;
+      const missed = active.filter((field) => field.codes[row] !== field.chosen);
+      if (missed.length > 1) continue;
+      for (const field of missed.length ? missed : fields) {
+        if (field.codes[row] >= 0) field.counts[field.codes[row]] += 1;
+      }
+      if (!missed.length) state.found.push(row);
+    }
+  };
+
+  // Drawing
+
+  const number = (value) => value.toLocaleString("en");
+  const isOffered = (field) => {
+    if (field.values.length < 2) return false;
+    const probe = fields[0].chosen;
+    return probe >= 0 ? field.probes[probe] : field.probes.every(Boolean);
+  };
+
+  const drawFilters = () => {
+    const box = byId("filters");
+    const focused = document.activeElement && document.activeElement.id;
+    const shown = fields.filter(isOffered).map((field) => {
+      const place = fields.indexOf(field);
+      const option = (value, text) => make("option", { value, textContent: text, selected: value === field.chosen });
+      const options = field.values
+        .map((value, code) => [code, `${value} (${number(field.counts[code])})`])
+        .filter(([code]) => field.counts[code] || code === field.chosen)
+        .map(([code, text]) => option(code, text));
+      const select = make(
+        "select",
+        { id: `filter-${place}`, name: field.name, className: field.chosen >= 0 ? "chosen" : "" },
+        option(-1, "any"),
+        ...options,
+      );
+      select.addEventListener("change", () => {
+        field.chosen = Number(select.value);
+        if (place === 0) for (const other of fields) if (!isOffered(other)) other.chosen = -1;
+        update();
+      });
+      return make("div", {}, make("label", { htmlFor: select.id, textContent: field.name.replaceAll("_", " ") }), select);
+    });
+    const more = fields[0].chosen < 0 && fields.some((field) => field.isCovariate && !isOffered(field));
+    if (more) shown.push(make("p", { className: "hint", textContent: "Choose a probe to filter by what it varies." }));
+    box.replaceChildren(...shown);
+    if (focused && focused.startsWith("filter-")) byId(focused)?.focus();
+  };
+
+  const pieces = ([text, ...marks]) => {
+    const made = [];
+    let end = 0;
+    for (let place = 0; place < marks.length; place += 3) {
+      const [start, stop, kind] = marks.slice(place, place + 3);
+      const className = data.kinds[kind];
+      if (start > end) made.push(text.slice(end, start));
+      made.push(make(className.startsWith("group-") ? "mark" : "span", { className, textContent: text.slice(start, stop) }));
+      end = stop;
+    }
+    made.push(text.slice(end));
+    return make("bdi", {}, ...made);
+  };
+
+  const withoutReasoning = ([text, ...marks]) => {
+    let rest = "";
+    let end = 0;
+    for (let place = 0; place < marks.length; place += 3) {
+      if (data.kinds[marks[place + 2]] !== "reasoning") continue;
+      rest += text.slice(end, marks[place]);
+      end = marks[place + 1];
+    }
+    return rest + text.slice(end);
+  };
+
+  const excerptOf = (text) => {
+    const query = state.query.trim().toLowerCase();
+    const place = query && state.scope !== "prompts" ? text.toLowerCase().indexOf(query) : -1;
+    const start = place > 60 ? text.lastIndexOf(" ", place - 40) + 1 : 0;
+    return (start ? "… " : "") + text.slice(start, start + EXCERPT).replace(/\s+/g, " ");
+  };
+
+  const fact = (name, value) =>
+    make("span", {}, make("span", { className: "name", textContent: name }), make("bdi", { textContent: value }));
+
+  const drawBody = (probe, row) => {
+    const prompt = probe.rows.prompt[row];
+    const list = make("dl", {});
+    const add = (title, className, content) =>
+      list.append(make("dt", { textContent: title }), make("dd", { className }, content));
+    if (probe.systems && probe.systems[prompt]) add("System", "text", pieces(probe.systems[prompt]));
+    add("Prompt", "text prompt", pieces(probe.prompts[prompt]));
+    if (probe.answers[row]) add("Answer", "text reply", pieces(probe.answers[row]));
+    if (probe.details[row]) add("Why there is no answer", "text detail", make("bdi", { textContent: probe.details[row] }));
+    const given = make("dd", { className: "given" }, fact("read as", probe.read.values[probe.read.codes[row]]));
+    for (const [name, { values, codes }] of Object.entries(probe.covariates))
+      if (codes[prompt] >= 0) given.append(fact(name.replaceAll("_", " "), values[codes[prompt]]));
+    given.append(
+      fact("item", probe.items[prompt]),
+      fact("repetition", data.fields[3].values[probe.rows.repetition[row]]),
+      fact("status", data.fields[2].values[probe.rows.status[row]]),
+      fact("prompt id", probe.ids[prompt]),
+    );
+    list.append(make("dt", { textContent: "What is known" }), given);
+    return list;
+  };
+
+  const drawAnswer = (place) => {
+    const [number_, row] = rows[place];
+    const probe = data.probes[number_];
+    const label = data.fields[1].values[probe.rows.label[row]];
+    const status = data.fields[2].values[probe.rows.status[row]];
+    const isRead = label !== "undetected" && label !== "no answer";
+    const answer = probe.answers[row] ? withoutReasoning(probe.answers[row]) : probe.details[row] || "";
+    const outcome = label === "counted" ? probe.read.values[probe.read.codes[row]] : label;
+    const summary = make(
+      "summary",
+      {},
+      make("span", { className: isRead ? "outcome" : "outcome nothing", textContent: outcome }),
+      make("span", { className: "excerpt" }, make("bdi", { textContent: excerptOf(answer) })),
+    );
+    if (status !== "ok") summary.append(make("span", { className: "reason", textContent: status }));
+    if (data.probes.length > 1 && fields[0].chosen < 0)
+      summary.append(make("span", { className: "reason", textContent: probe.name }));
+    const details = make("details", { className: "answer" }, summary);
+    details.addEventListener("toggle", () => {
+      if (details.open && details.childElementCount === 1) details.append(drawBody(probe, row));
+      highlight();
+    });
+    return make("li", {}, details);
+  };
+
+  // Where the search found something. Browsers without highlights show the same without them.
+  const highlight = () => {
+    if (!window.Highlight || !CSS.highlights) return;
+    CSS.highlights.delete("found");
+    const query = state.query.trim().toLowerCase();
+    if (!query) return;
+    const ranges = [];
+    for (const box of byId("list").querySelectorAll(".excerpt, .reply, .prompt")) {
+      const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+      const nodes = [];
+      for (let length = 0; walker.nextNode(); length += walker.currentNode.length) nodes.push([walker.currentNode, length]);
+      const text = box.textContent.toLowerCase();
+      const at = (place) => {
+        const [node, start] = nodes.findLast(([, first]) => first <= place);
+        return [node, Math.min(place - start, node.length)];
+      };
+      for (let place = text.indexOf(query); place >= 0; place = text.indexOf(query, place + query.length)) {
+        const range = new Range();
+        range.setStart(...at(place));
+        const [node, offset] = at(place + query.length - 1);
+        range.setEnd(node, Math.min(offset + 1, node.length));
+        ranges.push(range);
+      }
+    }
+    CSS.highlights.set("found", new Highlight(...ranges));
+  };
+
+  const lastPage = () => Math.max(0, Math.ceil(state.found.length / PAGE) - 1);
+
+  const drawList = () => {
+    state.page = Math.min(state.page, lastPage());
+    const first = state.page * PAGE;
+    const shown = state.found.slice(first, first + PAGE);
+    byId("list").replaceChildren(...shown.map(drawAnswer));
+    const all = rows.length;
+    byId("count").textContent =
+      state.found.length === all
+        ? `${number(all)} ${all === 1 ? "answer" : "answers"}`
+        : `${number(state.found.length)} of ${number(all)} answers`;
+    byId("pages").hidden = lastPage() === 0;
+    byId("page").textContent = `${number(first + 1)}–${number(first + shown.length)} of ${number(state.found.length)}`;
+    byId("previous").disabled = state.page === 0;
+    byId("next").disabled = state.page === lastPage();
+    byId("reset").hidden = !state.query && fields.every((field) => field.chosen < 0);
+    byId("toggle").textContent = "Open all on this page";
+    byId("toggle").hidden = !shown.length;
+    highlight();
+  };
+
+  const drawLegend = () => {
+    const chosen = data.probes.length === 1 ? 0 : fields[0].chosen;
+    const groups = chosen >= 0 ? data.probes[chosen].groups : [];
+    const words = groups.flatMap((group, place) => [
+      place ? ", " : "Underlined in answers: words that were read as ",
+      make("mark", { className: `group-${place}`, textContent: group }),
+    ]);
+    const start = words.length ? [...words, ". "] : ["Underlined in answers: words that were read. "];
+    byId("legend").replaceChildren(
+      ...start,
+      "Reasoning is grey, because it is not read. Invisible characters are shown by their number, like ",
+      make("span", { className: "unseen", textContent: "U+200B" }),
+      ".",
+    );
+  };
+
+  // What is chosen stands in the address, so that a view can be kept as a bookmark.
+
+  const remember = () => {
+    const kept = new URLSearchParams();
+    if (state.query) kept.set("search", state.query);
+    if (state.scope !== "both") kept.set("in", state.scope);
+    for (const field of fields) if (field.chosen >= 0) kept.set(`.${field.name}`, field.values[field.chosen]);
+    if (state.page) kept.set("page", state.page + 1);
+    history.replaceState(null, "", `#${kept}`);
+  };
+  const recall = () => {
+    const kept = new URLSearchParams(location.hash.slice(1));
+    state.query = kept.get("search") || "";
+    state.scope = ["answers", "prompts"].find((scope) => scope === kept.get("in")) || "both";
+    for (const field of fields) field.chosen = field.values.indexOf(kept.get(`.${field.name}`));
+    for (const field of fields) if (!isOffered(field)) field.chosen = -1;
+    state.page = Math.max(0, (Number.parseInt(kept.get("page"), 10) || 1) - 1);
+    byId("search").value = state.query;
+    byId("scope").value = state.scope;
+  };
+
+  const update = (page = 0) => {
+    state.page = page;
+    search();
+    filter();
+    drawFilters();
+    drawLegend();
+    drawList();
+    remember();
+  };
+  const turn = (pages) => {
+    const page = state.page + pages;
+    if (page < 0 || page > lastPage()) return false;
+    state.page = page;
+    drawList();
+    remember();
+    byId("answers").scrollIntoView();
+    return true;
+  };
+
+  // Listening
+
+  let waiting = 0;
+  byId("search").addEventListener("input", (event) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      state.query = event.target.value;
+      update();
+    }, 120);
+  });
+  byId("scope").addEventListener("change", (event) => {
+    state.scope = event.target.value;
+    update();
+  });
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  byId("previous").addEventListener("click", () => turn(-1));
+  byId("next").addEventListener("click", () => turn(1));
+  byId("reset").addEventListener("click", () => {
+    for (const field of fields) field.chosen = -1;
+    state.query = byId("search").value = "";
+    update();
+    byId("search").focus();
+  });
+  byId("toggle").addEventListener("click", () => {
+    const answers = [...byId("list").querySelectorAll("details")];
+    const open = !answers.every((answer) => answer.open);
+    for (const answer of answers) answer.open = open;
+    byId("toggle").textContent = open ? "Close all on this page" : "Open all on this page";
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = ["INPUT", "SELECT"].includes(event.target.tagName);
+    if (event.key === "/" && !typing) {
+      byId("search").focus();
+      event.preventDefault();
+    } else if (["ArrowDown", "ArrowUp"].includes(event.key) && event.target.tagName !== "SELECT") {
+      const summaries = [...byId("list").querySelectorAll("summary")];
+      const here = summaries.indexOf(document.activeElement);
+      if (here < 0 && event.key === "ArrowUp") return;
+      const there = event.key === "ArrowDown" ? here + 1 : here - 1;
+      if (there < 0) byId("search").focus();
+      else summaries[there]?.focus();
+      event.preventDefault();
+    } else if (["ArrowLeft", "ArrowRight"].includes(event.key) && !typing) {
+      if (turn(event.key === "ArrowRight" ? 1 : -1)) byId("list").querySelector("summary")?.focus();
+    }
+  });
+  window.addEventListener("hashchange", () => {
+    if (location.hash && !location.hash.includes("=")) return; // a link inside the page
+    recall();
+    update(state.page);
+  });
+
+  byId("controls").hidden = byId("answers").hidden = false;
+  recall();
+  update(state.page);
+})();

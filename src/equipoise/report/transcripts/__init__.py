@@ -1,0 +1,1 @@
+"""Transcripts: one page on which people search and filter the answers of a run."""

@@ -1,0 +1,148 @@
+"""What the script of a page of transcripts gets: plain values that become JSON.
+
+Everything that repeats is written once and referred to by its place: prompts, values of covariates, labels. A text is
+what the page shows, and its marks: three numbers each, from where to where in the text (counted as JavaScript counts,
+in units of UTF-16) and what kind of piece that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from equipoise.detect import Detector
+from equipoise.report.html.pieces import MAX_CHARACTERS, Piece, split_texts
+from equipoise.report.text import reveal_invisible
+from equipoise.report.transcripts.choose import NO_ANSWER, OUTCOME, UNDETECTED, Chosen
+from equipoise.schema import ANSWER, ID, ITEM, JUDGED, PROMPT, REPETITION, STATUS, SYSTEM
+
+MAX_FILTER_VALUES = 500
+"""A covariate with more values is shown, but has no filter."""
+MAX_NUMBERS = 12
+"""The same for a covariate whose values are fractions."""
+ALL_CHARACTERS = 60_000_000
+"""About how long all answers together may be; but MAX_CHARACTERS of each are always shown."""
+MAX_ANSWER, MAX_PROMPT = 20_000, 5_000
+_TOGETHER = 500
+_PLAIN = "text"
+
+
+def build_contents(chosen: Sequence[Chosen]) -> dict[str, Any]:
+    """All that the page shows of these attempts."""
+    answers = sum(each.table.height for each in chosen)
+    most = min(MAX_ANSWER, max(MAX_CHARACTERS, ALL_CHARACTERS // max(answers, 1)))
+    texts = _Texts()
+    fields = _find_fields(chosen)
+    probes = [_describe_probe(each, fields, texts, most) for each in chosen]
+    return {
+        "kinds": list(texts.kinds),
+        "fields": [{"name": name, "values": [reveal_invisible(value) for value in values]} for name, values in fields],
+        "probes": probes,
+    }
+
+
+def _find_fields(chosen: Sequence[Chosen]) -> list[tuple[str, list[str]]]:
+    """What can be filtered by, each with its values in order: first what every attempt has, then covariates."""
+    outcomes = pl.concat([each.table[OUTCOME] for each in chosen]).unique().to_list()
+    order = [label for each in chosen for label in (*each.probe.detector.labels, *each.probe.detector.other_labels)]
+    order += [UNDETECTED, NO_ANSWER]
+    repetitions = pl.concat([each.table[REPETITION] for each in chosen]).unique().sort()
+    fields = [
+        ("probe", [each.probe.name for each in chosen]),
+        ("label", sorted(outcomes, key=lambda label: order.index(label) if label in order else -1)),
+        ("status", pl.concat([each.table[STATUS] for each in chosen]).unique().sort().to_list()),
+        ("repetition", [str(number) for number in repetitions]),
+    ]
+    names = dict.fromkeys(name for each in chosen for name in each.columns if name != SYSTEM)
+    for name in names:
+        columns = [each.table[name].unique() for each in chosen if name in each.columns]
+        values = {value for column in columns for value in column if value is not None}
+        limit = MAX_NUMBERS if any(column.dtype.is_float() for column in columns) else MAX_FILTER_VALUES
+        if 1 < len(values) <= limit:
+            fields.append((name, [str(value) for value in sorted(values, key=_by_number_then_text)]))
+    return fields
+
+
+def _by_number_then_text(value: Any) -> tuple[bool, float, str]:
+    return (True, 0.0, value) if isinstance(value, str) else (False, float(value), "")
+
+
+def _describe_probe(
+    chosen: Chosen, fields: Sequence[tuple[str, list[str]]], texts: _Texts, most: int
+) -> dict[str, Any]:
+    table, detector = chosen.table, chosen.probe.detector
+    prompts = table.unique(ID, keep="first", maintain_order=True)
+    places = {key: place for place, key in enumerate(prompts[ID])}
+    codes = {name: {value: code for code, value in enumerate(values)} for name, values in fields}
+    covariates = [name for name in chosen.columns if name != SYSTEM]
+    return {
+        "name": chosen.probe.name,
+        "title": chosen.probe.card.title,
+        "groups": list(detector.patterns),
+        "ids": prompts[ID].to_list(),
+        "items": [reveal_invisible(item) for item in prompts[ITEM]],
+        "prompts": texts.encode(prompts[PROMPT].to_list(), None, MAX_PROMPT),
+        "systems": texts.encode(prompts[SYSTEM].to_list(), None, MAX_PROMPT) if SYSTEM in chosen.columns else None,
+        "covariates": {name: _encode(prompts[name]) for name in covariates},
+        "fields": {
+            name: [codes[name].get(str(value), -1) for value in prompts[name]] for name in covariates if name in codes
+        },
+        "rows": {
+            "prompt": [places[key] for key in table[ID]],
+            "label": [codes["label"][value] for value in table[OUTCOME]],
+            "status": [codes["status"][value] for value in table[STATUS]],
+            "repetition": [codes["repetition"][str(value)] for value in table[REPETITION]],
+        },
+        "read": _encode(_describe_reading(detector, table)),
+        "details": {
+            place: reveal_invisible(detail[:300]) for place, detail in enumerate(table["detail"]) if detail is not None
+        },
+        "answers": texts.encode(table[ANSWER].to_list(), detector, most),
+    }
+
+
+def _describe_reading(detector: Detector, table: pl.DataFrame) -> list[str]:
+    """How each answer was read, in words."""
+    columns = list(dict.fromkeys((*detector.columns, OUTCOME, *([JUDGED] if JUDGED in table.columns else []))))
+    described = []
+    for row in table.select(columns).iter_rows(named=True):
+        read = NO_ANSWER if row[OUTCOME] == NO_ANSWER else detector.describe(row)
+        described.append(f"{read}, by the judge" if row.get(JUDGED) else read)
+    return described
+
+
+def _encode(values: Iterable[Any]) -> dict[str, Any]:
+    """Values as text: each different one once, and for each place which one it is (-1: none)."""
+    known: dict[str, int] = {}
+    codes = [-1 if value is None else known.setdefault(str(value), len(known)) for value in values]
+    return {"values": [reveal_invisible(value) for value in known], "codes": codes}
+
+
+class _Texts:
+    """Encodes foreign texts, and remembers which kinds of pieces they have."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, int] = {}
+
+    def encode(self, texts: Sequence[str | None], detector: Detector | None, most: int) -> list[list[Any] | None]:
+        """Each text and its marks; None where there is no text. Equal texts are split only once."""
+        different = list({text for text in texts if text is not None})
+        encoded: dict[str, list[Any]] = {}
+        for start in range(0, len(different), _TOGETHER):
+            some = different[start : start + _TOGETHER]
+            encoded |= dict(zip(some, map(self._flatten, split_texts(some, detector, most)), strict=True))
+        return [None if text is None else encoded[text] for text in texts]
+
+    def _flatten(self, pieces: Iterable[Piece]) -> list[Any]:
+        shown: list[str] = []
+        marks: list[int] = []
+        end = 0
+        for piece in pieces:
+            start, end = end, end + len(piece.text.encode("utf-16-le")) // 2
+            shown.append(piece.text)
+            if piece.kind != _PLAIN:
+                kind = " ".join(f"group-{group}" for group in piece.groups) or piece.kind
+                marks += (start, end, self.kinds.setdefault(kind, len(self.kinds)))
+        return ["".join(shown), *marks]

@@ -1,0 +1,413 @@
+"""The page of transcripts in a real browser: it filters, searches, opens, obeys the keyboard, and text stays text."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import equipoise
+from equipoise.errors import BadParameter, InputError, UnknownName
+from equipoise.models import Reply
+from equipoise.report.charts.palette import COLOURS
+from equipoise.report.text import reveal_invisible
+from equipoise.report.transcripts.choose import Choice, choose
+from equipoise.report.transcripts.write import encode_json_for_page, render_transcripts, write_transcripts
+from equipoise.runs.file.values import Attempt
+from equipoise.runs.run import Run
+from equipoise.schema import Status, text_column
+from report.browser import Page, browser
+from report.hostile import HOSTILE
+from report.looking import look_at, texts
+from runs.fakes import create
+
+pytestmark = pytest.mark.usefixtures("chromium")
+
+COUNT = "document.getElementById('count').textContent"
+OUTCOMES = texts("#list .outcome")
+EXCERPTS = texts("#list .excerpt")
+FOCUSED = """document.activeElement.id ||
+    [...document.querySelectorAll('#list > li')].indexOf(document.activeElement.closest('li'))"""
+NAMES = """[...document.querySelectorAll('input, select, button')].filter(each =>
+    !each.labels?.[0]?.textContent.trim() && !each.textContent.trim()).map(each => each.outerHTML)"""
+KEYS = {
+    "Enter": (13, "\r"),
+    "/": (191, "/"),
+    "ArrowLeft": (37, ""),
+    "ArrowUp": (38, ""),
+    "ArrowRight": (39, ""),
+    "ArrowDown": (40, ""),
+}
+FOUND = "[...(CSS.highlights.get('found') || [])].map(range => range.toString())"
+
+
+def write_answer(number: int, repetition: int) -> Reply:
+    if number % 10 == 3:
+        return Reply(status=Status.HTTP_ERROR, detail="503 <b>overloaded</b>")
+    status = Status.TRUNCATED if number % 10 == 4 else Status.OK
+    if number % 10 == 5:
+        return Reply(status=status, answer="<think>He or she?</think>The person \u200b works.")
+    pronoun = "He" if (number + repetition) % 2 else "She"
+    return Reply(status=status, answer=f"{pronoun} is number {number} and likes Tulips.\n\n{pronoun} sings.")
+
+
+def make_file(path: Path) -> Path:
+    """Two probes, 60 prompts of one of them with two repetitions; every tenth attempt failed."""
+    plans = [equipoise.plan("jobs_lum", sample_k=60, num_repetitions=2), equipoise.plan("hiring_an", sample_k=8)]
+    with create(path, *plans) as file:
+        file.record(
+            Attempt(
+                probe=pending.probe,
+                prompt=pending.prompt,
+                repetition=pending.repetition,
+                reply=write_answer(number, pending.repetition),
+            )
+            for number, pending in enumerate(file.pending())
+        )
+    return path
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_file(tmp_path_factory.mktemp("transcripts") / "run.equipoise")
+
+
+@pytest.fixture(scope="module")
+def html(path: Path) -> Path:
+    out = path.with_name("t.html")
+    assert sum(each.table.height for each in write_transcripts(path, out)) == 136
+    return out
+
+
+def use(html: Path, steps: Callable[[Page], Awaitable[Any]], **look: Any) -> Any:
+    """What the steps give on the opened page, which did nothing that a page may not do."""
+
+    async def visit() -> Any:
+        async with browser() as page:
+            activity = await page.open(html, **look)
+            result = await steps(page)
+            assert activity.problems == activity.dialogs == []
+            assert activity.requests == [html.as_uri()]
+            return result
+
+    return asyncio.run(visit())
+
+
+async def choose_option(page: Page, label: str, value: str) -> None:
+    """Choose the option that begins so, as a user finds it: by the label of the control."""
+    await page.evaluate(f"""(() => {{
+        const select = [...document.querySelectorAll('label')].find(each => each.textContent === {label!r}).control;
+        select.value = [...select.options].find(option => option.text.split(' (')[0] === {value!r}).value;
+        select.dispatchEvent(new Event('change'));
+    }})()""")
+
+
+async def type_text(page: Page, text: str) -> None:
+    await page.call("Input.insertText", text=text)
+    await asyncio.sleep(0.3)  # the page waits for the next letter before it searches
+
+
+async def press(page: Page, key: str) -> None:
+    code, text = KEYS[key]
+    for kind in ("keyDown", "keyUp"):
+        await page.call("Input.dispatchKeyEvent", type=kind, key=key, text=text, windowsVirtualKeyCode=code)
+
+
+def test_filters_count_what_they_would_leave_and_filter(html: Path) -> None:
+    async def steps(page: Page) -> dict[str, Any]:
+        seen: dict[str, Any] = {"all": await page.evaluate(COUNT)}
+        await choose_option(page, "probe", "jobs_lum")
+        seen["probe"] = await page.evaluate(COUNT)
+        seen["labels"] = await page.evaluate(texts("[name=label] option"))
+        await choose_option(page, "label", "no answer")
+        seen["failed"] = await page.evaluate(COUNT)
+        seen["outcomes"] = await page.evaluate(OUTCOMES)
+        seen["excerpts"] = await page.evaluate(EXCERPTS)
+        await choose_option(page, "repetition", "2")
+        seen["repetition"] = await page.evaluate(COUNT)
+        seen["address"] = await page.evaluate("decodeURIComponent(location.hash)")
+        await page.evaluate("document.getElementById('reset').click()")
+        seen["reset"] = [await page.evaluate(COUNT), await page.evaluate("document.activeElement.id")]
+        return seen
+
+    seen = use(html, steps)
+    run = Run.open(html.with_name("run.equipoise"))
+    table = run.transcripts("jobs_lum")
+    counts = dict(table.filter(table["status"] != "http_error").group_by("label").len().iter_rows())
+    failed = table.filter(status="http_error")
+    assert (seen["all"], seen["probe"]) == ("136 answers", "120 of 136 answers")
+    assert seen["labels"] == [
+        "any",
+        f"male ({counts['male']})",
+        f"female ({counts['female']})",
+        f"undetected ({counts[None]})",
+        f"no answer ({failed.height})",
+    ]
+    assert seen["failed"] == f"{failed.height} of 136 answers"
+    assert seen["outcomes"] == ["no answer"] * failed.height
+    assert set(seen["excerpts"]) == {"503 <b>overloaded</b>"}
+    assert seen["repetition"] == f"{failed.filter(repetition=2).height} of 136 answers"
+    assert seen["address"] == "#.probe=jobs_lum&.label=no+answer&.repetition=2"
+    assert seen["reset"] == ["136 answers", "search"]
+
+
+def test_a_view_can_be_opened_again_by_its_address_and_a_foreign_address_changes_nothing(html: Path) -> None:
+    async def steps(page: Page) -> list[str]:
+        seen = []
+        for address in ("#search=TULIPS&in=answers&.probe=hiring_an", "#.probe=<b>&page=-9&x", "#page=3"):
+            await page.evaluate(f"location.hash = {address!r}")
+            await asyncio.sleep(0.2)
+            seen.append(await page.evaluate(COUNT))
+        return [*seen, await page.evaluate("document.getElementById('page').textContent")]
+
+    found = Run.open(html.with_name("run.equipoise")).transcripts("hiring_an")
+    matching = found["answer"].str.contains("Tulips").sum()
+    assert use(html, steps) == [f"{matching} of 136 answers", "136 answers", "136 answers", "101–136 of 136"]
+
+
+def test_search_finds_and_highlights_in_answers_and_prompts(html: Path) -> None:
+    async def steps(page: Page) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        await press(page, "/")
+        seen["focus"] = await page.evaluate("document.activeElement.id")
+        await type_text(page, "number 17 AND")
+        seen["count"] = await page.evaluate(COUNT)
+        await page.evaluate("document.querySelector('#list summary').click()")
+        await asyncio.sleep(0.1)
+        seen["highlighted"] = await page.evaluate(FOUND)
+        await page.evaluate("document.getElementById('search').select()")
+        await type_text(page, "no such text anywhere")
+        seen["nothing"] = [
+            await page.evaluate(COUNT),
+            await page.evaluate("document.querySelectorAll('#list li').length"),
+        ]
+        return seen
+
+    seen = use(html, steps)
+    assert seen["focus"] == "search"
+    assert seen["count"] == "1 of 136 answers"
+    assert seen["highlighted"] == ["number 17 and"] * 2
+    assert seen["nothing"] == ["0 of 136 answers", 0]
+
+
+def test_an_opened_answer_shows_what_was_read_as_the_detector_read_it(path: Path, html: Path) -> None:
+    async def steps(page: Page) -> dict[str, Any]:
+        await choose_option(page, "probe", "jobs_lum")
+        await page.evaluate("document.getElementById('toggle').click()")
+        await asyncio.sleep(0.3)
+        return {
+            "answers": await page.evaluate(texts(".reply > bdi")),
+            "prompts": await page.evaluate(texts(".prompt > bdi")),
+            "words": await page.evaluate(
+                "[...document.querySelectorAll('.reply mark')].map(m => [m.className, m.textContent])"
+            ),
+            "unseen": await page.evaluate(texts(".reply .unseen")),
+            "reasoning": await page.evaluate(texts(".reply .reasoning")),
+            "excerpts": await page.evaluate(EXCERPTS),
+            "given": await page.evaluate(texts(".given")),
+            "legend": await page.evaluate(texts("#legend mark")),
+        }
+
+    seen = use(html, steps)
+    first = choose(Run.open(path), Choice(probes=("jobs_lum",)))[0].table.head(50)
+    answers = first["answer"].drop_nulls().to_list()
+    detector = Run.open(path).setup("jobs_lum").probe.detector
+    assert seen["answers"] == [reveal_invisible(answer) for answer in answers]
+    assert seen["prompts"] == first["prompt"].to_list()
+    numbers = {group: place for place, group in enumerate(detector.patterns)}
+    assert seen["words"] == [
+        [f"group-{numbers[span.group]}", answer[span.start : span.end]]
+        for answer in answers
+        for span in detector.spans(answer)
+    ]
+    assert set(seen["unseen"]) == {"U+200B"}
+    assert set(seen["reasoning"]) == {"<think>He or she?</think>"}
+    assert not any("think" in excerpt for excerpt in seen["excerpts"])
+    assert seen["legend"] == list(detector.patterns)
+    for facts, row in zip(seen["given"], first.iter_rows(named=True), strict=True):
+        assert f"occupation{row['occupation']}" in facts
+        assert f"prompt id{row['id']}" in facts
+        assert f"repetition{row['repetition']}" in facts
+
+
+def test_everything_works_with_the_keyboard(html: Path) -> None:
+    async def steps(page: Page) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        await press(page, "ArrowDown")
+        await press(page, "ArrowDown")
+        seen["second"] = await page.evaluate(FOCUSED)
+        await press(page, "Enter")
+        await asyncio.sleep(0.1)
+        seen["open"] = await page.evaluate(
+            "[...document.querySelectorAll('#list details')].map(d => d.open).indexOf(true)"
+        )
+        await press(page, "ArrowUp")
+        await press(page, "ArrowUp")
+        seen["top"] = await page.evaluate(FOCUSED)
+        await press(page, "ArrowDown")
+        await press(page, "ArrowRight")
+        seen["next"] = [
+            await page.evaluate("document.getElementById('page').textContent"),
+            await page.evaluate(FOCUSED),
+        ]
+        await press(page, "ArrowLeft")
+        await press(page, "ArrowLeft")
+        seen["first"] = await page.evaluate("document.getElementById('page').textContent")
+        return seen
+
+    assert use(html, steps) == {
+        "second": 1,
+        "open": 1,
+        "top": "search",
+        "next": ["51–100 of 136", 0],
+        "first": "1–50 of 136",
+    }
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
+def test_the_page_fits_and_every_control_has_a_name(html: Path, width: int, dark: bool) -> None:
+    scripts = {
+        "names": NAMES,
+        "background": "getComputedStyle(document.body).backgroundColor",
+        "headings": "[...document.querySelectorAll('h1, h2, h3')].map(heading => +heading.tagName[1])",
+        "landmarks": "['header', 'main', 'footer', 'form'].map(name => document.querySelectorAll(name).length)",
+    }
+    (look,) = look_at([(html, width, dark)], scripts)
+    assert look.activity.problems == look.activity.dialogs == []
+    assert look.overflow == [False, False]
+    assert look.values["names"] == []
+    assert look.values["headings"] == [1, 2]
+    assert look.values["landmarks"] == [1, 1, 1, 1]
+    shade = COLOURS["page"][dark].lstrip("#")
+    assert look.values["background"] == f"rgb{tuple(bytes.fromhex(shade))}"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which every prompt, covariate, answer and detail is a hostile string."""
+    path = tmp_path_factory.mktemp("hostile") / "run.equipoise"
+    with create(path, equipoise.plan("jobs_lum", sample_k=len(HOSTILE))) as file:
+        file.record(
+            Attempt(
+                probe=pending.probe,
+                prompt=pending.prompt,
+                repetition=1,
+                reply=Reply(status=Status.OK, answer=string)
+                if number % 2
+                else Reply(status=Status.MALFORMED, detail=string),
+            )
+            for number, (pending, string) in enumerate(zip(file.pending(), HOSTILE, strict=True))
+        )
+    return path
+
+
+@pytest.mark.fault("S1", "S2")
+def test_hostile_text_is_only_text(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run.open(hostile)
+    monkeypatch.setattr(type(run), "model", "</title></script><script>alert(1)</script>")
+    (chosen,) = choose(run, Choice())
+    strings = [string if number % 2 else "x" for number, string in enumerate(HOSTILE)]
+    table = chosen.table.with_columns(text_column("occupation", strings), text_column("prompt", strings))
+    out = hostile.with_name("t.html")
+    out.write_text(render_transcripts(run, [replace(chosen, table=table)]), encoding="utf-8")
+
+    async def steps(page: Page) -> dict[str, Any]:
+        seen: dict[str, Any] = {"answers": [], "details": [], "prompts": []}
+        for _ in range(len(HOSTILE) // 50 + 1):
+            await page.evaluate("document.getElementById('toggle').click()")
+            await asyncio.sleep(0.2)
+            seen["answers"] += await page.evaluate(texts(".reply > bdi"))
+            seen["details"] += await page.evaluate(texts(".detail > bdi"))
+            seen["prompts"] += await page.evaluate(texts(".prompt > bdi"))
+            await page.evaluate("document.getElementById('next').click()")
+        seen["elements"] = await page.evaluate(
+            "[...new Set([...document.querySelectorAll('body *')].map(each => each.tagName))].sort().join(' ')"
+        )
+        seen["scripts"] = await page.evaluate("document.scripts.length")
+        seen["address"] = await page.evaluate("location.href.split('#')[0]")
+        return seen
+
+    seen = use(out, steps)
+    assert seen["address"] == out.as_uri()
+    assert seen["answers"] == [reveal_invisible(string) for string in HOSTILE[1::2]]
+    assert seen["details"] == [reveal_invisible(string[:300]) for string in HOSTILE[::2] if string]
+    assert seen["prompts"] == [reveal_invisible(string) for string in strings]
+    assert not set(seen["elements"].split()) & {"IMG", "SVG", "B", "STYLE", "LINK", "IFRAME", "OBJECT", "VIDEO", "BASE"}
+    assert seen["scripts"] == 1  # its own; the data were removed when they were read
+
+
+@pytest.mark.fault("S1")
+def test_the_policy_lets_only_the_one_script_run_and_data_cannot_end_it(html: Path) -> None:
+    page = html.read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    rules = dict(rule.split(" ", 1) for rule in unescape(policy[1]).split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["require-trusted-types-for"] == "'script'"
+    assert re.fullmatch(r"'sha256-[\w+/=]+'", rules["script-src"])
+    assert page.count("<script") == page.count("</script") == 2
+    encoded = encode_json_for_page(["</script><!--<script>&lt;\u2028"])
+    assert json.loads(encoded) == ["</script><!--<script>&lt;\u2028"]
+    assert not set("<>&\u2028") & set(encoded)
+
+
+def test_options_narrow_what_is_written(path: Path) -> None:
+    run = Run.open(path)
+    table = run.transcripts("jobs_lum")
+
+    def count(**conditions: Any) -> int:
+        return sum(each.fitting for each in choose(run, Choice(**conditions)))
+
+    assert count() == 136
+    assert count(probes=("jobs_lum",)) == 120
+    assert (
+        count(probes=("jobs_lum",), labels=("male", "undetected"))
+        == table.filter(
+            table["label"].eq_missing("male") | (table["label"].is_null() & (table["status"] != "http_error"))
+        ).height
+    )
+    assert count(statuses=("truncated",), repetitions=(2,)) == table.filter(status="truncated", repetition=2).height
+    occupation = table["occupation"][0]
+    assert count(covariates={"occupation": occupation}, probes=("jobs_lum",)) == 2
+    assert count(covariates={"gender": "female"}) == 8
+    assert count(search="NUMBER 17 and") == 1
+    for problem, conditions in (
+        (UnknownName, {"probes": ("jobs_lun",)}),
+        (UnknownName, {"labels": ("men",)}),
+        (UnknownName, {"statuses": ("good",)}),
+        (UnknownName, {"covariates": {"gendr": "x"}}),
+        (InputError, {"search": "no such text"}),
+        (BadParameter, {"most": 0}),
+    ):
+        with pytest.raises(problem):
+            count(**conditions)
+
+
+def test_too_many_answers_are_left_out_in_fair_shares_and_the_page_says_so(path: Path, tmp_path: Path) -> None:
+    chosen = write_transcripts(path, tmp_path / "t.html", Choice(most=40))
+    assert {each.probe.name: (each.table.height, each.fitting) for each in chosen} == {
+        "hiring_an": (16, 16),
+        "jobs_lum": (24, 120),
+    }
+    (look,) = look_at([(tmp_path / "t.html", 1280, False)], {"count": COUNT, "note": texts(".banner")})
+    assert look.values["count"] == "40 answers"
+    assert look.values["note"][0].startswith("96 of 136 answers are left out")
+    assert "--probe, --label, --status, --repetition, --where, --search" in look.values["note"][0]
+
+
+def test_answers_in_which_words_are_counted(tmp_path: Path) -> None:
+    audit = equipoise.audit(
+        lambda prompt: "She is kind and ambitious.", probes=["business_vocabulary"], out=tmp_path / "a", sample_k=4
+    )
+    write_transcripts(audit, tmp_path / "t.html", Choice(labels=("counted",)))
+    (look,) = look_at([(tmp_path / "t.html", 1280, False)], {"outcomes": OUTCOMES})
+    detector = audit["business_vocabulary"].setup.probe.detector
+    rows = Run.open(tmp_path / "a").transcripts("business_vocabulary").iter_rows(named=True)
+    assert look.values["outcomes"] == [detector.describe(row) for row in rows]
