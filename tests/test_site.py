@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
 import shutil
@@ -186,7 +188,7 @@ def python_blocks() -> list[tuple[str, str]]:
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run file such as the pages speak of."""
     path = tmp_path_factory.mktemp("example") / "run.equipoise"
-    equipoise.audit("simulated/stereotyping", probes=["jobs_lum"], sample_k=40, out=path)
+    equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample_k=40, out=path)
     return path
 
 
@@ -197,3 +199,24 @@ def test_python_in_the_docs_runs(
     monkeypatch.chdir(tmp_path)
     shutil.copy(example, "run.equipoise")
     exec(compile(code, page, "exec"), {"__name__": "docs"})
+
+
+# Notebooks
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "notebook"}
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(codes) > 4
+    for code in codes:
+        *before, last = ast.parse(code).body
+        exec(compile(ast.Module(before, []), path.name, "exec"), names)
+        if isinstance(last, ast.Expr):  # what a notebook shows
+            shown = eval(compile(ast.Expression(last.value), path.name, "eval"), names)
+            show = getattr(shown, "_repr_html_", None) or getattr(shown, "_repr_svg_", None) or shown.__repr__
+            assert show()
+        else:
+            exec(compile(ast.Module([last], []), path.name, "exec"), names)
