@@ -61,7 +61,7 @@ def read_bloomberg(raw: bytes) -> pl.DataFrame:
     texts = next(
         ast.literal_eval(statement.value)
         for statement in ast.parse(raw).body
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets) == "role_data"
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "role_data"
     )
     rows = [
         {
