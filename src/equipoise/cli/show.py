@@ -57,9 +57,10 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False, correct_detector
             console.print(printable_line(line), style="dim")
         console.print()
     judged_by = f" · judged by {run.judge}" if run.judge else ""
-    state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-    console.print(printable_line(f"{run.model} · {run.settings.suite} suite{judged_by} · {state} · {run.path}"))
-    for text in run.settings.notes:
+    console.print(
+        printable_line(f"{run.model} · {run.settings.suite} suite{judged_by} · {run.describe_state()} · {run.path}")
+    )
+    for text in (*run.settings.notes, *texts.describe_reasoning(run)):
         console.print(printable_line(f"note: {text}"))
 
 
