@@ -12,6 +12,8 @@ import polars as pl
 
 ID = "id"
 ITEM = "item"
+ITEM_NUMBER = "item_number"
+"""The place of the item in the plan, from 0, in Parquet files: a hint where to look for a prompt, never believed."""
 PROMPT = "prompt"
 SYSTEM = "system"
 """The system part of a prompt, for probes that have one."""
@@ -44,8 +46,10 @@ NEITHER, PROBABILITY_COLUMN = "neither", "p_{}"
 """What is not on a label, and the name of the column with the probability of a label."""
 
 METRICS_TABLE = {
+    "model": pl.String,
     "probe": pl.String,
     "metric": pl.String,
+    "about": pl.String,
     "slice": pl.String,
     "group": pl.String,
     "value": pl.Float64,
@@ -66,8 +70,9 @@ METRICS_TABLE = {
 }
 """A table of metrics: one row per metric, and one more for each group of each slice.
 
-The bounds are what the missing answers allow; `complete` is the value on the items of which no arm is missing; `level`
-is what the interval was computed at, more than 0.95 in a run that stops when its marks are certain.
+`about` says what a metric is about whose name holds a number or an abbreviation. The bounds are what the missing
+answers allow; `complete` is the value on the items of which no arm is missing; `level` is what the interval was
+computed at, more than 0.95 in a run that stops when its marks are certain.
 """
 
 
