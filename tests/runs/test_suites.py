@@ -9,7 +9,6 @@ import pytest
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.precision import expect_width, pass_chance
 from equipoise.probes import find_probes
-from equipoise.runs.estimate import estimate
 from equipoise.runs.sizes import GOALS, compute_size, find_size, packaged_corpus, simulate_pilot
 from equipoise.runs.suites import choose_probes_for, find_suites, get_suite, plan_probes
 
@@ -19,6 +18,9 @@ PROBES = list(find_probes())
 @pytest.mark.parametrize("name", PROBES)
 def test_the_suite_for_gates_is_as_large_as_a_gate_needs(name: str) -> None:
     (planned,) = plan_probes(name, "ci", {}, asked=True)
+    (standard,) = plan_probes(name, "standard", packaged_corpus(find_probes()[name]), asked=True)
+    if (planned.items, planned.repetitions) == (standard.items, standard.repetitions):
+        return  # It is as large as the standard suite, and no larger.
     pilot = simulate_pilot(planned)
     for metric, bands in planned.probe.marked_metrics().items():
         width = expect_width(pilot, metric, planned.items, planned.repetitions)
@@ -55,8 +57,3 @@ def test_a_use_case_is_the_standard_size_of_its_probes() -> None:
 def test_an_unknown_suite_is_named_with_those_there_are() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'hiring'"):
         get_suite("hirin")
-
-
-def test_the_quick_suite_of_all_probes_takes_about_two_minutes_on_the_embedded_model() -> None:
-    """By the guess for a machine that was not measured: sixty tokens a second over all requests."""
-    assert estimate("embedded", suite="quick", speed=15.0).seconds <= 150
