@@ -98,7 +98,7 @@ def suites_table() -> str:
     return "\n".join([*head, *rows])
 
 
-def uses_table() -> str:
+def use_suites_table() -> str:
     """One row per use case: the probes that its suite asks."""
     rows = []
     for use in (suite.use for suite in find_suites().values() if suite.use):
@@ -140,7 +140,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "api": public_names,
     "clusters": clusters_table,
     "suites": suites_table,
-    "uses": uses_table,
+    "use_suites": use_suites_table,
     "accuracy": accuracy_tables,
     **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},
 }
