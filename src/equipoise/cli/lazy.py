@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
-    from equipoise.models import simulated
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import seal
@@ -52,7 +51,6 @@ else:
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
-    simulated = LazyModule("equipoise.models.simulated")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
@@ -109,7 +107,6 @@ __all__ = [
     "scoring",
     "seal",
     "session",
-    "simulated",
     "suites",
     "table",
     "tables",
