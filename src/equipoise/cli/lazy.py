@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
-    from equipoise.models import simulated
+    from equipoise.models import redact, simulated
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
@@ -51,6 +51,7 @@ else:
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
     simulated = LazyModule("equipoise.models.simulated")
+    redact = LazyModule("equipoise.models.redact")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
@@ -101,6 +102,7 @@ __all__ = [
     "prices",
     "probes",
     "progress",
+    "redact",
     "run",
     "scoring",
     "session",
