@@ -23,6 +23,7 @@ from equipoise.authoring.figures import (
     Words,
     WordSpot,
 )
+from equipoise.authoring.names import NAMES, RACES, name_pool
 from equipoise.authoring.occupations import GENDERED_OCCUPATIONS, occupations
 from equipoise.authoring.probe import (
     Arms,
@@ -36,13 +37,14 @@ from equipoise.authoring.probe import (
     Selection,
     template_parameter,
 )
-from equipoise.authoring.sampling import Items, shuffle, table_items
+from equipoise.authoring.sampling import Items, draw_by_item, shuffle, table_items
 from equipoise.authoring.templates import check_template, fill_template
 from equipoise.authoring.totals import (
     Array,
     Totals,
     correlation,
     detected_share,
+    free_slope,
     mean,
     moments,
     one,
@@ -60,6 +62,8 @@ from equipoise.detect import (
     YES_NO,
     Detector,
     JudgeQuestion,
+    Number,
+    amount,
     choice,
     phrases,
     visible,
@@ -78,8 +82,10 @@ __all__ = [
     "HIRING_LETTERS",
     "ITEM",
     "LABEL",
+    "NAMES",
     "PROMPT",
     "PRONOUN_GENDER",
+    "RACES",
     "RANKED_PEOPLE",
     "READING",
     "SPECIFIED",
@@ -104,6 +110,7 @@ __all__ = [
     "JudgeQuestion",
     "Metric",
     "MetricKey",
+    "Number",
     "Parameter",
     "Parameters",
     "Probe",
@@ -115,16 +122,20 @@ __all__ = [
     "WordContrast",
     "WordSpot",
     "Words",
+    "amount",
     "character_metrics",
     "check_template",
     "choice",
     "correlation",
     "describe_majority",
     "detected_share",
+    "draw_by_item",
     "facts",
     "fill_template",
+    "free_slope",
     "mean",
     "moments",
+    "name_pool",
     "occupations",
     "one",
     "phrases",

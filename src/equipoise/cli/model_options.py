@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 200
 Model = Annotated[
-    str, typer.Argument(help="openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/… , gguf:FILE, or embedded.")
+    str,
+    typer.Argument(
+        help="openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/… , gguf:FILE, simulated/STANCE, or embedded."
+    ),
 ]
 Probes = Annotated[list[str] | None, typer.Option("--probe", help="A probe; repeatable. Default: all.", metavar="NAME")]
 SuiteName = Annotated[

@@ -115,6 +115,7 @@ def _describe(run: Run, correct_detector: bool) -> dict[str, Any]:
     return {
         "file": str(run.path),
         "model": run.model,
+        "simulated": run.settings.simulated,
         "settings": run.settings.to_json(),
         "complete": run.complete,
         "states": {status.value: count for status, count in run.counts.items()},

@@ -154,7 +154,15 @@ def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) 
             compared[name] = comparison
         else:
             refused[name] = "no prompt has an answer in both"
-    notes = (*_note_incomplete(first, second, names), *_note_sampling(first, second, names))
+    notes = (
+        *(
+            f"The answers of {name} are simulated."
+            for name, side in zip(names, (first, second), strict=True)
+            if side.simulated
+        ),
+        *_note_incomplete(first, second, names),
+        *_note_sampling(first, second, names),
+    )
     return Comparison(probes=add_verdicts(compared), refused=refused, notes=notes)
 
 

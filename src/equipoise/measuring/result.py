@@ -242,6 +242,7 @@ class Audit(Mapping[str, Result]):
         model: str = "",
         path: Path | None = None,
         sampling: Mapping[str, Any] | None = None,
+        simulated: bool = False,
         owner: object = None,
     ) -> None:
         self._results = dict(results)
@@ -252,6 +253,8 @@ class Audit(Mapping[str, Result]):
         """The run file that holds the answers, if there is one."""
         self.sampling = dict(sampling or {})
         """How the model was asked to answer: temperature, token limit, …"""
+        self.simulated = simulated
+        """Whether the answers are those of a reference model: no language model was asked."""
 
     def __getitem__(self, probe: str) -> Result:
         return self._results[probe]

@@ -23,7 +23,7 @@ from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
-from equipoise.schema import METRICS_TABLE, escape_formulas
+from equipoise.schema import METRICS_TABLE, escape_formulas, replace_surrogates
 
 TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
 READINGS_TABLE = {
@@ -153,14 +153,16 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     if not run.planned:
         raise IntegrityError(f"{run.path} holds no probe.")
     names = list(run.planned) if probe is None else [probe]
+    # The name of the model also says whether it is a simulated one.
+    model = pl.lit(replace_surrogates(run.model)).alias("model")
     if what in MEASURED_TABLES:
-        yield MEASURED_TABLES[what](run, names)
+        yield MEASURED_TABLES[what](run, names).select(model, pl.exclude("model"))
         return
     try:
         columns = pl.concat([_first_batch(run, what, name)[:0] for name in names], how="diagonal_relaxed")
         for name in names:
             for batch in _read_batches(run, what, name):
-                yield pl.concat([columns, batch], how="diagonal_relaxed")
+                yield pl.concat([columns, batch], how="diagonal_relaxed").select(model, pl.exclude("model"))
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
         raise IntegrityError(f"{run.path} does not hold what its probes ask for: {reason}.") from None

@@ -11,6 +11,7 @@ from equipoise.errors import InputError
 from equipoise.models import FunctionModel, Model, Sampling, parse_model_name
 from equipoise.models.functions import Function, Generator
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
+from equipoise.models.simulated import SimulatedModel, is_simulated
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.settings import RunSettings
 from equipoise.settings import Settings, environment
@@ -37,12 +38,12 @@ class Connection:
     @property
     def local(self) -> bool:
         """Whether the model runs here, in a process of ours."""
-        return self.model == EMBEDDED or self.model.startswith(GGUF_PREFIX)
+        return self.model == EMBEDDED or self.model.startswith(GGUF_PREFIX) or self.simulated
 
     @property
-    def free(self) -> bool:
-        """Whether asking costs neither money nor the time of a server: a process of ours, or a simulated model."""
-        return self.local or self.model.startswith("simulated/")
+    def simulated(self) -> bool:
+        """Whether it is a reference model of the probes, which no language model answers for."""
+        return is_simulated(self.model)
 
     @property
     def on_this_machine(self) -> bool:
@@ -83,6 +84,8 @@ def open_model(connection: Connection, settings: Settings, deadline: float = Pol
             raise InputError(
                 f"The model {connection.model!r} runs on this machine: it has no base URL, no key and no headers."
             )
+        if connection.simulated:
+            return SimulatedModel(connection.model, connection.sampling)
         from equipoise.models.llama.model import prepare_embedded  # noqa: PLC0415 - needs aiohttp
 
         return prepare_embedded(connection.model, settings=settings, sampling=connection.sampling, deadline=deadline)

@@ -74,6 +74,8 @@ def prepare_judge(given: JudgeLike, probes: Iterable[Probe], policy: Policy) -> 
         )
     if isinstance(given, str):
         given = Connection(model=given)
+    if isinstance(given, Connection) and given.simulated:
+        raise InputError(f"{given.model} cannot judge: it is no language model.")
     if isinstance(given, Connection):
         connection = replace(given, sampling=LOCAL_SAMPLING if given.local else SAMPLING)
         concurrency = default_concurrency(given.model)

@@ -186,6 +186,7 @@ class Run:
             model=self.model,
             path=self.path,
             sampling=self.settings.to_json()["sampling"],  # type: ignore[arg-type]
+            simulated=self.settings.simulated,
             owner=self,
         )
 

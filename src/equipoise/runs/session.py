@@ -21,6 +21,7 @@ from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.models.protocol import NotServed
+from equipoise.models.simulated import SimulatedModel, choose_probes_for, is_simulated
 from equipoise.probes import find_probes
 from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.events import OnEvent, RunProgress
@@ -101,6 +102,9 @@ class Session:
         with self._file:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
+            if isinstance(self._model, SimulatedModel):
+                run = Run.open(self.path, probes=self._probes.values())
+                self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
             looks = Looks(self._file, self._probes) if self._file.settings.looks else None
             requests = 0
             if self._model:
@@ -159,7 +163,8 @@ def start(
     suite = suite or (connection.default_suite if named else "standard")
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    plans = largest = plan_probes(probes, suite, parameters or {}, asked=named, probabilities=probabilities)
+    chosen = choose_probes_for(model, probes)
+    plans = largest = plan_probes(chosen, suite, parameters or {}, asked=named, probabilities=probabilities)
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if probabilities:
@@ -170,7 +175,7 @@ def start(
     is_new = not path.exists()
     if not path.parent.is_dir():
         raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
-    if confirm and named and not connection.free and is_new:
+    if confirm and named and not connection.local and is_new:
         estimates = (expect_probe(planned, connection.sampling) for planned in largest)
         rate = find_rate(settings.model, settings.base_url, Settings.load())
         slots = policy.concurrency
@@ -268,7 +273,7 @@ def parse_failures(names: Iterable[str]) -> list[Status]:
 
 def default_path(model: str) -> Path:
     """A file name in the current folder that says what it holds."""
-    stem = Path(model.removeprefix(GGUF_PREFIX)).name
+    stem = model if is_simulated(model) else Path(model.removeprefix(GGUF_PREFIX)).name
     name = "".join(c if c.isalnum() or c in ".-" else "-" for c in stem) or "model"
     return Path(f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}{SUFFIX}")
 

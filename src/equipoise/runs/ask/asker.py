@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from equipoise.errors import BudgetReached, EndpointError
 from equipoise.models.protocol import Asking, Model, Reply, TransientFault
+from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import describe_duration
 from equipoise.runs.ask.outage import OUTAGE_KINDS, Outage
 from equipoise.runs.ask.pacing import Pace
@@ -179,7 +180,7 @@ class Asker:
             self._tally.count_request()
             try:
                 async with asyncio.timeout(time_left):
-                    reply = await self._model.answer(pending.text, pending.system, pending.asking)
+                    reply = await self._answer(pending)
             finally:
                 self._tally.count_request_end()
         except TimeoutError:
@@ -191,6 +192,11 @@ class Asker:
             self.pace.leave()
         self._count_reply(reply, pending.asking)
         return _limit_size(reply)
+
+    async def _answer(self, pending: Pending) -> Reply:
+        if isinstance(self._model, SimulatedModel):
+            return await self._model.answer_attempt(pending.probe, pending.prompt, pending.repetition, pending.asking)
+        return await self._model.answer(pending.text, pending.system, pending.asking)
 
     def _count_reply(self, reply: Reply, asking: Asking) -> None:
         self._last_reply_at = self._clock()
