@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 from typing import Any
 
 import pytest
 from pypdf import PdfReader
 
+from equipoise.report.html.method import render_card
 from equipoise.report.html.page import PRINTED_SAMPLES, build_sections, render
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import typeset_number
@@ -98,9 +100,10 @@ def test_every_number_setting_card_and_some_transcripts_are_printed(
         for picture in section.pictures:
             for row in picture.rows:
                 assert flatten(str(row[0])) in whole
-        for title, body in section.probe.card.sections.items():
+        for title, body in render_card(section.probe.card).items():
             assert flatten(title) in whole
-            assert flatten(body.split("\n")[-1].split("`")[-1].split("]")[-1].rstrip("|").split("|")[-1]) in whole
+            end = flatten(html.unescape(re.sub("<[^>]+>", " ", body)))[-20:]
+            assert end in whole, title
         for place, sample in enumerate(section.samples[0]):
             assert (flatten(sample.facts[0][1]) in whole) == (place < PRINTED_SAMPLES)
         assert f"{len(section.samples[0]) - PRINTED_SAMPLES}morestandintheHTMLfile." in whole
