@@ -1,8 +1,8 @@
 """One step with many answers to `hiring_an`: `python -m benchmarks.streaming_job STEP PROMPTS FOLDER`.
 
 `answers` writes answers of about 1,100 characters as JSONL and as Parquet. `import`, `export-FORMAT` and `report` do
-what the commands do. `careful-FORMAT` and `specified-FORMAT` score by these readings; `match-FORMAT` only finds the
-prompts.
+what the commands do. `careful-FORMAT` and `specified-FORMAT` score by these readings; `read-FORMAT` only reads and
+checks them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import polars as pl
 from benchmarks.clock import measure_time, print_result
 from benchmarks.scale_job import make_plan, write_answers
 from equipoise.answers.files import read_tables
-from equipoise.answers.matching import PromptIndex
 from equipoise.answers.score import score_tables
 from equipoise.measuring.plan import plan
 from equipoise.report.exports import export
@@ -66,14 +65,9 @@ def score_answers(reading: str, form: str) -> Callable[[int, Path], int]:
     return score
 
 
-def match_answers(form: str) -> Callable[[int, Path], int]:
-    """What reads the answers in this format and finds their prompts, and no more; gives how many were found."""
-
-    def match(size: int, folder: Path) -> int:
-        index = PromptIndex(make_plan(size).batches())
-        return sum(index.find(table).height for table in read_tables(folder / f"{size}.{form}"))
-
-    return match
+def read_answers(form: str) -> Callable[[int, Path], int]:
+    """What reads and checks the answers in this format, and no more; gives how many there are."""
+    return lambda size, folder: sum(table.height for table in read_tables(folder / f"{size}.{form}"))
 
 
 STEPS: dict[str, Callable[[int, Path], int]] = {
@@ -81,7 +75,7 @@ STEPS: dict[str, Callable[[int, Path], int]] = {
     "import": store_answers,
     "report": report_answers,
     **{f"export-{form}": export_answers(form) for form in ("csv", "jsonl", "parquet")},
-    **{f"match-{form}": match_answers(form) for form in FORMS},
+    **{f"read-{form}": read_answers(form) for form in FORMS},
     **{f"{reading}-{form}": score_answers(reading, form) for reading in READINGS for form in FORMS},
 }
 
