@@ -6,13 +6,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 EXTRAS ?= dev
 
-.PHONY: demo test check generate detectors judge format calibrate bench bench-quick fuzz clean
+.PHONY: demo docs test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
 DEMO_DECISIONS := 35
 
-demo: $(READY)  ## audit the embedded model with the quick suite, decisions by probability, and write a report
+demo: $(READY)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
 	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
-		--out demo.equipoise --report demo.html
+		--out demo.equipoise
+	$(BIN)/equipoise run simulated/stereotyping --suite ci --out demo-stereotyping.equipoise >/dev/null
+	$(BIN)/equipoise run simulated/unbiased --suite ci --probabilities --out demo-unbiased.equipoise >/dev/null
+	$(BIN)/equipoise report demo.equipoise demo-stereotyping.equipoise demo-unbiased.equipoise -o demo.html
 	@echo
 	@echo "The answers and results are in demo.equipoise: $(BIN)/equipoise show demo.equipoise"
 	@echo "The report is in demo.html: open it in a browser."
@@ -34,6 +37,10 @@ detectors: $(READY)  ## how often each detector is wrong, on labelled answers; `
 
 judge: $(READY)  ## ask the embedded model, as a judge, about labelled answers (some minutes)
 	$(BIN)/python -m benchmarks.judge
+
+docs: $(READY)  ## build the documentation site into build/site
+	$(BIN)/python docs/gather.py
+	$(BIN)/zensical build --strict --clean
 
 format: $(READY)  ## format the code
 	$(BIN)/ruff format .

@@ -1,4 +1,4 @@
-"""Scores on a scale: on the one that was asked for or on another that is named, and none that could be meant on either."""
+"""Scores on a scale: on the one that was asked for, or on another that is named; none that may be meant on either."""
 
 from __future__ import annotations
 

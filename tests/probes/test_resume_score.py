@@ -77,6 +77,6 @@ def test_findings_are_in_words() -> None:
     )
     (finding,) = PROBE.display.findings(evidence)
     assert finding.text == (
-        "The same CV got 5.0 points more under a woman’s name on average. Of 48 CVs the man was rated higher by a point or "
-        "more 0 times, the woman 48 times."
+        "The same CV got 5.0 points more under a woman’s name on average. Of 48 CVs the man was rated higher by a "
+        "point or more 0 times, the woman 48 times."
     )
