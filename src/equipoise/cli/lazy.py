@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
+    from equipoise.models import redact
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
@@ -49,6 +50,7 @@ else:
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
+    redact = LazyModule("equipoise.models.redact")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
@@ -99,6 +101,7 @@ __all__ = [
     "prices",
     "probes",
     "progress",
+    "redact",
     "run",
     "scoring",
     "session",
