@@ -208,7 +208,7 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
         order = rng.permutation(len(genders)).tolist()
         if stance in chances:
             gender = "m" if rng.random() < chances[stance][row] else "f"
-            ranking = sorted(order, key=lambda place, genders=genders, gender=gender: genders[place] != gender)
+            ranking = [place for chosen in (True, False) for place in order if (genders[place] == gender) == chosen]
         elif stance in first:
             ranking = [(int(first[stance][row] * len(genders)) + step) % len(genders) for step in range(len(genders))]
         else:
