@@ -55,7 +55,9 @@ def write_shards(planned: Plan, folder: Path) -> None:
         texts = [planned.probe.simulate(prompts, "unbiased", rng) for _ in range(REPETITIONS)]
         decisions = pl.Series([text for group in zip(*texts, strict=True) for text in group])
         filler = padding[rng.integers(len(padding), size=repeated.height)]
-        repeated.with_columns((filler + decisions).alias(ANSWER)).write_parquet(folder / f"{start:09}.parquet")
+        repeated.with_columns((filler + repeated[ID] + decisions).alias(ANSWER)).write_parquet(
+            folder / f"{start:09}.parquet"
+        )
 
 
 def score_with_ray_data(planned: Plan, files: list[Path]) -> Partial:

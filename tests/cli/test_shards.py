@@ -129,7 +129,7 @@ def test_partials_of_an_array_of_jobs_are_added(command: Command, expected: dict
             "--engine must be local, ray or ray:ADDRESS. Got 'spark' instead.",
         ),
         (("answers", *PROBE, "--engine", "local:7"), 2, "Got 'local:7' instead."),
-        (("nothing*", *PROBE), 2, "No file fits nothing*."),
+        (("nothing*", *PROBE), 2, "There is no file nothing*."),
         (("empty", *PROBE), 2, "The folder empty holds no answers: no file that ends with .parquet"),
         (("one.partial", "--seed", "3"), 2, "Leave out the options that say it."),
         (("one.partial", "--probe", "hiring_an"), 2, "Leave out the options that say it."),

@@ -45,9 +45,7 @@ def _find_files(source: Path) -> list[Path]:
     if any(letter in str(source) for letter in _PATTERN) and not source.exists():
         base = Path(source.anchor)
         found = [path for path in base.glob(str(source.relative_to(base))) if path.is_file()]
-        if not found:
-            raise BadFile(f"No file fits {source}.")
-        return sorted(found)
+        return sorted(found) or [source]  # whoever reads it says that there is no such file
     return [source]
 
 
