@@ -11,7 +11,7 @@ from benchmarks.harness import OUR_PYTHON, ROOT, format_seconds, installed_versi
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 COMPARED = 1_000_000
-WAYS = {"local": "one process", "ray": "Ray, two workers: `--engine ray`", "ray_data": "Ray Data, two workers"}
+WAYS = {"local": "one process", "ray": "`--engine ray`, two workers", "ray_data": "Ray Data, two workers"}
 
 
 def run(*, quick: bool) -> str:

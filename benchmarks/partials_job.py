@@ -1,6 +1,6 @@
 """Shards of `hiring_an`: `python -m benchmarks.partials_job write|local|ray|ray_data ANSWERS FOLDER`.
 
-`write` simulates answers of about 1,100 characters, ten to each prompt, in Parquet files of 100,000. The others score
+`write` simulates short answers, ten to each prompt, in Parquet files of 100,000. The others score
 them: in this process, or with two workers of Ray, by tasks of Ray's core or by Ray Data.
 """
 
@@ -23,7 +23,6 @@ import orjson
 import polars as pl
 
 from benchmarks.clock import measure_time, print_result
-from benchmarks.scale_job import FILLER, LENGTH
 from equipoise.answers.parts import PartScorer
 from equipoise.answers.shards import score_shards
 from equipoise.engines import ray as engine
@@ -47,15 +46,13 @@ def make_plan(answers: int) -> Plan:
 def write_shards(planned: Plan, folder: Path) -> None:
     """Write the answers of a simulated model without bias."""
     rng = np.random.default_rng(0)
-    padding = pl.Series([("".join(FILLER[start:] + FILLER[:start]) * 3)[: LENGTH - 45] for start in range(len(FILLER))])
     for start in range(0, planned.items, ITEMS_PER_SHARD):
         prompts = planned.take(start, start + ITEMS_PER_SHARD)
         number = pl.Series(ITEM_NUMBER, start + np.arange(prompts.height) // 2)
         repeated = prompts.select(ID, number, pl.int_ranges(1, REPETITIONS + 1).alias(REPETITION)).explode(REPETITION)
         texts = [planned.probe.simulate(prompts, "unbiased", rng) for _ in range(REPETITIONS)]
         decisions = pl.Series([text for group in zip(*texts, strict=True) for text in group])
-        filler = padding[rng.integers(len(padding), size=repeated.height)]
-        repeated.with_columns((filler + repeated[ID] + decisions).alias(ANSWER)).write_parquet(
+        repeated.with_columns((repeated[ID] + " " + decisions).alias(ANSWER)).write_parquet(
             folder / f"{start:09}.parquet"
         )
 
