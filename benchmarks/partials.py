@@ -9,87 +9,71 @@ from typing import Any
 
 from benchmarks.harness import OUR_PYTHON, ROOT, format_seconds, installed_versions, log, markdown_table, run_job
 
-SIZES = (100_000, 1_000_000, 10_000_000)
-COMPARED = 1_000_000
 WAYS = {"local": "one process", "ray": "`--engine ray`, two workers", "ray_data": "Ray Data, two workers"}
+SIZES = {100_000: ("local", "ray", "ray_data"), 1_000_000: ("local", "ray"), 10_000_000: ("local",)}
+HEAD = ("answers", "way", "scored", "CPU", "CPU per million", "peak", "Ray: started", "workers", "all of Ray")
+GROWTH_HEAD = ("answers", "cells", "partial", "intervals and marks", "CPU of that")
 
 
 def run(*, quick: bool) -> str:
     """Times and memory of the same shards, and of more and more of them."""
-    sizes, compared = (SIZES[:1], SIZES[0]) if quick else (SIZES, COMPARED)
-    ways: dict[str, Any] = {}
-    growth: dict[int, Any] = {}
-    weight = 0.0
-    for size in sizes:
+    results: dict[tuple[int, str], Any] = {}
+    for size, ways in list(SIZES.items())[: 1 if quick else None]:
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent) / "answers"
             folder.mkdir()
             log(f"{size:,} answers: writing")
-            written = _run("write", size, folder)
-            log(f"{size:,} answers: one process")
-            growth[size] = _run("local", size, folder)
-            if size == compared:
-                weight = written["bytes"] / 2**20
-                ways["local"] = growth[size]
-                for way in list(WAYS)[1:]:
-                    log(f"{size:,} answers: {way}")
-                    ways[way] = _run(way, size, folder)
-    assert len({result["digest"] for result in ways.values()}) == 1, "the numbers differ"
-    return "\n\n".join(["## Shards and partials", _compare(ways, compared, weight), _grow(growth)])
+            _run("write", size, folder)
+            for way in ways:
+                log(f"{size:,} answers: {way}")
+                results[size, way] = _run(way, size, folder)
+                log(str(results[size, way]))
+        digests = {result["digest"] for (answers, _), result in results.items() if answers == size}
+        assert len(digests) == 1, "the numbers differ"
+    return describe(results)
+
+
+def describe(results: dict[tuple[int, str], Any]) -> str:
+    """The results as Markdown."""
+    about = (
+        "`hiring_an`, short answers, ten to each prompt, in Parquet files of 100,000. Scored: read, matched, evaluated "
+        "and summed up to one partial, without the start of Python; reading longer answers takes longer (see Scale). "
+        "The results of all ways are the same, bit for bit. CPU is that of all processes. Peak memory is that of the "
+        "process that was called; then the peaks of Ray's workers together, and of all of Ray's processes together. "
+        f"{installed_versions(OUR_PYTHON, ['ray'])}."
+    )
+    growth = (
+        "What answers become is cells, and they grow more slowly than answers. Intervals and marks are made once, of "
+        "the cells of all shards:"
+    )
+    rows = [_row(size, way, result) for (size, way), result in results.items()]
+    grown = [_growth_row(size, result) for (size, way), result in results.items() if way == "local"]
+    tables = (about, markdown_table(HEAD, rows), growth, markdown_table(GROWTH_HEAD, grown))
+    return "\n\n".join(("## Shards and partials", *tables))
+
+
+def _row(size: int, way: str, result: Any) -> tuple[str, ...]:
+    cpu = result["cpu"] + result["children_cpu"]
+    costs = (format_seconds(result["wall"]), format_seconds(cpu), format_seconds(cpu / size * 1e6))
+    of_ray = ("", "", "")
+    if "start_wall" in result:
+        of_ray = (
+            format_seconds(result["start_wall"]),
+            f"{result['workers_mb']:,.0f} MB",
+            f"{result['children_mb']:,.0f} MB",
+        )
+    return (f"{size:,}", WAYS[way], *costs, f"{result['peak_mb']:,.0f} MB", *of_ray)
+
+
+def _growth_row(size: int, result: Any) -> tuple[str, ...]:
+    times = (format_seconds(result["result_wall"]), format_seconds(result["result_cpu"]))
+    return (f"{size:,}", f"{result['cells']:,}", f"{result['partial_bytes'] / 2**20:,.1f} MB", *times)
 
 
 def _run(job: str, size: int, folder: Path) -> Any:
     return run_job(
         OUR_PYTHON, "benchmarks.partials_job", job, size, folder, variables={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     )
-
-
-def _compare(ways: dict[str, Any], size: int, weight: float) -> str:
-    rows = []
-    for way, result in ways.items():
-        started = format_seconds(result["start_wall"]) if "start_wall" in result else ""
-        memory = f"{result['workers_mb']:,.0f} MB, {result['children_mb']:,.0f} MB" if started else ""
-        cpu = result["cpu"] + result["children_cpu"]
-        rows.append(
-            (
-                WAYS[way],
-                started,
-                format_seconds(result["wall"]),
-                format_seconds(cpu),
-                f"{result['peak_mb']:,.0f} MB",
-                memory,
-            )
-        )
-    about = (
-        f"`hiring_an`, {size:,} answers of 1,100 characters, ten to each prompt, in Parquet files of 100,000 "
-        f"({weight:,.0f} MB). Scored: read, matched, evaluated, summed up. The results are the same, bit for bit. CPU "
-        "is that of all processes. Memory: the peak of the process that was called, then the peaks of Ray's workers "
-        f"together and of all processes of Ray together. {installed_versions(OUR_PYTHON, ['ray'])}."
-    )
-    head = ("way", "Ray started", "scored", "CPU", "peak", "peak of Ray: workers, all")
-    return f"{about}\n\n{markdown_table(head, rows)}"
-
-
-def _grow(growth: dict[int, Any]) -> str:
-    rows = [
-        (
-            f"{size:,}",
-            format_seconds(result["wall"]),
-            format_seconds(result["cpu"]),
-            format_seconds(result["cpu"] / size * 1e6),
-            f"{result['peak_mb']:,.0f} MB",
-            f"{result['cells']:,}",
-            f"{result['partial_bytes'] / 2**20:,.1f} MB",
-            format_seconds(result["result_wall"]),
-        )
-        for size, result in growth.items()
-    ]
-    about = (
-        "How the cost grows, in one process. What answers become is cells, and they grow more slowly than answers; "
-        "intervals and marks are made once, of the cells of all shards."
-    )
-    head = ("answers", "scored", "CPU", "CPU per million", "peak", "cells", "partial", "intervals and marks")
-    return f"{about}\n\n{markdown_table(head, rows)}"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from calling import exit_code
 from equipoise.answers.shards import ShardsDone, score_shards
 from equipoise.authoring import Probe
 from equipoise.engines import ray as engine
-from equipoise.errors import BadFile, InputError, StorageError
+from equipoise.errors import BadFile, EndpointError, InputError, StorageError
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
@@ -133,6 +134,14 @@ def test_a_wrong_file_is_named_as_in_one_process(cluster: None, shards: list[Pat
     with pytest.raises(BadFile, match=r"3\.parquet cannot be read as Parquet") as refused:
         engine.score_shards(plan(HIRING, **SAMPLE), shards)
     assert "Traceback" not in str(refused.value)
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(EndpointError, match=f"Ray cannot be reached at {address}: "):
+            engine.score_shards(plan(HIRING, **SAMPLE), [], address=address)
 
 
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

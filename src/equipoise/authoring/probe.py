@@ -216,6 +216,8 @@ class Probe:
     """How many items are drawn by default; None: all."""
     selection: Selection | None = None
     """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
+    uses: tuple[str, ...] = ()
+    """The use cases that the probe is about, one word each: `--suite hiring` asks the probes about hiring."""
     quick: Parameters = field(default_factory=dict)
     """Parameters of the quick suite."""
     standard: Parameters = field(default_factory=dict)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from equipoise.engines import ray as ray_engine
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
-    from equipoise.models import simulated
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
@@ -53,7 +52,6 @@ else:
     ray_engine = LazyModule("equipoise.engines.ray")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
-    simulated = LazyModule("equipoise.models.simulated")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
@@ -109,7 +107,6 @@ __all__ = [
     "scoring",
     "session",
     "shards",
-    "simulated",
     "suites",
     "table",
     "tables",

@@ -43,7 +43,7 @@ def command(
         int | None,
         typer.Option(help="Write so many files, of whole items each, to the folder --out.", metavar="N"),
     ] = None,
-    suite: Annotated[str, typer.Option(help="quick or standard.", metavar="NAME")] = "standard",
+    suite: Annotated[str, typer.Option(help="quick, ci, standard or full.", metavar="NAME")] = "standard",
     model: Annotated[
         str, typer.Option(help="The model that a batch job asks; that of a Gemini job is given when it is started.")
     ] = "gpt-4o-mini",

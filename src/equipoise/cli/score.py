@@ -46,7 +46,8 @@ def command(
     *,
     probe: Annotated[str | None, typer.Option(help="The probe that was asked; see: equipoise probes")] = None,
     suite: Annotated[
-        str | None, typer.Option(help="The suite of the prompts: quick or standard (default).", metavar="NAME")
+        str | None,
+        typer.Option(help="The suite of the prompts: quick, ci, standard (default) or full.", metavar="NAME"),
     ] = None,
     sample: Sample = None,
     repeat: Repeat = None,

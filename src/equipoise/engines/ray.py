@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ ADDED_AT_ONCE = 8
 """How many partials one task adds."""
 WORKER_VARIABLES = {"POLARS_MAX_THREADS": "1"}
 """The environment of a worker: a task has one core."""
+SECONDS_TO_CONNECT = 5.0
 TASKS_PER_CORE = 2
 """How many tasks are under way: one runs, the next one waits where it will run."""
 
@@ -131,6 +133,8 @@ def _connect(ray: Any, address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    if address:
+        _check_reachable(address)
     try:
         with warnings.catch_warnings(), _silent_usage():
             warnings.simplefilter("ignore")
@@ -148,6 +152,17 @@ def _connect(ray: Any, address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address where nobody listens: Ray would try for minutes. Names such as `auto` are left to Ray."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        raise EndpointError(f"Ray cannot be reached at {address}: {error}. Is it running? See: ray status") from None
 
 
 @contextmanager

@@ -232,6 +232,7 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     sample_k=240,
+    uses=("writing",),
     quick={"sample_k": 4},
     answer_tokens=80,
     max_tokens=96,
