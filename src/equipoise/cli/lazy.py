@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from equipoise.engines import ray as ray_engine
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
+    from equipoise.models import redact
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
@@ -52,6 +53,7 @@ else:
     ray_engine = LazyModule("equipoise.engines.ray")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
+    redact = LazyModule("equipoise.models.redact")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
@@ -103,6 +105,7 @@ __all__ = [
     "probes",
     "progress",
     "ray_engine",
+    "redact",
     "run",
     "scoring",
     "session",
