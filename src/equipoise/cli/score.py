@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import answer_files, matching, probes, scoring, suites, tables
-from equipoise.cli.output import AsJson, note, open_console, print_json
+from equipoise.cli.lazy import answer_files, html, imports, matching, probes, scoring, suites, tables
+from equipoise.cli.model_options import Report
+from equipoise.cli.output import AsJson, check_report_target, note, open_console, print_json
 from equipoise.cli.probe_options import (
     AnswerColumn,
     IdColumn,
@@ -23,6 +26,7 @@ from equipoise.cli.probe_options import (
 )
 
 if TYPE_CHECKING:
+    from equipoise.authoring import Probe
     from equipoise.measuring.result import Matching
 
 
@@ -44,6 +48,10 @@ def command(
     answer_column: AnswerColumn = None,
     prompt_column: PromptColumn = None,
     id_column: IdColumn = None,
+    report: Report = None,
+    model: Annotated[
+        str, typer.Option(help="The model that answered, as the report names it.", metavar="NAME")
+    ] = "custom/imported",
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -51,8 +59,10 @@ def command(
 
     Give the same --suite, --sample, --repeat, --seed and --set as for the prompts.
 
-    Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score out.jsonl --probe hiring_an --json
+    Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score out.jsonl --probe hiring_an --json ·
+    equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
     """
+    check_report_target(report)
     chosen = probes.get_probe(probe)
     parameters = read_parameters([chosen], sample, repeat, seed, settings)
     (planned,) = suites.plan_probes(chosen.read_by(reading), suite, parameters)
@@ -61,6 +71,9 @@ def command(
     )
     matching.refuse_nothing_matched(result.matching)
     note_matching(result.matching, planned.repetitions)
+    if report is not None:
+        names = read_names(answer_column, prompt_column, id_column)
+        _write_report(file, report, chosen.read_by(reading), model, suite, parameters, names)
     if as_json:
         print_json(result.to_dict())
         return
@@ -70,6 +83,25 @@ def command(
         console.print(tables.selection_table(table))
     for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):
         console.print(line)
+
+
+def _write_report(
+    file: Path,
+    report: Path,
+    probe: Probe,
+    model: str,
+    suite: str,
+    parameters: Mapping[str, Any],
+    names: Mapping[str, str],
+) -> None:
+    """Write the report of a run file that lasts as long as the writing."""
+    with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
+        path = Path(folder) / f"{file.stem}.equipoise"
+        run, _, _ = imports.import_answers(
+            file, path, model=model, probes=probe, suite=suite, parameters=parameters, names=names
+        )
+        html.write_report([run], report)
+    note(f"report: {report}")
 
 
 def note_matching(found: Matching, repetitions: int) -> None:
