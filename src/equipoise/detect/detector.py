@@ -167,7 +167,8 @@ class Detector:
             return f"{evaluated[self.number.name]:,.10g} {self.number.unit}"
         if self.labels:
             return evaluated[LABEL] or "undetected"
-        return f"{sum(evaluated[name] or 0 for name in self.counts):,} words counted"
+        counted = [name for pair in self.opposites for name in pair] or self.counts
+        return f"{sum(evaluated[name] or 0 for name in counted):,} words counted"
 
     def count_evidence(self, text: pl.Expr) -> dict[str, pl.Expr]:
         """For each group of patterns how often they match in the visible text."""
