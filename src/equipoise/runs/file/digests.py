@@ -1,6 +1,6 @@
 """Digests that show what in a run file was changed since it was written, by a bad disk or by hand.
 
-Each setting has a digest, and so has each probe with all its prompts, and so have all labels together. Attempts, and the
+Each setting has a digest, and so has each probe with its prompts, and so have all labels together. Attempts, and the
 verdicts of a judge on them, form a chain in the order in which they were stored: the digest of each covers its content
 and the digest before it, and the table `head` holds the last one. So what is changed, removed or added is found. Anyone
 can compute these digests, so they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
