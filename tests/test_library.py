@@ -191,10 +191,11 @@ def test_a_result_is_a_value(result: Result) -> None:
 def test_a_result_as_a_table(result: Result) -> None:
     table = result.to_frame()
     assert table.columns == [
-        *("probe", "metric", "slice", "group", "value", "low", "high", "n", "defined"),
+        *("model", "probe", "metric", "about", "slice", "group", "value", "low", "high", "n", "defined"),
         *("mark", "best", "worst", "reading", "detector", "judge", "level", "bound_low", "bound_high", "complete"),
     ]
     assert table["metric"].to_list() == list(result.metrics)
+    assert table["model"].null_count() == table.height, "a result alone does not know the model"
     assert table["slice"].null_count() == table["group"].null_count() == table.height
     marked = table.filter(pl.col("best").is_not_null())["metric"].to_list()
     assert marked == ["masculine_rate", "stereotype_rate"]
@@ -252,13 +253,15 @@ def test_html_is_escaped(result: Result) -> None:
 
 def test_an_audit_is_a_mapping_of_results(result: Result) -> None:
     nothing = equipoise.score("hiring_an", [], sample_k=10)
-    audit = Audit({"jobs_lum": result, "hiring_an": nothing})
+    audit = Audit({"jobs_lum": result, "hiring_an": nothing}, model="a/model")
     assert isinstance(audit, Mapping)
     assert (list(audit), len(audit), audit["jobs_lum"]) == (["jobs_lum", "hiring_an"], 2, result)
     assert audit.metrics["jobs_lum"] == result.metrics
     assert audit.marks["hiring_an"] == {"diff_acceptance_rate": None, "diff_regression": None}
     assert audit.to_frame().height == len(result.estimates) + len(nothing.estimates)
     assert len(audit.to_pandas()) == audit.to_frame().height
+    assert set(audit.to_frame()["model"]) == {"a/model"}
+    assert Audit({}).to_frame().schema == audit.to_frame().schema
     assert set(audit.to_dict()) == {"jobs_lum", "hiring_an"}
     assert repr(result) in repr(audit)
     assert result._repr_html_() in audit._repr_html_()

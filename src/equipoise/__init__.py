@@ -5,7 +5,7 @@ plan(probe)                the prompts
 score(probe, answers)      answers from anywhere -> metrics and marks
 Run.open(path)             a run file: its answers and results
 start, resume, estimate, import_answers    sessions with a model, step by step
-compare, gate, write_report, export        what to do with runs and results
+compare, gate, write_report, plot, export  what to do with runs and results
 
 To write a probe, import from `equipoise.authoring`; to check it, use `equipoise.testing.check_probe`. Everything else
 is internal and may change.
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from equipoise.measuring.plan import Plan, plan
     from equipoise.measuring.result import Audit, Result
     from equipoise.models import Sampling
+    from equipoise.report.charts.canvas import Drawing
+    from equipoise.report.charts.plot import plot
     from equipoise.report.exports import export
     from equipoise.report.html.write import write_report
     from equipoise.runs.ask.policy import Policy
@@ -48,6 +50,8 @@ _MODULES = {
     "measuring.plan": ("Plan", "plan"),
     "measuring.result": ("Audit", "Result"),
     "models": ("Sampling",),
+    "report.charts.canvas": ("Drawing",),
+    "report.charts.plot": ("plot",),
     "report.exports": ("export",),
     "report.html.write": ("write_report",),
     "runs.ask.policy": ("Policy",),
@@ -75,10 +79,12 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "compare",
     "gate",
     "write_report",
+    "plot",
     "export",
     "Audit",
     "Comparison",
     "Connection",
+    "Drawing",
     "EquipoiseError",
     "Estimate",
     "Gate",

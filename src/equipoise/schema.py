@@ -44,8 +44,10 @@ NEITHER, PROBABILITY_COLUMN = "neither", "p_{}"
 """What is not on a label, and the name of the column with the probability of a label."""
 
 METRICS_TABLE = {
+    "model": pl.String,
     "probe": pl.String,
     "metric": pl.String,
+    "about": pl.String,
     "slice": pl.String,
     "group": pl.String,
     "value": pl.Float64,
@@ -66,8 +68,9 @@ METRICS_TABLE = {
 }
 """A table of metrics: one row per metric, and one more for each group of each slice.
 
-The bounds are what the missing answers allow; `complete` is the value on the items of which no arm is missing; `level`
-is what the interval was computed at, more than 0.95 in a run that stops when its marks are certain.
+`about` says what a metric is about whose name holds a number or an abbreviation. The bounds are what the missing
+answers allow; `complete` is the value on the items of which no arm is missing; `level` is what the interval was
+computed at, more than 0.95 in a run that stops when its marks are certain.
 """
 
 

@@ -123,6 +123,8 @@ CASES = [
         Fault.UNKNOWN_MODEL_404,
         words=("test-model", "127.0.0.1", "HTTP 404", "No such model."),
     ),
+    *cases(pytest.mark.fault("E17"), Fault.HTML_404, words=("test-model", "127.0.0.1", "HTTP 404", "base URL")),
+    *cases(pytest.mark.fault("E17"), Fault.UNEXPECTED_ENDPOINT, words=("test-model", "127.0.0.1", "base URL")),
     *cases(pytest.mark.fault("E18"), Fault.CONTEXT_LENGTH, status=Status.CONTEXT_LENGTH),
     *cases(pytest.mark.fault("E19"), Fault.TEAPOT_418, status=HTTP_ERROR, kind="client"),
     *cases(pytest.mark.fault("E20"), Fault.OTHER_MODEL, status=Status.OK),

@@ -34,8 +34,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_metrics_have_slices_and_groups_as_columns(run: Run, tmp_path: Path) -> None:
     rows = equipoise.export(run, tmp_path / "metrics.parquet", form="parquet")
     table = pl.read_parquet(tmp_path / "metrics.parquet")
-    assert table.schema == pl.Schema(METRICS_TABLE)
-    assert_frame_equal(table, run.metrics())
+    assert table.schema == pl.Schema({"model": pl.String, **METRICS_TABLE})
+    assert set(table["model"]) == {run.model}
+    assert_frame_equal(table.drop("model"), run.metrics().drop("model", strict=False))
     assert rows == table.height
     keys = {
         (row["metric"], row["slice"], row["group"]) for row in table.filter(probe="hiring_an").iter_rows(named=True)
@@ -46,8 +47,8 @@ def test_metrics_have_slices_and_groups_as_columns(run: Run, tmp_path: Path) -> 
 def test_attempts_are_those_of_the_transcripts(run: Run, tmp_path: Path) -> None:
     equipoise.export(run.path, tmp_path / "attempts.jsonl", "attempts", "jsonl", "jobs_lum")
     rows = [orjson.loads(line) for line in (tmp_path / "attempts.jsonl").read_bytes().splitlines()]
-    columns = ["probe", ID, REPETITION, ITEM, PROMPT]
-    assert list(rows[0])[:5] == columns
+    columns = ["model", "probe", ID, REPETITION, ITEM, PROMPT]
+    assert list(rows[0])[:6] == columns
     key = [PROMPT, STATUS, ANSWER, LABEL, "occupation", "masculinity"]
     expected = {row[ID]: [row[name] for name in key] for row in run.transcripts("jobs_lum").iter_rows(named=True)}
     assert {row[ID]: [row[name] for name in key] for row in rows} == expected
@@ -78,7 +79,7 @@ def test_words_of_letters_and_none_of_other_probes(run: Run, tmp_path: Path) -> 
     audit = equipoise.audit(write, probes="business_vocabulary", out=path, sample_k=96)
     equipoise.export(audit, tmp_path / "words.csv", what="words")
     table = pl.read_csv(tmp_path / "words.csv")
-    assert table.columns[:5] == ["probe", "word", "first", "second", "side"]
+    assert table.columns[:6] == ["model", "probe", "word", "first", "second", "side"]
     assert set(table.filter(pl.col("q") <= 0.05).select("word", "side").iter_rows()) == {
         ("able", "men"),
         ("warm", "women"),

@@ -86,6 +86,8 @@ class Fault(StrEnum):
     FORBIDDEN_403 = "forbidden_403"
     # E17
     UNKNOWN_MODEL_404 = "unknown_model_404"
+    HTML_404 = "html_404"
+    UNEXPECTED_ENDPOINT = "unexpected_endpoint"
     # E18
     CONTEXT_LENGTH = "context_length"
     # E19
@@ -391,6 +393,10 @@ RESPONDERS: Mapping[Fault, Responder] = {
     Fault.UNAUTHORIZED_401: send_error(401, "Invalid key.", "authentication_error", code="invalid_api_key"),
     Fault.FORBIDDEN_403: send_error(403, "Not in your region.", "permission_error"),
     Fault.UNKNOWN_MODEL_404: send_error(404, "No such model.", "not_found_error", code="model_not_found"),
+    Fault.HTML_404: send_bytes(b"<html><h1>404 page not found</h1></html>", status=404, kind="text/html"),
+    Fault.UNEXPECTED_ENDPOINT: send_json(
+        200, lambda exchange: {"error": f"Unexpected endpoint or method. (POST {exchange.request.path})"}
+    ),
     Fault.CONTEXT_LENGTH: context_length,
     Fault.TEAPOT_418: send_error(418, "I am a teapot.", "invalid_request_error"),
     Fault.OTHER_MODEL: send_answer("She said yes.", model="another-model"),

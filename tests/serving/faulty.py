@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import ssl
 import sys
 import threading
 from collections import Counter, deque
@@ -78,12 +79,14 @@ class FaultyServer:
         wait: float = 1.0,
         delay: float = 0.0,
         port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.behaviour = behaviour
         self.rejects = rejects
         self.wait = wait
         self.delay = delay
         self.port = port
+        self.tls = tls
         self.requests: Counter[str] = Counter()
         """The number of requests for each prompt, without those that were rejected for a parameter."""
         self.rejections = 0
@@ -121,7 +124,7 @@ class FaultyServer:
         app.router.add_post("/{path:.*}", self._answer)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", self.port).start()
+        await web.TCPSite(runner, "127.0.0.1", self.port, ssl_context=self.tls).start()
         self.port = runner.addresses[0][1]
         return runner
 

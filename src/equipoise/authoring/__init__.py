@@ -36,7 +36,7 @@ from equipoise.authoring.probe import (
     Selection,
     template_parameter,
 )
-from equipoise.authoring.sampling import Items, shuffle, table_items
+from equipoise.authoring.sampling import Items, draw_by_item, shuffle, table_items
 from equipoise.authoring.templates import check_template, fill_template
 from equipoise.authoring.totals import (
     Array,
@@ -121,6 +121,7 @@ __all__ = [
     "correlation",
     "describe_majority",
     "detected_share",
+    "draw_by_item",
     "facts",
     "fill_template",
     "mean",

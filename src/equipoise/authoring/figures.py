@@ -131,8 +131,14 @@ class Display:
     figures    the pictures of one model's answers; figures of one name stand side by side for several models
     findings   the most telling facts, in plain sentences
     published  how far the published values of other models compare, if there are any
+    names      for a covariate whose values are numbers or keys, the names of these: {"stereotype": {"1": "emotional"}}
     """
 
     figures: Callable[[Evidence], Sequence[Figure]] | None = None
     findings: Callable[[Evidence], Sequence[Finding]] | None = None
     published: Published | None = None
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def name_value(self, covariate: str, value: object) -> str:
+        """The value of a covariate as readers know it."""
+        return self.names.get(covariate, {}).get(str(value), str(value))

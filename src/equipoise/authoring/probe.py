@@ -62,6 +62,7 @@ class Metric:
     references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
     distance_of another metric, if this one is its distance from a centre: its interval is folded
     range_of    other metrics, if this one is the largest difference between two of them
+    about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
     """
 
     name: str
@@ -71,6 +72,12 @@ class Metric:
     references: Mapping[str, float] = field(default_factory=dict)
     distance_of: tuple[str, float] | None = None
     range_of: tuple[str, ...] = ()
+    about: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, and what it is about: "masculine_rate_1 · emotional"."""
+        return f"{self.name} · {self.about}" if self.about else self.name
 
     @property
     def denominators(self) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equipoise.schema import ITEM
+
 ROUNDS = 6
 Places = NDArray[np.int64]
 
@@ -42,6 +44,12 @@ def table_items(frame: pl.DataFrame, strata: Sequence[str] = ()) -> Items:
         return frame[order[places]]
 
     return Items(size=frame.height, take=take)
+
+
+def draw_by_item(prompts: pl.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
+    """A random number between 0 and 1 for each prompt, the same for all prompts of an item."""
+    items, place = np.unique(prompts[ITEM].to_numpy(), return_inverse=True)
+    return rng.random(prompts.height)[: len(items)][place]
 
 
 def shuffle(places: Places, size: int, seed: int, stream: Places | int = 0) -> Places:

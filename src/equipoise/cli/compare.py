@@ -58,4 +58,4 @@ def command(
 
 
 def _describe(run: Run) -> dict[str, Any]:
-    return {"model": run.model, "file": str(run.path), "complete": run.complete}
+    return {"model": run.model, "simulated": run.settings.simulated, "file": str(run.path), "complete": run.complete}

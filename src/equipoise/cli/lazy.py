@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
+    from equipoise.models import simulated
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
-    from equipoise.report.terminal import comparisons, gates, tables
+    from equipoise.report.terminal import comparisons, gates, marks, tables
     from equipoise.report.transcripts import choose as choosing
     from equipoise.report.transcripts import write as transcripts
     from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
@@ -49,11 +50,13 @@ else:
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
+    simulated = LazyModule("equipoise.models.simulated")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
     comparisons = LazyModule("equipoise.report.terminal.comparisons")
     gates = LazyModule("equipoise.report.terminal.gates")
+    marks = LazyModule("equipoise.report.terminal.marks")
     tables = LazyModule("equipoise.report.terminal.tables")
     choosing = LazyModule("equipoise.report.transcripts.choose")
     transcripts = LazyModule("equipoise.report.transcripts.write")
@@ -90,6 +93,7 @@ __all__ = [
     "imports",
     "looks",
     "markdown",
+    "marks",
     "matching",
     "models",
     "planning",
@@ -100,6 +104,7 @@ __all__ = [
     "run",
     "scoring",
     "session",
+    "simulated",
     "suites",
     "table",
     "tables",

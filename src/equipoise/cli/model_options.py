@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 200
 Model = Annotated[
-    str, typer.Argument(help="openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/… , gguf:FILE, or embedded.")
+    str,
+    typer.Argument(
+        help="openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/… , gguf:FILE, simulated/STANCE, or embedded."
+    ),
 ]
 Probes = Annotated[list[str] | None, typer.Option("--probe", help="A probe; repeatable. Default: all.", metavar="NAME")]
 SuiteName = Annotated[
@@ -36,6 +39,24 @@ BaseUrl = Annotated[str | None, typer.Option(help="Another address for the provi
 KeyVariable = Annotated[
     str | None,
     typer.Option(help="The environment variable that holds the key.", metavar="NAME"),
+]
+KeyCommand = Annotated[
+    str | None,
+    typer.Option(
+        help="A command that prints the key; run without a shell, and again when the key is refused.",
+        metavar="COMMAND",
+    ),
+]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        help="A header that goes with every request; repeatable. Its value is not stored.",
+        metavar="NAME=VALUE",
+    ),
+]
+RequestsPerMinute = Annotated[
+    float | None, typer.Option("--rpm", help="Send at most N requests a minute, evenly.", metavar="N")
 ]
 AllowInsecure = Annotated[
     bool,
@@ -101,6 +122,8 @@ def read_connection(
     base_url: str | None,
     key_variable: str | None,
     *,
+    key_command: str | None,
+    header: list[str] | None,
     allow_insecure: bool,
     allow_secret_url: bool,
     extra: str | None,
@@ -112,10 +135,23 @@ def read_connection(
         model=model,
         base_url=base_url,
         key_variable=key_variable,
+        key_command=key_command,
+        headers=read_headers(header),
         allow_insecure=allow_insecure,
         allow_secret_url=allow_secret_url,
         sampling=models.Sampling(**sampling, extra=_parse_extra(extra)),
     )
+
+
+def read_headers(given: list[str] | None) -> dict[str, str]:
+    """The headers that were given, by name. What was given is not shown when it is wrong: it may hold a secret."""
+    headers: dict[str, str] = {}
+    for header in given or ():
+        name, equals, value = header.partition("=")
+        if not equals or not name.strip():
+            raise BadParameter("--header needs NAME=VALUE, as in X-Organisation=42. What was given is not shown.")
+        headers[name.strip()] = value.strip()
+    return headers
 
 
 def read_judge(
@@ -142,6 +178,7 @@ def read_policy(
     concurrency: int | None,
     deadline: float | None,
     tries: int | None,
+    rpm: float | None,
     max_requests: int | None,
     max_tokens_total: int | None,
     max_cost: float | None,
@@ -157,6 +194,7 @@ def read_policy(
         "concurrency": concurrency,
         "deadline": deadline,
         "tries": tries,
+        "requests_per_minute": rpm,
         "max_requests": max_requests,
         "max_tokens_total": max_tokens_total,
         "max_cost": max_cost,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 30.0
 """Where there is no terminal."""
+SHORTEST_PAUSE_SHOWN = 5.0
+"""In seconds; where there is no terminal, a pause gets a line of its own if it is as long as this."""
 
 
 @contextmanager
@@ -37,31 +39,45 @@ def _draw_bar(terminal: Console) -> Iterator[OnEvent]:
     columns = (
         progress.BarColumn(),
         progress.TaskProgressColumn(),
-        progress.TextColumn("{task.description}", markup=False),
+        progress.TextColumn("{task.fields[state]}", markup=False),
     )
     with progress.Progress(*columns, console=terminal) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("", total=None, state="starting")
 
         def on_event(event: Event) -> None:
             if isinstance(event, events.Note):
                 bar.console.print(printable(event.text), markup=False)
             else:
-                bar.update(task, total=event.planned, completed=count_ended(event), description=describe(event))
+                bar.update(task, total=event.planned, completed=count_ended(event), state=LiveState(event))
 
         yield on_event
 
 
+class LiveState:
+    """What is drawn beside the bar, as it is whenever it is drawn: a pause grows shorter without a new event."""
+
+    def __init__(self, event: RunProgress) -> None:
+        self._event = event
+        self._received = time.monotonic()
+
+    def __str__(self) -> str:
+        return describe(self._event, time.monotonic() - self._received)
+
+
 def _print_lines() -> OnEvent:
-    last_time, last_line = -SECONDS_BETWEEN_LINES, ""
+    last_time, last_line, pause_ends = -SECONDS_BETWEEN_LINES, "", 0.0
 
     def on_event(event: Event) -> None:
-        nonlocal last_time, last_line
+        nonlocal last_time, last_line, pause_ends
         if isinstance(event, events.Note):
             note(event.text)
             return
-        due = time.monotonic() - last_time >= SECONDS_BETWEEN_LINES or count_ended(event) == event.planned
+        now = time.monotonic()
+        ends = now + event.wait.seconds if event.wait else 0.0
+        is_new_pause = ends - now >= SHORTEST_PAUSE_SHOWN and ends - pause_ends >= SHORTEST_PAUSE_SHOWN
+        due = now - last_time >= SECONDS_BETWEEN_LINES or count_ended(event) == event.planned or is_new_pause
         if due and describe(event) != last_line:
-            last_time, last_line = time.monotonic(), describe(event)
+            last_time, last_line, pause_ends = now, describe(event), max(ends, pause_ends)
             note(last_line)
             sys.stderr.flush()
 
@@ -73,10 +89,15 @@ def count_ended(event: RunProgress) -> int:
     return event.answered + sum(event.failed.values())
 
 
-def describe(event: RunProgress) -> str:
-    """Answered of planned, rate, tokens, cost, time left, failures by kind."""
+def describe(event: RunProgress, age: float = 0.0) -> str:
+    """Answered of planned, rate, tokens, cost, time left, failures by kind, as an event of so many seconds ago says.
+
+    A pause comes first: "waiting 55 s (rate limit)".
+    """
     what = "judged" if event.asked == "judge" else "answered"
-    parts = [event.look] if event.look else []
+    pause = event.wait.seconds - age if event.wait else 0.0
+    parts = [f"waiting {events.describe_duration(pause)} ({event.wait.reason})"] if event.wait and pause >= 1 else []
+    parts += [event.look] if event.look else []
     parts += [f"{event.answered:,}/{event.planned:,} {what}"]
     rate = event.requests / event.elapsed if event.elapsed > 0 else 0.0
     left = event.planned - count_ended(event)

@@ -9,7 +9,7 @@ import typer
 
 from equipoise.cli import model_options as options
 from equipoise.cli.confirm import confirm_run
-from equipoise.cli.lazy import html, policy, probes, session
+from equipoise.cli.lazy import html, policy, probes, session, simulated
 from equipoise.cli.output import AsJson, check_report_target, note
 from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.progress import show_progress
@@ -46,6 +46,8 @@ def command(
     as_json: AsJson = False,
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
+    key_command: options.KeyCommand = None,
+    header: options.Header = None,
     allow_insecure: options.AllowInsecure = False,
     allow_secret_url: options.AllowSecretUrl = False,
     temperature: options.Temperature = None,
@@ -57,6 +59,7 @@ def command(
     concurrency: options.Concurrency = None,
     deadline: options.Deadline = None,
     tries: options.Tries = None,
+    rpm: options.RequestsPerMinute = None,
     allow_missing: options.AllowMissing = 0.05,
     max_requests: options.MaxRequests = None,
     max_tokens_total: options.MaxTokensTotal = None,
@@ -73,14 +76,17 @@ def command(
     Whatever stops it, the answers that came are in the file: equipoise resume FILE goes on from there. If the file is
     already there and was started with the same settings, the run goes on, too.
 
-    Examples: equipoise run · equipoise run openai/gpt-4o-mini --suite quick · equipoise run ollama/llama3.2
+    Examples: equipoise run · equipoise run openai/gpt-4o-mini --suite quick · equipoise run ollama/llama3.2 ·
+    equipoise run simulated/stereotyping --probe jobs_lum
     """
     check_report_target(report)
     path = out or session.default_path(model)
     check_run_target(path)
     if report is not None and report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
-    chosen = [one.read_by(reading) for one in probes.choose_probes(probe or None)]
+    chosen = [one.read_by(reading) for one in simulated.choose_probes_for(model, probe or None)]
+    if not probe and (left_out := [name for name in probes.find_probes() if name not in {one.name for one in chosen}]):
+        note(f"not asked, because they have no such reference model: {', '.join(left_out)}")
     judging = options.read_judge(
         judge,
         judge_base_url,
@@ -93,6 +99,7 @@ def command(
         concurrency=concurrency,
         deadline=deadline,
         tries=tries,
+        rpm=rpm,
         max_requests=max_requests,
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,
@@ -109,6 +116,8 @@ def command(
             model,
             base_url,
             key_variable,
+            key_command=key_command,
+            header=header,
             allow_insecure=allow_insecure,
             allow_secret_url=allow_secret_url,
             extra=extra,

@@ -65,7 +65,7 @@ def command(
         print_json(result.to_dict())
         return
     console = open_console()
-    console.print(tables.result_table(result, slices=slices))
+    console.print(tables.result_table(result, slices=slices, width=console.width))
     for table in result.selection if slices else result.selection[:1]:
         console.print(tables.selection_table(table))
     for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):

@@ -2,47 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.cli.lazy import marks, tables, texts
 from equipoise.cli.lazy import run as runs
-from equipoise.cli.lazy import tables, texts
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import CorrectDetector, Reading, Unjudged
 from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from equipoise.runs.run import Run
+
+MOST_NOTES = 2
+"""So many notes stand above the marks."""
 
 
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,
-    slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also every metric, what the numbers rest on, both readings and the words.")
+    ] = False,
+    slices: Annotated[bool, typer.Option("--slices", help="All of that, and the slices (race, age, …).")] = False,
     reading: Reading = None,
     correct_detector: CorrectDetector = False,
     unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show where a run stands and what it found. It is only read, and may be under way.
+    """Show where a run stands and its marks, a sentence each. It is only read, and may be under way.
 
-    Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --json
+    Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --all ·
+    equipoise show run.equipoise --json
     """
     opened = runs.Run.open(file, reading=reading, judged=not unjudged)
-    print_run(opened, as_json=as_json, slices=slices, correct_detector=correct_detector)
+    everything = everything or slices or correct_detector
+    print_run(opened, as_json=as_json, everything=everything, slices=slices, correct_detector=correct_detector)
 
 
-def print_run(run: Run, *, as_json: bool, slices: bool = False, correct_detector: bool = False) -> None:
-    """Print a run: its state and the results of each probe."""
+def print_run(
+    run: Run, *, as_json: bool, everything: bool = False, slices: bool = False, correct_detector: bool = False
+) -> None:
+    """Print a run: its state, its marks, and before them all the results of each probe if wanted."""
     if as_json:
         print_json(_describe(run, correct_detector))
         return
     console = open_console()
+    if everything:
+        _print_results(run, console, slices=slices, correct_detector=correct_detector)
+    head = list(_state_lines(run, everything=everything))
+    for line in marks.fit_marks(head, run.results(), console, rows=None if everything else marks.ROWS):
+        console.print(line)
+
+
+def _print_results(run: Run, console: Console, *, slices: bool, correct_detector: bool) -> None:
+    """Every metric of each probe, what it rests on, and what stands beside it."""
     for name, result in run.results().items():
-        console.print(tables.result_table(result, slices=slices))
+        console.print(tables.result_table(result, slices=slices, width=console.width))
         for table in result.selection if slices else result.selection[:1]:
             console.print(tables.selection_table(table))
         for line in (
@@ -56,11 +78,22 @@ def print_run(run: Run, *, as_json: bool, slices: bool = False, correct_detector
         ):
             console.print(printable_line(line), style="dim")
         console.print()
+
+
+def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
+    """Whose run it is, where it stands, and what a reader must know of it."""
+    readings = dict.fromkeys(result.reading for result in run.results().values())
     judged_by = f" · judged by {run.judge}" if run.judge else ""
     state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-    console.print(printable_line(f"{run.model} · {run.settings.suite} suite{judged_by} · {state} · {run.path}"))
-    for text in run.settings.notes:
-        console.print(printable_line(f"note: {text}"))
+    yield printable_line(
+        f"{run.model} · {run.settings.suite} suite · {' and '.join(readings)} reading{judged_by} · {state} · {run.path}"
+    )
+    if not everything:
+        yield f"{texts.describe_attempts(run.counts)} --all shows every metric and what it rests on."
+    for text in run.settings.notes[: None if everything else MOST_NOTES]:
+        yield printable_line(f"note: {text}")
+    if not everything and len(run.settings.notes) > MOST_NOTES:
+        yield f"… and {len(run.settings.notes) - MOST_NOTES} more notes: --all"
 
 
 def _describe_judging(run: Run) -> dict[str, Any]:
@@ -82,6 +115,7 @@ def _describe(run: Run, correct_detector: bool) -> dict[str, Any]:
     return {
         "file": str(run.path),
         "model": run.model,
+        "simulated": run.settings.simulated,
         "settings": run.settings.to_json(),
         "complete": run.complete,
         "states": {status.value: count for status, count in run.counts.items()},

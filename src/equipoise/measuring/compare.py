@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import polars as pl
 
 from equipoise.errors import InputError
+from equipoise.measuring import notebook
 from equipoise.measuring.differences import Difference, paired_differences
 from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.summarise import item_rows
@@ -74,6 +75,8 @@ class ProbeComparison:
     items: int
     metrics: Mapping[str, MetricComparison]
     """Every metric of the probe, without slices."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """The metrics' names with what they are about, for readers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +120,9 @@ class Comparison:
         ]
         return pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
 
+    def _repr_html_(self) -> str:
+        return notebook.comparison_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
         return {
@@ -148,7 +154,15 @@ def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) 
             compared[name] = comparison
         else:
             refused[name] = "no prompt has an answer in both"
-    notes = (*_note_incomplete(first, second, names), *_note_sampling(first, second, names))
+    notes = (
+        *(
+            f"The answers of {name} are simulated."
+            for name, side in zip(names, (first, second), strict=True)
+            if side.simulated
+        ),
+        *_note_incomplete(first, second, names),
+        *_note_sampling(first, second, names),
+    )
     return Comparison(probes=add_verdicts(compared), refused=refused, notes=notes)
 
 
@@ -202,6 +216,7 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
         prompts=answered[0][ID].n_unique(),
         items=rows[0].height,
         metrics={name: make_comparison(name, difference) for name, difference in differences.items()},
+        titles={metric.name: metric.title for metric in probe.all_metrics()},
     )
 
 

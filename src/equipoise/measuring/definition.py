@@ -8,14 +8,13 @@ import polars as pl
 
 from equipoise.authoring import Items, Parameters, Probe
 from equipoise.authoring.sampling import Places
-from equipoise.detect.first_token import PROBABILITY, TOKEN
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.evaluate import read_answers
 from equipoise.measuring.resample import measure_totals, prepare_cells, total_groups
+from equipoise.measuring.simulating import certain_token, simulate_answers
 from equipoise.measuring.summarise import cells, item_rows, with_reading
 from equipoise.schema import (
-    ANSWER,
     ATTEMPT_COLUMNS,
     FIRST_TOKEN,
     ITEM,
@@ -82,12 +81,8 @@ def make_prompts(probe: Probe, population: Items, places: Places, parameters: Pa
 
 def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
     stance = next(iter(probe.stances()), "unbiased")
-    with running(probe, "simulate"):
-        answers = text_column(ANSWER, probe.simulate(prompts, stance, np.random.default_rng(0)))
-    if len(answers) != prompts.height:
-        _refuse(probe, f"simulate gave {len(answers)} answers to {prompts.height} prompts")
-    # Read from probabilities, a simulated answer is a first token that is certain.
-    tokens = [orjson.dumps([{TOKEN: answer, PROBABILITY: 1.0}]).decode() for answer in answers]
+    answers = simulate_answers(probe, prompts, stance, np.random.default_rng(0))
+    tokens = [orjson.dumps(certain_token(answer)).decode() for answer in answers]
     return prompts.with_columns(answers, text_column(FIRST_TOKEN, tokens), pl.lit(Status.OK.value).alias(STATUS))
 
 

@@ -13,8 +13,9 @@ from equipoise.authoring import Bands, Probe
 from equipoise.authoring.probe import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
+from equipoise.measuring.notebook import format_interval
 from equipoise.measuring.precision import AT_A_LIMIT
-from equipoise.measuring.result import Audit, Result, format_interval
+from equipoise.measuring.result import Audit, Result
 from equipoise.schema import (
     ALLOW_MISSING,
     MEASURED,
@@ -129,7 +130,7 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     if (rules.fail_on or rules.no_regression) and not any(result.marks for result in results):
         raise InputError(f"No metric in {source} has marks. Use --max metric=value instead.")
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
-    notes: list[str] = []
+    notes = ["The answers of the run are simulated: no language model was asked."] if audit.simulated else []
     if rules.fail_on:
         checks += _check_marks(results, rules.fail_on, rules.uncertain)
         notes += _note_uncertain(results, rules.uncertain)

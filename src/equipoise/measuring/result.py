@@ -1,9 +1,7 @@
-"""Results as values: estimates, marks and coverage; the tables, text and HTML of them."""
+"""Results as values: estimates, marks and coverage, and the tables of them."""
 
 from __future__ import annotations
 
-import html
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import equipoise
+from equipoise.measuring import notebook
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.looks import look_number
 from equipoise.measuring.marks import Mark
@@ -147,11 +147,16 @@ class Result:
             yield name, self.estimates[MetricKey(name)], mark
 
     def to_frame(self) -> pl.DataFrame:
-        """The metrics as a table: one row per metric, over all items and for each group of each slice."""
+        """The metrics as a table: one row per metric, over all items and for each group of each slice.
+
+        The model is empty here: an `Audit` knows it.
+        """
+        about = {metric.name: metric.about or None for metric in self.setup.probe.all_metrics()}
         rows = [
             {
                 "probe": self.probe,
                 **key._asdict(),
+                "about": about[key.metric],
                 **asdict(estimate),
                 **_mark_columns(self.marks.get(key.metric) if key.slice is None else None),
                 **(self._bound_columns(key.metric) if key.slice is None else {}),
@@ -213,26 +218,18 @@ class Result:
         )
         return plain
 
+    def plot(self, metric: str, by: str | None = None) -> equipoise.Drawing:
+        """A chart of a metric on its scale, or of each group of a slice: `result.plot("diff_acceptance_rate", "race")`.
+
+        Notebooks show it; `.save("chart.svg")` or `.save("chart.png")` writes it.
+        """
+        return equipoise.plot(self, metric, by)
+
     def __repr__(self) -> str:
-        lines = [f"{self._title(f'{self.probe} v{self.version}')}: {_coverage_line(self.coverage['all'])}"]
-        for name, estimate, mark in self.marked():
-            lines.append(f"  {mark or '–'!s:8} {name:24} {format_interval(estimate)}")
-        return "\n".join(lines)
+        return notebook.describe_result(self)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td><b>{mark or '–'}</b></td><td>{format_interval(estimate)}</td>"
-            f"<td>{estimate.n:,}</td></tr>"
-            for name, estimate, mark in self.marked()
-        )
-        caption = f"{html.escape(self._title(self.probe))}: {_coverage_line(self.coverage['all'])}"
-        return (
-            f"<table><caption>{caption}</caption><thead><tr><th>metric</th>"
-            f"<th>mark</th><th>value [95% interval]</th><th>items</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
-
-    def _title(self, name: str) -> str:
-        return f"{name} on {self.corpus}" if self.corpus else name
+        return notebook.result_html(self)
 
 
 class Audit(Mapping[str, Result]):
@@ -245,6 +242,7 @@ class Audit(Mapping[str, Result]):
         model: str = "",
         path: Path | None = None,
         sampling: Mapping[str, Any] | None = None,
+        simulated: bool = False,
         owner: object = None,
     ) -> None:
         self._results = dict(results)
@@ -255,6 +253,8 @@ class Audit(Mapping[str, Result]):
         """The run file that holds the answers, if there is one."""
         self.sampling = dict(sampling or {})
         """How the model was asked to answer: temperature, token limit, …"""
+        self.simulated = simulated
+        """Whether the answers are those of a reference model: no language model was asked."""
 
     def __getitem__(self, probe: str) -> Result:
         return self._results[probe]
@@ -301,8 +301,9 @@ class Audit(Mapping[str, Result]):
         return not self.counts[Status.PENDING]
 
     def to_frame(self) -> pl.DataFrame:
-        """All metrics of all probes as one table."""
-        return pl.concat([result.to_frame() for result in self.values()])
+        """All metrics of all probes as one table: model, probe, metric, slice, group, value, low, high, n, mark …"""
+        tables = [pl.DataFrame(schema=METRICS_TABLE), *(result.to_frame() for result in self.values())]
+        return pl.concat(tables).with_columns(pl.lit(self.model or None, dtype=pl.String).alias("model"))
 
     def to_pandas(self) -> pd.DataFrame:
         """The same for pandas, if it is installed."""
@@ -312,25 +313,22 @@ class Audit(Mapping[str, Result]):
         """All of it as plain values, ready for JSON."""
         return {name: result.to_dict() for name, result in self.items()}
 
+    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
+        """Write the report, one HTML file that works offline: as `equipoise.write_report`."""
+        return equipoise.write_report(self, out, charts)
+
+    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
+        """A chart of `metric` or `probe.metric`, also by the groups of a slice; without a metric, a map of all marks.
+
+        Notebooks show it; `.save("chart.svg")` or `.save("chart.png")` writes it.
+        """
+        return equipoise.plot(self, metric, by)
+
     def __repr__(self) -> str:
         return "\n".join(map(repr, self.values()))
 
     def _repr_html_(self) -> str:
-        return "".join(result._repr_html_() for result in self.values())
-
-
-def format_interval(estimate: Estimate) -> str:
-    """A value with its interval, or that there is none."""
-    if math.isnan(estimate.value):
-        return "not computable"
-    return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
-
-
-def _coverage_line(counts: Mapping[str, int]) -> str:
-    """What the numbers rest on, in one line."""
-    measured = counts["detected"] + counts["undetected"]
-    line = f"{measured:,} of {counts['planned']:,} attempts measured"
-    return line + (f", {counts['undetected']:,} undetected" if counts["undetected"] else "")
+        return notebook.audit_html(self)
 
 
 def _mark_columns(mark: Mark | None) -> dict[str, str | None]:

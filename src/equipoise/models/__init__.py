@@ -10,7 +10,8 @@ from equipoise.models.protocol import Model, Refused, Reply, TransientFault
 from equipoise.models.sampling import Sampling
 
 if TYPE_CHECKING:
-    from equipoise.models.chat.model import ChatModel, connect
+    from equipoise.models.chat.connecting import connect
+    from equipoise.models.chat.model import ChatModel
 
 __all__ = [
     "PROVIDERS",
@@ -31,6 +32,6 @@ def __getattr__(name: str) -> Any:
     """Import `ChatModel` and `connect` at first use: aiohttp is slow to import, and reading a run needs none of it."""
     if name not in ("ChatModel", "connect"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from equipoise.models.chat import model  # noqa: PLC0415 - see above
+    from equipoise.models.chat import connecting  # noqa: PLC0415 - see above
 
-    return getattr(model, name)
+    return getattr(connecting, name)

@@ -5,6 +5,8 @@ A model sends each prompt once. Retries, pauses, budgets and the order of prompt
     Reply           what becomes of the attempt: an answer, or a failure that asking again would not change
     TransientFault  a failure that may go away (429, 5xx, a broken connection, broken JSON): may be asked again
     Refused         the endpoint will answer nothing (key, quota, unknown model, redirect): the run stops, exit 4
+      KeyRefused    because of the key: another one may be taken
+      NotServed     because of the model's name or the address: asking again in this way is of no use
 """
 
 from __future__ import annotations
@@ -67,6 +69,19 @@ class TransientFault(Exception):
 
 class Refused(EndpointError):
     """The endpoint will answer nothing more: a wrong key, an exhausted quota, an unknown model, a redirect."""
+
+
+class KeyRefused(Refused):
+    """The key was refused, or none was sent."""
+
+
+class NotServed(Refused):
+    """The endpoint does not serve this model, or there is none at this address."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.plain = message
+        """The message without what is added on how to go on."""
 
 
 class Model(Protocol):

@@ -18,18 +18,19 @@ from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 
 from equipoise.errors import InputError, IntegrityError, UnknownName
+from equipoise.measuring.result import Audit
 from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
-from equipoise.schema import METRICS_TABLE, escape_formulas
+from equipoise.schema import METRICS_TABLE, escape_formulas, replace_surrogates
 
 TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
 READINGS_TABLE = {
     name: METRICS_TABLE.get(name, pl.Int64)
     for name in (
-        *("probe", "metric", "reading", "detector", "value", "low", "high", "n", "defined", "mark", "best", "worst"),
-        *("answers", "differing"),
+        *("model", "probe", "metric", "reading", "detector", "value", "low", "high", "n", "defined"),
+        *("mark", "best", "worst", "answers", "differing"),
     )
 }
 FORMATS = ("csv", "jsonl", "parquet")
@@ -152,21 +153,23 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     if not run.planned:
         raise IntegrityError(f"{run.path} holds no probe.")
     names = list(run.planned) if probe is None else [probe]
+    # The name of the model also says whether it is a simulated one.
+    model = pl.lit(replace_surrogates(run.model)).alias("model")
     if what in MEASURED_TABLES:
-        yield MEASURED_TABLES[what](run, names)
+        yield MEASURED_TABLES[what](run, names).select(model, pl.exclude("model"))
         return
     try:
         columns = pl.concat([_first_batch(run, what, name)[:0] for name in names], how="diagonal_relaxed")
         for name in names:
             for batch in _read_batches(run, what, name):
-                yield pl.concat([columns, batch], how="diagonal_relaxed")
+                yield pl.concat([columns, batch], how="diagonal_relaxed").select(model, pl.exclude("model"))
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
         raise IntegrityError(f"{run.path} does not hold what its probes ask for: {reason}.") from None
 
 
 def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:
-    return pl.concat([run.result(name).to_frame() for name in names])
+    return Audit({name: run.result(name) for name in names}, model=run.model).to_frame()
 
 
 def _read_selection(run: Run, names: list[str]) -> pl.DataFrame:
@@ -188,7 +191,7 @@ def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
             for metric, mark in marks.items():
                 best = mark.to_dict() if mark else {}
                 described = {"probe": name, "metric": metric, "reading": reading, "detector": detector}
-                rows.append({**described, **asdict(metrics[metric]), **best, **shared})
+                rows.append({"model": run.model, **described, **asdict(metrics[metric]), **best, **shared})
     return pl.DataFrame(rows, schema=READINGS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))
 
 

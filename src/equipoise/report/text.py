@@ -12,7 +12,7 @@ from equipoise.measuring.precision import AT_A_LIMIT, find_needs
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
-from equipoise.schema import Estimate, MetricKey, replace_surrogates
+from equipoise.schema import MEASURED, Estimate, MetricKey, Status, replace_surrogates
 
 
 def format_number(value: float | None, sign: str = "") -> str:
@@ -163,6 +163,13 @@ def describe_corrected(corrected: Mapping[str, Estimate] | None) -> Iterator[str
         yield f"corrected for the detector's error: {', '.join(values)}"
     elif corrected is not None:
         yield f"not corrected for the detector's error: {NOT_CORRECTED}"
+
+
+def describe_attempts(counts: Mapping[Status, int]) -> str:
+    """How many attempts have an answer, and what became of the others, in one sentence."""
+    answered, planned = sum(counts[status] for status in MEASURED), sum(counts.values())
+    states = ", ".join(f"{count:,} {status.replace('_', ' ')}" for status, count in counts.items() if count)
+    return f"{answered:,} of {planned:,} attempts are answered{f' ({states})' if answered < planned else ''}."
 
 
 def describe_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:

@@ -29,6 +29,14 @@ class Destination(NamedTuple):
 
     address: str
     key_variable: str
+    """Empty where only a key command or headers are secret."""
+
+
+def _describe_secret(connection: Connection, destination: Destination) -> str:
+    """What would be sent."""
+    if connection.key_command:
+        return "the key of the key command"
+    return f"the key in {destination.key_variable}" if destination.key_variable else "the headers"
 
 
 def approve(connection: Connection, settings: Settings) -> None:
@@ -64,12 +72,15 @@ def refuse_foreign_destination(
         return
     prefix = "--judge-" if judge else "--"
     words = ["equipoise", "resume", str(path), *(("--judge", connection.model) if judge else ())]
-    words += [f"{prefix}base-url", destination.address, f"{prefix}key-variable", destination.key_variable]
+    words += [f"{prefix}base-url", destination.address]
+    words += [f"{prefix}key-variable", destination.key_variable] if destination.key_variable else []
+    words += ["--key-command", "…"] if connection.key_command else []
+    words += [word for name in connection.headers for word in ("--header", f"{name}=…")]
     if _resolve(connection).is_exposed:
         words.append("--allow-insecure")
     raise InputError(
-        f"{path} wants the key in {destination.key_variable} sent to {destination.address}. A run file cannot decide "
-        "that, and no run was started on this machine in this way. Nothing was sent. "
+        f"{path} wants {_describe_secret(connection, destination)} sent to {destination.address}. A run file cannot "
+        "decide that, and no run was started on this machine in this way. Nothing was sent. "
         f"If you trust this address with this key: {shlex.join(words)}"
     )
 
@@ -80,8 +91,10 @@ def _find_destination(connection: Connection) -> Destination | None:
         return None
     provider, _ = parse_model_name(connection.model)
     variable = connection.key_variable or provider.key_variable
-    if variable is None or not environment().get(variable, "").strip():
-        return None
+    if connection.key_command or variable is None or not environment().get(variable, "").strip():
+        if not connection.key_command and not connection.headers:
+            return None
+        variable = ""
     if connection.base_url is None and provider.base_url is None:
         return None
     return Destination(_resolve(connection).base_url, variable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from equipoise.errors import InputError
 from equipoise.measuring.result import Audit
 from equipoise.models import Sampling
 from equipoise.models.llama import EMBEDDED
-from equipoise.probes import choose_probes
+from equipoise.models.simulated import choose_probes_for, is_simulated
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection, ModelLike, default_concurrency
@@ -32,6 +33,8 @@ async def audit_async(
     out: str | Path | None = None,
     base_url: str | None = None,
     key_variable: str | None = None,
+    key_command: str | None = None,
+    headers: Mapping[str, str] | None = None,
     sampling: Sampling | None = None,
     concurrency: int | None = None,
     policy: Policy | None = None,
@@ -44,11 +47,14 @@ async def audit_async(
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
 
-    `model` is a name ("openai/gpt-4o-mini", "embedded"), a function from prompt to answer, or an object with
-    `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is
-    called in the same way again. Without `out`, a named model gets a file in the current folder, and the answers of a
-    function last as long as the results. `reading` says how answers are read: "careful" (the default) or "specified".
+    `model` is a name ("openai/gpt-4o-mini", "embedded", "simulated/unbiased"), a function from prompt to answer, or an
+    object with `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on
+    when it is called in the same way again. Without `out`, a named model gets a file in the current folder, and the
+    answers of a function or a simulated model last as long as the results. `reading` says how answers are read:
+    "careful" (the default) or "specified".
     With `probabilities`, probes whose answers are one word are read from the probabilities of the first token.
+    A `key_command` prints the key; it is run without a shell, and again when the key is refused. `headers` go with
+    every request. Neither its output nor their values are stored.
     A `judge` is a second model that is asked about the answers which the reading leaves open.
     Other keywords are parameters of the probes that have them: `sample_k=100`.
     With `until_certain`, each probe is asked in up to five looks of doubling size, until its marks are certain.
@@ -62,11 +68,13 @@ async def audit_async(
         model=model if isinstance(model, str) else "function",
         base_url=base_url,
         key_variable=key_variable,
+        key_command=key_command,
+        headers=headers or {},
         sampling=sampling or Sampling(),
     )
-    chosen = [probe.read_by(reading) for probe in choose_probes(probes)]
+    chosen = [probe.read_by(reading) for probe in choose_probes_for(model, probes)]
     folder = None
-    if out is None and not isinstance(model, str):
+    if out is None and (not isinstance(model, str) or is_simulated(model)):
         folder = Path(tempfile.mkdtemp(prefix="equipoise-"))
         out = folder / f"run{SUFFIX}"
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from equipoise import models
@@ -10,6 +11,7 @@ from equipoise.errors import InputError
 from equipoise.models import FunctionModel, Model, Sampling, parse_model_name
 from equipoise.models.functions import Function, Generator
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
+from equipoise.models.simulated import SimulatedModel, is_simulated
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.settings import RunSettings
 from equipoise.settings import Settings, environment
@@ -25,6 +27,10 @@ class Connection:
     model: str = EMBEDDED
     base_url: str | None = None
     key_variable: str | None = None
+    key_command: str | None = field(default=None, repr=False)
+    """A command that prints the key; it is run without a shell, and again when the key is refused. Never stored."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request. Their names are stored, their values never."""
     allow_insecure: bool = False
     allow_secret_url: bool = False
     sampling: Sampling = field(default_factory=Sampling)
@@ -32,12 +38,12 @@ class Connection:
     @property
     def local(self) -> bool:
         """Whether the model runs here, in a process of ours."""
-        return self.model == EMBEDDED or self.model.startswith(GGUF_PREFIX)
+        return self.model == EMBEDDED or self.model.startswith(GGUF_PREFIX) or self.simulated
 
     @property
-    def free(self) -> bool:
-        """Whether asking costs neither money nor the time of a server: a process of ours, or a simulated model."""
-        return self.local or self.model.startswith("simulated/")
+    def simulated(self) -> bool:
+        """Whether it is a reference model of the probes, which no language model answers for."""
+        return is_simulated(self.model)
 
     @property
     def on_this_machine(self) -> bool:
@@ -74,8 +80,12 @@ class Connection:
 def open_model(connection: Connection, settings: Settings, deadline: float = Policy.deadline) -> Model:
     """The model of a connection; nothing is sent yet. Keys come from the environment."""
     if connection.local:
-        if connection.base_url or connection.key_variable:
-            raise InputError(f"The model {connection.model!r} runs on this machine: it has no base URL and no key.")
+        if connection.base_url or connection.key_variable or connection.key_command or connection.headers:
+            raise InputError(
+                f"The model {connection.model!r} runs on this machine: it has no base URL, no key and no headers."
+            )
+        if connection.simulated:
+            return SimulatedModel(connection.model, connection.sampling)
         from equipoise.models.llama.model import prepare_embedded  # noqa: PLC0415 - needs aiohttp
 
         return prepare_embedded(connection.model, settings=settings, sampling=connection.sampling, deadline=deadline)
@@ -84,6 +94,8 @@ def open_model(connection: Connection, settings: Settings, deadline: float = Pol
         environ=environment(),
         base_url=connection.base_url,
         key_variable=connection.key_variable,
+        key_command=connection.key_command,
+        headers=connection.headers,
         sampling=connection.sampling,
         allow_insecure=connection.allow_insecure,
         allow_secret_url=connection.allow_secret_url,

@@ -16,6 +16,7 @@ from equipoise.measuring.precision import Need, find_needs
 from equipoise.measuring.result import Result
 from equipoise.models import Sampling, parse_model_name
 from equipoise.models.llama import EMBEDDED
+from equipoise.models.simulated import choose_probes_for
 from equipoise.runs.connection import Connection
 from equipoise.runs.expected import RunEstimate, expect_probe, expect_run
 from equipoise.runs.finished import open_audit
@@ -64,7 +65,8 @@ def estimate(
     suite = suite or connection.default_suite
     sampling = Sampling(max_tokens=max_tokens)
     rows = []
-    for default in plan_probes(probes, suite, parameters or {}, asked=True, probabilities=probabilities):
+    chosen = choose_probes_for(model, probes)
+    for default in plan_probes(chosen, suite, parameters or {}, asked=True, probabilities=probabilities):
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
             name = default.probe.name

@@ -20,6 +20,8 @@ LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
 """Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
+SIMULATED_RATE = 2_000
+"""Attempts per second of a simulated model, which is not asked for tokens."""
 LOCAL_PROMPT_TOKENS = 4
 """So many tokens of a prompt take as long as one of an answer here; elsewhere the time for prompts is not counted."""
 
@@ -106,7 +108,9 @@ def expect_run(
     slots = concurrency or (LOCAL_SLOTS if connection.local else Policy.concurrency)
     prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
-    if rate is not None and speed is None:
+    if connection.simulated:
+        seconds = sum(row.attempts for row in rows) / SIMULATED_RATE
+    elif rate is not None and speed is None:
         seconds = sum(rate.seconds_for(row.probe, row.attempts, row.completion_tokens) for row in rows)
         # A model on this machine is not faster because more is asked of it at once.
         slots = slots if concurrency else rate.concurrency

@@ -74,6 +74,8 @@ def prepare_judge(given: JudgeLike, probes: Iterable[Probe], policy: Policy) -> 
         )
     if isinstance(given, str):
         given = Connection(model=given)
+    if isinstance(given, Connection) and given.simulated:
+        raise InputError(f"{given.model} cannot judge: it is no language model.")
     if isinstance(given, Connection):
         connection = replace(given, sampling=LOCAL_SAMPLING if given.local else SAMPLING)
         concurrency = default_concurrency(given.model)
@@ -122,7 +124,9 @@ def find_judge(
     return replace(judge, retry=tuple(retry))
 
 
-def _recall_judge(file: RunFile, stored: RunSettings, policy: Policy, **allowed: bool) -> Judge:
+def _recall_judge(
+    file: RunFile, stored: RunSettings, policy: Policy, *, allow_insecure: bool, allow_secret_url: bool
+) -> Judge:
     """The judge that a run file names. A key is not sent where only the file says so."""
     _refuse_unknown_price(policy)
     if "function" in stored.model_settings:
@@ -135,7 +139,8 @@ def _recall_judge(file: RunFile, stored: RunSettings, policy: Policy, **allowed:
         base_url=stored.base_url,
         key_variable=stored.key_variable,
         sampling=stored.sampling,
-        **allowed,
+        allow_insecure=allow_insecure,
+        allow_secret_url=allow_secret_url,
     )
     settings = Settings.load()
     refuse_foreign_destination(file.path, connection, settings, base_url=None, key_variable=None, judge=True)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from equipoise.errors import BadParameter, InputError
+from equipoise.models.simulated import is_simulated
 
 GENAI_PRICES_NAMES = {"gemini": "google", "xai": "x-ai"}
 """Providers that genai-prices calls by another name."""
@@ -40,7 +41,7 @@ def parse_price(given: str) -> TokenPrice:
 def known_price(model: str) -> TokenPrice | None:
     """The price of a model by its name, if genai-prices is installed and knows it. What runs here costs nothing."""
     provider, _, name = model.partition("/")
-    if not name:
+    if not name or is_simulated(model):
         return TokenPrice(prompt=0.0, completion=0.0)
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - optional

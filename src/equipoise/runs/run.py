@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
+import html
 import shutil
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from polars.exceptions import PolarsError
 
+import equipoise
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.correction import correct_detector
@@ -44,12 +46,16 @@ from equipoise.schema import (
     is_measured,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 class Run:
     """A run, opened for reading, finished or not.
 
     run = Run.open("gpt-4o-mini.equipoise")
-    run.metrics()                     one row per metric
+    run["jobs_lum"]                   the result of a probe
+    run.to_frame()                    one row per metric
     run.transcripts("jobs_lum")       prompts, answers and what each answer says
     """
 
@@ -180,12 +186,29 @@ class Run:
             model=self.model,
             path=self.path,
             sampling=self.settings.to_json()["sampling"],  # type: ignore[arg-type]
+            simulated=self.settings.simulated,
             owner=self,
         )
 
-    def metrics(self) -> pl.DataFrame:
-        """The metrics of every probe, one row each."""
+    def to_frame(self) -> pl.DataFrame:
+        """The metrics of every probe, one row each: model, probe, metric, slice, group, value, low, high, n, mark …"""
         return self.results().to_frame()
+
+    def metrics(self) -> pl.DataFrame:
+        """The same as `to_frame`."""
+        return self.to_frame()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same for pandas, if it is installed."""
+        return self.to_frame().to_pandas()
+
+    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
+        """Write the report, one HTML file that works offline: as `equipoise.write_report`."""
+        return equipoise.write_report(self, out, charts)
+
+    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
+        """A chart of `metric` or `probe.metric`, also by the groups of a slice; without a metric, all marks."""
+        return equipoise.plot(self, metric, by)
 
     def result(self, probe: str) -> Result:
         """The result of one probe on what has been answered so far."""
@@ -280,6 +303,18 @@ class Run:
         if probe not in self.planned:
             raise UnknownName("probe of this run", probe, self.planned)
         return self.planned[probe]
+
+    def __getitem__(self, probe: str) -> Result:
+        return self.result(probe)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.planned)
+
+    def __contains__(self, probe: object) -> bool:
+        return probe in self.planned
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.results()._repr_html_()}"
 
     def __repr__(self) -> str:
         progress = f"{self.ended:,} of {self.size:,} attempts"

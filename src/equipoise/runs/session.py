@@ -7,6 +7,7 @@ run = session.ask()
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,8 @@ from equipoise.measuring.looks import look_sizes
 from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
+from equipoise.models.protocol import NotServed
+from equipoise.models.simulated import SimulatedModel, choose_probes_for, is_simulated
 from equipoise.probes import find_probes
 from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.events import OnEvent, RunProgress
@@ -62,8 +65,12 @@ class Session:
         policy: Policy,
         probes: Mapping[str, Probe],
         judge: Judge | None = None,
+        *,
+        created: bool = False,
     ) -> None:
         self._file = file
+        self._created = created
+        """Whether the file was written for this session."""
         self._policy = policy
         self._probes = probes
         self._model = model
@@ -84,9 +91,22 @@ class Session:
         """The same in the running event loop."""
         if not self._file.owned:
             raise InputError(f"A session asks once. To go on: equipoise.resume({str(self.path)!r})")
+        try:
+            return await self._ask(on_event)
+        except NotServed as error:
+            # To resume would be to ask the same again, and the file would only stand in the way of the next try.
+            if self._created and not Run.open(self.path, probes=self._probes.values()).ended:
+                self.path.unlink(missing_ok=True)
+                error.args = (f"{error.plain} No run file was kept.",)
+            raise
+
+    async def _ask(self, on_event: OnEvent | None) -> Run:
         with self._file:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
+            if isinstance(self._model, SimulatedModel):
+                run = Run.open(self.path, probes=self._probes.values())
+                self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
             looks = Looks(self._file, self._probes) if self._file.settings.looks else None
             requests = 0
             if self._model:
@@ -146,7 +166,8 @@ def start(
     suite = suite or (connection.default_suite if named else "standard")
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    plans = largest = plan_probes(probes, suite, parameters or {}, asked=named, probabilities=probabilities)
+    chosen = choose_probes_for(model, probes)
+    plans = largest = plan_probes(chosen, suite, parameters or {}, asked=named, probabilities=probabilities)
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if probabilities:
@@ -154,7 +175,10 @@ def start(
     asked = prepare_judge(judge, (planned.probe for planned in plans), policy) if judge else None
     path = Path(out) if out is not None else default_path(opened.name)
     settings = replace(connection.describe(opened, suite), looks=looks)
-    if confirm and named and not connection.free and not path.exists():
+    is_new = not path.exists()
+    if not path.parent.is_dir():
+        raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
+    if confirm and named and not connection.local and is_new:
         estimates = (expect_probe(planned, connection.sampling) for planned in largest)
         rate = find_rate(settings.model, settings.base_url, Settings.load())
         slots = policy.concurrency
@@ -165,7 +189,8 @@ def start(
     if asked:
         with _closing_on_error(file):
             asked = begin_judging(file, asked)
-    return Session(file, opened, policy, {planned.probe.name: planned.probe for planned in plans}, asked)
+    known = {planned.probe.name: planned.probe for planned in plans}
+    return Session(file, opened, policy, known, asked, created=is_new)
 
 
 def resume(
@@ -175,6 +200,8 @@ def resume(
     probes: Iterable[Probe] = (),
     base_url: str | None = None,
     key_variable: str | None = None,
+    key_command: str | None = None,
+    headers: Mapping[str, str] | None = None,
     allow_insecure: bool = False,
     allow_secret_url: bool = False,
     retry: Iterable[str] = (),
@@ -186,7 +213,8 @@ def resume(
     Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too. A `judge` is asked
     about the answers that the reading leaves open; a run that has one goes on with it.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
-    `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so (`runs.approvals`).
+    `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
+    (`runs.approvals`).
     """
     file = RunFile.open(Path(path))
     with _closing_on_error(file):
@@ -202,7 +230,9 @@ def resume(
             connection = Connection(
                 model=stored.model,
                 base_url=base_url or stored.base_url,
-                key_variable=key_variable or stored.key_variable,
+                key_variable=None if key_command else key_variable or stored.key_variable,
+                key_command=key_command,
+                headers=headers or {},
                 sampling=stored.sampling,
                 **allowed,
             )
@@ -224,6 +254,7 @@ def _open_again(
     """The model of a run, reached and asked as before, with the address and the variable that the user gave."""
     stored = file.settings
     _refuse_other_model(file.path, stored, model)
+    _refuse_other_headers(file.path, stored, connection)
     if model is None or isinstance(model, str):
         settings = Settings.load()
         refuse_foreign_destination(file.path, connection, settings, base_url=base_url, key_variable=key_variable)
@@ -245,7 +276,7 @@ def parse_failures(names: Iterable[str]) -> list[Status]:
 
 def default_path(model: str) -> Path:
     """A file name in the current folder that says what it holds."""
-    stem = Path(model.removeprefix(GGUF_PREFIX)).name
+    stem = model if is_simulated(model) else Path(model.removeprefix(GGUF_PREFIX)).name
     name = "".join(c if c.isalnum() or c in ".-" else "-" for c in stem) or "model"
     return Path(f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}{SUFFIX}")
 
@@ -253,8 +284,6 @@ def default_path(model: str) -> Path:
 def _create_or_open(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> RunFile:
     """A new run file; or one that was started in exactly this way, to go on with it."""
     if not path.exists():
-        if not path.parent.is_dir():
-            raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
         return RunFile.create(path, settings=settings, plans=plans)
     file = RunFile.open(path)
     with _closing_on_error(file):
@@ -288,6 +317,18 @@ def _refuse_other_model(path: Path, stored: RunSettings, model: ModelLike | None
         raise InputError(
             f"{path} asked a Python function. To go on: equipoise.resume({str(path)!r}, model=the_function).ask()"
         )
+
+
+def _refuse_other_headers(path: Path, stored: RunSettings, connection: Connection) -> None:
+    """Refuse other headers than the run was started with: their values are not in the file, their names are."""
+    names = stored.model_settings.get("headers")
+    if stored.imported or not isinstance(names, list) or names == sorted(connection.headers):
+        return
+    options = " ".join(f"--header {name}=…" for name in names)
+    raise InputError(
+        f"{path} was started with the headers {', '.join(map(str, names))}, and run files keep no values of headers. "
+        f"Give them again: equipoise resume {shlex.quote(str(path))} {options}"
+    )
 
 
 def _refuse_without_probabilities(model: Model) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.models.chat.waits import retry_after
-from equipoise.models.protocol import Refused, Reply, TransientFault
+from equipoise.models.protocol import KeyRefused, NotServed, Refused, Reply, TransientFault
 from equipoise.models.redact import Redact, excerpt
 from equipoise.schema import Status
 
@@ -55,6 +55,8 @@ MODEL_WORDS = re.compile(
     r"(?:unknown|no such|invalid) model\b",
     re.IGNORECASE,
 )
+ADDRESS_WORDS = re.compile(r"unexpected endpoint or method|unknown (?:request )?url|cannot post /", re.IGNORECASE)
+PROXY_LOGIN_NEEDED = "The proxy wants a user and a password: put them into its address, as in HTTPS_PROXY=http://user:password@host:3128."
 UNSUPPORTED_CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}
 UNSUPPORTED_WORDS = re.compile(
     r"unsupported|(?:not|n't) (?:currently )?support|not (?:permitted|allowed|accepted|recogni[sz]ed)|"
@@ -97,6 +99,8 @@ class Target:
     """Where the key came from; None when none was sent."""
     key_variable: str | None
     """The environment variable in which the key is looked for."""
+    suggestion: str = ""
+    """What may be wrong with the address, as the end of a sentence."""
 
 
 def read_error(status: int, document: object, data: bytes, redact: Redact) -> ReportedError | None:
@@ -131,11 +135,19 @@ def classify(error: ReportedError, headers: Mapping[str, str], target: Target) -
     if error.codes & CONTEXT_CODES or error.status == 413 or _is_context(error):
         return Reply(status=Status.CONTEXT_LENGTH, detail=detail)
     if error.status in (401, 403) or error.codes & KEY_CODES or _is_bad_request(error, KEY_WORDS):
-        return Refused(f"{_explain_key(target)} The endpoint {target.url} says: {detail}")
-    if error.status == 404 or error.codes & MODEL_CODES or _is_bad_request(error, MODEL_WORDS):
-        return Refused(
+        return KeyRefused(f"{_explain_key(target)} The endpoint {target.url} says: {detail}")
+    if error.status == 407:
+        return Refused(f"{PROXY_LOGIN_NEEDED} It says: {detail}")
+    is_about_model = error.codes & MODEL_CODES or MODEL_WORDS.search(error.message)
+    if is_about_model and error.status in (400, 404, 422, *((error.status,) if error.codes & MODEL_CODES else ())):
+        return NotServed(
             f"The endpoint {target.url} does not serve {target.model}. Check the model's name and the base URL. "
             f"The endpoint says: {detail}"
+        )
+    if error.status in (404, 405) or ADDRESS_WORDS.search(error.message):
+        return NotServed(
+            f"The endpoint {target.url} does not serve {target.model}, or is no chat endpoint{target.suggestion}. "
+            f"Check the base URL and the model's name. The endpoint says: {detail}"
         )
     reply = Reply(status=Status.HTTP_ERROR, detail=detail)
     if error.status == 429:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ipaddress
+import re
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -15,6 +16,8 @@ from equipoise.models.chat.providers import Provider
 from equipoise.models.chat.wire import WireFormat
 from equipoise.models.redact import REDACTED, is_secret, looks_like_key
 
+VERSION = re.compile(r"/v\d|/openai")
+"""What the paths of most endpoints have in them."""
 WIRE_FORMATS = {"openai": openai.FORMAT, "anthropic": anthropic.FORMAT}
 
 
@@ -36,6 +39,14 @@ class Endpoint:
     def wire_format(self) -> WireFormat:
         """The wire format that the endpoint speaks."""
         return WIRE_FORMATS[self.provider.protocol]
+
+    @property
+    def suggestion(self) -> str:
+        """What may be wrong with the address, as the end of a sentence; empty if nothing is obvious."""
+        path = self.url.path.removesuffix(self.wire_format.path).rstrip("/")
+        if self.provider.api_version is not None or VERSION.search(path):
+            return ""
+        return f" (does the base URL lack /v1? --base-url {self.base_url.partition('?')[0]}/v1)"
 
     @property
     def is_exposed(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import zlib
 from collections.abc import Collection, Mapping
@@ -13,8 +12,6 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from equipoise.errors import BadParameter, InputError
-from equipoise.models.chat import anthropic
 from equipoise.models.chat.classify import (
     Target,
     classify,
@@ -23,15 +20,24 @@ from equipoise.models.chat.classify import (
     read_error,
 )
 from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, TrackedResponse
-from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
+from equipoise.models.chat.endpoint import Endpoint
 from equipoise.models.chat.first_token import FirstTokens
+from equipoise.models.chat.headers import key_header, make_headers, secret_parts
+from equipoise.models.chat.keys import Key
 from equipoise.models.chat.parameters import Parameters
-from equipoise.models.chat.providers import parse_model_name
-from equipoise.models.chat.transport import ByteBudget, ResponseBody, describe_failure, parse_json
+from equipoise.models.chat.proxies import Proxy
+from equipoise.models.chat.redaction import Redaction
+from equipoise.models.chat.transport import (
+    ByteBudget,
+    ResponseBody,
+    describe_failure,
+    describe_lasting_failure,
+    parse_json,
+)
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
-from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
-from equipoise.models.redact import excerpt, find_secrets, make_redactor, refuse_key_as_name, without_secrets
-from equipoise.models.sampling import Sampling, refuse_missing_secrets
+from equipoise.models.protocol import AS_SAMPLED, Asking, KeyRefused, Refused, Reply, TransientFault
+from equipoise.models.redact import excerpt, find_secrets, without_secrets
+from equipoise.models.sampling import Sampling
 from equipoise.schema import Status
 
 MAX_ANSWER_BYTES = 16 * 2**20
@@ -42,9 +48,6 @@ MAX_ERROR_BYTES = 2**18
 MAX_RAW_BYTES = 2**16
 CONNECT_TIMEOUT = 4.0
 DEFAULT_DEADLINE = 120.0
-MIN_SECRET_IN_ANSWERS = 12
-"""A shorter key is a placeholder such as `none`; blotting it out would change answers."""
-MIN_SECRET_IN_ERRORS = 4
 
 
 class ChatModel:
@@ -56,8 +59,9 @@ class ChatModel:
         name: str,
         endpoint: Endpoint,
         sampling: Sampling,
-        key: str | None = None,
-        key_source: str | None = None,
+        key: Key,
+        headers: Mapping[str, str] | None = None,
+        proxy: Proxy | None = None,
         deadline: float = DEFAULT_DEADLINE,
     ) -> None:
         self.name = name
@@ -68,16 +72,21 @@ class ChatModel:
         self._format = endpoint.wire_format
         self._answered = False
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
-        self._headers = _make_headers(endpoint, key)
+        self._key = key
+        self._given_headers = dict(headers or {})
+        self._headers = make_headers(endpoint, self._given_headers)
+        self._proxy = proxy
         self._session: aiohttp.ClientSession | None = None
-        secrets = [*([key] if key else []), *endpoint.secrets, *find_secrets("", sampling.extra)]
-        self._redact_answer = make_redactor(secrets, min_length=MIN_SECRET_IN_ANSWERS, thorough=False)
-        self._redact_error = make_redactor(secrets, min_length=MIN_SECRET_IN_ERRORS, thorough=True)
+        secrets = [*endpoint.secrets, *find_secrets("", sampling.extra), *secret_parts(self._given_headers)]
+        secrets += [*([key.value] if key.value else []), *(proxy.secrets if proxy else ())]
+        self._redaction = Redaction(secrets)
+        self._redact_answer, self._redact_error = self._redaction.answer, self._redaction.error
         self._target = Target(
             model=self._redact_answer(name),
             url=self._redact_answer(endpoint.base_url),
-            key_source=key_source or (key and "the key given") or (endpoint.basic_auth and "the base URL"),
+            key_source=key.source or (endpoint.basic_auth and "the base URL"),
             key_variable=endpoint.provider.key_variable,
+            suggestion=self._redact_answer(endpoint.suggestion),
         )
         self._first_tokens = FirstTokens(self._target.model, self.notes, self._redact_answer)
         self._parameters = Parameters(
@@ -87,7 +96,7 @@ class ChatModel:
             if getattr(sampling, parameter) is not None:
                 self._parameters.dropped[parameter] = None
                 self.notes.append(f"{endpoint.provider.name} has no parameter {parameter}: it is not sent.")
-        if key and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
+        if key.value and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
             self.notes.append("The user and password of the base URL are sent instead of the key.")
 
     def __repr__(self) -> str:
@@ -108,9 +117,17 @@ class ChatModel:
             "system": sampling.system,
             "extra": dict(sampling.extra),
         }
+        if self._given_headers:
+            settings["headers"] = sorted(self._given_headers)  # their values are secrets
         if self._parameters.dropped:
             settings["dropped"] = dict(self._parameters.dropped)
         return {name: without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
+
+    @property
+    def given_again(self) -> list[str]:
+        """The options that must be given again to go on with a run, because no file keeps them."""
+        headers = [word for name in sorted(self._given_headers) for word in ("--header", f"{name}=…")]
+        return headers + (["--key-command", "…"] if self._key.command else [])
 
     @property
     def gives_probabilities(self) -> bool:
@@ -122,7 +139,8 @@ class ChatModel:
         self._parameters.earlier_notes = notes
 
     async def __aenter__(self) -> Self:
-        """Open the HTTP session; nothing is sent yet."""
+        """Open the HTTP session, and run the command that prints the key if there is one; nothing is sent yet."""
+        await self._open_key()
         # The number of concurrent requests is limited by whoever calls `answer`.
         self._budget = ByteBudget(MAX_HELD_BYTES)
         self._connector = CheckedConnector(limit=0, ttl_dns_cache=300)
@@ -142,27 +160,55 @@ class ChatModel:
             await self._session.close()
             self._session = None
 
+    async def _open_key(self) -> None:
+        await self._key.open()
+        if self._key.value:
+            self._redaction.add(self._key.value)
+
+    async def _renew_key(self, refused: str | None) -> bool:
+        """Whether there is another key to try, after this one was refused."""
+        renewed = await self._key.renew(refused)
+        if self._key.value:
+            self._redaction.add(self._key.value)
+        return renewed
+
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
         messages = self._format.messages(prompt, self._sampling.system_for(system))
         while True:
-            outcome = await self._post(self._parameters.body(asking), messages, asking)
+            key = self._key.value
+            outcome = await self._post(self._parameters.body(asking), messages, asking, key)
             if isinstance(outcome, Reply):
+                self._key.note_accepted()
                 return outcome
+            if isinstance(outcome, KeyRefused) and await self._renew_key(key):
+                continue
             if not isinstance(outcome, str):
                 # Raised here and not where the fault was caught, so that the traceback does not hold the request.
                 raise outcome
             self._parameters.drop(outcome)
 
-    async def _post(self, parameters: Body, messages: Body, asking: Asking) -> Reply | TransientFault | Refused | str:
+    async def _post(
+        self, parameters: Body, messages: Body, asking: Asking, key: str | None
+    ) -> Reply | TransientFault | Refused | str:
         """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
         assert self._session is not None, "a model is used inside `async with`"
         request, request_id = orjson.dumps({**parameters, **messages}), self._connector.ids.next_id()
+        login, tunnel = self._proxy.login_header if self._proxy else {}, self._endpoint.url.scheme == "https"
         started = time.monotonic()
         body = ResponseBody(self._budget)
         try:
             async with self._session.post(
-                self._endpoint.url, data=request, headers={REQUEST_ID_HEADER: request_id}, allow_redirects=False
+                self._endpoint.url,
+                data=request,
+                headers={
+                    REQUEST_ID_HEADER: request_id,
+                    **key_header(self._endpoint, key, self._headers),
+                    **({} if tunnel else login),
+                },
+                allow_redirects=False,
+                proxy=self._proxy.url if self._proxy else None,
+                proxy_headers=login if tunnel else None,
             ) as response:
                 assert isinstance(response, TrackedResponse)
                 status, headers, connection = response.status, response.headers, response.protocol
@@ -190,6 +236,8 @@ class ChatModel:
             detail = f"no complete answer within {self._deadline:g} s"
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except (aiohttp.ClientError, OSError) as error:
+            if problem := describe_lasting_failure(error, self._proxy.address if self._proxy else None):
+                return Refused(self._redact_error(problem))
             return self._connection_failed(describe_failure(error))
         else:
             return outcome
@@ -218,7 +266,9 @@ class ChatModel:
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
         completion = self._format.read(document) if isinstance(document, dict) else None
         if completion is None:
+            is_page = document is None and data.lstrip()[:1] == b"<"
             problem = "not JSON" if document is None else "JSON without an answer"
+            problem = f"a web page{self._target.suggestion or ', not JSON'}" if is_page else problem
             return self._malformed(data, f"HTTP {status}: {problem}")
         if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
             self._note_unknown_reason(completion.finish_reason)
@@ -263,72 +313,3 @@ class ChatModel:
             "That was not followed, because the key would go there too. If it is right, give that address with "
             "--base-url."
         )
-
-
-def connect(
-    name: str,
-    *,
-    environ: Mapping[str, str],
-    base_url: str | None = None,
-    key: str | None = None,
-    key_variable: str | None = None,
-    sampling: Sampling | None = None,
-    allow_insecure: bool = False,
-    allow_secret_url: bool = False,
-    deadline: float = DEFAULT_DEADLINE,
-) -> ChatModel:
-    """Make the chat model of this name; nothing is sent yet. Without `key`, the key is taken from `environ`."""
-    provider, model = parse_model_name(name)
-    sampling = (sampling or Sampling()).checked()
-    if provider.protocol == "anthropic" and sampling.max_tokens is None:
-        sampling = replace(sampling, max_tokens=anthropic.DEFAULT_MAX_TOKENS)
-    if not (math.isfinite(deadline) and deadline > 0):
-        raise BadParameter(f"The deadline of a request must be more than 0 seconds. Got {deadline} instead.")
-    refuse_missing_secrets(sampling)
-    if key_variable is not None:
-        refuse_key_as_name(key_variable)
-        provider = replace(provider, key_variable=key_variable)
-    endpoint = resolve_endpoint(provider, model, base_url, allow_secret_url=allow_secret_url)
-    source = "the key given" if key is not None else provider.key_variable
-    if key is None and provider.key_variable is not None:
-        key = environ.get(provider.key_variable)
-    key = (key or "").strip() or None
-    # A provider's name with another address: whether a key is needed there is not known, so none is demanded.
-    is_key_needed = key_variable is not None or base_url is None or provider.base_url is None
-    if key is None and provider.key_variable is not None and is_key_needed:
-        raise InputError(
-            f"The model {name!r} needs a key and {provider.key_variable} is not set. "
-            "Put the key into that environment variable, or name another with --key-variable."
-        )
-    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-        raise InputError(f"The key from {source} cannot be sent: it must be ASCII without spaces.")
-    if (key or endpoint.basic_auth or endpoint.secrets) and endpoint.is_exposed and not allow_insecure:
-        secret = f"The key from {source}" if key else "The secret in the base URL"
-        raise InputError(
-            f"{secret} would cross the network unencrypted to {endpoint.url.host}. "
-            "Use https, or --allow-insecure if you trust the network."
-        )
-    return ChatModel(
-        name=name,
-        endpoint=endpoint,
-        sampling=sampling,
-        key=key,
-        key_source=key and source,
-        deadline=deadline,
-    )
-
-
-def _make_headers(endpoint: Endpoint, key: str | None) -> dict[str, str]:
-    headers = {
-        "Accept": "application/json",
-        "Accept-Encoding": "identity",
-        "Content-Type": "application/json",
-        "User-Agent": "equipoise",
-        **endpoint.wire_format.headers,
-    }
-    if key:
-        header = endpoint.provider.key_header
-        headers[header] = f"Bearer {key}" if header == "Authorization" else key
-    if endpoint.basic_auth:
-        headers["Authorization"] = endpoint.basic_auth
-    return headers

@@ -82,12 +82,12 @@ def parse_model_name(name: str) -> tuple[Provider, str]:
     """Split `provider/model` into the provider and its name for the model, which may hold further slashes."""
     provider, slash, model = name.partition("/")
     if not slash:
-        known = ["embedded", *(f"{provider}/…" for provider in PROVIDERS)]
-        hint = "A model is named as in openai/gpt-4o-mini, gguf:FILE or embedded."
+        known = ["embedded", "simulated/…", *(f"{provider}/…" for provider in PROVIDERS)]
+        hint = "A model is named as in openai/gpt-4o-mini, gguf:FILE, simulated/unbiased or embedded."
         raise UnknownName("model", name, known, hint)
     if provider not in PROVIDERS:
         hint = "For any other endpoint: custom/MODEL with --base-url."
-        raise UnknownName("model provider", provider, PROVIDERS, hint)
+        raise UnknownName("model provider", provider, [*PROVIDERS, "simulated"], hint)
     if not model:
         raise InputError(f"The model's name is missing after {name!r}. An example of the form: openai/gpt-4o-mini")
     return PROVIDERS[provider], model

@@ -14,9 +14,12 @@ from typing import Any
 import aiohttp
 import orjson
 
+from equipoise.models.chat.classify import PROXY_LOGIN_NEEDED
+
 COMPRESSED = {"gzip", "x-gzip", "deflate"}
 FREE_BYTES = 2**18
 """Bytes of each response that are read without a reservation."""
+PROXY_AUTHENTICATION_REQUIRED, FIRST_SERVER_ERROR = 407, 500
 GZIP_OR_ZLIB = 47
 """The `wbits` with which zlib detects the header by itself."""
 
@@ -134,10 +137,30 @@ def parse_json(data: bytes) -> Any:
             return None
 
 
+def describe_lasting_failure(error: Exception, proxy: str | None) -> str | None:
+    """Why there will be no response either when asked again: a certificate, or a proxy that refuses; else None."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return (
+            f"{describe_failure(error)}. The certificate is not trusted here. If your network or your server has a "
+            "certificate authority of its own, put its certificate into a file and name that: SSL_CERT_FILE=ca.pem"
+        )
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        if error.status == PROXY_AUTHENTICATION_REQUIRED:
+            return f"{PROXY_LOGIN_NEEDED} ({proxy} says HTTP {error.status}.)"
+        if error.status < FIRST_SERVER_ERROR:
+            return (
+                f"The proxy {proxy} refuses to connect: HTTP {error.status}. Hosts that need no proxy belong into "
+                "NO_PROXY."
+            )
+    return None
+
+
 def describe_failure(error: Exception) -> str:
     """Why there is no response, in words of our own: some of aiohttp's messages hold the request and its key."""
     if isinstance(error, aiohttp.ClientConnectorError):
         address = f"{error.host}:{error.port}"
+        if isinstance(error, aiohttp.ClientProxyConnectionError):
+            return f"cannot connect to the proxy {address}: {error.os_error.strerror or error.os_error}"
         if isinstance(error, aiohttp.ClientConnectorDNSError):
             return f"unknown host {error.host}"
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -145,6 +168,8 @@ def describe_failure(error: Exception) -> str:
         if isinstance(error, aiohttp.ClientSSLError):
             return f"no TLS with {address}: {error.os_error}"
         return f"cannot connect to {address}: {error.os_error.strerror or error.os_error}"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy cannot connect: HTTP {error.status}"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the connection broke: the body was cut off"
     if isinstance(error, aiohttp.ServerDisconnectedError):

@@ -15,7 +15,8 @@ import aiohttp
 from equipoise.assets import REGISTRY, locate, sha256_of
 from equipoise.assets.store import ProgressCallback
 from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
-from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel, connect
+from equipoise.models.chat.connecting import connect
+from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
 from equipoise.models.llama import GGUF_PREFIX
 from equipoise.models.llama.process import ServerOptions, ServerProcess, WatchLimits
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply

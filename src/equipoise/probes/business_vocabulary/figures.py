@@ -13,7 +13,7 @@ from equipoise.authoring import (
     MetricKey,
     Published,
 )
-from equipoise.probes.business_vocabulary.inventories import INVENTORIES
+from equipoise.probes.business_vocabulary.inventories import INVENTORIES, TITLES
 
 PEOPLE = {"women": "female", "men": "male"}
 
@@ -27,7 +27,7 @@ def figures(_evidence: Evidence) -> list[Figure]:
             caption="An even-handed model describes women and men alike: both marks of a row stand in one place.",
             axis="masculine share of the inventory’s words",
             rows={
-                name: {people: MetricKey(f"{name}_{gender}") for people, gender in PEOPLE.items()}
+                TITLES.get(name, name): {people: MetricKey(f"{name}_{gender}") for people, gender in PEOPLE.items()}
                 for name in (*INVENTORIES, "mean")
             },
         ),

@@ -6,6 +6,15 @@ from equipoise.authoring import facts
 
 GENDERS = ("male", "female")
 INVENTORIES = tuple(dict.fromkeys(facts("inventories")["inventory"]))
+TITLES = {
+    "bsri": "Bem 1974 (BSRI)",
+    "epaq": "Schullo & Alperson 1984 (EPAQ)",
+    "gaucher": "Gaucher et al. 2011",
+    "gest": "Pikuliak et al. 2024 (GEST)",
+    "nicolas": "Nicolas et al. 2019",
+    "wan": "Wan et al. 2023",
+}
+"""Whose list of words each inventory is."""
 WORDS: dict[str, list[str]] = {
     f"{inventory}_{gender}": rows["word"].to_list()
     for (inventory, gender), rows in facts("inventories").group_by("inventory", "gender", maintain_order=True)

@@ -34,7 +34,7 @@ from equipoise.authoring import (
     vocabulary,
 )
 from equipoise.probes.business_vocabulary.figures import DISPLAY
-from equipoise.probes.business_vocabulary.inventories import GENDERS, GROUPS, INVENTORIES, WORDS
+from equipoise.probes.business_vocabulary.inventories import GENDERS, GROUPS, INVENTORIES, TITLES, WORDS
 
 TEMPLATES = (
     {
@@ -180,14 +180,20 @@ PROBE = Probe(
         *(
             Metric(
                 name=f"{name}_{gender}",
-                summary=f"Masculine rate for {gender} names, {name}.",
+                summary=f"Masculine rate for {gender} names, {TITLES[name]}.",
                 n=f"{gender}_n",
+                about=TITLES[name],
             )
             for name in INVENTORIES
             for gender in GENDERS
         ),
         *(
-            Metric(name=f"{name}_diff", summary=f"The rate of men less that of women, {name}.", n=BOTH)
+            Metric(
+                name=f"{name}_diff",
+                summary=f"The rate of men less that of women, {TITLES[name]}.",
+                n=BOTH,
+                about=TITLES[name],
+            )
             for name in INVENTORIES
         ),
         *(

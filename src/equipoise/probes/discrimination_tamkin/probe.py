@@ -35,6 +35,7 @@ from equipoise.authoring import (
     Probe,
     Selection,
     Totals,
+    draw_by_item,
     one,
     share,
     table_items,
@@ -171,7 +172,7 @@ def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     good = prompts.select(**derived())[GOOD]
-    by_item = rng.random(prompts.height)[prompts[ITEM].rank("dense").to_numpy() - 1] < 0.5
+    by_item = draw_by_item(prompts, rng) < 0.5
     decisions = {
         "unbiased": by_item,
         "random": rng.random(prompts.height) < 0.5,

@@ -74,4 +74,5 @@ DISPLAY = Display(
     figures=figures,
     findings=findings,
     published=Published(note="The wording of their prompts was a little different.", corpus="gest"),
+    names={"stereotype": {str(number): row["stereotype"] for number, row in STEREOTYPES.items()}},
 )

@@ -41,6 +41,7 @@ TEMPLATE = (
     '"{sentence}" Focus on the backstory.'
 )
 STEREOTYPES = {row["id"]: row["gender"] for row in facts("stereotypes").iter_rows(named=True)}
+NAMES = {row["id"]: row["stereotype"] for row in facts("stereotypes").iter_rows(named=True)}
 SEXUAL = 15
 """Left out of the stereotype rate by default: the authors of GEST found it unreliable."""
 
@@ -130,8 +131,9 @@ PROBE = Probe(
         *(
             Metric(
                 name=f"masculine_rate_{n}",
-                summary=f"How often the character is a man, stereotype {n}.",
+                summary=f"How often the character is a man, stereotype “{NAMES[n]}”.",
                 n=f"n_{n}",
+                about=NAMES[n],
             )
             for n in STEREOTYPES
         ),

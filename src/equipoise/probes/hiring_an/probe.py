@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,6 +30,7 @@ from equipoise.authoring import (
     Selection,
     Totals,
     detected_share,
+    draw_by_item,
     facts,
     fill_template,
     moments,
@@ -170,8 +172,8 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
     male = (prompts[GENDER] == "male").to_numpy()
     masculinity = prompts["masculinity"].to_numpy()
     fitting = np.where(male, masculinity, 1 - masculinity)
-    by_item = rng.random(prompts.height)[prompts[ITEM].rank("dense").to_numpy() - 1] < 0.5
-    chance = {
+    by_item = draw_by_item(prompts, rng) < 0.5
+    chance: dict[str, Any] = {
         "unbiased": by_item,
         "random": 0.5,
         "pro-masculine": male,

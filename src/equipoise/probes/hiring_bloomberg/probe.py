@@ -27,6 +27,7 @@ from equipoise.authoring import (
     Probe,
     Selection,
     Totals,
+    draw_by_item,
     facts,
     moments,
     share,
@@ -161,7 +162,7 @@ def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     """Rankings of reference models. A model that reads judges the CV, which has the same place in all of an item."""
-    by_item = rng.random(prompts.height)[prompts[ITEM].rank("dense").to_numpy() - 1]
+    by_item = draw_by_item(prompts, rng)
     expected = prompts["masculinity"].to_numpy()
     chances = {
         "pro-masculine": np.ones_like(expected),

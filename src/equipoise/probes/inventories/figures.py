@@ -14,6 +14,7 @@ from equipoise.authoring import (
     MetricKey,
     Published,
     describe_majority,
+    facts,
 )
 
 INVENTORIES = {"bsri": "Bem 1974 (BSRI)", "epaq": "Schullo & Alperson 1984 (EPAQ)", "gaucher": "Gaucher et al. 2011"}
@@ -96,8 +97,15 @@ def _examples(detected: pl.DataFrame, stereotype: str) -> str:
     return ", ".join(f"“{name}”" for name in names.head(3)) + ", …"
 
 
+def _name_inventories() -> dict[str, str]:
+    """Every combination of inventories that a trait stands in, by the names of their authors."""
+    combinations = facts("traits")["inventories"].unique()
+    return {keys: ", ".join(INVENTORIES[key] for key in keys.split("+")) for keys in combinations}
+
+
 DISPLAY = Display(
     figures=figures,
     findings=findings,
     published=Published(note="The wording of their prompts was different, and so were some of the traits."),
+    names={"inventories": _name_inventories()},
 )

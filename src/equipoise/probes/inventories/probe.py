@@ -143,6 +143,7 @@ PROBE = Probe(
                 name=f"{side}_traits_{inventory}",
                 summary=f"How often the character is a man, {side} traits of {title}.",
                 n=f"n_{side}_{inventory}",
+                about=title,
             )
             for inventory, title in INVENTORIES.items()
             for side in SIDES
@@ -152,6 +153,7 @@ PROBE = Probe(
                 name=f"{kind}_rate_{inventory}",
                 summary=f"The {kind} rate over the traits of {title}.",
                 n=tuple(f"n_{side}_{inventory}" for side in SIDES),
+                about=title,
             )
             for kind in ("masculine", "stereotype")
             for inventory, title in INVENTORIES.items()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
 import vl_convert
 from markupsafe import Markup, escape
 
+from equipoise.errors import InputError
 from equipoise.report.charts.palette import LIGHT
+from equipoise.report.files import writing
 from equipoise.report.text import reveal_invisible
 
 WIDE, NARROW = 720, 350
@@ -76,6 +79,20 @@ class Drawing:
     def png(self) -> bytes:
         """The chart as a PNG file on white."""
         return vl_convert.vega_to_png(self.spec() | {"background": "white"}, scale=PNG_SCALE, allowed_base_urls=[])
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the chart to a file, as SVG or PNG by its name; return its path."""
+        out = Path(path)
+        forms = {".svg": lambda: self.svg().encode(), ".png": self.png}
+        if out.suffix.lower() not in forms:
+            raise InputError(f"A chart is written as .svg or .png. {out.name!r} is neither.")
+        content = forms[out.suffix.lower()]()
+        with writing(out) as file:
+            file.write(content)
+        return out
 
     def inline(self) -> Markup:
         """The chart as an element of a page, with a label for readers who cannot see it, and as small as possible."""

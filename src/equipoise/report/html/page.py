@@ -76,11 +76,11 @@ def build_sections(runs: Sequence[ReportedRun]) -> list[Section]:
 
 
 def compare_with_first(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[int, Comparison]:
-    """The other runs compared with the first, by their places."""
+    """The other runs compared with the first, by their places. Beside a model, simulated ones only show the scale."""
     comparisons = {
         place: compare_audits(runs[0].results, run.results, (names[0], names[place]))
         for place, run in enumerate(runs)
-        if place > 0
+        if place > 0 and run.results.simulated == runs[0].results.simulated
     }
     return {place: comparison for place, comparison in comparisons.items() if comparison.probes or comparison.refused}
 

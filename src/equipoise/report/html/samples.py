@@ -46,7 +46,7 @@ def choose_samples(probe: Probe, answers: pl.DataFrame, covariates: Sequence[str
             chosen[key] = (reason, row)
     ordered = sorted(chosen.values(), key=lambda pair: pair[0] != "typical")
     start = _shared_length([row[PROMPT] for _, row in ordered])
-    return [_make_sample(probe.detector, reason, row, covariates, start) for reason, row in ordered]
+    return [_make_sample(probe, reason, row, covariates, start) for reason, row in ordered]
 
 
 def list_covariates(detector: Detector, columns: Sequence[str]) -> list[str]:
@@ -93,8 +93,8 @@ def _first_row(answers: pl.DataFrame, column: str, *, descending: bool) -> Row:
     return answers.sort(column, *ATTEMPT, descending=[descending, False, False]).row(0, named=True)
 
 
-def _make_sample(detector: Detector, reason: str, row: Row, covariates: Sequence[str], start: int) -> Sample:
-    facts = [(ID, row[ID][:12]), *((name, str(row[name])) for name in covariates)]
+def _make_sample(probe: Probe, reason: str, row: Row, covariates: Sequence[str], start: int) -> Sample:
+    facts = [(ID, row[ID][:12]), *((name, probe.display.name_value(name, row[name])) for name in covariates)]
     if row[STATUS] != Status.OK:
         facts.append((STATUS, row[STATUS]))
     excerpt = row[PROMPT][start : start + EXCERPT]
@@ -103,6 +103,6 @@ def _make_sample(detector: Detector, reason: str, row: Row, covariates: Sequence
         excerpt=f"… {excerpt}" if start else excerpt,
         prompt=row[PROMPT],
         answer=row[ANSWER],
-        outcome=detector.describe(row),
+        outcome=probe.detector.describe(row),
         facts=tuple(facts),
     )

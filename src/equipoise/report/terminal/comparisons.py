@@ -27,7 +27,7 @@ def comparison_table(probe: ProbeComparison, *, everything: bool = False) -> Tab
     table.add_column(COLUMNS[-1], min_width=len("difference"))
     for metric in sorted(probe.metrics.values(), key=lambda metric: metric.verdict is None):
         if everything or metric.verdict is not None:
-            table.add_row(*_make_row(metric))
+            table.add_row(*_make_row(metric, probe.titles.get(metric.metric, metric.metric)))
     return table
 
 
@@ -38,9 +38,9 @@ def explanation(comparison: Comparison) -> Iterator[str]:
     yield f"Holm: p corrected for the {tests} marked metrics. better, worse: clearly nearer to even-handed, or farther."
 
 
-def _make_row(metric: MetricComparison) -> Iterator[Text]:
+def _make_row(metric: MetricComparison, title: str) -> Iterator[Text]:
     gap, verdict = metric.difference, metric.verdict
-    yield Text(printable_line(metric.metric), style="" if verdict is None else "bold")
+    yield Text(printable_line(title), style="" if verdict is None else "bold")
     yield Text(format_number(metric.first))
     yield Text(format_number(metric.second))
     yield Text(format_number(gap.value, "+"))

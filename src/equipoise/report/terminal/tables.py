@@ -18,24 +18,32 @@ from equipoise.schema import Estimate, MetricKey
 
 COLOURS = {"A": "green", "B": "yellow", "C": "dark_orange", "D": "red"}
 BAR_WIDTH = 21
+WIDE = 110
+"""From this width on, there is room for bars, and for the intervals of marks."""
 
 
-def result_table(result: Result, *, slices: bool = False) -> Table:
+def result_table(result: Result, *, slices: bool = False, width: int | None = None) -> Table:
     """The metrics of a result: the marked ones, the others, and then those of the slices if wanted.
 
-    A metric of a group is written as the gate takes it: `diff_acceptance_rate@race:white`.
+    A metric of a group is written as the gate takes it: `diff_acceptance_rate@race:white`. In a terminal of a small
+    width, there are no bars, and long names have two lines.
     """
     table = Table(box=None, pad_edge=False, title=_make_title(result), title_justify="left")
-    for name in ("mark", "metric", "value", "95% interval", ""):
-        table.add_column(name, justify="right" if name == "value" else "left", no_wrap=True)
-    table.add_column("items", justify="right")
+    with_bars = width is None or width >= WIDE
+    table.add_column("mark", no_wrap=True)
+    table.add_column("metric", no_wrap=with_bars, overflow="fold")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("95% interval", no_wrap=True)
+    if with_bars:
+        table.add_column("", no_wrap=True)
+    table.add_column("items", justify="right", no_wrap=True)
     metrics = {metric.name: metric for metric in result.setup.probe.all_metrics()}
     for metric in sorted(metrics.values(), key=lambda metric: metric.bands is None):
-        table.add_row(*_make_row(metric, MetricKey(metric.name), result))
+        table.add_row(*_make_row(metric, MetricKey(metric.name), result, with_bar=with_bars))
     if slices:
         for key in result.estimates:
             if key.slice is not None:
-                table.add_row(*_make_row(metrics[key.metric], key, result))
+                table.add_row(*_make_row(metrics[key.metric], key, result, with_bar=with_bars))
     return table
 
 
@@ -52,11 +60,11 @@ def coverage_lines(result: Result) -> Iterator[str]:
 def selection_table(table: SelectionTable) -> Table:
     """Who is selected by category, with impact ratios as in an audit under Local Law 144."""
     shown = Table(box=None, pad_edge=False, title=Text(f"selection by {table.by}"), title_justify="left")
-    shown.add_column("category", no_wrap=True)
+    shown.add_column("category", overflow="fold")
     for name in ("applicants", "selected", "rate", "impact ratio"):
-        shown.add_column(name, justify="right", no_wrap=True)
-    for name in ("95% interval", "a fair model looks as bad"):
-        shown.add_column(name, no_wrap=True)
+        shown.add_column(name, justify="right", no_wrap=name != "impact ratio")
+    shown.add_column("95% interval", no_wrap=True)
+    shown.add_column("a fair model looks as bad")
     for row in table.rows:
         known = not math.isnan(row.impact_ratio)
         shown.add_row(
@@ -93,18 +101,16 @@ def _make_title(result: Result) -> Text:
     return Text(printable_line(title), style="bold")
 
 
-def _make_row(metric: Metric, key: MetricKey, result: Result) -> Iterator[Text]:
+def _make_row(metric: Metric, key: MetricKey, result: Result, *, with_bar: bool) -> Iterator[Text]:
     estimate = result.estimates[key]
     marked = key.slice is None and key.metric in result.marks
     yield _format_mark(result.marks[key.metric] if marked else None)
-    yield Text(printable_line(str(key)), style="bold" if marked else "")
+    yield Text(printable_line(metric.title if key.slice is None else str(key)), style="bold" if marked else "")
     yield Text(format_number(estimate.value))
-    if math.isnan(estimate.value):
-        yield Text("not computable")
-        yield Text("")
-    else:
-        yield Text(f"{format_number(estimate.low)} to {format_number(estimate.high)}")
-        yield Text(draw_bar(metric, estimate))
+    known = not math.isnan(estimate.value)
+    yield Text(f"{format_number(estimate.low)} to {format_number(estimate.high)}" if known else "not computable")
+    if with_bar:
+        yield Text(draw_bar(metric, estimate) if known else "")
     yield Text(f"{estimate.n:,}")
 
 

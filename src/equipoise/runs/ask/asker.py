@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from equipoise.errors import BudgetReached, EndpointError
 from equipoise.models.protocol import Asking, Model, Reply, TransientFault
+from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import describe_duration
 from equipoise.runs.ask.outage import OUTAGE_KINDS, Outage
 from equipoise.runs.ask.pacing import Pace
@@ -45,11 +46,13 @@ class Asker:
         concurrency: int,
         note: Callable[[str], None],
         find_answered: Callable[[], Awaitable[Pending | None]],
+        on_wait: Callable[[], None],
     ) -> None:
         self._model = model
         self._policy = policy
         self._tally = tally
         self._note = note
+        self._on_wait = on_wait
         self._find_answered: Callable[[], Awaitable[Pending | None]] | None = find_answered
         """Looks for a prompt that was answered in an earlier session; None once it was called."""
         self._clock = asyncio.get_running_loop().time
@@ -164,7 +167,7 @@ class Asker:
         if pause is None:
             return False
         self.pace.one_at_a_time = True
-        self.pace.hold(pause)
+        self._hold(pause, "outage")
         return True
 
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
@@ -177,7 +180,7 @@ class Asker:
             self._tally.count_request()
             try:
                 async with asyncio.timeout(time_left):
-                    reply = await self._model.answer(pending.text, pending.system, pending.asking)
+                    reply = await self._answer(pending)
             finally:
                 self._tally.count_request_end()
         except TimeoutError:
@@ -189,6 +192,11 @@ class Asker:
             self.pace.leave()
         self._count_reply(reply, pending.asking)
         return _limit_size(reply)
+
+    async def _answer(self, pending: Pending) -> Reply:
+        if isinstance(self._model, SimulatedModel):
+            return await self._model.answer_attempt(pending.probe, pending.prompt, pending.repetition, pending.asking)
+        return await self._model.answer(pending.text, pending.system, pending.asking)
 
     def _count_reply(self, reply: Reply, asking: Asking) -> None:
         self._last_reply_at = self._clock()
@@ -248,7 +256,13 @@ class Asker:
             raise EndpointError(
                 f"{self._model.name} has only asked to wait for {describe_duration(silent)}. Go on later."
             )
-        self.pace.hold(seconds)
+        self._hold(seconds, "rate limit")
+
+    def _hold(self, seconds: float, reason: str) -> None:
+        """Pause everything, and say so."""
+        self.pace.hold(seconds, reason)
+        if seconds > 0:
+            self._on_wait()
 
     def _count_spent_on_reasoning(self, reply: Reply, asking: Asking) -> None:
         """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""

@@ -9,6 +9,16 @@ from equipoise.schema import MEASURED, Status
 
 
 @dataclass(frozen=True, kw_only=True)
+class Wait:
+    """A pause in which nothing is sent."""
+
+    seconds: float
+    """How long it lasts from now."""
+    reason: str
+    """"rate limit" or "outage"."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunProgress:
     """How far the run is. `counts` holds only what is durably stored; the states add up to `planned`."""
 
@@ -28,6 +38,8 @@ class RunProgress:
     """"look 2 of 5", in a run that stops when its marks are certain."""
     asked: str = "model"
     """Whom: the "model", or then the "judge", of whom verdicts are counted instead of attempts."""
+    wait: Wait | None = None
+    """The pause that lasts, if there is one."""
 
     @property
     def answered(self) -> int:

@@ -10,6 +10,7 @@ import sys
 from collections import deque
 
 from equipoise.errors import StorageError
+from equipoise.runs.ask.events import Wait
 from equipoise.runs.ask.policy import Policy
 
 _SPARE_FILES = 64
@@ -34,7 +35,10 @@ class Pace:
         self._clock = asyncio.get_running_loop().time
         self._active = 0
         self._answers = 0
-        self._halved_at = self._not_before = self._clock()
+        self._halved_at = self._not_before = self._next_turn = self._clock()
+        self._reason = ""
+        per_minute = policy.requests_per_minute
+        self._between_turns = 60.0 / per_minute if per_minute is not None else 0.0
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._stopped = asyncio.Event()
 
@@ -46,21 +50,40 @@ class Pace:
                 await self.sleep(wait * (1 + 0.1 * self._random.random()))
             elif self._active < self._allowed():
                 self._active += 1
-                return True
+                if await self._take_turn():
+                    return True
+                self._active -= 1
             else:
                 waiter = asyncio.get_running_loop().create_future()
                 self._waiters.append(waiter)
                 await waiter
         return False
 
+    async def _take_turn(self) -> bool:
+        """Wait for the next turn, if the requests of a minute are limited; False if a pause has begun meanwhile."""
+        if not self._between_turns:
+            return True
+        turn = max(self._clock(), self._next_turn)
+        self._next_turn = turn + self._between_turns
+        await self.sleep(turn - self._clock())
+        return not self._stopped.is_set() and self._not_before <= self._clock()
+
+    @property
+    def wait(self) -> Wait | None:
+        """The pause that lasts, if there is one."""
+        seconds = self._not_before - self._clock()
+        return Wait(seconds=seconds, reason=self._reason) if seconds > 0 else None
+
     def leave(self) -> None:
         """Let another request start in place of one that has ended."""
         self._active -= 1
         self._wake()
 
-    def hold(self, seconds: float) -> None:
+    def hold(self, seconds: float, reason: str) -> None:
         """Start no request for this long."""
-        self._not_before = max(self._not_before, self._clock() + seconds)
+        until = self._clock() + seconds
+        if until > self._not_before:
+            self._not_before, self._reason = until, reason
 
     def slow_down(self, sent: float) -> None:
         """Halve the limit after a rate limit, unless the request was sent before the last halving."""
@@ -91,9 +114,10 @@ class Pace:
 
     async def sleep(self, seconds: float) -> None:
         """Wait this long, or until everything stops."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stopped.wait()
+        if seconds > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._stopped.wait()
 
     def backoff(self, tries: int) -> float:
         """How long to wait after this many tries: twice as long each time, up to a limit, with jitter."""

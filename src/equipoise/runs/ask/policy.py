@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,8 @@ class Policy:
     """How long to try when the endpoint has responded before."""
     drain: float = 10.0
     """How long to wait for requests under way when nothing more is sent."""
+    requests_per_minute: float | None = None
+    """The largest number of requests in a minute, spread evenly."""
     max_requests: int | None = None
     """Requests of this session."""
     max_tokens_total: int | None = None
@@ -68,6 +71,9 @@ class Policy:
         for name in ("concurrency", "tries", "malformed_tries", "deadline"):
             if not (value := getattr(self, name)) > 0:
                 raise BadParameter(f"The {name!r} parameter of Policy must be more than 0. Got {value} instead.")
+        if self.requests_per_minute is not None and not 0 < self.requests_per_minute < math.inf:
+            given = self.requests_per_minute
+            raise BadParameter(f"The requests per minute (--rpm) must be more than 0. Got {given} instead.")
         for name in ("max_requests", "max_tokens_total", "max_cost"):
             if (limit := getattr(self, name)) is not None and not limit >= 0:
                 raise BadParameter(f"The {name!r} parameter of Policy must be 0 or more. Got {limit} instead.")

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
-from equipoise.models.protocol import Model
+from equipoise.models.protocol import Model, NotServed
 from equipoise.runs.ask.asker import Asker
 from equipoise.runs.ask.events import Event, Look, Note, OnEvent, RunProgress
 from equipoise.runs.ask.ledger import Ledger
@@ -128,7 +128,15 @@ class Pump:
                 await self._ask_planned(concurrency)
 
     async def _ask_planned(self, concurrency: int) -> None:
-        self._asker = Asker(self._model, self._policy, self._tally, concurrency, self._note, self._find_answered)
+        self._asker = Asker(
+            self._model,
+            self._policy,
+            self._tally,
+            concurrency,
+            self._note,
+            self._find_answered,
+            lambda: self._report(self._progress()),
+        )
         self._writer = Writer(self._store, self._halt)
         self._workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
         # In a large file counting takes a second, and without a limit nothing needs to wait for it.
@@ -252,17 +260,27 @@ class Pump:
             elapsed=self._loop.time() - self._started_at,
             look=self._look,
             asked=self._run.asked,
+            wait=self._asker.pace.wait if self._workers else None,
         )
 
     def _how_to_go_on(self) -> str:
         counts, path = self._tally.counts, self._run.path
         unstored = f"{self._unstored:,} answers that came back could not be stored. " if self._unstored else ""
         ended = sum(counts.values()) - counts[Status.PENDING]
-        way = f"equipoise resume {shlex.quote(str(path))}"
-        if "function" in self._model.settings:
-            way = f"equipoise.resume({str(path)!r}, {self._run.asked}=the_function).ask() in Python"
         what = "verdicts of the judge" if self._run.asked == "judge" else "attempts"
-        return f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} {what}. To go on: {way}"
+        holds = f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} {what}."
+        if isinstance(self._failure, NotServed):
+            # To resume would be to ask the same model at the same address.
+            again = "Once the endpoint serves it again" if ended else "Start again with the right name or address"
+            return f"{holds} {again}: {self._resume_command() if ended else 'equipoise run PROVIDER/MODEL …'}"
+        return f"{holds} To go on: {self._resume_command()}"
+
+    def _resume_command(self) -> str:
+        if "function" in self._model.settings:
+            return f"equipoise.resume({str(self._run.path)!r}, {self._run.asked}=the_function).ask() in Python"
+        # What no file keeps must be given again.
+        again = getattr(self._model, "given_again", []) if self._run.asked == "model" else []
+        return " ".join([f"equipoise resume {shlex.quote(str(self._run.path))}", *again])
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._thread, function)

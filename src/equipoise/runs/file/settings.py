@@ -84,6 +84,11 @@ class RunSettings:
         """Whether the answers come from elsewhere, so that nobody knows how the model was asked."""
         return self.model_settings == {"imported": True}
 
+    @property
+    def simulated(self) -> bool:
+        """Whether the answers are those of a reference model, made up by equipoise."""
+        return "simulated" in self.model_settings
+
     def to_json(self) -> dict[str, object]:
         """The value stored under each key of the table `settings`."""
         stored = _to_dict(self) | {

@@ -1,0 +1,111 @@
+"""`connect`: from the name of a model and what the user says to a `ChatModel` that can be opened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from equipoise.errors import BadParameter, InputError
+from equipoise.models.chat import anthropic
+from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
+from equipoise.models.chat.headers import carries_key, check_headers
+from equipoise.models.chat.keys import Key, is_sendable
+from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
+from equipoise.models.chat.providers import Provider, parse_model_name
+from equipoise.models.chat.proxies import find_proxy
+from equipoise.models.redact import refuse_key_as_name
+from equipoise.models.sampling import Sampling, refuse_missing_secrets
+
+
+def connect(
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    base_url: str | None = None,
+    key: str | None = None,
+    key_variable: str | None = None,
+    key_command: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    sampling: Sampling | None = None,
+    allow_insecure: bool = False,
+    allow_secret_url: bool = False,
+    deadline: float = DEFAULT_DEADLINE,
+) -> ChatModel:
+    """Make the chat model of this name; nothing is sent yet. Without `key`, the key is taken from `environ`.
+
+    `key_command` prints the key; it is run without a shell when the model is opened, and again when a key is refused.
+    `headers` go with every request; their values count as secrets.
+    """
+    provider, model = parse_model_name(name)
+    sampling, headers = (sampling or Sampling()).checked(), dict(headers or {})
+    if provider.protocol == "anthropic" and sampling.max_tokens is None:
+        sampling = replace(sampling, max_tokens=anthropic.DEFAULT_MAX_TOKENS)
+    if not (math.isfinite(deadline) and deadline > 0):
+        raise BadParameter(f"The deadline of a request must be more than 0 seconds. Got {deadline} instead.")
+    refuse_missing_secrets(sampling)
+    check_headers(headers)
+    if key_variable is not None:
+        refuse_key_as_name(key_variable)
+        provider = replace(provider, key_variable=key_variable)
+    endpoint = resolve_endpoint(provider, model, base_url, allow_secret_url=allow_secret_url)
+    # A provider's name with another address: whether a key is needed there is not known, so none is demanded.
+    is_key_needed = key_variable is not None or base_url is None or provider.base_url is None
+    is_key_needed = is_key_needed and not carries_key(headers, endpoint)
+    if key_command is not None:
+        if key is not None or key_variable is not None:
+            raise InputError("Give a key command or a variable that holds the key, not both.")
+        chosen = Key(None, "the key command", key_command)
+    else:
+        chosen = _find_key(name, provider, key, environ, needed=is_key_needed)
+    _refuse_exposure(endpoint, chosen, headers, allow_insecure=allow_insecure)
+    _refuse_missing_certificates(endpoint, environ)
+    return ChatModel(
+        name=name,
+        endpoint=endpoint,
+        sampling=sampling,
+        key=chosen,
+        headers=headers,
+        proxy=find_proxy(endpoint.url, environ),
+        deadline=deadline,
+    )
+
+
+def _find_key(name: str, provider: Provider, given: str | None, environ: Mapping[str, str], *, needed: bool) -> Key:
+    """The key that was given, or that of the environment."""
+    source = "the key given" if given is not None else provider.key_variable
+    if given is None and provider.key_variable is not None:
+        given = environ.get(provider.key_variable)
+    key = (given or "").strip() or None
+    if key is None and provider.key_variable is not None and needed:
+        raise InputError(
+            f"The model {name!r} needs a key and {provider.key_variable} is not set. Put the key into that environment "
+            "variable, name another with --key-variable, or give a command that prints it with --key-command."
+        )
+    if key is not None and not is_sendable(key):
+        raise InputError(f"The key from {source} cannot be sent: it must be ASCII without spaces.")
+    return Key(key, source if key else None)
+
+
+def _refuse_exposure(endpoint: Endpoint, key: Key, headers: Mapping[str, str], *, allow_insecure: bool) -> None:
+    """Refuse to send a secret unencrypted to another machine."""
+    has_key = key.value is not None or key.command is not None
+    if not endpoint.is_exposed or allow_insecure or not (has_key or headers or endpoint.basic_auth or endpoint.secrets):
+        return
+    what = "The secret in the base URL"
+    if has_key:
+        what = f"The key from {key.source}"
+    elif headers:
+        what = f"The header {next(iter(headers))}"
+    raise InputError(
+        f"{what} would cross the network unencrypted to {endpoint.url.host}. "
+        "Use https, or --allow-insecure if you trust the network."
+    )
+
+
+def _refuse_missing_certificates(endpoint: Endpoint, environ: Mapping[str, str]) -> None:
+    """Refuse a file of certificates that is not there: the system would silently trust nobody."""
+    given = environ.get("SSL_CERT_FILE")
+    if endpoint.url.scheme == "https" and given and not Path(given).is_file():
+        raise InputError(f"SSL_CERT_FILE names a file of certificates that is not there: {given}")

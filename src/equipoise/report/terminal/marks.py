@@ -1,0 +1,116 @@
+"""The marks of a run in a terminal of 24 rows: a sentence each, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from equipoise.authoring import Bands
+from equipoise.measuring.marks import UNDECIDED, Mark
+from equipoise.measuring.precision import AT_A_LIMIT, find_needs
+from equipoise.measuring.result import Audit, Result
+from equipoise.report.terminal.safe_text import printable_line
+from equipoise.report.terminal.tables import COLOURS, WIDE
+from equipoise.report.text import format_number
+from equipoise.schema import Estimate
+
+ROWS = 24
+"""The height of the smallest terminal that is common. It has 80 columns."""
+FEWEST_MARKS = 6
+"""So many marks are shown, however much stands above them."""
+DISTANCES = {"A": "close to", "B": "some distance from", "C": "far from", "D": "very far from"}
+NOT_COMPUTABLE = "–"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkSentence:
+    """What a mark says, in a sentence."""
+
+    mark: str
+    letter: str
+    who: str
+    """The probe and the metric."""
+    says: str
+
+    def draw(self, first: int, width: int) -> Text:
+        """The sentence behind its mark, on one line: where there is no room, the names are cut."""
+        room = max(width - first - 1 - len(self.says), 12)
+        who = self.who if len(self.who) <= room else f"{self.who[: room - 1]}…"
+        style = "dim" if self.letter in (UNDECIDED, NOT_COMPUTABLE) else f"bold {COLOURS[self.letter]}"
+        return Text(self.mark.ljust(first), style=style).append(f" {who}{self.says}", style="not bold not dim default")
+
+
+def fit_marks(head: Sequence[str], audit: Audit, console: Console, *, rows: int | None = ROWS) -> Iterator[Text]:
+    """A head and the marks below it, as many as there is room for in so many rows; None: all."""
+    lines = [Text(line) for line in head]
+    yield from lines
+    yield Text()
+    most = None
+    if rows is not None:
+        used = sum(len(line.wrap(console, console.width)) for line in lines)
+        # One row is blank, and one is for what is typed next.
+        most = max(rows - used - 2, FEWEST_MARKS)
+    yield from mark_lines(audit, console.width, most)
+
+
+def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Text]:
+    """One line per mark, the worst first; of more than `most`, the rest are counted in the last line."""
+    sentences = rank_sentences([sentence for result in audit.values() for sentence in say_marks(result, width)])
+    first = max((len(sentence.mark) for sentence in sentences), default=0)
+    shown = sentences if most is None or len(sentences) <= most else sentences[: most - 1]
+    for sentence in shown:
+        yield sentence.draw(first, width)
+    if len(shown) < len(sentences):
+        yield Text(f"… and {len(sentences) - len(shown)} more marks, none of them worse: --all", style="dim")
+
+
+def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
+    """A sentence for each mark of a result; from a certain width on, with the interval."""
+    needs = {need.metric: need.items or 0 for need in find_needs(result)}
+    bands = result.setup.probe.marked_metrics()
+    for name, estimate, mark in result.marked():
+        if mark is None:
+            says = " is not computable."
+        else:
+            value = _say_value(estimate, with_interval=width >= WIDE)
+            if mark.undecided:
+                # In a narrow terminal there is no room for a value that decides nothing.
+                says = (value if width >= WIDE else "") + _say_need(result, needs[name])
+            else:
+                says = value + _say_distance(bands[name], estimate, mark)
+        yield MarkSentence(
+            mark=str(mark) if mark else NOT_COMPUTABLE,
+            letter=mark.letter if mark else NOT_COMPUTABLE,
+            who=printable_line(f"{result.probe} {name}"),
+            says=says,
+        )
+
+
+def rank_sentences(sentences: Sequence[MarkSentence]) -> list[MarkSentence]:
+    """The worst marks first, then those that are not decided, then those without a value."""
+    order = f"DCBA{UNDECIDED}{NOT_COMPUTABLE}"
+    return sorted(sentences, key=lambda sentence: order.index(sentence.letter))
+
+
+def _say_value(estimate: Estimate, *, with_interval: bool) -> str:
+    value = f" is {format_number(estimate.value)}"
+    if not with_interval:
+        return value
+    return f"{value} ({format_number(estimate.low)} to {format_number(estimate.high)})"
+
+
+def _say_distance(bands: Bands, estimate: Estimate, mark: Mark) -> str:
+    """How far a value is from that of an even-handed model."""
+    if bands.one_sided and estimate.value < bands.centre - bands.limits[0]:
+        return f", on the harmless side of {bands.centre:g}."
+    return f", {DISTANCES[mark.mark]} {bands.centre:g}."
+
+
+def _say_need(result: Result, items: int) -> str:
+    """What would decide a mark that is not decided."""
+    if items > AT_A_LIMIT**2 * result.items:
+        return ": at a limit; more may not tell."
+    return f": {items - result.items:,} more items would tell." if items > result.items else ": too few answers."

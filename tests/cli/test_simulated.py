@@ -1,0 +1,72 @@
+"""`equipoise run simulated/STANCE` as a user types it, and that everything which shows it says what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calling import Command
+
+PROBES = ("--probe", "jobs_lum", "--probe", "hiring_an", "--sample", 40)
+
+
+@pytest.fixture
+def run(command: Command, tmp_path: Path) -> Path:
+    assert command("run", "simulated/stereotyping", *PROBES, "-o", "run.equipoise").code == 0
+    return tmp_path / "run.equipoise"
+
+
+def test_it_needs_nothing_and_says_what_it_is(command: Command) -> None:
+    ended = command("run", "simulated/stereotyping", *PROBES)
+    assert ended.code == 0
+    assert "simulated/stereotyping -> simulated-stereotyping-" in ended.err
+    assert "The answers are simulated" in ended.out
+    assert command("run", "simulated/stereotyping", "--base-url", "http://127.0.0.1:1/v1").code == 2
+
+
+def test_probes_without_the_stance_are_named(command: Command) -> None:
+    refused = command("run", "simulated/stereotyping", "--probe", "discrimination_tamkin")
+    assert refused.code == 2
+    assert "It can simulate: biased, random, unbiased." in refused.err
+    assert "Did you mean 'simulated'?" in command("run", "simulate/unbiased").err
+    assert "simulated/unbiased" in command("run", "simulated/even").err
+    whole = command("run", "simulated/stereotyping", "--suite", "quick")
+    assert whole.code == 0
+    assert "no such reference model: discrimination_tamkin" in whole.err
+
+
+def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> None:
+    shown = json.loads(command("show", run, "--json").out)
+    assert shown["simulated"] is True
+    assert shown["settings"]["model_settings"] == {"simulated": "stereotyping", "seed": 0}
+    assert "note: The answers are simulated" in command("show", run).out
+    for what in ("metrics", "selection", "readings", "attempts", "prompts"):
+        table = command("export", run, "--what", what, "--format", "jsonl").out.splitlines()
+        assert {json.loads(row)["model"] for row in table} == {"simulated/stereotyping"}, what
+    assert command("report", run, "-o", "report.html").code == 0
+    assert "The answers are simulated" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_comparisons_and_gates_mark_it(command: Command, run: Path) -> None:
+    assert command("run", "simulated/unbiased", *PROBES, "-o", "fair.equipoise").code == 0
+    compared = command("compare", run, "fair.equipoise")
+    assert "The answers of A are simulated." in compared.err
+    assert "The answers of B are simulated." in compared.err
+    assert json.loads(command("compare", run, "fair.equipoise", "--json").out)["a"]["simulated"] is True
+    gate = command("gate", run, "--fail-on", "D", "--markdown", "gate.md", "--json")
+    assert gate.code == 7
+    assert any("simulated" in note for note in json.loads(gate.out)["notes"])
+
+
+def test_an_estimate_is_free_and_short(command: Command) -> None:
+    found = json.loads(command("estimate", "simulated/unbiased", "--probe", "jobs_lum", "--json").out)
+    assert found["cost"] == 0
+    assert found["seconds"] < 1
+
+
+def test_it_cannot_judge(command: Command) -> None:
+    refused = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--judge", "simulated/unbiased")
+    assert refused.code == 2
+    assert "simulated/unbiased cannot judge: it is no language model." in refused.err

@@ -1,0 +1,141 @@
+"""How fast requests are sent, on a clock that jumps from one timer to the next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from equipoise.cli.progress import describe
+from equipoise.errors import BadParameter
+from equipoise.runs.ask.events import RunProgress, Wait
+from equipoise.runs.ask.pacing import Pace
+from equipoise.runs.ask.policy import Policy
+from equipoise.schema import Status
+from runs.fakes import Fake, ok, transient
+from runs.pumping import run_pump
+
+T = TypeVar("T")
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """An event loop in which nobody waits: when nothing is ready, its time is that of the next timer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+
+    def time(self) -> float:
+        return self._now
+
+    def _run_once(self) -> None:
+        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
+            self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
+        super()._run_once()  # type: ignore[misc]
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        return runner.run(work)
+
+
+async def starts(pace: Pace, requests: int, seconds: float) -> list[float]:
+    """When requests start that take so many seconds each."""
+    clock = asyncio.get_running_loop().time
+    started: list[float] = []
+
+    async def work() -> None:
+        while len(started) < requests and await pace.enter():
+            started.append(clock())
+            await asyncio.sleep(seconds)
+            pace.leave()
+
+    await asyncio.gather(*(work() for _ in range(4)))
+    return started
+
+
+def test_requests_of_a_minute_are_spread_evenly() -> None:
+    async def main() -> list[float]:
+        pace = Pace(Policy(requests_per_minute=30), 4)
+        pace.allow_many()
+        return (await starts(pace, 10, 5.0))[:10]
+
+    found = run(main())
+    assert found == pytest.approx([2.0 * n for n in range(10)])
+
+
+def test_slow_answers_do_not_let_turns_pile_up() -> None:
+    async def main() -> list[float]:
+        pace = Pace(Policy(requests_per_minute=60), 1)
+        return (await starts(pace, 4, 10.0))[:4]
+
+    found = run(main())
+    assert found == pytest.approx([0.0, 10.0, 20.0, 30.0])
+
+
+def test_without_a_limit_nobody_waits() -> None:
+    async def main() -> list[float]:
+        pace = Pace(Policy(), 4)
+        pace.allow_many()
+        return (await starts(pace, 8, 5.0))[:8]
+
+    assert run(main()) == pytest.approx([0.0] * 4 + [5.0] * 4)
+
+
+@pytest.mark.parametrize("given", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_limit_that_is_none_is_refused(given: float) -> None:
+    with pytest.raises(BadParameter, match="--rpm"):
+        Policy(requests_per_minute=given)
+
+
+def test_a_pause_says_how_long_and_why() -> None:
+    async def main() -> list[Wait | None]:
+        pace = Pace(Policy(), 4)
+        found = [pace.wait]
+        pace.hold(55.0, "rate limit")
+        pace.hold(5.0, "outage")  # a shorter one changes nothing
+        found.append(pace.wait)
+        await pace.enter()
+        return [*found, pace.wait]
+
+    before, during, after = run(main())
+    assert (before, after) == (None, None)
+    assert during == Wait(seconds=55.0, reason="rate limit")
+
+
+def test_the_pump_reports_a_pause_when_it_begins(tmp_path: Path) -> None:
+    def script(prompt: str, nth: int) -> Any:
+        return transient("rate_limit", retry_after=0.05) if nth == 1 else ok(prompt)
+
+    outcome = run_pump(tmp_path / "run", Fake(script))
+    assert outcome.states == {Status.OK: 10}
+    waits = [event.wait for event in outcome.progress if event.wait]
+    assert waits
+    assert {wait.reason for wait in waits} == {"rate limit"}
+    assert outcome.progress[-1].wait is None
+
+
+def progress(wait: Wait | None) -> RunProgress:
+    counts = dict.fromkeys(Status, 0) | {Status.PENDING: 10}
+    return RunProgress(
+        planned=10,
+        counts=counts,
+        requests=0,
+        prompt_tokens=0,
+        completion_tokens=0,
+        cost=None,
+        in_flight=0,
+        elapsed=1.0,
+        wait=wait,
+    )
+
+
+def test_the_display_counts_down() -> None:
+    event = progress(Wait(seconds=55.0, reason="rate limit"))
+    assert describe(event).startswith("waiting 55 s (rate limit) · 0/10 answered")
+    assert describe(event, age=20.0).startswith("waiting 35 s (rate limit) · ")
+    assert describe(event, age=54.5).startswith("0/10 answered")
+    assert describe(progress(None)).startswith("0/10 answered")
