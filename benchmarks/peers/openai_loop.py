@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from openai import AsyncOpenAI, DefaultAioHttpClient  # type: ignore[import-not-found]
+from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from benchmarks.clock import measure_time, print_result
 from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION
