@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 EXTRAS ?= dev
 
-.PHONY: demo test check generate detectors judge format calibrate bench bench-quick fuzz clean
+.PHONY: demo docs test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
 DEMO_DECISIONS := 35
 
@@ -34,6 +34,10 @@ detectors: $(READY)  ## how often each detector is wrong, on labelled answers; `
 
 judge: $(READY)  ## ask the embedded model, as a judge, about labelled answers (some minutes)
 	$(BIN)/python -m benchmarks.judge
+
+docs: $(READY)  ## build the documentation site into build/site
+	$(BIN)/python docs/gather.py
+	$(BIN)/zensical build --strict --clean
 
 format: $(READY)  ## format the code
 	$(BIN)/ruff format .

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 import equipoise
-from equipoise.measuring.selection import SelectionTable, count_selections, make_table
+from equipoise.measuring.selection import SelectionTable, make_table
+from equipoise.measuring.selection_counts import count_selections
 from equipoise.probes import get_probe
 from equipoise.schema import LABEL
 

@@ -20,11 +20,20 @@ settings.load_profile("equipoise")
 
 
 @pytest.fixture(scope="session")
-def corpora() -> Path:
-    """The folder with the corpora that are not packaged; without it, the test is skipped."""
-    folder = Path(MIRROR) if MIRROR else SHARED
-    if not folder.is_dir():
-        pytest.skip(f"The fetched corpora are not here: no folder {folder} (EQUIPOISE_MIRROR names one).")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all corpora that are not packaged; where they cannot be had, the test is skipped."""
+    given = Path(MIRROR) if MIRROR else SHARED
+    if not given.is_dir():
+        pytest.skip(f"The fetched corpora are not here: no folder {given} (EQUIPOISE_MIRROR names one).")
+    folder = tmp_path_factory.mktemp("corpora")
+    for file in given.iterdir():
+        (folder / file.name).symlink_to(file)
+    try:
+        fetched = locate("bloomberg", Settings.load())
+    except AssetUnavailable as problem:
+        pytest.skip(f"The corpus of a package cannot be had: {problem}")
+    (folder / fetched.name).unlink(missing_ok=True)
+    (folder / fetched.name).symlink_to(fetched)
     return folder
 
 

@@ -3,6 +3,7 @@
 audit(model, probes=…)     ask a model and score its answers; `audit_async` inside an event loop
 plan(probe)                the prompts
 score(probe, answers)      answers from anywhere -> metrics and marks
+score_part(probe, answers) some of the answers -> a Partial; partials add up to the result of all of them
 Run.open(path)             a run file: its answers and results
 start, resume, estimate, import_answers    sessions with a model, step by step
 compare, gate, write_report, plot, export  what to do with runs and results
@@ -17,11 +18,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise.answers.parts import score_part
     from equipoise.answers.score import score
     from equipoise.authoring import Probe
     from equipoise.errors import EquipoiseError
     from equipoise.measuring.compare import Comparison
     from equipoise.measuring.gate import Gate, Rules
+    from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan, plan
     from equipoise.measuring.result import Audit, Result
     from equipoise.models import Sampling
@@ -42,11 +45,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "answers.parts": ("score_part",),
     "answers.score": ("score",),
     "authoring": ("Probe",),
     "errors": ("EquipoiseError",),
     "measuring.compare": ("Comparison",),
     "measuring.gate": ("Gate", "Rules"),
+    "measuring.partials": ("Partial",),
     "measuring.plan": ("Plan", "plan"),
     "measuring.result": ("Audit", "Result"),
     "models": ("Sampling",),
@@ -71,6 +76,7 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "audit_async",
     "plan",
     "score",
+    "score_part",
     "Run",
     "start",
     "resume",
@@ -89,6 +95,7 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "Estimate",
     "Gate",
     "MetricKey",
+    "Partial",
     "Plan",
     "Policy",
     "Probe",

@@ -12,6 +12,8 @@ import polars as pl
 
 ID = "id"
 ITEM = "item"
+ITEM_NUMBER = "item_number"
+"""The place of the item in the plan, from 0, in Parquet files: a hint where to look for a prompt, never believed."""
 PROMPT = "prompt"
 SYSTEM = "system"
 """The system part of a prompt, for probes that have one."""

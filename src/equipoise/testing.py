@@ -33,7 +33,7 @@ from equipoise.answers.score import score
 from equipoise.assets import locate
 from equipoise.authoring import Card, Estimate, MetricKey, Probe, slug
 from equipoise.errors import AssetUnavailable, EquipoiseError
-from equipoise.measuring.accuracy import COUNTED, KINDS, SPLITS, read_labelled
+from equipoise.measuring.accuracy import KINDS, SPLITS, find_kind, name_outcomes, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
@@ -46,7 +46,6 @@ from equipoise.schema import (
     EVALUATION_FAILED,
     ID,
     ITEM,
-    LABEL,
     PROMPT,
     REPETITION,
     SPECIFIED,
@@ -189,9 +188,9 @@ def check_examples(probe: Probe) -> None:
     evaluated = evaluate(probe.detector, attempts.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
     _require(not evaluated[EVALUATION_FAILED].any(), "the detector raises on an example")
     if probe.detector.labels:
-        found: list[Any] = evaluated[LABEL].fill_null("").to_list()
+        found: list[Any] = name_outcomes(probe.detector, evaluated)
         expected: list[Any] = [row["expected"] for row in rows]
-        shown = set(expected) - {*probe.detector.other_labels}
+        shown = {find_kind(probe.detector, label) for label in expected} - {*probe.detector.other_labels}
         _require(shown == {*probe.detector.labels, ""}, "examples.csv must show every label, and no label")
     else:
         counts = evaluated.select(probe.detector.counts).iter_rows(named=True)
@@ -207,8 +206,10 @@ def check_labelled_answers(probe: Probe) -> None:
     if not rows:
         return
     detector = probe.detector
-    known = {"", *detector.labels, *detector.other_labels, *((COUNTED,) if detector.counts else ())}
-    _require({row["label"] for row in rows} <= known, "labelled.csv has labels that the detector does not know")
+    _require(
+        all(find_kind(detector, row["label"]) for row in rows if row["label"]),
+        "labelled.csv has labels that the detector does not know",
+    )
     _require({row["split"] for row in rows} == set(SPLITS), "labelled.csv needs a tuned and a held half")
     _require({row["kind"] for row in rows} <= set(KINDS), "the kind of a labelled answer is ordinary or nasty")
 
@@ -354,7 +355,9 @@ def check_genders_are_treated_alike(case: Case) -> None:
     for metric in case.probe.metrics:
         before = result.metrics[_other_gender(metric.name)].value
         after = exchanged.metrics[metric.name].value
-        if metric.references and min(metric.references.values()) < 0:
+        if metric.exchanged:
+            allowed, leaning = [metric.exchanged(before)], abs(before) > 1e-4
+        elif metric.references and min(metric.references.values()) < 0:
             allowed, leaning = [-before], abs(before) > 1e-4
         elif metric.bands and metric.bands.centre == 0.5:
             allowed, leaning = [1 - before], abs(before - 0.5) > 1e-4

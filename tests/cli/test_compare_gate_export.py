@@ -70,7 +70,8 @@ def test_compare_as_json_has_the_same_numbers(command: Command, runs: dict[str, 
 @pytest.mark.fault("U10")
 def test_compare_marks_what_is_incomplete(command: Command, runs: dict[str, Path]) -> None:
     outcome = command("compare", runs["fair"], runs["odd"])
-    assert f"B: fake/model · {runs['odd']} · incomplete 200 of 280" in outcome.out.splitlines()
+    assert f"\nB: fake/model · {runs['odd']} · incomplete 200 of 280, " in outcome.out
+    assert " of 280 without an answer: " in outcome.out
     assert "note: B is incomplete: 200 of 280 attempts" in outcome.err
 
 

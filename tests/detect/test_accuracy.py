@@ -23,7 +23,10 @@ WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "inventories": ((0, 0), (4, 1)),
     "jobs_lum": ((3, 1), (24, 8)),
 }
-"""For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers."""
+"""For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers.
+
+Nothing may be wrong for a probe that is not listed.
+"""
 TWO_READINGS = [name for name in LABELLED if get_probe(name).specified]
 SWAPPED = {
     **{man: woman for man, woman in (*OTHERS, *SELF, *FAMILY) if man.islower()},
@@ -69,7 +72,7 @@ def exchange_genders(answer: str) -> str:
 
 @pytest.mark.parametrize("name", HELD)
 def test_the_held_half_is_read_no_worse_than_stated(name: str) -> None:
-    for kind, (wrong, flips) in zip(("ordinary", "nasty"), WORST[name], strict=True):
+    for kind, (wrong, flips) in zip(("ordinary", "nasty"), WORST.get(name, ((0, 0), (0, 0))), strict=True):
         found = measure_accuracy(get_probe(name), "held", kind)
         assert (found.wrong <= wrong, found.flips <= flips) == (True, True), (kind, found)
 

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.measuring.selection import SelectionTable, make_table, merge_selections
+from equipoise.measuring.selection import SelectionTable, make_table
+from equipoise.measuring.selection_counts import merge_selections
 from equipoise.probes import get_probe
 from equipoise.report.terminal.tables import selection_table
 from equipoise.schema import ANSWER, ID, text_column

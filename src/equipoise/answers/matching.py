@@ -52,18 +52,22 @@ class HashIndex:
 
 
 class PromptIndex:
-    """Where each id and each text stands in a plan. The columns named in `keep` are kept for every prompt."""
+    """Where each id and each text stands in a plan. The columns named in `keep` are kept for every prompt.
 
-    def __init__(self, prompts: Iterable[pl.DataFrame], keep: Sequence[str] = ()) -> None:
+    Without `texts`, answers are found by their ids alone.
+    """
+
+    def __init__(self, prompts: Iterable[pl.DataFrame], keep: Sequence[str] = (), *, texts: bool = True) -> None:
         ids: list[NDArray[np.uint64]] = []
-        texts: list[NDArray[np.uint64]] = []
+        hashed_texts: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
         kept: list[pl.DataFrame] = []
         for batch in prompts:
             ids.append(batch[ID].hash().to_numpy())
-            texts.append(batch[PROMPT].hash().to_numpy())
+            if texts:
+                hashed_texts.append(batch[PROMPT].hash().to_numpy())
             kept.append(batch.select(keep))
         self.size = sum(map(len, ids))
-        self._ids, self._texts = HashIndex(ids), HashIndex(texts)
+        self._ids, self._texts = HashIndex(ids), HashIndex(hashed_texts)
         self._kept = pl.concat(kept)
 
     def find(self, answers: pl.DataFrame) -> pl.DataFrame:
@@ -83,8 +87,10 @@ class PromptIndex:
 
     def join_kept(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Add the kept columns of their prompts to found answers that have at most one candidate."""
-        place, candidates = answers[PLACE].to_numpy(), answers[CANDIDATES].to_numpy()
-        return self.join_kept_at(answers, np.where(candidates > 0, self._texts.order[place * (candidates > 0)], place))
+        places = answers[PLACE].to_numpy().copy()
+        by_text = answers[CANDIDATES].to_numpy() > 0
+        places[by_text] = self._texts.order[places[by_text]]
+        return self.join_kept_at(answers, places)
 
     def join_kept_at(self, answers: pl.DataFrame, places: Numbers) -> pl.DataFrame:
         """Add the kept columns of the prompts at these places of the plan."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import BadFile
-from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, ID, ITEM_NUMBER, MEASURED, PROMPT, REPETITION, STATUS, Status
 
 SUFFIX = ".parquet"
 _MAY_BE_EMPTY = r"<|^[\s\x1c-\x1f]*$"
@@ -37,6 +39,18 @@ def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]
         raise BadFile(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
     if empty:
         raise BadFile(f"{path} holds no answers.")
+
+
+def read_item_numbers(path: Path) -> NDArray[np.int64] | None:
+    """The numbers of the items that a file says its answers belong to; None if it does not say it of all of them."""
+    try:
+        stored = pl.scan_parquet(path, glob=False)
+        if not stored.collect_schema().get(ITEM_NUMBER, pl.Null()).is_integer():
+            return None
+        numbers = stored.select(pl.col(ITEM_NUMBER).cast(pl.Int64, strict=False).unique()).collect().to_series()
+    except (OSError, pl.exceptions.PolarsError):
+        return None  # whoever reads the answers says what is wrong with the file
+    return None if numbers.null_count() else numbers.sort().to_numpy()
 
 
 def _check_columns(path: Path, columns: pl.Schema) -> None:

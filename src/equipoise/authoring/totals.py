@@ -93,6 +93,13 @@ def slope(total: Totals, prefix: str = "") -> Array:
     return np.where(varies, np.where(inside, free, best), np.nan)
 
 
+def free_slope(total: Totals, prefix: str = "") -> Array:
+    """The slope of y on x by least squares, whatever it is: for a y that is no share; NaN if x does not vary."""
+    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
+    spread = n * xx - x * x
+    return (n * xy - x * y) / np.where(spread > 1e-9 * n * xx, spread, np.nan)
+
+
 def correlation(total: Totals, prefix: str = "") -> Array:
     """Pearson's correlation of x and y; NaN where one of them does not vary."""
     n, x, y, xx, xy, yy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy", "yy"))

@@ -60,7 +60,6 @@ app = typer.Typer(
     "the budget is reached · 5 storage · 6 integrity · 7 the gate failed · 8 the gate could not decide · "
     "130/143 interrupted.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # drawing boxes around the help would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -43,8 +43,7 @@ def command(
         return
     console = open_console()
     for name, run in (("A", a), ("B", b)):
-        state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
-        console.print(printable_line(f"{name}: {run.model} · {run.path} · {state}"), soft_wrap=True)
+        console.print(printable_line(f"{name}: {run.model} · {run.path} · {run.describe_state()}"), soft_wrap=True)
     for probe in comparison.probes.values():
         console.print()
         console.print(comparisons.comparison_table(probe, everything=everything))

@@ -12,6 +12,7 @@ from equipoise.cli.lazy import looks, session
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, check_report_target
 from equipoise.cli.run import ask, print_outcome
+from equipoise.errors import BadParameter
 
 
 def command(
@@ -22,6 +23,10 @@ def command(
     retry: Annotated[
         str | None,
         typer.Option(help="Ask these failures again: http_error,timeout,malformed,empty, …", metavar="STATES"),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(help="Longest answer to what --retry asks again; the others keep their limit.", metavar="N"),
     ] = None,
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
@@ -48,7 +53,8 @@ def command(
     Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept. With --judge,
     a finished run is judged; the model is not needed for that.
 
-    Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout
+    Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
+    equipoise resume run.equipoise --retry empty --max-tokens 2048
     """
     check_report_target(report)
     judging = options.read_judge(
@@ -59,9 +65,12 @@ def command(
         allow_secret_url=allow_secret_url,
     )
     run = runs.Run.open(file)
+    options.check_whole_numbers(max_tokens=max_tokens)
     failures = session.parse_failures(retry.split(",") if retry else ())
+    if max_tokens is not None and not failures:
+        raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
     judge = judge or run.judge
-    is_open = not run.complete or looks.wants_more(run) or any(run.counts[status] for status in failures)
+    is_open = run.ended < run.size or looks.wants_more(run) or any(run.counts[status] for status in failures)
     if is_open or judging or run.unjudged(failures):
         policy = options.read_policy(
             run.model,
@@ -86,6 +95,7 @@ def command(
                 allow_insecure=allow_insecure,
                 allow_secret_url=allow_secret_url,
                 retry=failures,
+                max_tokens=max_tokens,
                 policy=policy,
                 judge=judging,
             )

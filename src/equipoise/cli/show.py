@@ -84,12 +84,14 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
     """Whose run it is, where it stands, and what a reader must know of it."""
     readings = dict.fromkeys(result.reading for result in run.results().values())
     judged_by = f" · judged by {run.judge}" if run.judge else ""
-    state = "complete" if run.complete else f"incomplete {run.ended:,} of {run.size:,}"
+    state = run.describe_state()
     yield printable_line(
         f"{run.model} · {run.settings.suite} suite · {' and '.join(readings)} reading{judged_by} · {state} · {run.path}"
     )
     if not everything:
         yield f"{texts.describe_attempts(run.counts)} --all shows every metric and what it rests on."
+    for text in texts.describe_reasoning(run):
+        yield printable_line(f"note: {text}")
     for text in run.settings.notes[: None if everything else MOST_NOTES]:
         yield printable_line(f"note: {text}")
     if not everything and len(run.settings.notes) > MOST_NOTES:

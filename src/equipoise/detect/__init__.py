@@ -3,10 +3,11 @@
 Here belong rules on words and text. What is asked, and what is made of the labels, does not.
 """
 
+from equipoise.detect.amounts import amount
 from equipoise.detect.characters import CHARACTERS
 from equipoise.detect.choices import RANKED_PEOPLE, choice
 from equipoise.detect.decisions import DECISIONS
-from equipoise.detect.detector import Detector, Span
+from equipoise.detect.detector import Detector, Number, Span
 from equipoise.detect.first_token import first_token_detector
 from equipoise.detect.hiring import HIRING_LETTERS
 from equipoise.detect.judging import JudgeQuestion
@@ -22,7 +23,9 @@ __all__ = [
     "YES_NO",
     "Detector",
     "JudgeQuestion",
+    "Number",
     "Span",
+    "amount",
     "choice",
     "first_token_detector",
     "has_visible_text",

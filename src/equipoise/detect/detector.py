@@ -25,11 +25,34 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Number:
+    """The number that a decided answer says, such as an amount or a score.
+
+    name       its column; the item rows hold its sum
+    unit       what it counts, in words
+    spread     by how much two answers may well differ that mean the same: what an unknown answer is taken to do.
+               Of a logarithm: 0.1 is about a tenth
+    logarithm  whether its logarithm is summed: then ratios can be compared, not differences
+    """
+
+    name: str
+    unit: str
+    spread: float
+    logarithm: bool = False
+
+    def summed(self) -> pl.Expr:
+        """What of it is summed: a multiple of 2 to the -20, so that sums are exact and do not depend on the order."""
+        value = pl.col(self.name).log() if self.logarithm else pl.col(self.name)
+        return (value * 2**20).round() / 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
 class Detector:
     """Reads an answer: a label, or counts. Exactly one of `labels` and `counts` is given.
 
-    read      an expression of the visible text -> a label (null: nothing is decided), or a struct of counts;
-              it may also use the columns of the prompt that are named in `uses`, such as `pl.col("gender")`
+    read      an expression of the visible text -> a label (null: nothing is decided), or a struct of counts, or with
+              a `number` a struct of `label` and the number; it may also use
+              the columns of the prompt that are named in `uses`, such as `pl.col("gender")`
     patterns  what it looks for, as regular expressions (of polars, which are Rust's) by what they speak for
     """
 
@@ -50,6 +73,8 @@ class Detector:
     """Whether `read` gets the visible text with its capitals; the patterns are searched in lower case all the same."""
     rules: Rules | None = None
     """If there are rules, the patterns are searched in what they make of the text."""
+    number: Number | None = None
+    """What number a decided answer says, if it says one. There is a single label then."""
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The words of each label, if labels are given the probabilities of first tokens (`detect/first_token.py`)."""
 
@@ -58,6 +83,8 @@ class Detector:
             raise ValueError(f"The detector {self.name!r} must have labels or counts, and not both.")
         if self.other_labels and not self.labels:
             raise ValueError(f"The detector {self.name!r} has other labels, but no labels.")
+        if self.number and len(self.labels) != 1:
+            raise ValueError(f"The detector {self.name!r} reads a number and must have one label: that there is one.")
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -71,8 +98,9 @@ class Detector:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that an evaluation has: `label`, and with it the probabilities, if any; or one per count."""
-        return (LABEL, *self._probabilities.values()) if self.labels else self.counts
+        """The columns that an evaluation has: `label`, with it the number or the probabilities; or one per count."""
+        numbers = (self.number.name,) if self.number else ()
+        return (LABEL, *numbers, *self._probabilities.values()) if self.labels else self.counts
 
     @property
     def _probabilities(self) -> dict[str, str]:
@@ -81,9 +109,14 @@ class Detector:
         return {label: PROBABILITY_COLUMN.format(label) for label in names}
 
     def evaluation(self, text: pl.Expr) -> pl.Expr:
-        """The label or the struct of counts of the visible text, under the name `label`."""
+        """The label of the visible text, or the struct of counts or of label and number, under the name `label`."""
         outcome = self.read(text)
-        return (outcome.cast(pl.String) if self.labels else outcome).alias(LABEL)
+        return (outcome if self.is_struct else outcome.cast(pl.String)).alias(LABEL)
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether an evaluation is a struct of several columns."""
+        return bool(self.counts or self.number)
 
     def detected(self) -> pl.Expr:
         """Whether an evaluated answer decides anything."""
@@ -93,13 +126,21 @@ class Detector:
         return decided
 
     def tallies(self) -> dict[str, pl.Expr]:
-        """For each outcome how often an evaluated answer has it: 0 or 1 for a label, or a share of 1."""
+        """For each outcome how often an evaluated answer has it (0 or 1 for a label, or a share), and its number."""
         if self.counts:
             return {name: pl.col(name) for name in self.counts}
         if self.words:
             return self._shares()
         labels = (*self.labels, *self.other_labels)
-        return {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
+        tallies = {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
+        if self.number:
+            tallies[self.sum_column] = pl.when(self.detected()).then(self.number.summed()).otherwise(0.0)
+        return tallies
+
+    @property
+    def sum_column(self) -> str:
+        """The column of item rows with the sum of the numbers, or of their logarithms: "sum_amount"."""
+        return f"sum_{self.number.name}" if self.number else ""
 
     def _shares(self) -> dict[str, pl.Expr]:
         """Each label's part of what is on the labels, 0 where that decides nothing; and what is on other words.
@@ -119,6 +160,8 @@ class Detector:
         if self.words and evaluated[LABEL]:
             parts = [f"{label} {evaluated[name]:.2f}" for label, name in self._probabilities.items()]
             return f"{evaluated[LABEL]} ({', '.join(parts)})"
+        if self.number and evaluated[self.number.name] is not None:
+            return f"{evaluated[self.number.name]:,.10g} {self.number.unit}"
         if self.labels:
             return evaluated[LABEL] or "undetected"
         return f"{sum(evaluated[name] or 0 for name in self.counts):,} words counted"

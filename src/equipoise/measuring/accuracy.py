@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ COUNTED = "letter"
 """The label of an answer in which a detector that counts words should count any."""
 SECOND = "second"
 SPLITS, KINDS = ("held", "tuned"), ("ordinary", "nasty")
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+"""A number as it stands in examples.csv and labelled.csv."""
 Row = dict[str, str]
 
 
@@ -34,7 +37,7 @@ class Accuracy:
     wrong: int
     """Another label than people gave, or none, or one where people saw none."""
     flips: int
-    """One decided label for another: a man read as a woman, a yes as a no."""
+    """One decided label for another: a man read as a woman, a yes as a no, a number as another number."""
     decided: int
     """Answers to which people gave a decided label,"""
     missed: int
@@ -60,9 +63,25 @@ def find_labels(detector: Detector, answers: Sequence[str], prompts: pl.DataFram
     """What the detector says of each answer: a label, or nothing. `prompts` has the columns that it uses, if any."""
     attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
     evaluated = evaluate(detector, attempts if prompts is None else attempts.hstack(prompts))
+    return name_outcomes(detector, evaluated)
+
+
+def name_outcomes(detector: Detector, evaluated: pl.DataFrame) -> list[str]:
+    """What evaluated answers say, as it stands in labelled.csv: a label, a number ("95000"), or nothing."""
+    if detector.number:
+        pairs = evaluated.select(LABEL, detector.number.name).iter_rows()
+        return [label or "" if number is None else f"{number:.10g}" for label, number in pairs]
     if detector.counts:
         evaluated = evaluated.select(pl.when(detector.detected()).then(pl.lit(COUNTED)).alias(LABEL))
     return evaluated[LABEL].fill_null("").to_list()
+
+
+def find_kind(detector: Detector, label: str) -> str:
+    """The label itself, but for a number only that it is one; nothing for a label that the detector does not know."""
+    if detector.number and NUMBER.fullmatch(label):
+        return detector.labels[0]
+    decided = () if detector.number else detector.labels or (COUNTED,)
+    return label if label in (*decided, *detector.other_labels) else ""
 
 
 def label_rows(detector: Detector, rows: Sequence[Row]) -> list[str]:
@@ -73,17 +92,17 @@ def label_rows(detector: Detector, rows: Sequence[Row]) -> list[str]:
 
 def compare_labels(detector: Detector, truth: Sequence[str], found: Sequence[str]) -> Accuracy:
     """Count what is wrong. A label of people that the detector does not know counts as nothing decided."""
-    decided = detector.labels or (COUNTED,)
-    known = {*decided, *detector.other_labels}
-    pairs = [(label if label in known else "", said) for label, said in zip(truth, found, strict=True)]
+    decides = {*(detector.labels or (COUNTED,))}
+    pairs = [(label if find_kind(detector, label) else "", said) for label, said in zip(truth, found, strict=True)]
+    sides = [(find_kind(detector, label) in decides, find_kind(detector, said) in decides) for label, said in pairs]
     return Accuracy(
         n=len(pairs),
         wrong=sum(label != said for label, said in pairs),
-        flips=sum(label != said and {label, said} <= {*decided} for label, said in pairs),
-        decided=sum(label in decided for label, _ in pairs),
-        missed=sum(label in decided and said not in decided for label, said in pairs),
-        undecided=sum(label not in decided for label, _ in pairs),
-        invented=sum(label not in decided and said in decided for label, said in pairs),
+        flips=sum(pair[0] != pair[1] and side == (True, True) for pair, side in zip(pairs, sides, strict=True)),
+        decided=sum(truly for truly, _ in sides),
+        missed=sides.count((True, False)),
+        undecided=sum(not truly for truly, _ in sides),
+        invented=sides.count((False, True)),
     )
 
 
@@ -92,7 +111,9 @@ def measure_accuracy(probe: Probe, split: str, kind: str | None = None, label: s
     rows = [
         row
         for row in read_labelled(probe)
-        if row["split"] == split and kind in (None, row["kind"]) and label in (None, row["label"])
+        if row["split"] == split
+        and kind in (None, row["kind"])
+        and (label is None or label == _group(probe.detector, row["label"]))
     ]
     found = label_rows(probe.detector, rows)
     return compare_labels(probe.detector, [row["label"] for row in rows], found)
@@ -161,13 +182,18 @@ def accuracy_table(probe: Probe) -> str:
     ]
     for reading in READINGS if probe.specified else READINGS[:1]:
         read = probe.read_by(reading)
-        labels = sorted({row["label"] for row in read_labelled(probe)})
+        labels = sorted({_group(read.detector, row["label"]) for row in read_labelled(probe)})
         for split, kind, label in _groups(labels):
             found = measure_accuracy(read, split, kind, label)
             if found.n:
                 lines.append(f"| {reading} | {split} | {_name(kind, label)} | {_format(found)} |")
     agreement = describe_agreement(probe)
     return "\n".join([*lines, "", agreement] if agreement else lines)
+
+
+def _group(detector: Detector, label: str) -> str:
+    """What labelled answers are counted together by: all numbers are one group."""
+    return find_kind(detector, label) if detector.number else label
 
 
 def _groups(labels: Sequence[str]) -> Iterator[tuple[str, str | None, str | None]]:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
-from equipoise.measuring.outcomes import MISSING, filled_outcomes
+from equipoise.measuring.outcomes import MISSING, filled_outcomes, ways_of_arm
 from equipoise.measuring.resample import measure_totals
 from equipoise.measuring.summarise import WEIGHT, statistics
 from equipoise.schema import Bounds
@@ -46,7 +46,8 @@ def bound_metrics(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
     An answer is missing if it failed or was not detected. With all of them filled in, a rate, a difference or a mean of
     rates is linear in every answer, so each goes the way of its coefficient. A slope rises most if the answers at one
     end of the line go one way and those at the other end the other way: every place to divide them is tried. Both are
-    exact. The bounds of a range follow from those of its parts. For metrics of other kinds it is a search.
+    exact. The bounds of a range follow from those of its parts. For metrics of other kinds it is a search. Numbers
+    have no limits: a missing one is taken to lie no farther from the others of its item than any that was read does.
     """
     missing = table.select(pl.col(f"{prefix}{MISSING}").cast(pl.Int64) for prefix in probe.prefixes).to_numpy().T
     if not probe.detector.labels or not missing.any():
@@ -78,7 +79,7 @@ def _bound(probe: Probe, metrics: dict[str, Metric], name: str, parameters: Para
     def values(side: float, totals: Array) -> Array:
         return side * measure_totals(probe, Totals(table.names, totals), parameters)[name]
 
-    labels = len(probe.detector.labels)
+    labels = len(ways_of_arm(probe))
     low, high = (max(_climb(table, labels, partial(values, side)), default=np.nan) for side in (-1.0, 1.0))
     return None if np.isnan([low, high]).any() else Bounds(low=-float(low), high=float(high))
 

@@ -14,11 +14,14 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Parameters, Probe, Totals
+from equipoise.measuring.calling import running
 from equipoise.measuring.resample import measure_totals
 from equipoise.measuring.summarise import is_answered, statistics
 from equipoise.schema import Estimate, MetricKey
 
 CLUSTER = "cluster"
+UNIT = 2.0**-60
+"""Totals of clusters are whole multiples of this: sums of whole numbers do not depend on the order of the items."""
 FEW_CLUSTERS = 10
 """With fewer clusters than this, nothing can be said about others like them."""
 
@@ -39,9 +42,12 @@ class Generalisation:
 
 
 def cluster_totals(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> dict[str, pl.DataFrame]:
-    """For each cluster column the totals of its groups. They add up over parts of the data."""
+    """For each cluster column the totals of its groups, in units. They add up over parts of the data, exactly."""
     answered = rows.filter(is_answered(probe))
-    columns = statistics(probe, answered, parameters)
+    with running(probe, "statistics"):
+        # What is not a number makes the metric not computable, whatever its clusters are.
+        units = (pl.all().fill_nan(0.0).fill_null(0.0) / UNIT).round().cast(pl.Int128)
+        columns = statistics(probe, answered, parameters).select(units)
     return {
         name: columns.with_columns(answered[name].cast(pl.String).alias(CLUSTER)).group_by(CLUSTER).sum()
         for name in probe.clusters
@@ -49,7 +55,7 @@ def cluster_totals(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> 
 
 
 def merge_totals(parts: Iterable[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    """The totals of clusters of several parts together."""
+    """The totals of clusters of several parts together, in units."""
     parts = list(parts)
     return {name: pl.concat([part[name] for part in parts]).group_by(CLUSTER).sum().sort(CLUSTER) for name in parts[0]}
 
@@ -64,6 +70,7 @@ def generalise(
 ) -> dict[str, Generalisation]:
     """The intervals of the marked metrics for prompts like these: those over items, stretched.
 
+    `totals` are those of the clusters, in units, sorted by cluster; `cells` are the statistics of the cells.
     For crossed columns the variances are added and what is counted twice is taken off: V = ΣV_f - (r-1)·V_item, and at
     least the largest part.
     """
@@ -82,7 +89,7 @@ def generalise(
         by_item = float(weight @ (columns @ influence) ** 2)
         by_cluster = []
         for groups in totals.values():
-            sums = groups.select(names).to_numpy() @ influence
+            sums = (groups.select(pl.col(names).cast(pl.Float64)).to_numpy() * UNIT) @ influence
             by_cluster.append(float(sums @ sums) * len(sums) / max(len(sums) - 1, 1))
         variance = max(sum(by_cluster) - (len(by_cluster) - 1) * by_item, *by_cluster, by_item)
         stretch = np.sqrt(variance / by_item) if by_item > 0 else 1.0

@@ -48,4 +48,4 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
         for rows in (used.iter_slices(ROWS_PER_SLICE) if used.height else [used])
     ]
     evaluated = pl.concat(pl.collect_all(slices))
-    return keys.hstack(evaluated if detector.labels else evaluated.unnest(LABEL))
+    return keys.hstack(evaluated.unnest(LABEL) if detector.is_struct else evaluated)

@@ -10,12 +10,15 @@ import polars as pl
 from equipoise.authoring import Probe
 
 ATTEMPTS, MISSING = "attempts", "missing"
+SIDES = ("down", "up")
+"""The ways of a number."""
 
 
 def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
     """The rows as if all attempts of an item had gone one way: one table for each combination of ways of the arms.
 
-    For labels, an arm goes to one of the labels; for counts, all words go to one side of their opposites.
+    For labels, an arm goes to one of the labels; for counts, all words go to one side of their opposites; for numbers,
+    each arm lies half a spread above or below what was read of it.
     """
     if probe.detector.counts:
         return [rows.with_columns(**columns) for columns in (_one_sided(probe, side) for side in (0, 1)) if columns]
@@ -23,18 +26,27 @@ def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows as if all missing answers of an arm had one label: one table for each combination of labels."""
+    """The rows as if all missing answers of an arm had one label: one table for each combination of labels.
+
+    For numbers they lie above or below the level of their item: as far as the arms of any item are apart.
+    """
     return [rows.with_columns(**_assign(probe, way, keep=True)) for way in _ways(probe)]
 
 
+def ways_of_arm(probe: Probe) -> tuple[str, ...]:
+    """The ways in which an arm can go: a label, or for numbers up or down."""
+    return SIDES if probe.detector.number else probe.detector.labels
+
+
 def _ways(probe: Probe) -> Iterator[Mapping[str, str]]:
-    for labels in itertools.product(probe.detector.labels, repeat=len(probe.prefixes)):
-        yield dict(zip(probe.prefixes, labels, strict=True))
+    for ways in itertools.product(ways_of_arm(probe), repeat=len(probe.prefixes)):
+        yield dict(zip(probe.prefixes, ways, strict=True))
 
 
 def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl.Expr]:
     columns: dict[str, pl.Expr] = {}
-    for prefix, chosen in way.items():
+    for prefix, side in way.items():
+        chosen = probe.detector.labels[0] if probe.detector.number else side
         missing = pl.col(f"{prefix}{MISSING}")
         decided = pl.sum_horizontal(f"{prefix}{label}" for label in probe.detector.labels)
         # A possible outcome weighs as much as what the item decided, so that undetected answers change nothing.
@@ -46,7 +58,39 @@ def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl
         if not probe.detector.words:  # a probability of other words is there whatever the labels get
             columns |= {f"{prefix}{label}": pl.lit(0, dtype=pl.UInt32) for label in probe.detector.other_labels}
         columns[f"{prefix}{ATTEMPTS}"] = whole
+        if probe.detector.number:
+            total, sign = f"{prefix}{probe.detector.sum_column}", 1 if side == SIDES[1] else -1
+            mean = _mean_numbers(probe)[probe.prefixes.index(prefix)].fill_null(_level(probe))
+            known = pl.col(total) + missing * (_level(probe) + sign * _reach(probe))
+            columns[total] = known if keep else whole * (mean + sign * probe.detector.number.spread / 2)
     return columns
+
+
+def _mean_numbers(probe: Probe) -> list[pl.Expr]:
+    """For each arm the mean of the numbers that were read; null if there is none."""
+    (label,) = probe.detector.labels
+    return [
+        pl.when(pl.col(f"{prefix}{label}") > 0).then(
+            pl.col(f"{prefix}{probe.detector.sum_column}") / pl.col(f"{prefix}{label}")
+        )
+        for prefix in probe.prefixes
+    ]
+
+
+def _level(probe: Probe) -> pl.Expr:
+    """The level of an item: the mean of its arms; if nothing was read of it, that of all items."""
+    level = pl.mean_horizontal(_mean_numbers(probe))
+    return level.fill_null(level.mean()).fill_null(0.0)
+
+
+def _reach(probe: Probe) -> pl.Expr:
+    """How far a missing number may lie from the level of its item: as far as the arms of any item are apart."""
+    assert probe.detector.number is not None
+    means = _mean_numbers(probe)
+    apart = (pl.max_horizontal(means) - pl.min_horizontal(means)).max()
+    reach = pl.max_horizontal(apart.fill_null(0.0), pl.lit(probe.detector.number.spread))
+    # Where no arm is known, two unknown ones are no farther apart than those that are known.
+    return pl.when(pl.any_horizontal(mean.is_not_null() for mean in means)).then(reach).otherwise(reach / 2)
 
 
 def _one_sided(probe: Probe, side: int) -> dict[str, pl.Expr]:

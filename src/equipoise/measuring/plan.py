@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +40,22 @@ class Setup:
         """Attempts per prompt."""
         return int(self.parameters["num_repetitions"])
 
+    def describe(self) -> dict[str, Any]:
+        """All that must be the same for two results, or parts of one, to be of the same measurement; plain values."""
+        return {
+            "probe": self.probe.name,
+            "version": self.probe.version,
+            "reading": self.probe.reading,
+            "detector": self.probe.detector.title,
+            "judge": self.judge,
+            "corpus": self.corpus,
+            "corpus_sha256": self.corpus_sha256,
+            "equipoise": importlib.metadata.version("equipoise"),
+            "parameters": {
+                name: list(value) if isinstance(value, tuple) else value for name, value in self.parameters.items()
+            },
+        }
+
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle: an installed probe goes by its name, so that it is the same probe where it arrives."""
         installed = find_probes().get(self.probe.name)
@@ -70,12 +87,16 @@ class Plan(Setup):
         """The prompts, whole items at a time: `id`, `item`, `prompt`, then the covariates."""
         hashes: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
         for start in range(0, self.items, size):
-            places = np.arange(start, min(start + size, self.items))
-            prompts = make_prompts(self.probe, self.population, places, self.parameters)
-            ids = prompt_ids(self.probe, prompts)
-            hashes.append(ids.str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
-            yield prompts.select(ids, ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
+            prompts = self.take(start, start + size)
+            hashes.append(prompts[ID].str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
+            yield prompts
         _refuse_equal_ids(self.probe, np.concatenate(hashes))
+
+    def take(self, start: int, end: int) -> pl.DataFrame:
+        """The prompts of the items from one number to before another, or to the last; items count from 0."""
+        places = np.arange(start, min(end, self.items))
+        prompts = make_prompts(self.probe, self.population, places, self.parameters)
+        return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
 
     def prompts(self) -> pl.DataFrame:
         """All prompts as one table."""

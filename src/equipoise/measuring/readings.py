@@ -92,7 +92,9 @@ def measure_other_reading(result: Result, parts: Iterable[pl.DataFrame]) -> Othe
 
 
 def _outcomes(probe: Probe) -> list[pl.Expr]:
-    """What the metrics rest on: the label if it decides something, or the counts."""
+    """What the metrics rest on: the label if it decides something, or the number, or the counts."""
+    if probe.detector.number:
+        return [pl.col(probe.detector.number.name)]
     if probe.detector.counts:
         return [pl.col(name) for name in probe.detector.counts]
     return [pl.when(probe.detector.detected()).then(pl.col(LABEL).cast(pl.String)).alias(LABEL)]

@@ -9,7 +9,7 @@ else), and whole items between categories that never meet in one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -18,9 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import LABEL, Array, Grouping, Parameters, Probe
-from equipoise.measuring.calling import running
-from equipoise.measuring.summarise import with_reading
+from equipoise.authoring import Array
+from equipoise.measuring.selection_counts import APPLICANTS, BY, CATEGORIES, CATEGORY, SELECTED, WEIGHT
 from equipoise.schema import without_nan
 
 FOUR_FIFTHS = 0.8
@@ -30,8 +29,6 @@ LEVEL = 0.05
 REPLICATES = 1_000
 MAX_DRAWS = 2_000_000
 """How many random numbers are drawn at a time."""
-BY, CATEGORY, APPLICANTS, SELECTED, WEIGHT = "by", "category", "applicants", "selected", "weight"
-_CATEGORIES = "categories"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,51 +139,9 @@ class Selections:
         return pl.DataFrame(rows, schema=SELECTION_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def count_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) -> pl.DataFrame | None:
-    """For each way of grouping, what each matched set has by category; equal sets are one row with a weight.
-
-    `answers` holds whole items. None if the probe selects nobody.
-    """
-    if probe.selection is None:
-        return None
-    with running(probe, "selection"):
-        detected = probe.with_derived(answers.filter(probe.detector.detected()))
-        if probe.selection.applicants:
-            applicants = probe.selection.applicants(detected)
-        else:
-            selected = probe.selection.selected
-            chosen = selected(with_reading(probe, parameters)) if callable(selected) else pl.col(LABEL) == selected
-            applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
-        return merge_selections(_count_by(applicants, grouping) for grouping in probe.selection.by)
-
-
-def merge_selections(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The counts of several parts together, in an order that does not depend on that of the items."""
-    together = pl.concat(list(parts))
-    keys = [BY, _CATEGORIES, APPLICANTS, SELECTED]
-    # Kept in the order of the probe: by gender first.
-    order = {kind: place for place, kind in enumerate(together[BY].unique(maintain_order=True))}
-    place = pl.col(BY).replace_strict(order, default=0, return_dtype=pl.Int64)
-    texts = [pl.col(name).cast(pl.List(pl.String)).list.join(",") for name in keys[1:]]
-    return together.group_by(keys).agg(pl.col(WEIGHT).sum()).sort(place, *texts)
-
-
-def _count_by(applicants: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
-    category = pl.concat_str([pl.col(name).cast(pl.String) for name in grouping.columns], separator=" ")
-    return (
-        applicants.group_by(*grouping.matched, category.alias(CATEGORY))
-        .agg(pl.len().cast(pl.Int64).alias(APPLICANTS), pl.col(SELECTED).sum())
-        .sort(CATEGORY)
-        .group_by(*grouping.matched, maintain_order=True)
-        .agg(pl.col(CATEGORY).alias(_CATEGORIES), APPLICANTS, SELECTED)
-        .group_by(pl.lit(grouping.name).alias(BY), _CATEGORIES, APPLICANTS, SELECTED)
-        .agg(pl.len().cast(pl.Int64).alias(WEIGHT))
-    )
-
-
 def make_table(by: str, counts: pl.DataFrame, seed: int, replicates: int = REPLICATES) -> SelectionTable:
     """The table of one way of grouping."""
-    categories = sorted({category for present in counts[_CATEGORIES] for category in present})
+    categories = sorted({category for present in counts[CATEGORIES] for category in present})
     blocks = list(_split_blocks(counts, categories))
     applicants, selected = (np.sum([block.total(part) for block in blocks], axis=0) for part in (0, 1))
     rates = np.asarray(selected / applicants)
@@ -238,9 +193,9 @@ class _Block:
 
 def _split_blocks(counts: pl.DataFrame, categories: list[str]) -> Iterator[_Block]:
     place = {category: number for number, category in enumerate(categories)}
-    for _, part in sorted(counts.group_by(pl.col(_CATEGORIES).list.join("\0")), key=lambda group: group[0]):
+    for _, part in sorted(counts.group_by(pl.col(CATEGORIES).list.join("\0")), key=lambda group: group[0]):
         yield _Block(
-            np.array([place[category] for category in part[_CATEGORIES][0]]),
+            np.array([place[category] for category in part[CATEGORIES][0]]),
             np.stack([np.array(part[name].to_list(), dtype=np.float64) for name in (APPLICANTS, SELECTED)]),
             part[WEIGHT].to_numpy(),
             len(categories),

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import shlex
 import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from equipoise.measuring.marks import Mark, mark
 from equipoise.measuring.precision import AT_A_LIMIT, find_needs
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
+from equipoise.models.chat.providers import reasoning_option
 from equipoise.schema import MEASURED, Estimate, MetricKey, Status, replace_surrogates
+
+if TYPE_CHECKING:
+    from equipoise.runs.run import Run
 
 
 def format_number(value: float | None, sign: str = "") -> str:
@@ -67,6 +73,16 @@ def describe_reservations(result: Result) -> Iterator[str]:
     yield from describe_generalisation(result)
     yield from describe_complete(result)
     yield from describe_bounds(result)
+
+
+def describe_reasoning(run: Run) -> Iterator[str]:
+    """What to do about answers that are empty because the token limit went into reasoning, if there are any."""
+    if run.spent_on_reasoning:
+        yield f"{run.spent_on_reasoning:,} answers are empty because the token limit was reached before any text came."
+        if not run.settings.imported:
+            command = f"equipoise resume {shlex.quote(str(run.path))} --retry empty --max-tokens 2048"
+            yield f"To ask these again with more tokens: {command}"
+            yield f"In a new run, most models of this provider reason less with {reasoning_option(run.model)}"
 
 
 def describe_complete(result: Result) -> Iterator[str]:

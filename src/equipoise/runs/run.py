@@ -35,6 +35,7 @@ from equipoise.schema import (
     CAREFUL,
     ID,
     ITEM,
+    MEASURED,
     PROBABILITIES,
     PROMPT,
     READINGS,
@@ -140,9 +141,34 @@ class Run:
         return self.size - self.counts[Status.PENDING]
 
     @property
+    def failed(self) -> dict[Status, int]:
+        """Attempts that ended without an answer, by state."""
+        return {
+            status: count
+            for status, count in self.counts.items()
+            if count and status not in (*MEASURED, Status.PENDING)
+        }
+
+    @property
     def complete(self) -> bool:
-        """Whether nothing is pending."""
-        return self.ended == self.size
+        """Whether every attempt has an answer: nothing is pending, and nothing has failed."""
+        return self.ended == self.size and not self.failed
+
+    def describe_state(self) -> str:
+        """How far the run is: "complete", "incomplete 200 of 280", or what has no answer."""
+        parts = [f"incomplete {self.ended:,} of {self.size:,}"] if self.ended < self.size else []
+        if self.failed:
+            states = ", ".join(f"{count:,} {status.value.replace('_', ' ')}" for status, count in self.failed.items())
+            parts.append(f"{sum(self.failed.values()):,} of {self.size:,} without an answer: {states}")
+        return ", ".join(parts) or "complete"
+
+    @functools.cached_property
+    def spent_on_reasoning(self) -> int:
+        """Attempts that are empty because the token limit was reached before any text came."""
+        if not self.counts[Status.EMPTY]:
+            return 0
+        with RunFile.read(self.path) as file:
+            return file.count_empty_by_limit()
 
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.authoring import Probe
-from equipoise.errors import InputError, StorageError, UnknownName
+from equipoise.errors import BadParameter, InputError, StorageError, UnknownName
 from equipoise.measuring.looks import look_sizes
 from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
@@ -205,12 +205,14 @@ def resume(
     allow_insecure: bool = False,
     allow_secret_url: bool = False,
     retry: Iterable[str] = (),
+    max_tokens: int | None = None,
     policy: Policy | None = None,
     judge: JudgeLike | None = None,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
-    Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too. A `judge` is asked
+    Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too; with `max_tokens`,
+    these have a larger limit than the others, for models that reason until none is left. A `judge` is asked
     about the answers that the reading leaves open; a run that has one goes on with it.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
@@ -237,7 +239,7 @@ def resume(
                 **allowed,
             )
             opened = _open_again(file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable)
-        file.ask_again(failures)
+        _ask_again(file, failures, max_tokens)
         asked = find_judge(file, judge, known, policy, failures, needed=opened is not None, **allowed)
     return Session(file, opened, policy, known, asked)
 
@@ -263,6 +265,23 @@ def _open_again(
         opened = wrap_model(model)
     refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
     return opened
+
+
+def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None) -> None:
+    """Make failures pending again, perhaps with a larger limit, which the run file notes."""
+    if max_tokens is not None:
+        if not failures:
+            raise InputError("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
+        limit = max((planned.asking.max_tokens or 0 for planned in file.probes()), default=0)
+        if max_tokens <= limit:
+            raise BadParameter(
+                f"The limit for failures that are asked again must be larger than that of the run, {limit:,} tokens. "
+                f"Got {max_tokens:,} instead."
+            )
+    again = file.ask_again(failures, max_tokens)
+    if max_tokens is not None and again:
+        states = " or ".join(status.value for status in failures)
+        file.add_notes([f"{again:,} attempts that were {states} were asked again with up to {max_tokens:,} tokens."])
 
 
 def parse_failures(names: Iterable[str]) -> list[Status]:

@@ -39,6 +39,7 @@ def read(document: Body) -> Completion | None:
         reasoning = separate if isinstance(separate, str) and separate else reasoning
     usage = document.get("usage")
     usage = usage if isinstance(usage, dict) else {}
+    parts = usage.get("completion_tokens_details")
     return Completion(
         text=text,
         reasoning=reasoning,
@@ -48,6 +49,7 @@ def read(document: Body) -> Completion | None:
         fingerprint=name_or_none(document.get("system_fingerprint")),
         prompt_tokens=count_or_none(usage.get("prompt_tokens")),
         completion_tokens=count_or_none(usage.get("completion_tokens")),
+        reasoning_tokens=count_or_none(parts.get("reasoning_tokens")) if isinstance(parts, dict) else None,
         logprobs=choice.get("logprobs"),
     )
 

@@ -74,6 +74,9 @@ _PROVIDERS = (
     Provider(name="custom", base_url=None, self_hosted=True),
 )
 
+_THINKING_IN_TEMPLATE = ("llamacpp", "sglang", "vllm")
+"""Servers that pass options on to the model's own chat template."""
+
 PROVIDERS = {provider.name: provider for provider in _PROVIDERS}
 """All providers by name. `custom` is any other endpoint that speaks the OpenAI protocol."""
 
@@ -91,3 +94,12 @@ def parse_model_name(name: str) -> tuple[Provider, str]:
     if not model:
         raise InputError(f"The model's name is missing after {name!r}. An example of the form: openai/gpt-4o-mini")
     return PROVIDERS[provider], model
+
+
+def reasoning_option(name: str) -> str:
+    """The option by which most models of a provider reason less, for a message; it may not fit every model."""
+    if name.partition("/")[0] in _THINKING_IN_TEMPLATE:
+        return """--extra '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+    if name.startswith("openrouter/"):
+        return """--extra '{"reasoning": {"effort": "low"}}'"""
+    return """--extra '{"reasoning_effort": "low"}'"""

@@ -37,6 +37,8 @@ class Completion:
     fingerprint: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    """Those of the completion tokens that went into reasoning, where the endpoint counts them."""
     logprobs: object = None
     """The log-probabilities of the answer's tokens, as they came."""
 
@@ -82,9 +84,18 @@ def make_reply(completion: Completion, latency: float, redact: Redact) -> Reply 
         if not details["reasoning"] and completion.text.strip():
             details["reasoning"] = redact(completion.text)
         detail = f"no visible text, finish reason {excerpt(redact(reason), MAX_NAME)!r}"
+        if reason in LENGTH_REASONS:
+            detail = f"{_explain_limit(completion, bool(details['reasoning']))}: {detail}"
         return Reply(status=Status.EMPTY, detail=detail, **details)
     status = Status.TRUNCATED if reason in LENGTH_REASONS else Status.OK
     return Reply(status=status, answer=redact(completion.text), **details)
+
+
+def _explain_limit(completion: Completion, reasoned: bool) -> str:
+    """Why there is no text in an answer that ended at the token limit."""
+    if completion.reasoning_tokens:
+        return f"the token limit went into reasoning ({completion.reasoning_tokens:,} tokens)"
+    return "the token limit went into reasoning" if reasoned else "the token limit was reached before any text"
 
 
 def name_or_none(value: object) -> str | None:

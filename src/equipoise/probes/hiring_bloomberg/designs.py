@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import Items, facts, shuffle
+from equipoise.authoring import NAMES, RACES, Items, name_pool, shuffle
 
-RACES = ("white", "black", "hispanic", "asian")
 GENDERS = ("male", "female")
 CVS = 8
 """CVs for each vacancy."""
-NAMES = 98
-"""Names for each gender and race, without those whose first name stands under both genders."""
 STEPS = (1, 3, 5, 7)
 """Steps by which the CVs are gone through: each visits all eight."""
 MASKS = tuple(mask for mask in combinations(range(CVS), CVS // 2) if 0 in mask)
@@ -35,14 +31,6 @@ class Person:
     name: str
     gender: str
     race: str
-
-
-@cache
-def name_pool(gender: str, race: str) -> tuple[str, ...]:
-    """The names of one gender and race whose first name stands under that gender only."""
-    table = facts("names").with_columns(pl.col("name").str.split(" ").list.first().alias("first"))
-    clear = pl.col("gender").n_unique().over("first") == 1
-    return tuple(table.filter(clear).filter(gender=gender, race=race)["name"][:NAMES])
 
 
 Drawn = tuple[list[int], list[list[Person]]]

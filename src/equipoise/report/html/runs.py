@@ -6,11 +6,13 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
 from equipoise.measuring.result import Audit
+from equipoise.report.text import describe_reasoning
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE
 from equipoise.runs.run import Run
 from equipoise.schema import replace_surrogates
@@ -48,7 +50,7 @@ def describe_run(run: Run, *, correct_detector: bool = False) -> ReportedRun:
         results=run.results(),
         transcripts=run.transcripts,
         settings={name: value for name, value in settings.to_json().items() if name not in WRITTEN_BY_THE_FILE},
-        notes=settings.notes,
+        notes=(*settings.notes, *islice(describe_reasoning(run), 1)),
         command=_run_command(run),
         correct_detector=correct_detector,
     )
@@ -88,4 +90,5 @@ def _run_command(run: Run) -> str:
     words = ["equipoise", "run", run.model, *(word for name in run.planned for word in ("--probe", name))]
     words += [str(word) for name, value in options.items() if value is not None for word in (name, value)]
     words += ["--probabilities"] if any(planned.asking.probabilities for planned in run.planned.values()) else []
+    words += [word for name in settings.model_settings.get("headers", ()) for word in ("--header", f"{name}=…")]
     return shlex.join(words)

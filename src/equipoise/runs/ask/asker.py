@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from equipoise.errors import BudgetReached, EndpointError
+from equipoise.models.chat.providers import reasoning_option
 from equipoise.models.protocol import Asking, Model, Reply, TransientFault
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import describe_duration
@@ -274,8 +275,8 @@ class Asker:
             limit = "the token limit" if asking.max_tokens is None else f"the limit of {asking.max_tokens:,} tokens"
             raise EndpointError(
                 f"{self._model.name} has reached {limit} {self._spent_on_reasoning[asking]} times in a row before it "
-                "wrote anything: its reasoning takes them all. Start a new run with a larger --max-tokens, or switch "
-                "the reasoning off (--extra)."
+                "wrote anything: its reasoning takes them all. Start a new run with a larger --max-tokens, as 2048, or "
+                f"let it reason less, as by {reasoning_option(self._model.name)}."
             )
 
     def _count_client_error(self, detail: str) -> None:

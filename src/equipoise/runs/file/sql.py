@@ -313,6 +313,7 @@ KEEP_FAILURES = f"""
     insert into earlier_failures (place, digest, {_CONTENT}) select place, digest, {_CONTENT} from attempts
     where status = ?
 """  # noqa: S608
+FAILURE_KEYS = "select probe, prompt, repetition from attempts where status = ?"
 REMOVE_FAILURES = "delete from attempts where status = ?"
 SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
 
@@ -354,6 +355,10 @@ USAGE = """
 ANSWERED_BY_PROBE = """
     select probe, count(*), total(latency), total(completion_tokens) from attempts
     where latency is not null and (status = 'ok' or status = 'truncated') group by probe
+"""
+EMPTY_REASONS = """
+    select finish_reason, count(*) from attempts where status = 'empty' and finish_reason is not null
+    group by finish_reason
 """
 VERDICT_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
 # An attempt may have several: one that failed may be asked for again, and the last counts.

@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +32,7 @@ from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import Answered, Attempt, Pending, Planned, Verdict
-from equipoise.schema import ID, MEASURED, PROMPT, SYSTEM, Status, is_measured, replace_surrogates
+from equipoise.schema import ID, LENGTH_REASONS, MEASURED, PROMPT, SYSTEM, Status, is_measured, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
 """Bytes that must stay free, so that answers to requests under way can still be stored when nothing more is sent."""
@@ -54,6 +55,8 @@ class RunFile:
         self._reserve = reserve
         self._companions: dict[Path, os.stat_result] = {}
         """The -wal and -shm of the owner, to tell them from those of a file that takes the place of this one."""
+        self._limits: dict[tuple[str, str, int], int] = {}
+        """Limits on the length of answers to attempts that are asked again, where they differ from the probe's."""
         self._schema = checks.schema_version(connection)
 
     @classmethod
@@ -199,7 +202,12 @@ class RunFile:
             for (prompt, _, _, position), (text, system) in zip(page, texts, strict=True):
                 assert text is not None
                 place = (position + 0.5) / probe.prompts
-                yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
+                asking = self._asking(probe, prompt, repetition)
+                yield Pending(probe.name, prompt, repetition, text, system, place, asking)
+
+    def _asking(self, probe: Planned, prompt: str, repetition: int) -> Asking:
+        limit = self._limits.get((probe.name, prompt, repetition)) if self._limits else None
+        return probe.asking if limit is None or probe.asking.probabilities else replace(probe.asking, max_tokens=limit)
 
     def _scan_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
         """Pages of pending attempts, by going through the plan. Fast when most attempts are pending."""
@@ -245,12 +253,18 @@ class RunFile:
             del by_key[stored]
         return list(reversed(by_key.values()))
 
-    def ask_again(self, statuses: Iterable[Status]) -> int:
-        """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`."""
+    def ask_again(self, statuses: Iterable[Status], max_tokens: int | None = None) -> int:
+        """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`.
+
+        While this file is open they are asked with the limit `max_tokens`, if it is given. Probabilities need none.
+        """
         statuses = list(statuses)
         assert set(statuses) <= set(RETRIED), "an answer is never asked again"
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             for status in statuses:
+                if max_tokens is not None:
+                    keys = self._connection.execute(sql.FAILURE_KEYS, (status,)).fetchall()
+                    self._limits.update(dict.fromkeys(keys, max_tokens))
                 self._connection.execute(sql.KEEP_FAILURES, (status,))
             return sum(self._connection.execute(sql.REMOVE_FAILURES, (status,)).rowcount for status in statuses)
 
@@ -368,6 +382,11 @@ class RunFile:
             probe: Answered(attempts=attempts, latency=latency, completion_tokens=tokens)
             for probe, attempts, latency, tokens in self._rows(sql.ANSWERED_BY_PROBE)
         }
+
+    def count_empty_by_limit(self) -> int:
+        """How many attempts are empty because the token limit was reached before any text came."""
+        rows = self._rows(sql.EMPTY_REASONS)
+        return sum(count for reason, count in rows if (decode_text(reason) or "").lower() in LENGTH_REASONS)
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:
         ((prompts, completions),) = self._rows(statement)

@@ -1,0 +1,67 @@
+"""A plan in blocks of items, so that some of it can be made and counted without the rest."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from equipoise.authoring import Probe
+from equipoise.measuring.coverage import ALL, Coverage, count_planned
+from equipoise.measuring.plan import Plan
+from equipoise.measuring.ranges import Numbers
+from equipoise.schema import ID
+
+ITEMS_PER_BLOCK = 5_000
+_BITS = 44
+"""The number of an attempt is that of its block, followed by so many bits for its place in the block."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedBlock:
+    """What is planned in one block of items."""
+
+    prompts: Coverage
+    """How many there are: in all, and for each coverage column by its values."""
+    digest: str
+    """Of the ids of the prompts: equal blocks of equal plans have the same."""
+
+    @property
+    def size(self) -> int:
+        """How many prompts it has."""
+        return self.prompts[ALL][ALL]
+
+    @classmethod
+    def of(cls, probe: Probe, prompts: pl.DataFrame) -> Self:
+        """The block of these prompts."""
+        digest = hashlib.blake2b("".join(prompts[ID]).encode(), digest_size=10)
+        return cls(prompts=count_planned(probe, prompts), digest=digest.hexdigest())
+
+
+def count_blocks(items: int) -> int:
+    """How many blocks so many items make."""
+    return -(-items // ITEMS_PER_BLOCK)
+
+
+def take_block(planned: Plan, number: int) -> pl.DataFrame:
+    """The prompts of one block of a plan."""
+    return planned.take(number * ITEMS_PER_BLOCK, (number + 1) * ITEMS_PER_BLOCK)
+
+
+def number_attempts(block: int, places: Any, repetitions: Any, planned: int) -> Numbers:
+    """The numbers of attempts in a plan.
+
+    They are repetitions, of which so many are planned, of the prompts at these places of a block.
+    """
+    within = np.asarray(places, dtype=np.int64) * planned + np.asarray(repetitions, dtype=np.int64) - 1
+    return (block << _BITS) + within
+
+
+def find_attempt(planned: Plan, number: int) -> tuple[str, int]:
+    """The id of the prompt and the repetition of the attempt with this number."""
+    block, within = number >> _BITS, number & ((1 << _BITS) - 1)
+    place, repetition = divmod(within, planned.repetitions)
+    return str(take_block(planned, block)[ID][place]), repetition + 1

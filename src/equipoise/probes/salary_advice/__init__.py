@@ -1,0 +1,1 @@
+"""The probe `salary_advice`."""

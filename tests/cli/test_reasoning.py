@@ -1,0 +1,122 @@
+"""Models that reason until no token is left: recognised, said, and asked again with a larger limit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import equipoise
+from calling import Command
+from equipoise.models import Reply
+from equipoise.runs.run import Run
+from equipoise.schema import Status
+from serving.asking import ask_faulty, ask_with_response
+from serving.faults import Fault
+from serving.faulty import FaultyServer, sealed
+
+pytestmark = pytest.mark.fault("E12")
+
+
+class Thinker(FaultyServer):
+    """Thinks for long about babysitters: below 1,000 tokens no text comes."""
+
+    def __init__(self) -> None:
+        super().__init__(self._behave)
+
+    def _behave(self, prompt: str, nth: int) -> Fault | str:
+        limit = self.received[-1].body["max_tokens"]
+        return Fault.LENGTH_WITHOUT_TEXT if "babysitter" in prompt and limit < 1_000 else sealed(prompt)
+
+    def limits(self) -> dict[bool, set[int]]:
+        """The limits that were sent, for babysitters and for the others."""
+        found: dict[bool, set[int]] = {True: set(), False: set()}
+        for request in self.received:
+            found["babysitter" in request.body["messages"][-1]["content"]].add(request.body["max_tokens"])
+        return found
+
+
+def words(server: FaultyServer) -> list[str]:
+    where = ["--base-url", server.url, "--probe", "jobs_lum", "--sample", "12", "--out", "run.equipoise"]
+    return ["run", "vllm/test", *where]
+
+
+def test_empty_answers_say_why_and_are_asked_again_with_more_tokens(command: Command) -> None:
+    with Thinker() as server:
+        first = command(*words(server))
+        assert first.code == 3
+        assert "1 answers are empty because the token limit was reached before any text came." in first.out
+        assert "equipoise resume run.equipoise --retry empty --max-tokens 2048" in first.out
+        assert "enable_thinking" in first.out
+        assert "1 of 12 without an answer: 1 empty" in first.out
+        assert "complete ·" not in first.out
+        assert json.loads(command("show", "run.equipoise", "--json").out)["complete"] is False
+        detail = Run.open("run.equipoise").attempts().filter(pl.col("status") == Status.EMPTY)["detail"].item()
+        assert detail.startswith("the token limit went into reasoning")
+        assert command("resume", "run.equipoise", "--retry", "empty").code == 3
+        again = command("resume", "run.equipoise", "--retry", "empty", "--max-tokens", "2048")
+        assert again.code == 0
+        assert server.limits() == {True: {96, 2048}, False: {96}}
+    assert "· complete ·" in again.out
+    assert "1 attempts that were empty were asked again with up to 2,048 tokens." in again.out
+    run = Run.open("run.equipoise")
+    assert (run.complete, run.spent_on_reasoning) == (True, 0)
+
+
+def test_what_was_never_asked_keeps_the_limit_of_the_run(command: Command) -> None:
+    with Thinker() as server:
+        server.behaviour = lambda prompt, nth: Fault.LENGTH_WITHOUT_TEXT
+        assert command(*words(server), "--max-requests", "3").code == 4
+        server.behaviour = sealed
+        server.received.clear()
+        assert command("resume", "run.equipoise", "--retry", "empty", "--max-tokens", "500").code == 0
+        sent = [request.body["max_tokens"] for request in server.received]
+    assert (sent.count(500), sent.count(96)) == (3, 9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--max-tokens", "500"], "Name them, too: --retry empty"),
+        (["--retry", "empty", "--max-tokens", "96"], "must be larger than that of the run, 96 tokens"),
+        (["--retry", "empty", "--max-tokens", str(2**63)], "at most 64 bits"),
+    ],
+)
+def test_limits_that_make_no_sense(command: Command, options: list[str], message: str) -> None:
+    with Thinker() as server:
+        assert command(*words(server)).code == 3
+        asked = server.total
+        outcome = command("resume", "run.equipoise", *options)
+        assert (outcome.code, server.total) == (2, asked)
+    assert message in outcome.err
+    assert Run.open("run.equipoise").counts[Status.EMPTY] == 1
+
+
+def test_the_report_says_it_too(command: Command) -> None:
+    with Thinker() as server:
+        command(*words(server))
+    equipoise.write_report(["run.equipoise"], "report.html")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "1 answers are empty because the token limit was reached before any text came." in page
+
+
+def test_reasoning_tokens_are_named_where_the_endpoint_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 96, "completion_tokens_details": {"reasoning_tokens": 96}}
+    choice = {"message": {"role": "assistant", "content": ""}, "finish_reason": "length"}
+    reply = ask_with_response({"choices": [choice], "usage": usage}, monkeypatch)
+    assert isinstance(reply, Reply)
+    assert reply.status == Status.EMPTY
+    assert reply.detail == "the token limit went into reasoning (96 tokens): no visible text, finish reason 'length'"
+    choice["finish_reason"] = "stop"
+    reply = ask_with_response({"choices": [choice], "usage": {"completion_tokens_details": 3}}, monkeypatch)
+    assert isinstance(reply, Reply)
+    assert reply.detail == "no visible text, finish reason 'stop'"
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+def test_thoughts_without_an_answer_are_recognised(protocol: str) -> None:
+    outcome, _ = ask_faulty(Fault.LENGTH_WITHOUT_TEXT, protocol)
+    assert isinstance(outcome, Reply)
+    assert (outcome.detail or "").startswith("the token limit went into reasoning: no visible text")

@@ -1,0 +1,222 @@
+"""The documentation as a product: a site that builds offline, links that lead somewhere, commands and code that run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+import equipoise
+from calling import exit_code
+from equipoise.cli import app
+from equipoise.probes import find_probes
+from equipoise.settings import environment
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+REPOSITORY = "https://github.com/equipoise-audit/equipoise/"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in this language."""
+    return [body for name, body in FENCE.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+# The site
+
+
+class Links(HTMLParser):
+    """What a page of the site names: anchors of its own, links, and what it loads."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag in ("script", "img", "iframe") and "src" in values:
+            self.loaded.append(values["src"])
+        if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload"):
+            self.loaded.append(values["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built from a copy of what it is made of, as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    for name in ("docs", "src"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "zensical.toml"):
+        shutil.copy(ROOT / name, folder / name)
+    known = {**environment(), "PYTHONPATH": str(folder / "src")}
+    for words in (["docs/gather.py"], ["-m", "zensical", "build", "--strict"]):
+        done = subprocess.run([sys.executable, *words], cwd=folder, env=known, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "build" / "site"
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    pages = {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
+    assert len(pages) > 20
+    broken = []
+    for page, found in pages.items():
+        for link in found.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.exists() or (parts.fragment and target in pages and not _has(pages[target], parts.fragment)):
+                broken.append(f"{page.relative_to(site)} -> {link}")
+    assert broken == []
+
+
+def _has(page: Links, fragment: str) -> bool:
+    return unquote(fragment) in page.anchors
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    loaded = {address for page in site.rglob("*.html") for address in Links(page).loaded}
+    assert [address for address in loaded if urlsplit(address).netloc] == []
+
+
+def test_the_site_has_every_card_command_and_public_name(site: Path) -> None:
+    assert {path.stem for path in (site / "probes").glob("*.html")} >= {*find_probes(), "index"}
+    commands = (site / "commands.html").read_text(encoding="utf-8")
+    assert [name for name in _commands() if f"<code>equipoise {name}</code>" not in commands] == []
+    reference = Links(site / "reference.html").anchors
+    # What a name is imported from is what mkdocstrings documents it as, and either leads there.
+    assert [name for name in equipoise.__all__ if not any(anchor.endswith(f".{name}") for anchor in reference)] == []
+
+
+# Links of the README, which a package index shows without the repository
+
+
+def test_links_of_the_readme_are_absolute_and_lead_to_files_that_are_there() -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(targets) > 10
+    inside = [target.removeprefix(REPOSITORY) for target in targets if target.startswith(REPOSITORY)]
+    assert [target for target in targets if "://" not in target] == []
+    paths = [re.sub(r"\A(?:blob|tree|raw)/main/", "", target).partition("#")[0] for target in inside]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+# Commands
+
+
+def _commands() -> dict[str, TyperCommand]:
+    """All commands, by the words that call them."""
+    found: dict[str, TyperCommand] = {}
+
+    def walk(group: TyperGroup, words: str) -> None:
+        for name, command in group.commands.items():
+            if isinstance(command, TyperGroup):
+                walk(command, f"{words}{name} ")
+            elif isinstance(command, TyperCommand):
+                found[f"{words}{name}"] = command
+
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    walk(root, "")
+    return found
+
+
+def written_commands() -> list[tuple[str, str]]:
+    """Every command that a page shows, one to a line, without the comment and the backslashes at the ends."""
+    found = []
+    for page in PAGES:
+        text = re.sub(r"\\\n\s*", " ", page.read_text(encoding="utf-8"))
+        fenced = "\n".join(re.sub(r"^", "    ", body, flags=re.MULTILINE) for _, body in FENCE.findall(text))
+        lines = re.findall(r"^ {4,}(?:\$ )?(equipoise [a-z].*)$", FENCE.sub("", text) + fenced, flags=re.MULTILINE)
+        found += [(page.name, re.split(r"\s+#|\s*[|>&;]", line)[0].strip()) for line in lines]
+    return found
+
+
+@pytest.mark.parametrize(("page", "line"), sorted(set(written_commands())), ids=lambda value: str(value)[:60])
+def test_a_command_of_the_pages_is_one(page: str, line: str) -> None:
+    """Every option and value of it is accepted; that it does what it should is for other tests."""
+    words = [word for word in shlex.split(line)[1:] if word not in ("…", "...")]
+    commands = _commands()
+    name = " ".join(words[:2]) if " ".join(words[:2]) in commands else words[0]
+    assert name in commands, f"{page}: {line}"
+    rest = words[len(name.split()) :]
+    if "--help" not in rest:
+        commands[name].make_context(name, rest)
+
+
+TUTORIALS = [page for page in PAGES if blocks(page, "sh")]
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
+def test_the_commands_of_a_tutorial_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [line for body in blocks(page, "sh") for line in body.splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        assert words[0] == "equipoise", f"{page.name}: only equipoise is run here, not {line!r}"
+        assert exit_code(monkeypatch, *words[1:]) == 0, line
+
+
+# Code
+
+
+def python_blocks() -> list[tuple[str, str]]:
+    """Blocks of Python that a reader can copy; CONTRIBUTING's walk is run by test_docs.py."""
+    return [(page.name, body) for page in PAGES if page.parent.name == "docs" for body in blocks(page, "python")]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run file such as the pages speak of."""
+    path = tmp_path_factory.mktemp("example") / "run.equipoise"
+    equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample_k=40, out=path)
+    return path
+
+
+@pytest.mark.parametrize(("page", "code"), python_blocks(), ids=lambda value: str(value)[:40])
+def test_python_in_the_docs_runs(
+    page: str, code: str, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(example, "run.equipoise")
+    exec(compile(code, page, "exec"), {"__name__": "docs"})
+
+
+# Notebooks
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "notebook"}
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(codes) > 4
+    for code in codes:
+        *before, last = ast.parse(code).body
+        exec(compile(ast.Module(before, []), path.name, "exec"), names)
+        if isinstance(last, ast.Expr):  # what a notebook shows
+            shown = eval(compile(ast.Expression(last.value), path.name, "eval"), names)
+            show = getattr(shown, "_repr_html_", None) or getattr(shown, "_repr_svg_", None) or shown.__repr__
+            assert show()
+        else:
+            exec(compile(ast.Module([last], []), path.name, "exec"), names)
