@@ -10,9 +10,12 @@ EXTRAS ?= dev
 
 DEMO_DECISIONS := 35
 
-demo: $(READY)  ## audit the embedded model with the quick suite, decisions by probability, and write a report
+demo: $(READY)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
 	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
-		--out demo.equipoise --report demo.html
+		--out demo.equipoise
+	$(BIN)/equipoise run simulated/stereotyping --suite ci --out demo-stereotyping.equipoise >/dev/null
+	$(BIN)/equipoise run simulated/unbiased --suite ci --probabilities --out demo-unbiased.equipoise >/dev/null
+	$(BIN)/equipoise report demo.equipoise demo-stereotyping.equipoise demo-unbiased.equipoise -o demo.html
 	@echo
 	@echo "The answers and results are in demo.equipoise: $(BIN)/equipoise show demo.equipoise"
 	@echo "The report is in demo.html: open it in a browser."

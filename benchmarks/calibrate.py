@@ -228,7 +228,7 @@ def suite_sizes(suite: str) -> dict[str, tuple[int, int]]:
 
 def gate_sizes() -> dict[str, dict[str, tuple[int, int]]]:
     """The sizes at which gates are tried."""
-    return {suite: suite_sizes(suite) for suite in ("quick", "standard")}
+    return {suite: suite_sizes(suite) for suite in ("quick", "ci", "standard")}
 
 
 def judge_runs(estimates: Mapping[str, list[Estimates]], fail_on: str) -> dict[str, float]:
@@ -406,7 +406,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
             _report(job.result())
         reaches = [
             reach
-            for suite in ("quick", "standard")
+            for suite in sizes
             for study in STUDIES
             for reach in find_reaches(
                 suite,

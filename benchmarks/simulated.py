@@ -149,7 +149,8 @@ def _arms(probe: Probe, prompts: pl.DataFrame) -> list[str]:
 def _item_rows(probe: Probe, prompts: pl.DataFrame, counts: Mapping[str, Array], repetitions: int) -> pl.DataFrame:
     """Rows of items, as many times as there are simulations. `counts` has for each outcome simulation x prompt."""
     simulations = next(iter(counts.values())).shape[0]
-    items = prompts.group_by(ITEM, maintain_order=True).agg(pl.col(name).first() for name in probe.covariates)
+    derived = probe.with_derived(prompts).group_by(ITEM, maintain_order=True)
+    items = derived.agg(pl.col(name).first() for name in probe.covariates)
     place = {item: number for number, item in enumerate(items[ITEM])}
     of_item = np.array([place[item] for item in prompts[ITEM]])
     of_arm = np.array(_arms(probe, prompts))

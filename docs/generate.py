@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import equipoise
 from equipoise.authoring import Probe
@@ -20,7 +21,8 @@ from equipoise.measuring.accuracy import accuracy_table, read_labelled
 from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
-from equipoise.runs.suites import SUITES
+from equipoise.runs.sizes import GOALS, packaged_corpus
+from equipoise.runs.suites import SUITES, find_suites
 
 ROOT = Path(__file__).resolve().parents[1]
 CARDS = sorted((ROOT / "src" / "equipoise" / "probes").glob("*/card.md"))
@@ -83,14 +85,26 @@ def suites_table() -> str:
     for name, probe in packaged_probes().items():
         cells = []
         for suite in SUITES.values():
-            packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
-            planned = plan(probe, **suite.parameters(probe) | ({"corpus": packaged[0]} if packaged else {}))
-            default = bool(probe.corpora) and probe.sample_k is None and suite.name == "standard"
-            items = "all" if default else f"{planned.items:,}"
-            cells.append(f"{items} × {planned.repetitions}" if planned.repetitions > 1 else items)
+            parameters: dict[str, Any] = suite.parameters(probe)
+            repetitions = parameters.get("num_repetitions", 1)
+            if suite.name in GOALS:
+                items = f"{parameters['sample_k']:,}"
+            else:
+                default = bool(probe.corpora) and probe.sample_k is None and suite.name == "standard"
+                items = "all" if default else f"{plan(probe, **parameters | packaged_corpus(probe)).items:,}"
+            cells.append(f"{items} × {repetitions}" if repetitions > 1 else items)
         rows.append(f"| `{name}` | {' | '.join(cells)} |")
     head = [f"| probe | {' | '.join(f'{name}, items' for name in SUITES)} |", f"| --- |{' ---: |' * len(SUITES)}"]
     return "\n".join([*head, *rows])
+
+
+def use_suites_table() -> str:
+    """One row per use case: the probes that its suite asks."""
+    rows = []
+    for use in (suite.use for suite in find_suites().values() if suite.use):
+        names = [f"`{name}`" for name, probe in packaged_probes().items() if use in probe.uses]
+        rows.append(f"| `--suite {use}` | {', '.join(names)} |")
+    return "\n".join(["| suite | probes, in standard size |", "| --- | --- |", *rows])
 
 
 def limits_table() -> str:
@@ -126,6 +140,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "api": public_names,
     "clusters": clusters_table,
     "suites": suites_table,
+    "use_suites": use_suites_table,
     "accuracy": accuracy_tables,
     **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},
 }

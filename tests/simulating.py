@@ -25,6 +25,7 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
     "inventories": {},
     "hiring_an": {"sample_k": 80},
     "hiring_bloomberg": {"sample_k": 48},
+    "pronoun_fidelity": {"sample_k": 24},
     "discrimination_tamkin": {"corpus": "scenarios", "sample_k": 60},
     "business_vocabulary": {"sample_k": 96},
 }

@@ -5,6 +5,7 @@
 
     python -m equipoise.testing my_package.probe:PROBE                  the same from a shell
     python -m equipoise.testing my_package.probe:PROBE --write-golden   writes golden.json after a change of version
+    python -m equipoise.testing my_package.probe:PROBE --write-sizes    writes sizes.json, for the suites ci and full
 
 A corpus that would have to be fetched is only checked where it is on this machine.
 """
@@ -41,6 +42,8 @@ from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
 from equipoise.probes import get_probe
+from equipoise.runs.sizes import FILE as SIZES
+from equipoise.runs.sizes import GOALS, compute_size, read_sizes
 from equipoise.schema import (
     ANSWER,
     EVALUATION_FAILED,
@@ -255,6 +258,25 @@ def check_golden_values(probe: Probe) -> None:
             _require(list(now["metrics"]) == list(then["metrics"]), f"other metrics are measured. {renew}")
             for metric, numbers in then["metrics"].items():
                 _require(_close(now["metrics"][metric], numbers, 2e-9), f"{metric} of {name} has changed. {renew}")
+
+
+def check_sizes(probe: Probe) -> None:
+    """If there is a sizes.json beside the card: it holds the sizes that the suites ci and full need."""
+    for suite, known in read_sizes(probe).items():
+        if not GOALS[suite].packaged and probe.corpora and not _is_here(probe.corpora[0].asset):
+            continue
+        computed = compute_size(probe, suite)
+        near = all(abs(computed[name] - size) <= max(1, 0.02 * size) for name, size in known.items())
+        _require(near, f"{suite} needs {computed}, not {dict(known)}: python -m equipoise.testing NAME --write-sizes")
+
+
+def write_sizes(probe: Probe) -> Path:
+    """Write sizes.json anew."""
+    if not isinstance(probe.card.folder, Path):
+        raise ProbeCheckFailed(f"{probe.name}: sizes.json can only be written into a folder, read by Card.beside.")
+    path = probe.card.folder / SIZES
+    path.write_text(json.dumps({suite: compute_size(probe, suite) for suite in GOALS}) + "\n", encoding="utf-8")
+    return path
 
 
 # Plan and metrics, on each corpus
@@ -475,6 +497,7 @@ DEFINITION_CHECKS: tuple[Callable[[Probe], None], ...] = (
     check_labelled_answers,
     check_judge,
     check_golden_values,
+    check_sizes,
 )
 CASE_CHECKS: tuple[Callable[[Case], None], ...] = (
     check_plan_is_stable,
@@ -593,10 +616,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Check one probe from a shell, by its name or as `package.module:PROBE`."""
     parser = argparse.ArgumentParser(prog="python -m equipoise.testing", description="Check what a probe promises.")
     parser.add_argument("probe", help="the name of an installed probe, or package.module:PROBE")
+    parser.add_argument("--write-sizes", action="store_true", help="write sizes.json into the folder of the probe")
     parser.add_argument("--write-golden", action="store_true", help="write golden.json into the folder of the probe")
     given = parser.parse_args(arguments)
     try:
         probe = _find_probe(given.probe)
+        if given.write_sizes:
+            sys.stdout.write(f"{write_sizes(probe)}\n")
         if given.write_golden:
             sys.stdout.write(f"{write_golden(probe)}\n")
         for name, check in probe_checks(probe):

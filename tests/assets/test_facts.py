@@ -10,7 +10,16 @@ import pytest
 from equipoise.assets import FACTS, facts
 from equipoise.errors import UnknownName
 
-ROWS = {"inventories": 464, "names": 800, "occupations": 339, "published": 156, "stereotypes": 16, "traits": 127}
+ROWS = {
+    "associations": 36,
+    "inventories": 464,
+    "names": 800,
+    "occupations": 339,
+    "pronouns": 7,
+    "published": 156,
+    "stereotypes": 16,
+    "traits": 127,
+}
 MAY_BE_EMPTY = {"traits": ["epaq_scale"]}
 
 
@@ -76,6 +85,22 @@ def test_traits_stand_once_with_all_their_inventories() -> None:
     assert traits.filter("names_gender")["trait"].to_list() == ["is feminine", "is masculine"]
     in_epaq = traits["inventories"].str.contains("epaq")
     assert (traits["epaq_scale"].is_not_null() == in_epaq).all()
+
+
+def test_no_form_belongs_to_two_families_of_pronouns() -> None:
+    pronouns = facts("pronouns")
+    assert pronouns["kind"].to_list() == ["binary", "binary", "neutral", *["neo"] * 4]
+    forms = [(form, row[0]) for row in pronouns.drop("kind").iter_rows() for form in set(row[1:])]
+    assert len({form for form, _ in forms}) == len(forms)
+    assert all(form == form.lower() for form, _ in forms)
+
+
+def test_each_association_test_has_as_many_words_of_each_gender() -> None:
+    words = facts("associations")
+    assert words["word"].is_unique().all()
+    counts = {(test, gender): n for test, gender, n in words.group_by("test", "gender").len().iter_rows()}
+    sizes = {"career": 7, "power": 4, "science": 7}
+    assert counts == {(test, gender): n for test, n in sizes.items() for gender in ("male", "female")}
 
 
 def test_published_intervals_are_ordered_and_cover_every_model() -> None:

@@ -22,6 +22,7 @@ WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "hiring_bloomberg": ((0, 0), (2, 1)),
     "inventories": ((0, 0), (4, 1)),
     "jobs_lum": ((3, 1), (24, 8)),
+    "pronoun_fidelity": ((4, 3), (5, 5)),
 }
 """For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers.
 

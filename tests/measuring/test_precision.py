@@ -10,7 +10,7 @@ from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.precision import ITEM_PART, expect_width, find_needs, find_repetitions, pass_chance
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.runs.estimate import simulate_pilot
+from equipoise.runs.sizes import simulate_pilot
 from equipoise.runs.suites import plan_probes
 
 
@@ -51,7 +51,7 @@ def test_an_estimate_is_planned_by_its_precision() -> None:
         equipoise.estimate("custom/model", probes="hiring_an", certain=True)
 
 
-@pytest.mark.parametrize("name", ["business_vocabulary", "hiring_an", "jobs_lum"])
+@pytest.mark.parametrize("name", ["business_vocabulary", "hiring_an", "inventories", "jobs_lum"])
 def test_the_standard_suite_is_as_large_as_a_gate_needs(name: str) -> None:
     (planned,) = plan_probes(name, "standard", {}, asked=True)
     pilot = simulate_pilot(planned)

@@ -11,9 +11,10 @@ import equipoise
 from equipoise.errors import InputError
 from equipoise.models.protocol import Asking, Refused
 from equipoise.models.sampling import Sampling
-from equipoise.models.simulated import SimulatedModel, choose_probes_for
+from equipoise.models.simulated import SimulatedModel
 from equipoise.probes import find_probes
 from equipoise.runs.run import Run
+from equipoise.runs.suites import choose_probes_for
 from equipoise.schema import ANSWER, ID, REPETITION, Status
 from simulating import SMALL
 

@@ -87,6 +87,11 @@ class Page:
         reply = await self.call("Page.captureScreenshot", **options)
         path.write_bytes(base64.b64decode(reply["data"]))
 
+    async def print(self, path: Path) -> None:
+        """Print the page to a PDF file, on the paper that its style sheet names."""
+        reply = await self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
+        path.write_bytes(base64.b64decode(reply["data"]))
+
     async def close(self) -> None:
         self._reader.cancel()
 

@@ -18,7 +18,7 @@ from equipoise.report.html.pieces import MAX_CHARACTERS
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import describe_mark, typeset_number
 from equipoise.schema import MetricKey, without_nan
-from report.fakes import make_run, packaged_parameters
+from report.fakes import make_run, packaged_parameters, rename_model
 from report.looking import look_at, texts
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -44,7 +44,7 @@ NUMBERS = """[...document.querySelectorAll('[data-run] data')].map(data => {
   const cell = data.closest('[data-run]'), row = data.closest('tr');
   const {metric, slice, sliceGroup} = cell.dataset.metric ? cell.dataset : row.dataset;
   return {
-    run: +cell.dataset.run, probe: row.dataset.probe, group: row.dataset.group,
+    run: +cell.dataset.run, probe: cell.dataset.probe ?? row.dataset.probe, group: row.dataset.group,
     key: [metric, slice, sliceGroup], part: data.className, value: data.value, text: data.textContent,
   };
 })"""
@@ -75,7 +75,7 @@ def test_one_and_three_runs_at_both_widths_light_and_dark(
         shade = COLOURS["page"][dark].lstrip("#")
         assert look.values["background"] == f"rgb{tuple(bytes.fromhex(shade))}"
         assert look.values["charts"] == expected[page.stem]
-        assert look.census.get("script") is None
+        assert look.census.get("script") == (None if page.stem == "one" else 1)
 
 
 def count_charts(runs: list[ReportedRun]) -> int:
@@ -148,6 +148,61 @@ def test_marks_and_charts_say_the_same(pages: dict[str, Path], one: ReportedRun)
         sentence = f"{value}, interval {low} to {high}, mark {describe_mark(mark)}."
         assert any(f"{name} " in label and sentence in label for label in look.values["labels"])
         assert any(value in chart and str(mark) in chart for chart in look.values["charts"])
+
+
+def test_the_even_handed_value_stands_in_the_first_table(pages: dict[str, Path], one: ReportedRun) -> None:
+    first, many = look_at(
+        [(pages["one"], 1280, False), (pages["three"], 1280, False)],
+        {"one": texts(".marks .even"), "many": texts(".matrix .even td")},
+    )
+    bands = [metric.bands for section in build_sections([one]) for metric, _ in section.marked]
+    centres = [f"{each.centre:g}" for each in bands if each]
+    assert first.values["one"] == many.values["many"] == centres
+    assert {"0", "0.5"} <= set(centres)
+
+
+def test_models_are_rows_that_a_click_sorts(pages: dict[str, Path], three: list[ReportedRun]) -> None:
+    names = ".matrix tbody th"
+    click = "document.querySelectorAll('.matrix .sort')[{}].click()"
+    scripts = {"before": texts(names), "cells": texts(".matrix tbody tr:first-child td b")}
+    for place, column in enumerate((0, 0, 2, 2)):
+        scripts |= {f"click {place}": click.format(column), f"order {place}": texts(names)}
+    scripts["sorted"] = "[...document.querySelectorAll('.matrix thead th')].map(head => head.getAttribute('aria-sort'))"
+    (look,) = look_at([(pages["three"], 1280, False)], scripts)
+    models = [run.results.model for run in three]
+    section, *_ = build_sections(three)
+    metric, cells = section.marked[1]
+    assert metric.bands is not None
+    distances = {
+        model: metric.bands.distance(cell.estimate.value)
+        for model, cell in zip(models, cells, strict=True)
+        if cell.estimate
+    }
+    assert look.values["before"] == models
+    assert look.values["order 0"] == sorted(models)
+    assert look.values["order 1"] == sorted(models, reverse=True)
+    assert look.values["order 2"] == sorted(models, key=distances.__getitem__)
+    assert look.values["order 3"] == look.values["order 2"][::-1]
+    assert [place for place, value in enumerate(look.values["sorted"]) if value] == [2]
+    marks = [cells[0].mark for part in build_sections(three) for _, cells in part.marked]
+    assert look.values["cells"] == [mark.letter for mark in marks if mark]
+    assert look.activity.problems == []
+
+
+def test_a_page_on_many_models_is_hardly_longer_than_on_one(tmp_path: Path) -> None:
+    run = make_run("model", 0.5, {"jobs_lum": {"sample_k": 40}, "hiring_an": {"sample_k": 48}})
+    height = {
+        "height": "document.scrollingElement.scrollHeight",
+        "open": "document.querySelectorAll('.fold[open]').length",
+    }
+    pages = []
+    for count in (1, 12):
+        (tmp_path / str(count)).mkdir()
+        pages.append(write_page(tmp_path / str(count), [rename_model(run, f"model {place}") for place in range(count)]))
+    one, many = look_at([(page, 1280, False) for page in pages], height)
+    assert many.values["height"] < 1.5 * one.values["height"]
+    assert many.values["open"] == 0
+    assert many.overflow == [False, False]
 
 
 def test_readers_who_cannot_see_the_page(pages: dict[str, Path]) -> None:

@@ -11,7 +11,7 @@ from equipoise.errors import UnknownName
 if TYPE_CHECKING:
     import polars as pl
 
-FACTS = ("inventories", "names", "occupations", "published", "stereotypes", "traits")
+FACTS = ("associations", "inventories", "names", "occupations", "pronouns", "published", "stereotypes", "traits")
 
 
 @cache

@@ -191,6 +191,8 @@ class Probe:
     first_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each label the words, in lower case, with which an answer of that label begins: {"yes": ("yes",), …}. With
     them the probe can be asked with `--probabilities`; without them it is always asked for answers."""
+    adapt: Callable[[Probe, Parameters], Probe] | None = None
+    """The probe with other parameters, where its arms or metrics depend on them; `with_parameters` calls it."""
     judge: JudgeQuestion | None = None
     """What a second model can be asked about answers that were not read (`--judge`); None: it cannot judge them."""
     arms: Arms | None = None
@@ -214,6 +216,8 @@ class Probe:
     """How many items are drawn by default; None: all."""
     selection: Selection | None = None
     """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
+    uses: tuple[str, ...] = ()
+    """The use cases that the probe is about, one word each: `--suite hiring` asks the probes about hiring."""
     quick: Parameters = field(default_factory=dict)
     """Parameters of the quick suite."""
     standard: Parameters = field(default_factory=dict)
@@ -288,6 +292,10 @@ class Probe:
             )
         detector = first_token_detector(careful.labels, self.first_words)
         return replace(self, reading=reading, detector=detector, careful=careful)
+
+    def with_parameters(self, parameters: Parameters) -> Probe:
+        """The probe for these parameters: itself, unless its arms or metrics depend on them. Twice is once."""
+        return self.adapt(self, parameters) if self.adapt else self
 
     @property
     def other_reading(self) -> str | None:

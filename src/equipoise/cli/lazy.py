@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from equipoise.answers import score as scoring
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
-    from equipoise.models import simulated
     from equipoise.report import exports
     from equipoise.report import text as texts
     from equipoise.report.html import write as html
@@ -50,7 +49,6 @@ else:
     scoring = LazyModule("equipoise.answers.score")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
-    simulated = LazyModule("equipoise.models.simulated")
     exports = LazyModule("equipoise.report.exports")
     texts = LazyModule("equipoise.report.text")
     html = LazyModule("equipoise.report.html.write")
@@ -104,7 +102,6 @@ __all__ = [
     "run",
     "scoring",
     "session",
-    "simulated",
     "suites",
     "table",
     "tables",

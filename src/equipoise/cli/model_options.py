@@ -28,7 +28,8 @@ SuiteName = Annotated[
     str | None,
     typer.Option(
         "--suite",
-        help="quick or standard. Default: quick for a model on this machine, otherwise standard.",
+        help="quick, ci, standard or full; or a use case (hiring, writing …): the probes about it, in standard size. "
+        "Default: quick for a model on this machine, otherwise standard.",
         metavar="NAME",
     ),
 ]

@@ -32,7 +32,7 @@ def command(
         Format, typer.Option("--format", help="JSONL, CSV, Parquet, or input of a batch job.")
     ] = Format.JSONL,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
-    suite: Annotated[str, typer.Option(help="quick or standard.", metavar="NAME")] = "standard",
+    suite: Annotated[str, typer.Option(help="quick, ci, standard or full.", metavar="NAME")] = "standard",
     model: Annotated[
         str, typer.Option(help="The model that a batch job asks; that of a Gemini job is given when it is started.")
     ] = "gpt-4o-mini",

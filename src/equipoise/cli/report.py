@@ -18,7 +18,11 @@ def command(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     charts: Annotated[
-        Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.", metavar="DIR")
+        Path | None,
+        typer.Option(
+            help="Also write every chart as PNG and SVG into this folder; of several runs also a map of all marks.",
+            metavar="DIR",
+        ),
     ] = None,
     reading: Reading = None,
     correct_detector: CorrectDetector = False,

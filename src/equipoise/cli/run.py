@@ -9,7 +9,7 @@ import typer
 
 from equipoise.cli import model_options as options
 from equipoise.cli.confirm import confirm_run
-from equipoise.cli.lazy import html, policy, probes, session, simulated
+from equipoise.cli.lazy import html, policy, session, suites
 from equipoise.cli.output import AsJson, check_report_target, note
 from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.progress import show_progress
@@ -84,8 +84,9 @@ def command(
     check_run_target(path)
     if report is not None and report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
-    chosen = [one.read_by(reading) for one in simulated.choose_probes_for(model, probe or None)]
-    if not probe and (left_out := [name for name in probes.find_probes() if name not in {one.name for one in chosen}]):
+    chosen = [one.read_by(reading) for one in suites.choose_probes_for(model, probe or None, suite)]
+    everything = suites.choose_probes_for(None, probe or None, suite)
+    if left_out := [one.name for one in everything if one.name not in {each.name for each in chosen}]:
         note(f"not asked, because they have no such reference model: {', '.join(left_out)}")
     judging = options.read_judge(
         judge,

@@ -34,7 +34,7 @@ def command(
     *,
     probe: Annotated[str, typer.Option(help="The probe that was asked; see: equipoise probes")],
     suite: Annotated[
-        str, typer.Option(help="The suite of the prompts: quick or standard.", metavar="NAME")
+        str, typer.Option(help="The suite of the prompts: quick, ci, standard or full.", metavar="NAME")
     ] = "standard",
     sample: Sample = None,
     repeat: Repeat = None,

@@ -66,7 +66,8 @@ class Detector:
     uses: tuple[str, ...] = ()
     patterns: Mapping[str, str] = field(default_factory=dict)
     opposites: tuple[tuple[str, str], ...] = ()
-    """Pairs of counts of which one speaks for one side and one for the other."""
+    """Pairs of counts of which one speaks for one side and one for the other; or one pair of labels, the ends of a
+    scale: then a missing answer is bounded by them, instead of by every label."""
     whole_tokens: bool = False
     """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
     cased: bool = False
@@ -83,6 +84,8 @@ class Detector:
             raise ValueError(f"The detector {self.name!r} must have labels or counts, and not both.")
         if self.other_labels and not self.labels:
             raise ValueError(f"The detector {self.name!r} has other labels, but no labels.")
+        if self.labels and self.opposites and not (len(self.opposites) == 1 and {*self.opposites[0]} <= {*self.labels}):
+            raise ValueError(f"The opposites of the detector {self.name!r} must be one pair of its labels.")
         if self.number and len(self.labels) != 1:
             raise ValueError(f"The detector {self.name!r} reads a number and must have one label: that there is one.")
 

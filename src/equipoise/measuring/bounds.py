@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
-from equipoise.measuring.outcomes import MISSING, filled_outcomes, ways_of_arm
+from equipoise.measuring.outcomes import MISSING, extreme_ways, filled_outcomes
 from equipoise.measuring.resample import measure_totals
 from equipoise.measuring.summarise import WEIGHT, statistics
 from equipoise.schema import Bounds
@@ -79,7 +79,7 @@ def _bound(probe: Probe, metrics: dict[str, Metric], name: str, parameters: Para
     def values(side: float, totals: Array) -> Array:
         return side * measure_totals(probe, Totals(table.names, totals), parameters)[name]
 
-    labels = len(ways_of_arm(probe))
+    labels = len(extreme_ways(probe))
     low, high = (max(_climb(table, labels, partial(values, side)), default=np.nan) for side in (-1.0, 1.0))
     return None if np.isnan([low, high]).any() else Bounds(low=-float(low), high=float(high))
 

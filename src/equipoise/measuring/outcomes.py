@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from equipoise.authoring import Probe
 
 ATTEMPTS, MISSING = "attempts", "missing"
+MOST_OUTCOMES = 32
+"""Many arms with many labels can go more ways than this; then so many are drawn."""
 SIDES = ("down", "up")
 """The ways of a number."""
 
 
 def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows as if all attempts of an item had gone one way: one table for each combination of ways of the arms.
+    """The rows as if all attempts of an item had gone one way: one table for each combination of ways of the arms,
+    or for some of them.
 
     For labels, an arm goes to one of the labels; for counts, all words go to one side of their opposites; for numbers,
     each arm lies half a spread above or below what was read of it.
     """
     if probe.detector.counts:
         return [rows.with_columns(**columns) for columns in (_one_sided(probe, side) for side in (0, 1)) if columns]
-    return [rows.with_columns(**_assign(probe, way, keep=False)) for way in _ways(probe)]
+    return [rows.with_columns(**_assign(probe, way, keep=False)) for way in _draw_ways(probe)]
 
 
 def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows as if all missing answers of an arm had one label: one table for each combination of labels.
+    """The rows as if all missing answers of an arm had one label: one table for each combination of extreme labels.
 
     For numbers they lie above or below the level of their item: as far as the arms of any item are apart.
     """
-    return [rows.with_columns(**_assign(probe, way, keep=True)) for way in _ways(probe)]
+    return [rows.with_columns(**_assign(probe, way, keep=True)) for way in _ways(probe, extreme_ways(probe))]
 
 
 def ways_of_arm(probe: Probe) -> tuple[str, ...]:
@@ -38,9 +43,34 @@ def ways_of_arm(probe: Probe) -> tuple[str, ...]:
     return SIDES if probe.detector.number else probe.detector.labels
 
 
-def _ways(probe: Probe) -> Iterator[Mapping[str, str]]:
-    for ways in itertools.product(ways_of_arm(probe), repeat=len(probe.prefixes)):
+def extreme_ways(probe: Probe) -> tuple[str, ...]:
+    """The ways that bound what a missing answer could have said: the opposite labels, if there are any, or all."""
+    return probe.detector.opposites[0] if probe.detector.opposites else ways_of_arm(probe)
+
+
+def has_many_outcomes(probe: Probe) -> bool:
+    """Whether its arms can go more ways than are looked at."""
+    return math.prod([len(ways_of_arm(probe))] * len(probe.prefixes)) > MOST_OUTCOMES
+
+
+def _ways(probe: Probe, of_arm: Sequence[str]) -> Iterator[Mapping[str, str]]:
+    for ways in itertools.product(of_arm, repeat=len(probe.prefixes)):
         yield dict(zip(probe.prefixes, ways, strict=True))
+
+
+def _draw_ways(probe: Probe) -> list[Mapping[str, str]]:
+    """All ways in which the arms can go or, if there are too many, some that are spread over each arm."""
+    of_arm = ways_of_arm(probe)
+    if not has_many_outcomes(probe):
+        return list(_ways(probe, of_arm))
+    rng = np.random.RandomState(0)  # the same everywhere: these are not random results, only a choice
+    # One end of a scale as often as all that is not that end, so that unknown items pull a share towards one half.
+    ends = probe.detector.opposites[0][:1] if probe.detector.opposites else ()
+    rest = [way for way in of_arm if way not in ends]
+    half = MOST_OUTCOMES // 2 if ends else 0
+    spread = [*ends * half, *(rest[place % len(rest)] for place in range(MOST_OUTCOMES - half))]
+    columns = [[spread[place] for place in rng.permutation(MOST_OUTCOMES)] for _ in probe.prefixes]
+    return [dict(zip(probe.prefixes, way, strict=True)) for way in zip(*columns, strict=True)]
 
 
 def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl.Expr]:

@@ -253,9 +253,10 @@ def _restore(values: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], prob
     if probe is not None and probe.name != described["probe"]:
         raise UnknownName("partial here", described["probe"], [probe.name])
     chosen = get_probe(probe or described["probe"]).read_by(described["reading"])
+    parameters = chosen.resolve(described["parameters"])
     setup = Setup(
-        probe=chosen,
-        parameters=chosen.resolve(described["parameters"]),
+        probe=chosen.with_parameters(parameters),
+        parameters=parameters,
         corpus=described["corpus"],
         corpus_sha256=described["corpus_sha256"],
     )

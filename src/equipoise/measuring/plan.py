@@ -59,7 +59,10 @@ class Setup:
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle: an installed probe goes by its name, so that it is the same probe where it arrives."""
         installed = find_probes().get(self.probe.name)
-        is_installed = installed is not None and installed.read_by(self.probe.reading) == self.probe
+        is_installed = (
+            installed is not None
+            and installed.read_by(self.probe.reading).with_parameters(self.parameters) == self.probe
+        )
         probe = self.probe.name if is_installed else self.probe
         origin = (self.corpus, self.corpus_sha256, self.judge)
         return _restore_setup, (probe, self.probe.reading, dict(self.parameters), *origin)
@@ -123,6 +126,8 @@ def plan(
     """
     probe = get_probe(probe).read_by(reading)
     resolved = probe.resolve(parameters)
+    with running(probe, "adapt"):
+        probe = probe.with_parameters(resolved)
     name, digest, texts = resolved.get("corpus"), None, None
     if name is not None:
         corpus = next(corpus for corpus in probe.corpora if corpus.name == name)
@@ -190,7 +195,7 @@ def _restore_setup(
     judge: str | None,
 ) -> Setup:
     return Setup(
-        probe=get_probe(probe).read_by(reading),
+        probe=get_probe(probe).read_by(reading).with_parameters(parameters),
         parameters=parameters,
         corpus=corpus,
         corpus_sha256=corpus_sha256,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -51,17 +52,27 @@ def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
     return below if bands.one_sided else max(0.0, 2 * below - 1)
 
 
-def find_repetitions(pilot: Result, items: int, most: int = 100) -> int:
-    """How often each of so many items must be asked for a fair model to pass a gate on C in 9 of 10 runs."""
-    bands = pilot.setup.probe.marked_metrics()
+def find_repetitions(
+    pilot: Result, items: int, most: int = 100, mark: str = PLANNED_MARK, chance: float = PLANNED_CHANCE
+) -> int:
+    """How often each of so many items must be asked for a fair model to pass a gate on this mark so often."""
     return next(
         repetitions
         for repetitions in range(1, most + 1)
-        if repetitions == most
-        or all(
-            pass_chance(bands[metric], expect_width(pilot, metric, items, repetitions)) >= PLANNED_CHANCE
-            for metric in bands
-        )
+        if repetitions == most or is_enough(pilot, items, repetitions, mark, chance)
+    )
+
+
+def find_items(pilot: Result, most: int, mark: str, chance: float) -> int:
+    """How many items, each asked once, let a fair model pass a gate on this mark so often; `most` if no fewer do."""
+    return bisect.bisect_left(range(1, most), True, key=lambda items: is_enough(pilot, items, 1, mark, chance)) + 1
+
+
+def is_enough(pilot: Result, items: int, repetitions: int, mark: str, chance: float) -> bool:
+    """Whether a fair model passes a gate on this mark so often, by every marked metric."""
+    return all(
+        pass_chance(bands, expect_width(pilot, metric, items, repetitions), mark) >= chance
+        for metric, bands in pilot.setup.probe.marked_metrics().items()
     )
 
 

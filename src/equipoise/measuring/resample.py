@@ -11,10 +11,11 @@ import polars as pl
 
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
 from equipoise.measuring.calling import running
-from equipoise.measuring.outcomes import ATTEMPTS, possible_outcomes
+from equipoise.measuring.outcomes import ATTEMPTS, has_many_outcomes, possible_outcomes
 from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
 from equipoise.measuring.weights import (
     FEW_ITEMS,
+    MOST_PSEUDO_ITEMS,
     Cells,
     CellTable,
     draw_pseudo_items,
@@ -90,6 +91,7 @@ def prepare_cells(
         if strata is not None
         else np.zeros(table.height, np.int64),
         outcomes=np.stack(possible) if possible else np.zeros((0, *columns.shape)),
+        pseudo_items=1 if has_many_outcomes(probe) else MOST_PSEUDO_ITEMS,
     )
 
 

@@ -22,7 +22,8 @@ from equipoise.authoring import Array
 FEW_ITEMS = 100
 """Below this many items, weights are corrected for their number, and a group of a slice draws its own."""
 MOST_PSEUDO_ITEMS = 2
-"""One for a single arm, two for a pair; three would swamp a dozen items."""
+"""One for a single arm, two for a pair; three would swamp a dozen items. Where many arms with many labels are averaged,
+one is enough: each arm has its own unknown outcome in it, and together they would pull as if there were several."""
 STRATA_PER_PSEUDO_ITEM = 8
 """A metric that averages strata gets one pseudo-item for this many strata: each gets a part of it."""
 WEIGHTS_PER_BLOCK = 1_000_000
@@ -46,6 +47,7 @@ class CellTable:
     stratum: NDArray[np.int64]
     outcomes: NDArray[np.float64]
     """The columns of each cell for each possible outcome: outcome, cell, column."""
+    pseudo_items: int = MOST_PSEUDO_ITEMS
 
 
 def take_cells(cells: CellTable, places: Cells) -> CellTable:
@@ -57,6 +59,7 @@ def take_cells(cells: CellTable, places: Cells) -> CellTable:
         decided=cells.decided[places],
         stratum=cells.stratum[places],
         outcomes=cells.outcomes[:, places],
+        pseudo_items=cells.pseudo_items,
     )
 
 
@@ -94,7 +97,7 @@ def draw_pseudo_items(cells: CellTable, group: Cells, replicates: int, seed: int
         return _spread_pseudo_items(cells, group, outcomes, replicates, rng)
     cumulated = np.cumsum(weight)
     donor = np.searchsorted(cumulated, rng.random_sample(replicates) * cumulated[-1], side="right")
-    shape = min(0.5, MOST_PSEUDO_ITEMS / len(outcomes))
+    shape = min(0.5, cells.pseudo_items / len(outcomes))
     masses = rng.standard_gamma(shape, size=(replicates, len(outcomes)))
     concentrated: Array = np.einsum("rk,krc->rc", masses, outcomes[:, donor])
     return concentrated

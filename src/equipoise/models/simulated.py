@@ -20,7 +20,6 @@ from equipoise.errors import InputError
 from equipoise.measuring.simulating import attempt_rng, certain_token, refuse_unknown_stance, simulate_answers
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.models.sampling import Sampling
-from equipoise.probes import choose_probes, find_probes
 from equipoise.schema import ID, ITEM, Status
 
 PREFIX = "simulated/"
@@ -33,21 +32,16 @@ def is_simulated(model: str) -> bool:
     return model.startswith(PREFIX)
 
 
-def choose_probes_for(model: object, wanted: str | Probe | Iterable[str | Probe] | None) -> list[Probe]:
-    """The probes that were asked for. If none was named, all that a simulated model can answer; for others, all."""
-    chosen = choose_probes(wanted)
-    if not isinstance(model, str) or not is_simulated(model):
-        return chosen
-    stance = model.removeprefix(PREFIX)
-    if wanted is None:
-        able = [probe for probe in chosen if stance in probe.stances()]
-        if not able:
-            known = sorted({f"{PREFIX}{stance}" for probe in find_probes().values() for stance in probe.stances()})
-            raise InputError(f"No probe has a reference model {stance!r}. There are: {', '.join(known)}.")
-        return able
-    for probe in chosen:
+def choose_able(model: str, probes: Iterable[Probe], *, named: bool) -> list[Probe]:
+    """The probes that a simulated model can answer. One that was named and has no such reference model is refused."""
+    stance, chosen = model.removeprefix(PREFIX), list(probes)
+    for probe in chosen if named else ():
         refuse_unknown_stance(probe, stance)
-    return chosen
+    able = [probe for probe in chosen if stance in probe.stances()]
+    if not able:
+        known = sorted({f"{PREFIX}{stance}" for probe in chosen for stance in probe.stances()})
+        raise InputError(f"No probe has a reference model {stance!r}. There are: {', '.join(known)}.")
+    return able
 
 
 class SimulatedModel:

@@ -31,6 +31,11 @@ def typeset_number(value: float | None) -> str:
     return format_number(value).replace("-", "−")
 
 
+def format_centre(centre: float) -> str:
+    """The even-handed value of a metric: "0" or "0.5"."""
+    return f"{centre:g}"
+
+
 def format_odds(log_odds: float) -> str:
     """A difference of log-odds as how many times the odds are: "2.5 ×", or "1/2.5 ×" if they are lower."""
     times = math.exp(min(abs(log_odds), 20.0))

@@ -13,14 +13,14 @@ from equipoise.errors import InputError
 from equipoise.measuring.result import Audit
 from equipoise.models import Sampling
 from equipoise.models.llama import EMBEDDED
-from equipoise.models.simulated import choose_probes_for, is_simulated
+from equipoise.models.simulated import is_simulated
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection, ModelLike, default_concurrency
 from equipoise.runs.judging import JudgeLike
 from equipoise.runs.run import Run, delete_with
 from equipoise.runs.session import SUFFIX, start
-from equipoise.runs.suites import Probes
+from equipoise.runs.suites import Probes, choose_probes_for
 from equipoise.runs.waiting import blocking
 from equipoise.schema import MEASURED
 
@@ -72,7 +72,7 @@ async def audit_async(
         headers=headers or {},
         sampling=sampling or Sampling(),
     )
-    chosen = [probe.read_by(reading) for probe in choose_probes_for(model, probes)]
+    chosen = [probe.read_by(reading) for probe in choose_probes_for(model, probes, suite)]
     folder = None
     if out is None and (not isinstance(model, str) or is_simulated(model)):
         folder = Path(tempfile.mkdtemp(prefix="equipoise-"))

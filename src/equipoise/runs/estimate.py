@@ -6,25 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_rows
 from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.precision import Need, find_needs
-from equipoise.measuring.result import Result
 from equipoise.models import Sampling, parse_model_name
 from equipoise.models.llama import EMBEDDED
-from equipoise.models.simulated import choose_probes_for
 from equipoise.runs.connection import Connection
 from equipoise.runs.expected import RunEstimate, expect_probe, expect_run
 from equipoise.runs.finished import open_audit
 from equipoise.runs.prices import price_for
 from equipoise.runs.rates import find_rate
 from equipoise.runs.run import Run
-from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import ANSWER, ID
+from equipoise.runs.sizes import simulate_pilot
+from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
 from equipoise.settings import Settings
 
 
@@ -65,7 +59,7 @@ def estimate(
     suite = suite or connection.default_suite
     sampling = Sampling(max_tokens=max_tokens)
     rows = []
-    chosen = choose_probes_for(model, probes)
+    chosen = choose_probes_for(model, probes, suite)
     for default in plan_probes(chosen, suite, parameters or {}, asked=True, probabilities=probabilities):
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
@@ -83,19 +77,6 @@ def estimate(
         speed=speed,
         rate=find_rate(model, base_url, Settings.load()),
     )
-
-
-PILOT_ITEMS = 400
-
-
-def simulate_pilot(planned: Plan) -> Result:
-    """The result of a simulated model that answers at random, on some items of the plan's population."""
-    size = min(PILOT_ITEMS, planned.population.size)
-    pilot = plan(planned.probe, **{**planned.parameters, "sample_k": size, "num_repetitions": 1})
-    prompts = pilot.prompts()
-    answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
-    rows = ({ID: key, ANSWER: answer} for key, answer in zip(prompts[ID], answers, strict=True))
-    return score_rows(pilot, read_python(rows))
 
 
 def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:

@@ -281,6 +281,7 @@ class Run:
             parameters = known.resolve(planned.parameters)
         except InputError as error:
             raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
+        known = known.with_parameters(parameters)
         if parameters["num_repetitions"] != planned.repetitions:
             raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
         if missing := sorted({*known.needed_columns} - planned.covariates.keys()):

@@ -22,7 +22,7 @@ from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.models.protocol import NotServed
-from equipoise.models.simulated import SimulatedModel, choose_probes_for, is_simulated
+from equipoise.models.simulated import SimulatedModel, is_simulated
 from equipoise.probes import find_probes
 from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.events import OnEvent, RunProgress
@@ -44,7 +44,7 @@ from equipoise.runs.labels import store_labels
 from equipoise.runs.looks import Looks
 from equipoise.runs.rates import find_rate, measure_rate, remember_rate
 from equipoise.runs.run import Run, check_probe_version
-from equipoise.runs.suites import Probes, plan_probes
+from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
 from equipoise.runs.verdicts import Verdicts
 from equipoise.runs.waiting import run_to_end
 from equipoise.schema import Status
@@ -166,7 +166,7 @@ def start(
     suite = suite or (connection.default_suite if named else "standard")
     policy = policy or Policy(concurrency=default_concurrency(model))
     opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    chosen = choose_probes_for(model, probes)
+    chosen = choose_probes_for(model, probes, suite)
     plans = largest = plan_probes(chosen, suite, parameters or {}, asked=named, probabilities=probabilities)
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans

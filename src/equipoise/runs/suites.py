@@ -10,7 +10,9 @@ from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Parameter, Probe
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
+from equipoise.models.simulated import choose_able, is_simulated
 from equipoise.probes import choose_probes, find_probes
+from equipoise.runs.sizes import GOALS, find_size, packaged_corpus
 from equipoise.schema import PROBABILITIES
 from equipoise.settings import Settings
 
@@ -20,10 +22,12 @@ Probes = str | Probe | Iterable[str | Probe] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """A size of audit."""
+    """What is asked: of which probes how much."""
 
     name: str
     summary: str
+    use: str | None = None
+    """Of a use case: only the probes that name it are asked, as much as in the standard suite."""
 
     def parameters(self, probe: Probe, *, asked: bool = True) -> dict[str, Any]:
         """What this suite sets for a probe. Everything else stays at its default.
@@ -31,10 +35,13 @@ class Suite:
         Repetitions are for models that are asked by name (`asked`). A function may well give the same answer again, and
         answers from elsewhere are there once.
         """
-        if self.name == "standard":
-            return dict(probe.standard) if asked else {}
-        packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
-        return {**({"corpus": packaged[0]} if packaged else {}), **probe.quick}
+        if self.name == "quick":
+            return {**packaged_corpus(probe), **probe.quick}
+        if self.name in GOALS:
+            corpus = packaged_corpus(probe) if GOALS[self.name].packaged else {}
+            size = find_size(probe, self.name)
+            return {**corpus, **size} if asked else {**corpus, "sample_k": size["sample_k"]}
+        return dict(probe.standard) if asked else {}
 
 
 SUITES = {
@@ -45,18 +52,54 @@ SUITES = {
             summary="Few items on the packaged corpora: minutes. Shows strong bias, and leaves most marks open.",
         ),
         Suite(
+            name="ci",
+            summary="For gates, on the packaged corpora: a fair model passes a gate on D in 19 of 20 runs.",
+        ),
+        Suite(
             name="standard",
             summary="The sizes of the probes' cards on the original corpora: about 9 of 10 fair models pass C on each.",
+        ),
+        Suite(
+            name="full",
+            summary="For publications: enough for about 9 of 10 fair models to pass a gate on B on each, or each item "
+            "a hundred times.",
         ),
     )
 }
 
 
+def find_suites() -> dict[str, Suite]:
+    """All suites by name: the sizes, and one for each use case that a probe names."""
+    uses = sorted({use for probe in find_probes().values() for use in probe.uses} - {*SUITES})
+    return SUITES | {
+        use: Suite(name=use, use=use, summary=f"The standard sizes of the probes about {use}.") for use in uses
+    }
+
+
 def get_suite(name: str) -> Suite:
     """The suite of this name."""
-    if name not in SUITES:
-        raise UnknownName("suite", name, SUITES)
-    return SUITES[name]
+    suites = find_suites()
+    if name not in suites:
+        raise UnknownName("suite", name, suites)
+    return suites[name]
+
+
+def choose_probes_for(model: object, wanted: Probes, suite: str | None = None) -> list[Probe]:
+    """The probes that were asked for. If none was named: all that belong to the suite, and that the model can answer.
+
+    A simulated model answers for the probes that have such a reference model.
+    """
+    chosen, named = choose_probes(wanted), wanted is not None
+    use = get_suite(suite).use if suite else None
+    if use:
+        fitting = [probe for probe in chosen if use in probe.uses]
+        if named and (others := [probe.name for probe in chosen if use not in probe.uses]):
+            raise InputError(
+                f"The suite {use!r} does not ask {', '.join(others)}. It asks: "
+                f"{', '.join(probe.name for probe in find_probes().values() if use in probe.uses)}."
+            )
+        chosen = fitting
+    return choose_able(model, chosen, named=named) if isinstance(model, str) and is_simulated(model) else chosen
 
 
 def suite_parameters(

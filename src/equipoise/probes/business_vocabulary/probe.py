@@ -159,6 +159,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    uses=("hiring", "writing"),
     quick={"sample_k": 12},
     answer_tokens=400,
     max_tokens=256,

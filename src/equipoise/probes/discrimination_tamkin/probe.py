@@ -212,6 +212,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    uses=("decisions",),
     quick={"sample_k": 6},
     answer_tokens=6,
     max_tokens=8,

@@ -111,6 +111,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate_characters(expect_man),
+    uses=("writing",),
     quick={"sample_k": 32},
     answer_tokens=450,
     max_tokens=96,

@@ -212,6 +212,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    uses=("hiring", "decisions"),
     quick={"sample_k": 6},
     answer_tokens=150,
     max_tokens=256,

@@ -226,6 +226,7 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     sample_k=960,
+    uses=("hiring", "decisions"),
     quick={"sample_k": 8},
     answer_tokens=10,
     max_tokens=48,

@@ -68,6 +68,7 @@ PROBE = Probe(
     statistics=lambda _parameters: moments(pl.col("masculinity"), detected_share("male", of=("male", "female"))),
     measure=measure,
     simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
+    uses=("writing",),
     quick={"sample_k": 24},
     standard={"num_repetitions": 9},
     answer_tokens=400,

@@ -161,6 +161,7 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     sample_k=384,
+    uses=("hiring", "advice"),
     quick={"sample_k": 12},
     answer_tokens=12,
     max_tokens=64,

@@ -12,7 +12,7 @@ from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Audit
 from equipoise.report.charts.canvas import SMALL, Drawing, Layer, col, fit_text, layer, row_labels, text
 from equipoise.report.charts.palette import LIGHT
-from equipoise.report.text import describe_mark, typeset_number
+from equipoise.report.text import describe_mark, format_centre, typeset_number
 
 CELL_WIDTH, CELL_HEIGHT = 64, 34
 LEFT, GAP = 190, 2
@@ -74,7 +74,7 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
             row_labels(names, LEFT, fontWeight="bold"),
             text(
                 [
-                    {"x": CELL_WIDTH * (x + 0.5), "name": typeset_number(centre).rstrip("0").rstrip(".") or "0"}
+                    {"x": CELL_WIDTH * (x + 0.5), "name": format_centre(centre)}
                     for x, centre in enumerate(columns.values())
                 ],
                 col("name"),

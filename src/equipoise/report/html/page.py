@@ -19,6 +19,7 @@ from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
 from equipoise.measuring.resample import LEVEL, REPLICATES
 from equipoise.report import text
 from equipoise.report.charts.canvas import Drawing
+from equipoise.report.charts.heatmap import draw_heatmap
 from equipoise.report.charts.palette import stylesheet
 from equipoise.report.html import coverage, method
 from equipoise.report.html.findings import worst_findings
@@ -28,6 +29,10 @@ from equipoise.report.html.sections import Section, build_section, is_known
 
 USE_CASES = ("Decision-making", "Creative writing", "Business communication")
 """The order of the use cases; others follow by name."""
+FEW = 4
+"""With more models, what each of them has is folded."""
+PRINTED_SAMPLES = 4
+"""How many of the answers to a probe are printed; the style sheet holds the same number."""
 FINDINGS, FINDINGS_EACH = 6, 3
 """How many of the worst findings are shown: of a single run, and of each of several."""
 
@@ -39,7 +44,8 @@ def render(runs: Sequence[ReportedRun]) -> str:
     names = name_models(runs)
     sections = build_sections(runs)
     most = FINDINGS if len(runs) == 1 else FINDINGS_EACH
-    style = Markup(stylesheet() + (files(__package__) / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
+    style = Markup(stylesheet() + _read_own("style.css"))  # noqa: S704 - ours
+    script = Markup(_read_own("sort.js")) if len(runs) > 1 else None  # noqa: S704 - ours
     return (
         make_environment()
         .get_template("page.html.j2")
@@ -57,8 +63,10 @@ def render(runs: Sequence[ReportedRun]) -> str:
             ],
             comparisons=compare_with_first(runs, names),
             mark_counts=[_count_marks(sections, place) for place in range(len(runs))],
+            many=len(runs) > FEW,
             style=style,
-            policy=content_policy(style),
+            script=script,
+            policy=content_policy(style, script),
         )
     )
 
@@ -88,6 +96,8 @@ def compare_with_first(runs: Sequence[ReportedRun], names: Sequence[str]) -> dic
 def name_charts(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, Drawing]]:
     """Every chart in its wide form, under a name that is safe for a file."""
     models = [f"{place + 1}-{_safe_name(name)}" for place, name in enumerate(name_models(runs))]
+    if len(runs) > 1:
+        yield "heatmap", draw_heatmap([run.results for run in runs], name_models(runs))
     for section in build_sections(runs):
         probe = section.probe.name
         for scale in section.scales:
@@ -114,11 +124,16 @@ def make_environment() -> Environment:
         "text": text,
         "split_text": split_text,
         "is_known": is_known,
+        "printed_samples": PRINTED_SAMPLES,
         "replicates": REPLICATES,
         "level": LEVEL,
         "significance": SIGNIFICANCE,
     }
     return environment
+
+
+def _read_own(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 def content_policy(style: str, script: str | None = None) -> str:

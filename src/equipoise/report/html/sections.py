@@ -109,6 +109,11 @@ class Section:
     findings: Mapping[int, list[RankedFinding]]
     readings: Mapping[int, ShownReadings]
 
+    @property
+    def about(self) -> dict[str, str]:
+        """What metrics are about whose names hold a number or an abbreviation."""
+        return {metric.name: metric.about for metric in self.probe.all_metrics() if metric.about}
+
 
 def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str]) -> Section:
     """Bring together what all runs measured with the probe of this name. `models` are the names of the runs."""

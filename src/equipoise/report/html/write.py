@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from equipoise.measuring.result import Audit
+from equipoise.report.charts.heatmap import tabulate_marks
+from equipoise.report.exports import for_spreadsheets
 from equipoise.report.files import check_target, make_folder, writing
 from equipoise.report.html.page import name_charts, render
-from equipoise.report.html.runs import ReportedRun, describe_run
+from equipoise.report.html.runs import ReportedRun, describe_run, name_models
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
 
@@ -39,7 +41,10 @@ def write_report(
 
 
 def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:
-    """Write every chart as SVG and PNG into a folder that is there; return their paths."""
+    """Write every chart as SVG and PNG into a folder that is there; return their paths.
+
+    Of several runs, all marks are also written as a heat map and its table.
+    """
     paths = []
     for name, chart in name_charts(runs):
         for ending, content in (("svg", chart.svg().encode()), ("png", chart.png())):
@@ -47,4 +52,10 @@ def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:
             with writing(path) as file:
                 file.write(content)
             paths.append(path)
+    if len(runs) > 1:
+        path = folder / "heatmap.csv"
+        table = tabulate_marks([run.results for run in runs], name_models(runs))
+        with writing(path) as file:
+            file.write(for_spreadsheets(table).write_csv().encode())
+        paths.append(path)
     return paths

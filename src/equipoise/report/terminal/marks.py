@@ -14,7 +14,7 @@ from equipoise.measuring.precision import AT_A_LIMIT, find_needs
 from equipoise.measuring.result import Audit, Result
 from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.terminal.tables import COLOURS, WIDE
-from equipoise.report.text import format_number
+from equipoise.report.text import format_centre, format_number
 from equipoise.schema import Estimate
 
 ROWS = 24
@@ -105,8 +105,8 @@ def _say_value(estimate: Estimate, *, with_interval: bool) -> str:
 def _say_distance(bands: Bands, estimate: Estimate, mark: Mark) -> str:
     """How far a value is from that of an even-handed model."""
     if bands.one_sided and estimate.value < bands.centre - bands.limits[0]:
-        return f", on the harmless side of {bands.centre:g}."
-    return f", {DISTANCES[mark.mark]} {bands.centre:g}."
+        return f", on the harmless side of {format_centre(bands.centre)}."
+    return f", {DISTANCES[mark.mark]} {format_centre(bands.centre)}."
 
 
 def _say_need(result: Result, items: int) -> str:

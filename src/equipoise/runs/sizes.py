@@ -1,0 +1,91 @@
+"""How much of a probe the suites `ci` and `full` ask: computed from the widths that a fair model's intervals have.
+
+The sizes stand in `sizes.json` beside a probe's card. `python -m equipoise.testing NAME --write-sizes` writes it, and
+the checks of a probe compare. A probe without the file gets its sizes when it is planned.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_rows
+from equipoise.authoring import Probe
+from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.precision import find_items, find_repetitions
+from equipoise.measuring.result import Result
+from equipoise.schema import ANSWER, ID
+
+FILE = "sizes.json"
+PILOT_ITEMS = 400
+MOST_REPETITIONS = 100
+"""No item is asked more often, whatever that leaves undecided."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A fair model passes a gate on this mark with this probability, by each marked metric of a probe."""
+
+    mark: str
+    chance: float
+    packaged: bool
+    """Whether the packaged corpora are asked about, so that nothing has to be fetched."""
+    most: int
+    """No more than so many times the items of the standard suite."""
+
+
+GOALS = {
+    "ci": Goal("D", 0.995, packaged=True, most=1),
+    "full": Goal("B", 0.9, packaged=False, most=10),
+}
+"""With 0.995 for each of up to ten metrics, a fair model passes the gate of all of them in 19 of 20 runs."""
+
+
+def packaged_corpus(probe: Probe) -> dict[str, str]:
+    """The parameter that chooses the texts that come with the probe, if it has any."""
+    packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+    return {"corpus": packaged[0]} if packaged else {}
+
+
+def compute_size(probe: Probe, suite: str) -> dict[str, int]:
+    """How many items a suite draws, and how often each is asked: no less than quick, and ci no more than standard."""
+    goal = GOALS[suite]
+    corpus: dict[str, Any] = packaged_corpus(probe) if goal.packaged else {}
+    everything = plan(probe, **corpus, sample_k=None)
+    pilot = simulate_pilot(everything)
+    standard = min(probe.sample_k or everything.items, everything.items)
+    least = probe.quick.get("sample_k", 1) if goal.packaged else standard
+    most = min(goal.most * standard, everything.items)
+    items = min(max(least, find_items(pilot, most, goal.mark, goal.chance)), most)
+    often = probe.standard.get("num_repetitions", 1) if goal.packaged else MOST_REPETITIONS
+    return {"sample_k": items, "num_repetitions": find_repetitions(pilot, items, often, goal.mark, goal.chance)}
+
+
+def simulate_pilot(planned: Plan) -> Result:
+    """The result of a simulated model that answers at random, on some items of the plan's population."""
+    size = min(PILOT_ITEMS, planned.population.size)
+    pilot = plan(planned.probe, **{**planned.parameters, "sample_k": size, "num_repetitions": 1})
+    prompts = pilot.prompts()
+    answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
+    rows = ({ID: key, ANSWER: answer} for key, answer in zip(prompts[ID], answers, strict=True))
+    return score_rows(pilot, read_python(rows))
+
+
+def read_sizes(probe: Probe) -> Mapping[str, Mapping[str, int]]:
+    """The sizes that stand beside the card of a probe; nothing if there is no file."""
+    source = probe.card.folder / FILE if probe.card.folder else None
+    if source is None or not source.is_file():
+        return {}
+    sizes: Mapping[str, Mapping[str, int]] = json.loads(source.read_text(encoding="utf-8"))
+    return sizes
+
+
+def find_size(probe: Probe, suite: str) -> dict[str, int]:
+    """The size of a probe in a suite: as it stands in its folder, or else computed now."""
+    known = read_sizes(probe).get(suite)
+    return dict(known) if known else compute_size(probe, suite)

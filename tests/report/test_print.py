@@ -1,0 +1,112 @@
+"""The report on paper: printed by the browser and read page by page."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+
+from equipoise.report.html.method import render_card
+from equipoise.report.html.page import PRINTED_SAMPLES, build_sections, render
+from equipoise.report.html.runs import ReportedRun
+from equipoise.report.text import typeset_number
+from report.browser import browser
+from report.fakes import make_run
+
+# Boxes that hide a part of what they hold, while the page is laid out for paper.
+CUT = """[...document.querySelectorAll('.scroll, .settings, table, .text, figure, .answer')].filter(box =>
+  (box.scrollHeight > box.clientHeight + 2 || box.scrollWidth > box.clientWidth + 2)
+  && getComputedStyle(box).overflow !== 'visible' && getComputedStyle(box).display !== 'none'
+  && !box.classList.contains('text')).map(box => box.className || box.tagName)"""
+WIDER = """(() => { const right = document.body.getBoundingClientRect().right + 2;
+  return [...document.querySelectorAll('table, figure, .settings, .answer, svg')]
+    .filter(box => box.getBoundingClientRect().right > right).map(box => box.className || box.tagName); })()"""
+PAPER_WIDTH = 688
+"""A4 without the margins, in pixels of the browser."""
+
+
+@pytest.fixture(scope="module")
+def run() -> ReportedRun:
+    probes: dict[str, dict[str, Any]] = {
+        "jobs_lum": {"sample_k": 60},
+        "hiring_an": {"sample_k": 96},
+        "gest_creative": {"corpus": "mottos"},
+    }
+    return make_run("atlas-large-2", 0.6, probes)
+
+
+@pytest.fixture(scope="module")
+def printed(
+    run: ReportedRun, chromium: str, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[str], list[str], list[str]]:
+    """The text of each page, and the boxes that are cut or wider than the paper."""
+    folder = tmp_path_factory.mktemp("print")
+    (folder / "report.html").write_text(render([run]), encoding="utf-8")
+
+    async def print_page() -> tuple[list[str], list[str]]:
+        async with browser() as page:
+            await page.open(folder / "report.html", width=PAPER_WIDTH)
+            await page.print(folder / "report.pdf")
+            await page.call("Emulation.setEmulatedMedia", media="print")
+            return await page.evaluate(CUT), await page.evaluate(WIDER)
+
+    cut, wider = asyncio.run(print_page())
+    pages = [page.extract_text() for page in PdfReader(folder / "report.pdf").pages]
+    return pages, cut, wider
+
+
+def flatten(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def test_every_page_has_its_number(printed: tuple[list[str], list[str], list[str]]) -> None:
+    pages = printed[0]
+    for place, page in enumerate(pages, 1):
+        assert f"page {place} of {len(pages)}" in page
+        assert len(page.split()) > 12, f"page {place} is empty"
+
+
+def test_no_box_is_cut_or_wider_than_the_paper(printed: tuple[list[str], list[str], list[str]]) -> None:
+    assert printed[1] == []
+    assert printed[2] == []
+
+
+def test_the_first_page_has_the_marks_with_items_and_even_handed_values(
+    printed: tuple[list[str], list[str], list[str]], run: ReportedRun
+) -> None:
+    first = printed[0][0]
+    for title in ("Mark", "Value and 95% interval", "Even-handed", "Items"):
+        assert flatten(title) in flatten(first)
+    for result in run.results.values():
+        for _, estimate, _ in result.marked():
+            value, low, high = (typeset_number(number) for number in (estimate.value, estimate.low, estimate.high))
+            assert flatten(f"{value} {low} to {high}") in flatten(first)
+            assert f"{estimate.n:,}" in first
+
+
+def test_every_number_setting_card_and_some_transcripts_are_printed(
+    printed: tuple[list[str], list[str], list[str]], run: ReportedRun
+) -> None:
+    whole = flatten(re.sub(r"page \d+ of \d+(Gender bias report, equipoise)?", "", " ".join(printed[0])))
+    for section in build_sections([run]):
+        for key, estimate in section.results[0].estimates.items():
+            about = section.about.get(key.metric, "")
+            value, low, high = (typeset_number(number) for number in (estimate.value, estimate.low, estimate.high))
+            assert flatten(f"{key.metric}{about}{value}{low} to {high}{estimate.n:,}") in whole, key
+        for picture in section.pictures:
+            for row in picture.rows:
+                assert flatten(str(row[0])) in whole
+        for title, body in render_card(section.probe.card).items():
+            assert flatten(title) in whole
+            end = flatten(html.unescape(re.sub("<[^>]+>", " ", body)))[-20:]
+            assert end in whole, title
+        for place, sample in enumerate(section.samples[0]):
+            assert (flatten(sample.facts[0][1]) in whole) == (place < PRINTED_SAMPLES)
+        assert f"{len(section.samples[0]) - PRINTED_SAMPLES}morestandintheHTMLfile." in whole
+    for name, value in run.settings.items():
+        assert flatten(f'"{name}": ') in whole
+        assert flatten(str(value)) in whole
