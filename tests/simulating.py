@@ -26,6 +26,7 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
     "hiring_an": {"sample_k": 80},
     "hiring_bloomberg": {"sample_k": 48},
     "pronoun_fidelity": {"sample_k": 24},
+    "word_association": {"sample_k": 48},
     "discrimination_tamkin": {"corpus": "scenarios", "sample_k": 60},
     "business_vocabulary": {"sample_k": 96},
 }

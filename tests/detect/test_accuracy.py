@@ -23,6 +23,7 @@ WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "inventories": ((0, 0), (4, 1)),
     "jobs_lum": ((3, 1), (24, 8)),
     "pronoun_fidelity": ((4, 3), (5, 5)),
+    "word_association": ((0, 0), (0, 0)),
 }
 """For each probe the most that may be wrong, and flipped, on the held half: ordinary, then nasty answers.
 

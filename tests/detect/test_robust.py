@@ -94,7 +94,7 @@ def test_ten_megabytes_are_read_to_their_end(name: str) -> None:
     for label, ending in endings.items():
         if label in detector.labels:
             assert read(detector, [filler + ending])[LABEL].to_list() == [label]
-    if detector.counts:
+    if "bsri_male" in detector.counts:
         counts = read(detector, [filler + "warm leader"]).select(detector.counts).row(0)
         assert sum(counts) == sum(read(detector, ["warm leader"]).select(detector.counts).row(0)) > 0
 

@@ -33,6 +33,7 @@ PAIR = ["template", "qualification", "occupation", "masculinity", "race"]
         ("inventories", {}, 125, 125),
         ("inventories", {"gendered_traits": True}, 127, 127),
         ("pronoun_fidelity", {}, 240, 1_200),
+        ("word_association", {}, 192, 384),
         ("pronoun_fidelity", {"families": ["he", "she", "they", "ey"], "sample_k": 5}, 5, 20),
         ("hiring_an", {}, 5_000, 10_000),
         ("hiring_an", {"design": "random"}, 5_000, 5_000),

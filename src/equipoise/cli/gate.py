@@ -9,8 +9,10 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli.config import read_config, typed_options
 from equipoise.cli.lazy import finished, gates, gating
 from equipoise.cli.lazy import run as runs
+from equipoise.cli.model_options import ConfigFile
 from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.cli.probe_options import Unjudged
 from equipoise.errors import BadParameter, GateFailed, GateUndecided
@@ -26,6 +28,7 @@ class Undecided(StrEnum):
 
 
 def command(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
     *,
     baseline: Annotated[
@@ -73,6 +76,7 @@ def command(
     ] = False,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
+    config: ConfigFile = None,
     unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
@@ -85,6 +89,14 @@ def command(
     equipoise gate new.equipoise --baseline old.equipoise --no-regression --junit gate.xml ·
     equipoise gate run.equipoise --max hiring_an.diff_acceptance_rate=0.1
     """
+    written = read_config(config).gate if config else {}
+    typed = typed_options(context)
+    written = {name: value for name, value in written.items() if name not in typed}
+    fail_on, max_ = written.get("fail_on", fail_on), written.get("max_", max_)
+    no_regression, baseline = written.get("no_regression", no_regression), written.get("baseline", baseline)
+    uncertain = written.get("uncertain", uncertain)
+    allow_incomplete = written.get("allow_incomplete", allow_incomplete)
+    undecided = Undecided(written["undecided"]) if "undecided" in written else undecided
     rules = gating.Rules(
         fail_on=fail_on and fail_on.upper(),
         limits=[_parse_limit(given) for given in max_ or []],

@@ -96,6 +96,12 @@ PriceOption = Annotated[
     str | None,
     typer.Option("--price", help="Dollars for a million tokens of prompts, of answers.", metavar="P,A"),
 ]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", help="A file with models, probes, parameters, budgets, rules: docs/config.md", metavar="FILE"
+    ),
+]
 Yes = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Start a run of more than 2,000 prompts or one dollar without a question."),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from equipoise.cli import model_options as options
+from equipoise.cli.config import Config, read_config, typed_options
 from equipoise.cli.confirm import confirm_run
 from equipoise.cli.lazy import html, policy, session, suites
 from equipoise.cli.output import AsJson, check_report_target, note
 from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.progress import show_progress
 from equipoise.cli.show import print_run
-from equipoise.errors import InputError
+from equipoise.errors import EquipoiseError, InputError, Interrupted
 from equipoise.report.files import check_run_target
 
 if TYPE_CHECKING:
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     model: options.Model = "embedded",
     *,
+    config: options.ConfigFile = None,
     probe: options.Probes = None,
     suite: options.SuiteName = None,
     sample: Sample = None,
@@ -79,63 +83,105 @@ def command(
     Examples: equipoise run · equipoise run openai/gpt-4o-mini --suite quick · equipoise run ollama/llama3.2 ·
     equipoise run simulated/stereotyping --probe jobs_lum
     """
+    given = SimpleNamespace(**{name: value for name, value in locals().items() if name not in ("context", "config")})
     check_report_target(report)
-    path = out or session.default_path(model)
+    if config is not None:
+        ask_configured(read_config(config), given, typed_options(context))
+        return
+    print_outcome(ask(_start(given)), allow_missing, report, as_json=as_json)
+
+
+def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> None:
+    """Ask every model of a file, one after the other. What was typed counts more than the file.
+
+    A model that fails does not keep the others from being asked; the first failure is raised at the end.
+    """
+    own = {name: value for name, value in vars(given).items() if name in typed}
+    chosen = config.options_for(given.model if "model" in typed else None)
+    if len(chosen) > 1 and "out" in typed:
+        raise InputError(f"--out is for one model, and {config.path} names {len(chosen)}: give each an out there.")
+    report = given.report or config.report
+    check_report_target(report)
+    runs, failures = [], []
+    for options_of_model in chosen:
+        asked = SimpleNamespace(**{**vars(given), **options_of_model, **own, "report": report})
+        try:
+            run = ask(_start(asked))
+            runs.append(run)
+            print_run(run, as_json=given.as_json)
+            policy.check_complete(run.counts, run.path, asked.allow_missing)
+        except Interrupted:
+            raise
+        except EquipoiseError as error:
+            failures.append(error)
+            if len(chosen) > 1:
+                note(f"{asked.model}: {error}")
+    if report is not None and runs:
+        html.write_report(runs, report)
+        note(f"report: {report}")
+    if failures:
+        raise failures[0]
+
+
+def _start(given: SimpleNamespace) -> Session:
+    """Start the run that the options describe."""
+    path = given.out or session.default_path(given.model)
     check_run_target(path)
-    if report is not None and report.absolute() == path.absolute():
+    if given.report is not None and given.report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
-    chosen = [one.read_by(reading) for one in suites.choose_probes_for(model, probe or None, suite)]
-    everything = suites.choose_probes_for(None, probe or None, suite)
+    chosen = [
+        one.read_by(given.reading) for one in suites.choose_probes_for(given.model, given.probe or None, given.suite)
+    ]
+    everything = suites.choose_probes_for(None, given.probe or None, given.suite)
     if left_out := [one.name for one in everything if one.name not in {each.name for each in chosen}]:
         note(f"not asked, because they have no such reference model: {', '.join(left_out)}")
     judging = options.read_judge(
-        judge,
-        judge_base_url,
-        judge_key_variable,
-        allow_insecure=allow_insecure,
-        allow_secret_url=allow_secret_url,
+        given.judge,
+        given.judge_base_url,
+        given.judge_key_variable,
+        allow_insecure=given.allow_insecure,
+        allow_secret_url=given.allow_secret_url,
     )
     limits = options.read_policy(
-        model,
-        concurrency=concurrency,
-        deadline=deadline,
-        tries=tries,
-        rpm=rpm,
-        max_requests=max_requests,
-        max_tokens_total=max_tokens_total,
-        max_cost=max_cost,
-        price=price,
-        judge=judge,
-        judge_price=judge_price,
+        given.model,
+        concurrency=given.concurrency,
+        deadline=given.deadline,
+        tries=given.tries,
+        rpm=given.rpm,
+        max_requests=given.max_requests,
+        max_tokens_total=given.max_tokens_total,
+        max_cost=given.max_cost,
+        price=given.price,
+        judge=given.judge,
+        judge_price=given.judge_price,
     )
-    started = session.start(
-        model,
+    return session.start(
+        given.model,
         probes=chosen,
-        suite=suite,
+        suite=given.suite,
         out=path,
         connection=options.read_connection(
-            model,
-            base_url,
-            key_variable,
-            key_command=key_command,
-            header=header,
-            allow_insecure=allow_insecure,
-            allow_secret_url=allow_secret_url,
-            extra=extra,
-            temperature=temperature,
-            top_p=top_p,
-            max_tokens=max_tokens,
-            seed=model_seed,
-            system=system,
+            given.model,
+            given.base_url,
+            given.key_variable,
+            key_command=given.key_command,
+            header=given.header,
+            allow_insecure=given.allow_insecure,
+            allow_secret_url=given.allow_secret_url,
+            extra=given.extra,
+            temperature=given.temperature,
+            top_p=given.top_p,
+            max_tokens=given.max_tokens,
+            seed=given.model_seed,
+            system=given.system,
         ),
         policy=limits,
-        parameters=read_parameters(chosen, sample, repeat, seed, settings),
-        until_certain=until_certain,
+        parameters=read_parameters(chosen, given.sample, given.repeat, given.seed, given.settings),
+        until_certain=given.until_certain,
         judge=judging,
-        probabilities=probabilities,
-        confirm=lambda expected: confirm_run(expected, limits, yes=yes),
+        probabilities=given.probabilities,
+        confirm=lambda expected: confirm_run(expected, limits, yes=given.yes),
     )
-    print_outcome(ask(started), allow_missing, report, as_json=as_json)
 
 
 def ask(started: Session) -> Run:

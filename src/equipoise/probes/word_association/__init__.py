@@ -1,0 +1,1 @@
+"""The probe `word_association`."""
