@@ -21,7 +21,7 @@ from types import ModuleType
 
 from benchmarks.harness import OUR_PYTHON, ROOT, Unavailable, installed_versions, log
 
-PARTS = ("marks", "scale", "asking", "store", "start", "report")
+PARTS = ("marks", "scale", "asking", "store", "start", "report", "partials")
 QUICK_PARTS = ("marks", "asking", "start")
 LIBRARIES = ("equipoise", "polars", "numpy", "aiohttp", "orjson")
 PAGE = ROOT / "docs" / "benchmarks.md"

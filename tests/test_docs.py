@@ -20,7 +20,19 @@ ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 NAMES = sorted(set(re.findall(r"`((?:\w+\.)+\w+)`", ARCHITECTURE)) - {"pyproject.toml"})
-ROOMS = ("answers", "assets", "authoring", "cli", "detect", "measuring", "models", "probes", "report", "runs")
+ROOMS = (
+    "answers",
+    "assets",
+    "authoring",
+    "cli",
+    "detect",
+    "engines",
+    "measuring",
+    "models",
+    "probes",
+    "report",
+    "runs",
+)
 
 
 def test_generated_tables_are_up_to_date() -> None:

@@ -49,25 +49,25 @@ class PartScorer:
     """Scores one part after the other against one plan; what it has made of the plan serves the next part."""
 
     def __init__(self, planned: Plan) -> None:
-        self._planned = planned
+        self.planned = planned
         self._whole: _BlockIndex | None = None
 
     def score_file(self, path: Path, names: Names = NO_NAMES) -> Partial:
         """The partial of a file of answers. A column `item_number` says which part of the plan is enough for it."""
         blocks = None
         if path.suffix.lower() == SUFFIX and (numbers := read_item_numbers(path)) is not None:
-            inside = numbers[(numbers >= 0) & (numbers < self._planned.items)]
+            inside = numbers[(numbers >= 0) & (numbers < self.planned.items)]
             blocks = np.unique(inside // ITEMS_PER_BLOCK).tolist()
         return self.score_tables(lambda: read_tables(path, names), blocks)
 
     def score_tables(self, tables: Tables, blocks: Sequence[int] | None = None) -> Partial:
         """The partial of tables of answers, which probably belong to these blocks of the plan."""
-        whole = range(count_blocks(self._planned.items))
+        whole = range(count_blocks(self.planned.items))
         if self._whole is None and blocks and len(blocks) < len(whole):
-            scored = _score(_BlockIndex(self._planned, blocks, texts=False), tables())
+            scored = _score(_BlockIndex(self.planned, blocks, texts=False), tables())
             if not scored.unknown:
                 return scored
-        self._whole = self._whole or _BlockIndex(self._planned, whole, texts=True)
+        self._whole = self._whole or _BlockIndex(self.planned, whole, texts=True)
         return _score(self._whole, tables())
 
 

@@ -11,8 +11,9 @@ import orjson
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from equipoise.measuring.plan import Plan
-from equipoise.schema import ID, REPETITION, escape_formulas
+from equipoise.errors import InputError
+from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan
+from equipoise.schema import ID, ITEM, ITEM_NUMBER, REPETITION, escape_formulas
 
 Row = dict[str, Any]
 ROWS_AT_A_TIME = 100_000
@@ -31,11 +32,15 @@ class PromptFormat(StrEnum):
 
 
 def write_prompts(
-    planned: Plan, file: IO[bytes], form: PromptFormat, make_line: Callable[[Row], Row] | None = None
+    planned: Plan,
+    file: IO[bytes],
+    form: PromptFormat,
+    make_line: Callable[[Row], Row] | None = None,
+    items: range | None = None,
 ) -> int:
-    """Write the prompts of a plan, once for each repetition; return how many prompts there are.
+    """Write the prompts of a plan, or of some of its items, once for each repetition; return how many there are.
 
-    For a batch job, `make_line` makes a request of a row.
+    For a batch job, `make_line` makes a request of a row. Parquet also says the number of each item in the plan.
     """
     written = 0
 
@@ -45,7 +50,7 @@ def write_prompts(
             yield table
             written += table.height
 
-    tables = count(_tabulate(planned))
+    tables = count(_tabulate(planned, items, numbered=form is PromptFormat.PARQUET))
     if form is PromptFormat.PARQUET:
         _write_parquet(tables, file)
     for table in tables:
@@ -57,16 +62,43 @@ def write_prompts(
     return written // planned.repetitions
 
 
-def _tabulate(planned: Plan) -> Iterator[pl.DataFrame]:
+def split_plan(planned: Plan, shards: int) -> list[range]:
+    """The numbers of the items of each shard: whole items, and about as many in each."""
+    if not 1 <= shards <= planned.items:
+        raise InputError(
+            f"--shards must be between 1 and {planned.items:,}, the number of items. Got {shards} instead."
+        )
+    bounds = [planned.items * number // shards for number in range(shards + 1)]
+    return list(itertools.starmap(range, itertools.pairwise(bounds)))
+
+
+def _tabulate(planned: Plan, items: range | None, *, numbered: bool) -> Iterator[pl.DataFrame]:
     """The prompts once for each repetition, in tables of limited size; without repetitions as they are planned."""
     size = max(ROWS_AT_A_TIME // planned.repetitions, 1)
     repetitions = pl.int_ranges(1, planned.repetitions + 1).alias(REPETITION)
-    for batch in planned.batches():
+    for batch in _number_items(planned, items) if numbered else _take_items(planned, items):
         for prompts in batch.iter_slices(size):
             if planned.repetitions == 1:
                 yield prompts
             else:
                 yield prompts.select(ID, repetitions, pl.exclude(ID)).explode(REPETITION)
+
+
+def _take_items(planned: Plan, items: range | None) -> Iterator[pl.DataFrame]:
+    if items is None:
+        yield from planned.batches()
+        return
+    for start in range(items.start, items.stop, ITEMS_PER_BATCH):
+        yield planned.take(start, min(start + ITEMS_PER_BATCH, items.stop))
+
+
+def _number_items(planned: Plan, items: range | None) -> Iterator[pl.DataFrame]:
+    """The prompts with the number of their item in the plan, unless a column of theirs has that name."""
+    first = items.start if items else 0
+    for batch in _take_items(planned, items):
+        number = pl.Series(ITEM_NUMBER, batch[ITEM].rle_id().cast(pl.Int64) + first)
+        first = int(number[-1]) + 1
+        yield batch if ITEM_NUMBER in batch.columns else batch.select(ID, number, pl.exclude(ID))
 
 
 def _write_parquet(tables: Iterator[pl.DataFrame], file: IO[bytes]) -> None:

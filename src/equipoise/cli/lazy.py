@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
     from equipoise import assets, models, probes
     from equipoise.answers import files as answer_files
-    from equipoise.answers import matching
+    from equipoise.answers import matching, shards
     from equipoise.answers import prompts as answer_prompts
     from equipoise.answers import reading as answer_reading
     from equipoise.answers import score as scoring
+    from equipoise.engines import ray as ray_engine
     from equipoise.measuring import gate as gating
     from equipoise.measuring import plan as planning
     from equipoise.models import redact
@@ -48,6 +49,8 @@ else:
     answer_prompts = LazyModule("equipoise.answers.prompts")
     answer_reading = LazyModule("equipoise.answers.reading")
     scoring = LazyModule("equipoise.answers.score")
+    shards = LazyModule("equipoise.answers.shards")
+    ray_engine = LazyModule("equipoise.engines.ray")
     gating = LazyModule("equipoise.measuring.gate")
     planning = LazyModule("equipoise.measuring.plan")
     redact = LazyModule("equipoise.models.redact")
@@ -101,10 +104,12 @@ __all__ = [
     "prices",
     "probes",
     "progress",
+    "ray_engine",
     "redact",
     "run",
     "scoring",
     "session",
+    "shards",
     "suites",
     "table",
     "tables",

@@ -15,6 +15,7 @@ from equipoise.report.terminal.safe_text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from equipoise.answers.shards import OnShard, ShardsDone
     from equipoise.runs.ask.events import Event, OnEvent, RunProgress
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -35,13 +36,51 @@ def show_progress() -> Iterator[OnEvent]:
 
 
 @contextmanager
-def _draw_bar(terminal: Console) -> Iterator[OnEvent]:
-    columns = (
+def show_shards() -> Iterator[OnShard]:
+    """Show how many files are done while the body runs."""
+    terminal = console.Console(stderr=True, highlight=False, markup=False)
+    started = time.monotonic()
+    if terminal.is_terminal:
+        with progress.Progress(*_columns(), console=terminal) as bar:
+            task = bar.add_task("", total=None, state="starting")
+            yield lambda event: bar.update(
+                task, total=event.files, completed=event.done, state=describe_shards(event, started)
+            )
+        return
+    last_time = started
+
+    def on_shard(event: ShardsDone) -> None:
+        nonlocal last_time
+        if time.monotonic() - last_time >= SECONDS_BETWEEN_LINES:
+            last_time = time.monotonic()
+            note(describe_shards(event, started))
+            sys.stderr.flush()
+
+    yield on_shard
+
+
+def describe_shards(event: ShardsDone, started: float) -> str:
+    """Files done of all, answers, rate, time left."""
+    elapsed = time.monotonic() - started
+    parts = [f"{event.done:,}/{event.files:,} files", f"{event.answers:,} answers"]
+    if elapsed > 0:
+        parts += [f"{event.answers / elapsed:,.0f}/s"]
+    if event.done < event.files:
+        parts += [f"{events.describe_duration(elapsed / event.done * (event.files - event.done))} left"]
+    return " · ".join(parts)
+
+
+def _columns() -> tuple[progress.ProgressColumn, ...]:
+    return (
         progress.BarColumn(),
         progress.TaskProgressColumn(),
         progress.TextColumn("{task.fields[state]}", markup=False),
     )
-    with progress.Progress(*columns, console=terminal) as bar:
+
+
+@contextmanager
+def _draw_bar(terminal: Console) -> Iterator[OnEvent]:
+    with progress.Progress(*_columns(), console=terminal) as bar:
         task = bar.add_task("", total=None, state="starting")
 
         def on_event(event: Event) -> None:

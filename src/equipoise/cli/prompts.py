@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,12 @@ from equipoise.cli import model_options as options
 from equipoise.cli.lazy import answer_prompts, batches, models, probes, suites
 from equipoise.cli.output import note, open_output
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.errors import InputError
+from equipoise.report.files import make_folder
+
+if TYPE_CHECKING:
+    from equipoise.answers.prompts import PromptFormat, Row
+    from equipoise.measuring.plan import Plan
 
 
 class Format(StrEnum):
@@ -32,6 +39,10 @@ def command(
         Format, typer.Option("--format", help="JSONL, CSV, Parquet, or input of a batch job.")
     ] = Format.JSONL,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(help="Write so many files, of whole items each, to the folder --out.", metavar="N"),
+    ] = None,
     suite: Annotated[str, typer.Option(help="quick, ci, standard or full.", metavar="NAME")] = "standard",
     model: Annotated[
         str, typer.Option(help="The model that a batch job asks; that of a Gemini job is given when it is started.")
@@ -51,7 +62,7 @@ def command(
     give the same --suite, --sample, --repeat, --seed and --set.
 
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --format anthropic-batch --model
-    claude-haiku-4-5 -o batch.jsonl
+    claude-haiku-4-5 -o batch.jsonl · equipoise prompts hiring_an --format parquet --shards 64 -o prompts
     """
     chosen = probes.get_probe(probe)
     wanted = answer_prompts.PromptFormat(form)
@@ -63,7 +74,27 @@ def command(
         make_line = batches.make_lines(wanted, model, sampling)
     elif not (temperature is None and max_tokens is None and system is None):
         note(f"--temperature, --max-tokens and --system are for batch jobs: {form} holds prompts only")
-    with open_output(out) as file:
-        count = answer_prompts.write_prompts(planned, file, wanted, make_line)
+    if shards is None:
+        with open_output(out) as file:
+            count = answer_prompts.write_prompts(planned, file, wanted, make_line)
+    else:
+        count = _write_shards(planned, wanted, make_line, shards, out)
     times = f", {planned.repetitions} times each" if planned.repetitions > 1 else ""
-    note(f"{count:,} prompts of {chosen.name}{times}")
+    files = f", in {shards:,} files" if shards else ""
+    note(f"{count:,} prompts of {chosen.name}{times}{files}")
+
+
+def _write_shards(
+    planned: Plan, form: PromptFormat, make_line: Callable[[Row], Row] | None, shards: int, folder: Path | None
+) -> int:
+    """Write the prompts to files of a folder, numbered from 1."""
+    if folder is None:
+        raise InputError("--shards writes several files: name a folder for them with --out.")
+    ranges = answer_prompts.split_plan(planned, shards)
+    make_folder(folder)
+    ending = form if form in ("csv", "parquet") else "jsonl"
+    count = 0
+    for number, items in enumerate(ranges, 1):
+        with open_output(folder / f"prompts-{number:05}.{ending}") as file:
+            count += answer_prompts.write_prompts(planned, file, form, make_line, items)
+    return count

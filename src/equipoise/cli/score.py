@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.lazy import answer_files, matching, probes, scoring, suites, tables
-from equipoise.cli.output import AsJson, note, open_console, print_json
+from equipoise.cli.lazy import answer_files, matching, probes, ray_engine, scoring, shards, suites, tables
+from equipoise.cli.output import AsJson, note, open_console, open_output, print_json
 from equipoise.cli.probe_options import (
     AnswerColumn,
     IdColumn,
@@ -21,21 +21,34 @@ from equipoise.cli.probe_options import (
     read_names,
     read_parameters,
 )
+from equipoise.cli.progress import show_shards
+from equipoise.errors import InputError
+from equipoise.report.files import check_target
 
 if TYPE_CHECKING:
-    from equipoise.measuring.result import Matching
+    from equipoise.measuring.partials import Partial
+    from equipoise.measuring.plan import Plan
+    from equipoise.measuring.result import Matching, Result
+
+LOCAL, RAY = "local", "ray"
+PARTIAL = ".partial"
 
 
 def command(
-    file: Annotated[
-        Path,
-        typer.Argument(help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval."),
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval; a folder of "
+            "files, or a pattern; or partials.",
+            metavar="FILE...",
+        ),
     ],
     *,
-    probe: Annotated[str, typer.Option(help="The probe that was asked; see: equipoise probes")],
+    probe: Annotated[str | None, typer.Option(help="The probe that was asked; see: equipoise probes")] = None,
     suite: Annotated[
-        str, typer.Option(help="The suite of the prompts: quick, ci, standard or full.", metavar="NAME")
-    ] = "standard",
+        str | None,
+        typer.Option(help="The suite of the prompts: quick, ci, standard (default) or full.", metavar="NAME"),
+    ] = None,
     sample: Sample = None,
     repeat: Repeat = None,
     seed: Seed = None,
@@ -44,23 +57,80 @@ def command(
     answer_column: AnswerColumn = None,
     prompt_column: PromptColumn = None,
     id_column: IdColumn = None,
+    partial: Annotated[
+        Path | None,
+        typer.Option(help="Write what was summed up to this file, for score to add to others.", metavar="FILE"),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]")
+    ] = LOCAL,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score answers. Each line holds an answer and the id or the text of its prompt; the order does not matter.
 
-    Give the same --suite, --sample, --repeat, --seed and --set as for the prompts.
+    Give the same --suite, --sample, --repeat, --seed and --set as for the prompts. Many files are scored one by one,
+    with one of them in memory; each answer must be in one file only. A partial knows its probe and parameters.
 
-    Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score out.jsonl --probe hiring_an --json
+    Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score answers/ --probe hiring_an --engine ray ·
+    equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json
     """
-    chosen = probes.get_probe(probe)
-    parameters = read_parameters([chosen], sample, repeat, seed, settings)
-    (planned,) = suites.plan_probes(chosen.read_by(reading), suite, parameters)
-    result = scoring.score_tables(
-        planned, answer_files.read_tables(file, read_names(answer_column, prompt_column, id_column))
-    )
+    check_target(partial)
+    address = _read_engine(engine)
+    paths = shards.find_shards(files)
+    names = read_names(answer_column, prompt_column, id_column)
+    if any(path.suffix == PARTIAL for path in paths):
+        given = (probe, suite, sample, repeat, seed, settings, reading, *names)
+        _refuse_mixed(paths, given=any(value is not None for value in given) or engine != LOCAL)
+        with show_shards() as on_shard:
+            total = shards.read_partials(paths, on_shard)
+    else:
+        if probe is None:
+            raise InputError("--probe is needed: which probe was asked? See: equipoise probes")
+        chosen = probes.get_probe(probe)
+        parameters = read_parameters([chosen], sample, repeat, seed, settings)
+        (planned,) = suites.plan_probes(chosen.read_by(reading), suite or "standard", parameters)
+        if len(paths) == 1 and partial is None and engine == LOCAL:
+            _print(
+                scoring.score_tables(planned, answer_files.read_tables(paths[0], names)), slices=slices, as_json=as_json
+            )
+            return
+        total = _score_shards(planned, paths, names, engine, address)
+    if partial is None:
+        _print(total.result(), slices=slices, as_json=as_json)
+        return
+    with open_output(partial) as file:
+        total.write(file)
+    note(f"{total.answers:,} answers read, {total.seen.size:,} attempts summed up in {partial}")
+
+
+def _read_engine(engine: str) -> str | None:
+    """The address of Ray, if one is given."""
+    name, _, address = engine.partition(":")
+    if name not in (LOCAL, RAY) or (name == LOCAL and engine != LOCAL):
+        raise InputError(f"--engine must be {LOCAL}, {RAY} or {RAY}:ADDRESS. Got {engine!r} instead.")
+    return address or None
+
+
+def _refuse_mixed(paths: list[Path], *, given: bool) -> None:
+    if not all(path.suffix == PARTIAL for path in paths):
+        raise InputError(f"Answers and partials ({PARTIAL}) cannot be mixed. Make partials of the answers: --partial")
+    if given:
+        raise InputError(
+            "Partials know their probe, parameters and reading, and are added here. Leave out the options that say it."
+        )
+
+
+def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str, address: str | None) -> Partial:
+    with show_shards() as on_shard:
+        if engine == LOCAL:
+            return shards.score_shards(planned, paths, names, on_shard)
+        return ray_engine.score_shards(planned, paths, names, on_shard, address=address)
+
+
+def _print(result: Result, *, slices: bool, as_json: bool) -> None:
     matching.refuse_nothing_matched(result.matching)
-    note_matching(result.matching, planned.repetitions)
+    note_matching(result.matching, result.setup.repetitions)
     if as_json:
         print_json(result.to_dict())
         return

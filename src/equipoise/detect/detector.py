@@ -74,6 +74,9 @@ class Detector:
     """Whether `read` gets the visible text with its capitals; the patterns are searched in lower case all the same."""
     rules: Rules | None = None
     """If there are rules, the patterns are searched in what they make of the text."""
+    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Shares from 0 to 1 that a decided answer has beside its label: `read` gives a struct of `label` and these. For
+    each label, what the share is taken to be where no more than the label is known."""
     number: Number | None = None
     """What number a decided answer says, if it says one. There is a single label then."""
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class Detector:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that an evaluation has: `label`, with it the number or the probabilities; or one per count."""
-        numbers = (self.number.name,) if self.number else ()
+        numbers = (*((self.number.name,) if self.number else ()), *self.shares)
         return (LABEL, *numbers, *self._probabilities.values()) if self.labels else self.counts
 
     @property
@@ -119,7 +122,7 @@ class Detector:
     @property
     def is_struct(self) -> bool:
         """Whether an evaluation is a struct of several columns."""
-        return bool(self.counts or self.number)
+        return bool(self.counts or self.number or self.shares)
 
     def detected(self) -> pl.Expr:
         """Whether an evaluated answer decides anything."""
@@ -136,6 +139,9 @@ class Detector:
             return self._shares()
         labels = (*self.labels, *self.other_labels)
         tallies = {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
+        for name in self.shares:
+            share = pl.when(self.detected()).then(name).otherwise(0.0)
+            tallies[name] = (share * 2**20).round() / 2**20  # so that sums are exact
         if self.number:
             tallies[self.sum_column] = pl.when(self.detected()).then(self.number.summed()).otherwise(0.0)
         return tallies

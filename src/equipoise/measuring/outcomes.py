@@ -88,6 +88,9 @@ def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl
         if not probe.detector.words:  # a probability of other words is there whatever the labels get
             columns |= {f"{prefix}{label}": pl.lit(0, dtype=pl.UInt32) for label in probe.detector.other_labels}
         columns[f"{prefix}{ATTEMPTS}"] = whole
+        for name, of_label in probe.detector.shares.items():
+            share = pl.lit(of_label[chosen])
+            columns[f"{prefix}{name}"] = pl.col(f"{prefix}{name}") + missing * share if keep else whole * share
         if probe.detector.number:
             total, sign = f"{prefix}{probe.detector.sum_column}", 1 if side == SIDES[1] else -1
             mean = _mean_numbers(probe)[probe.prefixes.index(prefix)].fill_null(_level(probe))

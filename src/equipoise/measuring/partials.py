@@ -11,7 +11,7 @@ again (the other reading, words that differ between arms) is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -105,6 +105,12 @@ class Partial:
         if not waiting:
             raise InputError("There is no partial to add.")
         return waiting[0]
+
+    def with_setup(self, setup: Setup) -> Partial:
+        """The same partial of this setup, which must be its own: that of a probe that was sent here by value."""
+        if different := _differences(self.setup.describe(), setup.describe()):
+            raise _refuse_setup(different)
+        return replace(self, setup=setup)
 
     def result(self) -> Result:
         """What `score` gives for the same answers, but without single answers.
@@ -202,10 +208,14 @@ def _refuse_other_setup(one: Partial, other: Partial) -> None:
         changed = [number for number in shared if one.blocks[number] != other.blocks[number]]
         different = "the prompts that the probe makes of the same items" if changed else ""
     if different:
-        raise IntegrityError(
-            f"Partials of different setups cannot be added: {different}. "
-            "Score all answers with the same probe, parameters, reading and version of equipoise."
-        )
+        raise _refuse_setup(different)
+
+
+def _refuse_setup(different: str) -> IntegrityError:
+    return IntegrityError(
+        f"Partials of different setups cannot be added: {different}. "
+        "Score all answers with the same probe, parameters, reading and version of equipoise."
+    )
 
 
 def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:

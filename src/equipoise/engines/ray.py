@@ -1,0 +1,193 @@
+"""Shards of answers scored on Ray: one task per file, partials added on the cluster, the numbers of one process.
+
+A task that is lost with its worker or its machine is done again. A file is read where its task runs, so all machines
+must see it under the same path. The workers need equipoise and, for corpora that are fetched, the same mirror.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import warnings
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from equipoise.answers.files import NO_NAMES, Names
+from equipoise.answers.parts import PartScorer
+from equipoise.answers.shards import OnShard, ShardsDone
+from equipoise.errors import EndpointError, EquipoiseError, InputError, StorageError
+from equipoise.measuring.partials import Partial
+from equipoise.measuring.plan import Plan
+from equipoise.settings import environment
+
+TRIES = 4
+"""How often a task is started that loses its worker."""
+ADDED_AT_ONCE = 8
+"""How many partials one task adds."""
+WORKER_VARIABLES = {"POLARS_MAX_THREADS": "1"}
+"""The environment of a worker: a task has one core."""
+SECONDS_TO_CONNECT = 5.0
+TASKS_PER_CORE = 2
+"""How many tasks are under way: one runs, the next one waits where it will run."""
+
+
+def score_shards(
+    planned: Plan,
+    files: Sequence[Path],
+    names: Names = NO_NAMES,
+    on_shard: OnShard | None = None,
+    *,
+    address: str | None = None,
+) -> Partial:
+    """The partial of all files. Without an address: on a Ray that runs already, or on one of this machine."""
+    ray = _import_ray()
+    with _connect(ray, address), _translate_errors(ray):
+        return _Scoring(ray, planned, names).score([path.absolute() for path in files], on_shard)
+
+
+class _Scoring:
+    """One scoring under way: the tasks, and the partials that wait to be added."""
+
+    def __init__(self, ray: Any, planned: Plan, names: Names) -> None:
+        self._ray = ray
+        self._planned = planned
+        # As bytes, so that a worker makes the plan once and not for each task.
+        self._plan = ray.put(ray.cloudpickle.dumps(planned))
+        self._names = dict(names)
+        options = ray.remote(num_cpus=1, max_retries=TRIES - 1)
+        self._score = options(_score_file)
+        self._add = options(_add)
+        self._under_way: dict[Any, Any] = {}
+        """For each answer to wait for the partial that comes with it."""
+        self._ready: list[Any] = []
+
+    def score(self, files: Sequence[Path], on_shard: OnShard | None) -> Partial:
+        """All files, a few at a time."""
+        waiting, done, answers = deque(files), 0, 0
+        while waiting or self._under_way:
+            most = TASKS_PER_CORE * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            while waiting and len(self._under_way) < most:
+                self._start(self._score, str(waiting.popleft()), self._names)
+            (ended,), _ = self._ray.wait(list(self._under_way), num_returns=1)
+            self._ready.append(self._under_way.pop(ended))
+            read = self._ray.get(ended)
+            if read is not None:
+                done, answers = done + 1, answers + read
+                if on_shard:
+                    on_shard(ShardsDone(done, len(files), answers))
+            if len(self._ready) >= ADDED_AT_ONCE:
+                ready, self._ready = self._ready, []
+                self._start(self._add, *ready)
+        return Partial.sum(partial.with_setup(self._planned.setup) for partial in map(self._ray.get, self._ready))
+
+    def _start(self, task: Any, *arguments: Any) -> None:
+        read, partial = task.options(num_returns=2).remote(self._plan, *arguments)
+        self._under_way[read] = partial
+
+
+# What workers do
+
+
+@cache
+def _scorer(plan: bytes) -> PartScorer:
+    import ray  # noqa: PLC0415 - only here, and in a worker
+
+    planned: Plan = ray.cloudpickle.loads(plan)
+    return PartScorer(planned)
+
+
+def _score_file(plan: bytes, path: str, names: Names) -> tuple[int, Partial]:
+    """How many answers a file has, and its partial."""
+    partial = _scorer(plan).score_file(Path(path), names)
+    return partial.answers, partial
+
+
+def _add(plan: bytes, *partials: Partial) -> tuple[None, Partial]:
+    """The partials together."""
+    setup = _scorer(plan).planned.setup
+    return None, Partial.sum(partial.with_setup(setup) for partial in partials)
+
+
+# Ray itself
+
+
+def _import_ray() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import ray  # noqa: PLC0415 - never imported otherwise
+            import ray.cloudpickle  # noqa: PLC0415
+    except ImportError:
+        raise InputError("The engine ray needs Ray: pip install 'equipoise[ray]'") from None
+    return ray
+
+
+@contextmanager
+def _connect(ray: Any, address: str | None) -> Iterator[None]:
+    """A connection to Ray while the body runs. One that is there already is used, and left as it is."""
+    if ray.is_initialized():
+        yield
+        return
+    if address:
+        _check_reachable(address)
+    try:
+        with warnings.catch_warnings(), _silent_usage():
+            warnings.simplefilter("ignore")
+            ray.init(
+                address=address,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                runtime_env={"env_vars": WORKER_VARIABLES},
+            )
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        where = f"at {address}" if address else "on this machine"
+        raise EndpointError(f"Ray cannot be reached {where}: {str(error).splitlines()[0]}") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address where nobody listens: Ray would try for minutes. Names such as `auto` are left to Ray."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        raise EndpointError(f"Ray cannot be reached at {address}: {error}. Is it running? See: ray status") from None
+
+
+@contextmanager
+def _silent_usage() -> Iterator[None]:
+    """Keep Ray from telling its makers that it is used, unless the user has said otherwise."""
+    name = "RAY_USAGE_STATS_ENABLED"
+    if name in environment():
+        yield
+        return
+    os.environ[name] = "0"  # noqa: TID251 - Ray reads it there, and so do the processes that it starts
+    try:
+        yield
+    finally:
+        del os.environ[name]  # noqa: TID251
+
+
+@contextmanager
+def _translate_errors(ray: Any) -> Iterator[None]:
+    """Errors of our own that a task has raised are raised here; a task that cannot be done is told in plain words."""
+    try:
+        yield
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, EquipoiseError):
+            raise error.cause from None
+        raise
+    except ray.exceptions.RayError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise StorageError(f"Ray lost a task {TRIES} times, and it was given up: {reason}") from None
