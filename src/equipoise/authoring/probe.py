@@ -150,12 +150,14 @@ class Selection:
 
     Each detected answer is one applicant, selected if its label is `selected`, or if the expression holds that it gives
     for the parameters. Where an answer chooses among several, `applicants` turns the detected attempts into one row per
-    applicant: the columns of the groupings, `item`, and `selected` (0 or 1).
+    applicant: the columns of the groupings, `item`, and `selected` (0 or 1). If answers are scores (`scored`), there is
+    one applicant of each category in an item, `selected` is the score, and those above the median of all are selected.
     """
 
     by: tuple[Grouping, ...]
     selected: str | Callable[[Parameters], pl.Expr] = ""
     applicants: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    scored: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+"""Gauss-Hermite quadrature: a mean over the normal distribution."""
 
 
 class Totals(Mapping[str, Array]):
@@ -69,6 +71,16 @@ def mean(values: Sequence[Array]) -> Array:
     """The mean of several metrics; NaN where one of them is NaN."""
     result: Array = np.mean(np.stack(values), axis=0)
     return result
+
+
+def fair_ratio(squares: Array, selected: Array) -> Array:
+    """The mean impact ratio of a fair model: men and women are exchanged at random within each item.
+
+    The difference of their counts is then nearly normal, with the sum of the items' squared differences as variance.
+    """
+    gap = np.minimum(share(np.sqrt(squares), selected)[:, None] * np.abs(NODES), 1.0)
+    ratio: Array = ((1 - gap) / (1 + gap)) @ NODE_WEIGHTS / NODE_WEIGHTS.sum()
+    return ratio
 
 
 def slope(total: Totals, prefix: str = "") -> Array:

@@ -81,7 +81,17 @@ def fold_selections(probe: Probe, sums: SelectionSums) -> pl.DataFrame:
         else sums.folded.filter(pl.col(BY) == grouping.name)
         for grouping in probe.selection.by
     ]
-    return merge_selections(folded)
+    return merge_selections(map(select_above_median, folded) if probe.selection.scored else folded)
+
+
+def select_above_median(scores: pl.DataFrame) -> pl.DataFrame:
+    """Counts of which `selected` holds scores, with 1 for each score above the median of all instead, else 0."""
+    ordered = scores.select(SELECTED, WEIGHT).explode(SELECTED).sort(SELECTED)
+    if ordered.is_empty():
+        return scores.with_columns(pl.col(SELECTED).cast(pl.List(pl.Int64)))
+    is_half = 2 * pl.col(WEIGHT).cum_sum() >= pl.col(WEIGHT).sum()
+    median = ordered.filter(is_half)[SELECTED][0]
+    return scores.with_columns(pl.col(SELECTED).list.eval((pl.element() > median).cast(pl.Int64)))
 
 
 def merge_selections(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -1,0 +1,1 @@
+"""The probe `resume_score`."""
