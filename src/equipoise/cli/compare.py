@@ -57,4 +57,10 @@ def command(
 
 
 def _describe(run: Run) -> dict[str, Any]:
-    return {"model": run.model, "simulated": run.settings.simulated, "file": str(run.path), "complete": run.complete}
+    return {
+        "model": run.model,
+        "simulated": run.settings.simulated,
+        "imported": run.settings.imported,
+        "file": str(run.path),
+        "complete": run.complete,
+    }

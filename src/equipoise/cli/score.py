@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import answer_files, matching, probes, ray_engine, scoring, shards, suites, tables
-from equipoise.cli.output import AsJson, note, open_console, open_output, print_json
+from equipoise.cli.lazy import (
+    answer_files,
+    html,
+    imports,
+    matching,
+    probes,
+    ray_engine,
+    scoring,
+    shards,
+    suites,
+    tables,
+)
+from equipoise.cli.model_options import Report
+from equipoise.cli.output import AsJson, check_report_target, note, open_console, open_output, print_json
 from equipoise.cli.probe_options import (
     AnswerColumn,
     IdColumn,
@@ -26,6 +40,7 @@ from equipoise.errors import InputError
 from equipoise.report.files import check_target
 
 if TYPE_CHECKING:
+    from equipoise.authoring import Probe
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan
     from equipoise.measuring.result import Matching, Result
@@ -64,6 +79,10 @@ def command(
     engine: Annotated[
         str, typer.Option(help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]")
     ] = LOCAL,
+    report: Report = None,
+    model: Annotated[
+        str, typer.Option(help="The model that answered, as the report names it.", metavar="NAME")
+    ] = "custom/imported",
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -73,12 +92,16 @@ def command(
     with one of them in memory; each answer must be in one file only. A partial knows its probe and parameters.
 
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score answers/ --probe hiring_an --engine ray ·
-    equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json
+    equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json ·
+    equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
     """
     check_target(partial)
+    check_report_target(report)
     address = _read_engine(engine)
     paths = shards.find_shards(files)
     names = read_names(answer_column, prompt_column, id_column)
+    if report is not None and (partial is not None or any(path.suffix == PARTIAL for path in paths)):
+        raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
     if any(path.suffix == PARTIAL for path in paths):
         given = (probe, suite, sample, repeat, seed, settings, reading, *names)
         _refuse_mixed(paths, given=any(value is not None for value in given) or engine != LOCAL)
@@ -89,15 +112,19 @@ def command(
             raise InputError("--probe is needed: which probe was asked? See: equipoise probes")
         chosen = probes.get_probe(probe)
         parameters = read_parameters([chosen], sample, repeat, seed, settings)
-        (planned,) = suites.plan_probes(chosen.read_by(reading), suite or "standard", parameters)
+        chosen = chosen.read_by(reading)
+        (planned,) = suites.plan_probes(chosen, suite or "standard", parameters)
         if len(paths) == 1 and partial is None and engine == LOCAL:
             _print(
                 scoring.score_tables(planned, answer_files.read_tables(paths[0], names)), slices=slices, as_json=as_json
             )
+            _write_report(report, paths, chosen, model, suite, parameters, names)
             return
         total = _score_shards(planned, paths, names, engine, address)
     if partial is None:
         _print(total.result(), slices=slices, as_json=as_json)
+        if probe is not None:
+            _write_report(report, paths, chosen, model, suite, parameters, names)
         return
     with open_output(partial) as file:
         total.write(file)
@@ -140,6 +167,27 @@ def _print(result: Result, *, slices: bool, as_json: bool) -> None:
         console.print(tables.selection_table(table))
     for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):
         console.print(line)
+
+
+def _write_report(
+    report: Path | None,
+    files: list[Path],
+    probe: Probe,
+    model: str,
+    suite: str | None,
+    parameters: Mapping[str, Any],
+    names: Mapping[str, str],
+) -> None:
+    """Write the report, if one is wanted, of a run file that lasts as long as the writing."""
+    if report is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
+        path = Path(folder) / f"{files[0].stem}.equipoise"
+        run, _, _ = imports.import_answers(
+            files, path, model=model, probes=probe, suite=suite, parameters=parameters, names=names
+        )
+        html.write_report([run], report)
+    note(f"report: {report}")
 
 
 def note_matching(found: Matching, repetitions: int) -> None:

@@ -120,6 +120,7 @@ def _describe(run: Run, correct_detector: bool) -> dict[str, Any]:
         "simulated": run.settings.simulated,
         "settings": run.settings.to_json(),
         "complete": run.complete,
+        "imported": run.settings.imported,
         "states": {status.value: count for status, count in run.counts.items()},
         "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
         **_describe_judging(run),

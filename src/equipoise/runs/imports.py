@@ -13,6 +13,7 @@ import polars as pl
 from equipoise.answers.files import NO_NAMES, read_file
 from equipoise.answers.matching import PLACE, ROW, PromptIndex, refuse_nothing_matched
 from equipoise.answers.rows import Row, read_python, tabulate_rows
+from equipoise.assets.store import sha256_of
 from equipoise.errors import EquipoiseError
 from equipoise.measuring.result import Matching
 from equipoise.models import Reply, Sampling
@@ -20,9 +21,10 @@ from equipoise.probes import choose_probes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
+from equipoise.runs.labels import store_labels
 from equipoise.runs.run import Run
 from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import ID, PROMPT, REPETITION, Status
+from equipoise.schema import ID, PROMPT, REPETITION, Status, replace_surrogates
 
 NUMBER = "number"
 """The place of an answer among the rows that were read: there it stands exactly, in a table not (lone surrogates)."""
@@ -110,6 +112,8 @@ def import_answers(
     try:
         with file:
             new, matching = record_answers(file, read_rows)
+            store_labels(file, choose_probes(probes))
+            file.add_notes([_describe_sources(answers, matching.matched)])
     except EquipoiseError:
         if is_new and not Run.open(path).ended:
             path.unlink(missing_ok=True)
@@ -117,11 +121,27 @@ def import_answers(
     return Run.open(path, probes=choose_probes(probes)), new, matching
 
 
+def _describe_sources(answers: Any, matched: int) -> str:
+    """What a run file says of answers from elsewhere: where they come from, and what nobody here knows of them."""
+    paths = _find_paths(answers)
+    sources = [f"{replace_surrogates(path.name)} (SHA-256 {sha256_of(path)})" for path in paths] or ["a Python program"]
+    return (
+        f"Imported: {matched:,} answers from {', '.join(sources)}. That this model gave them, and how and when it was "
+        "asked (temperature, system prompt, token limit), is not known here."
+    )
+
+
+def _find_paths(answers: Any) -> list[Path]:
+    """The files that answers are read from; none if they are values of Python."""
+    paths = [answers] if isinstance(answers, str | Path) else answers
+    is_files = isinstance(paths, Sequence) and paths and all(isinstance(path, str | Path) for path in paths)
+    return [Path(path) for path in paths] if is_files else []
+
+
 def _find_rows_of(answers: Any, names: Mapping[str, str]) -> Callable[[], Iterable[Row]]:
     """How rows of answers are read, as often as wanted: from one file, several files, or Python."""
-    paths = [answers] if isinstance(answers, str | Path) else answers
-    if isinstance(paths, Sequence) and paths and all(isinstance(path, str | Path) for path in paths):
-        return lambda: itertools.chain.from_iterable(read_file(Path(path), names) for path in paths)
+    if paths := _find_paths(answers):
+        return lambda: itertools.chain.from_iterable(read_file(path, names) for path in paths)
     rows = list(read_python(answers))
     return lambda: rows
 

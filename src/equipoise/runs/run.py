@@ -163,12 +163,12 @@ class Run:
         return self.ended == self.size and not self.failed
 
     def describe_state(self) -> str:
-        """How far the run is: "complete", "incomplete 200 of 280", or what has no answer."""
+        """How far the run is: "complete", "incomplete 200 of 280", what has no answer; and whether it is imported."""
         parts = [f"incomplete {self.ended:,} of {self.size:,}"] if self.ended < self.size else []
         if self.failed:
             states = ", ".join(f"{count:,} {status.value.replace('_', ' ')}" for status, count in self.failed.items())
             parts.append(f"{sum(self.failed.values()):,} of {self.size:,} without an answer: {states}")
-        return ", ".join(parts) or "complete"
+        return ", ".join([*(["imported answers"] if self.settings.imported else []), *(parts or ["complete"])])
 
     @functools.cached_property
     def spent_on_reasoning(self) -> int:

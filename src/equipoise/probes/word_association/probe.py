@@ -167,6 +167,7 @@ PROBE = Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    uses=("association",),
     quick={"sample_k": 8},
     answer_tokens=60,
     max_tokens=160,

@@ -94,9 +94,12 @@ class Drawing:
             file.write(content)
         return out
 
-    def inline(self) -> Markup:
-        """The chart as an element of a page, with a label for readers who cannot see it, and as small as possible."""
-        svg = self.svg()
+    def inline(self, drawn: str | None = None) -> Markup:
+        """The chart as an element of a page, with a label for readers who cannot see it, and as small as possible.
+
+        `drawn` is its SVG, if it has been drawn already.
+        """
+        svg = drawn or self.svg()
         body = _TAG.sub(lambda tag: _shorten_tag(tag[0]), svg[svg.index(">") + 1 :])
         size = f'width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
         # Vega has escaped all text in the body.

@@ -20,6 +20,7 @@ from equipoise.runs.file.digests import write_digests, write_probe_digest
 from equipoise.runs.file.settings import RunSettings, asking_of
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import utc_now
+from equipoise.schema import ITEM
 
 
 def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> None:
@@ -74,6 +75,8 @@ def _add_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> No
     batches = plan.batches()
     first = next(batches)
     covariates = tables.stored_types(first)
+    prompts = plan.items * first.height // max(1, first[ITEM].n_unique())
+    connection.execute(sql.USE_CACHE.format(min(sql.MAX_CACHE, sql.MIN_CACHE + prompts * sql.CACHE_PER_PROMPT // 1024)))
     origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
     parameters = encode_json(dict(plan.parameters))
     row = (plan.probe.name, plan.probe.version, parameters, *origin, encode_json(covariates))

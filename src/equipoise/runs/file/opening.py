@@ -119,7 +119,6 @@ def create_empty(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "mode=rw", sql.OWNER)
     with _close_on_error(connection), translate_storage_errors(path):
         connection.execute(sql.SET_APPLICATION_ID)
-        connection.execute(sql.USE_LARGE_CACHE)
         connection.execute(sql.BEGIN)
         _apply_schema(connection, since=0)
     return connection

@@ -1,0 +1,71 @@
+"""Answers from elsewhere: a report at once, and a run file that says where they come from and what is not known."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from answering import answer_all
+from calling import Command
+from equipoise.runs.run import Run
+
+SAMPLE = ("--probe", "jobs_lum", "--sample", "30")
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.csv"
+    rows = [f'{key};"{answer}"' for key, answer in answer_all(sample_k=30).items()]
+    path.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
+    return path
+
+
+def test_a_score_can_have_a_report(command: Command, answers: Path) -> None:
+    words = ("score", answers, *SAMPLE, "--answer-column", "response", "--report", "report.html", "--json")
+    outcome = command(*words, "--model", "openai/<b>x")
+    assert outcome.code == 0, outcome.err
+    assert "report: report.html" in outcome.err
+    page = Path("report.html").read_text(encoding="utf-8")
+    value = json.loads(outcome.out)["metrics"]["stereotype_rate"]["value"]
+    assert f"{value:.3f}".replace("-", "−") in page
+    assert "Imported: 30 answers from answers.csv" in page
+    assert hashlib.sha256(answers.read_bytes()).hexdigest() in page
+    assert "equipoise run " not in page
+    assert "openai/<b>x" not in page
+    assert [path.name for path in Path().iterdir() if path.suffix == ".equipoise"] == []
+
+
+def test_a_report_that_cannot_be_written_is_refused_first(command: Command, answers: Path) -> None:
+    assert command("score", answers, *SAMPLE, "--answer-column", "response", "--report", "no/folder/r.html").code == 5
+
+
+def test_nothing_matched_is_wrong_input(command: Command, answers: Path) -> None:
+    answers.write_text('{"id": "x", "answer": "He."}\n', encoding="utf-8")
+    answers = answers.rename(answers.with_suffix(".jsonl"))
+    assert command("score", answers, *SAMPLE, "--report", "report.html").code == 2
+    assert command("import", answers, *SAMPLE, "-o", "run.equipoise").code == 2
+    assert not Path("report.html").exists()
+    assert not Path("run.equipoise").exists()
+
+
+def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers: Path) -> None:
+    done = command("import", answers, "-o", "run.equipoise", *SAMPLE, "--answer-column", "response")
+    assert done.code == 0, done.err
+    source = f"Imported: 30 answers from answers.csv (SHA-256 {hashlib.sha256(answers.read_bytes()).hexdigest()})."
+    assert source in done.out
+    assert "is not known here" in done.out
+    shown = command("show", "run.equipoise")
+    assert "imported answers, complete" in shown.out
+    assert source in shown.out
+    described = json.loads(command("show", "run.equipoise", "--json").out)
+    assert described["imported"] is True
+    assert described["settings"]["notes"][0].startswith(source)
+    assert "A: custom/imported · run.equipoise · imported answers, complete" in (
+        command("compare", "run.equipoise", "run.equipoise").out
+    )
+    for outcome in (done, shown):
+        assert "equipoise run " not in outcome.out + outcome.err
+    assert Run.open("run.equipoise").settings.imported
