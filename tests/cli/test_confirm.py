@@ -32,7 +32,7 @@ def test_many_prompts_need_a_yes(command: Command) -> None:
     assert "openai/test, standard suite: 3,051 prompts, about " in outcome.err
     assert "price not known" in outcome.err
     assert "a guess: not measured yet" in outcome.err
-    assert shlex.join(["equipoise", *words(server), "--yes"]) in outcome.err
+    assert shlex.join(["equipoise", "run", "--yes", *words(server)[1:]]) in outcome.err
     assert not Path("run.equipoise").exists()
 
 

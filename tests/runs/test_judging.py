@@ -22,6 +22,7 @@ from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.prices import TokenPrice
 from equipoise.schema import Status
+from runs.fakes import WITHOUT_LABELS
 from serving.asking import KEY, find_key
 from serving.faults import Fault
 from serving.faulty import FaultyServer
@@ -259,8 +260,8 @@ def test_a_changed_verdict_is_found(path: Path) -> None:
 
 def test_a_file_without_the_table_of_verdicts_is_read_and_can_be_judged(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("drop table verdicts")
-        connection.execute("pragma user_version = 4")
+        for statement in (*WITHOUT_LABELS, "drop table verdicts", "pragma user_version = 4"):
+            connection.execute(statement)
     before = path.read_bytes()
     run = Run.open(path)
     assert (run.judge, run.judging, run.judge_usage) == (None, {}, (0, 0))

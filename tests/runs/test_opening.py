@@ -98,7 +98,7 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     (
         "an older schema number",
         execute("pragma user_version = 1"),
-        "layout of a run file of schema 1.*attempts, digests, earlier_failures, head, probes …",
+        "layout of a run file of schema 1.*answers, attempts, digests, earlier_failures, head …",
     ),
     (
         "a changed view",

@@ -25,6 +25,7 @@ from equipoise.authoring.figures import (
 )
 from equipoise.authoring.names import NAMES, RACES, name_pool
 from equipoise.authoring.occupations import GENDERED_OCCUPATIONS, occupations
+from equipoise.authoring.pairs import paired_probe
 from equipoise.authoring.probe import (
     Arms,
     Bands,
@@ -141,6 +142,7 @@ __all__ = [
     "name_pool",
     "occupations",
     "one",
+    "paired_probe",
     "phrases",
     "score_out_of",
     "share",

@@ -66,4 +66,4 @@ def _repeat_command(option: str) -> str:
     words = sys.argv[1:]
     if any(word.partition("=")[0] in HOLDS_SECRETS for word in words):
         return f"the same command with {option}"
-    return shlex.join(["equipoise", *words, option])
+    return shlex.join(["equipoise", *words[:1], option, *words[1:]])  # before a "--", if there is one

@@ -1,4 +1,5 @@
-"""Where others run us: on a cluster of Ray.
+"""Where others run us: tools for evaluations and clusters that ask the model themselves.
 
-Here belongs what hands our work to another program and takes its results back. The work itself does not.
+Here belongs what turns a plan into their units of work, and their answers into ours. How answers are read and measured
+does not.
 """

@@ -21,6 +21,7 @@ from equipoise.probes import choose_probes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
+from equipoise.runs.labels import store_labels
 from equipoise.runs.run import Run
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import ID, PROMPT, REPETITION, Status, replace_surrogates
@@ -111,6 +112,7 @@ def import_answers(
     try:
         with file:
             new, matching = record_answers(file, read_rows)
+            store_labels(file, choose_probes(probes))
             file.add_notes([_describe_sources(answers, matching.matched)])
     except EquipoiseError:
         if is_new and not Run.open(path).ended:

@@ -6,6 +6,7 @@ run = session.ask()
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ from equipoise.runs.file.changes import refuse_changes
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.judging import Judge, JudgeLike, begin_judging, find_judge, prepare_judge, spent_on_judge
+from equipoise.runs.labels import store_labels
 from equipoise.runs.looks import Looks
 from equipoise.runs.rates import find_rate, measure_rate, remember_rate
 from equipoise.runs.run import Run, check_probe_version
@@ -116,6 +118,7 @@ class Session:
                 verdicts = Verdicts(self._file, self._probes, self._judge.settings, self._judge.retry)
                 policy = self._judge.policy(self._policy, self._file, requests)
                 await pump(verdicts, self._judge.model, policy, on_event)
+            await asyncio.to_thread(store_labels, self._file, self._probes.values())
         return Run.open(self.path, probes=self._probes.values())
 
     def _remember_rate(self, done: RunProgress) -> None:

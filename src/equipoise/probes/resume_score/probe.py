@@ -205,6 +205,7 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     sample_k=384,
+    uses=("hiring", "decisions"),
     quick={"sample_k": 6},
     answer_tokens=4,
     max_tokens=32,

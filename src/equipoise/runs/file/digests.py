@@ -1,9 +1,9 @@
 """Digests that show what in a run file was changed since it was written, by a bad disk or by hand.
 
-Each setting has a digest, and so has each probe with all its prompts. Attempts, and the verdicts of a judge on them,
-form a chain in the order in which they were stored: the digest of each covers its content and the digest before it, and
-the table `head` holds the last one. So what is changed, removed or added is found. Anyone can compute these digests, so
-they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
+Each setting has a digest, and so has each probe with its prompts, and so have all labels together. Attempts, and the
+verdicts of a judge on them, form a chain in the order in which they were stored: the digest of each covers its content
+and the digest before it, and the table `head` holds the last one. So what is changed, removed or added is found. Anyone
+can compute these digests, so they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
 """
 
 from __future__ import annotations
@@ -71,6 +71,12 @@ def write_setting(connection: sqlite3.Connection, key: str, value: str) -> None:
     connection.execute(sql.REPEAT_GENERATION)
 
 
+def write_label_digest(connection: sqlite3.Connection) -> None:
+    """Store the digest of the labels anew, after they were replaced."""
+    connection.executemany(sql.ADD_DIGEST, _label_digest(connection))
+    connection.execute(sql.REPEAT_GENERATION)
+
+
 def write_probe_digest(connection: sqlite3.Connection, name: str) -> None:
     """Store the digest of a probe and its prompts anew, after prompts were added."""
     probe = next(row for row in connection.execute(sql.PROBE_ROWS).fetchall() if row[0] == name)
@@ -121,6 +127,20 @@ def _part_digests(connection: sqlite3.Connection, schema: int = sql.SCHEMA) -> I
         yield _setting_digest(key, value)
     for probe in connection.execute(sql.for_schema(sql.PROBE_ROWS, schema)).fetchall():
         yield _probe_digest(connection, probe)
+    if schema >= sql.SCHEMA_WITH_LABELS:
+        yield from _label_digest(connection)
+
+
+def _label_digest(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
+    """The digest of all labels, if there are any."""
+    readings = connection.execute(sql.READING_ROWS).fetchall()
+    state = blake2b(_encode(readings), digest_size=_DIGEST_BYTES)
+    labels, is_empty = connection.execute(sql.LABEL_ROWS), not readings
+    while page := labels.fetchmany(_PAGE):
+        state.update(b"," + _encode(page)[1:-1])
+        is_empty = False
+    if not is_empty:
+        yield "labels", state.digest()
 
 
 def _probe_digest(connection: sqlite3.Connection, probe: tuple[Any, ...]) -> tuple[str, bytes]:

@@ -179,10 +179,38 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         "create index verdicts_by_attempt on verdicts (probe, prompt, repetition)",
     ),
+    (
+        # What the answers say, for other tools. Equipoise itself reads the answers anew.
+        """
+        create table labels (
+            place integer primary key,
+            label text,
+            counts text,
+            judged integer not null
+        ) strict
+        """,
+        """
+        create table readings (
+            probe text primary key references probes (name),
+            reading text not null,
+            detector text not null,
+            judge text,
+            attempts integer not null
+        ) strict, without rowid
+        """,
+        """
+        create view answers as
+            select attempts.probe, attempts.prompt as id, repetition, item, covariates, status, label, counts, judged,
+                prompts.prompt, answer
+            from attempts join prompts on prompts.probe = attempts.probe and prompts.id = attempts.prompt
+                left join labels on labels.place = attempts.place
+        """,
+    ),
 )
 SCHEMA_WITH_DIGESTS = 3
 SCHEMA_WITH_PROBABILITIES = 4
 SCHEMA_WITH_VERDICTS = 5
+SCHEMA_WITH_LABELS = 6
 SCHEMA = len(MIGRATIONS)
 """The number of the newest schema, as in `PRAGMA user_version`."""
 
@@ -242,6 +270,19 @@ _VERDICT = """
 VERDICT_CHAIN = f"select place, digest, {_VERDICT}, null from verdicts order by place"  # noqa: S608
 ATTEMPTS_WITHOUT_DIGEST = f"select rowid, {_CONTENT} from attempts where rowid > ? order by rowid limit ?"  # noqa: S608
 SET_ATTEMPT_DIGEST = "update attempts set place = ?, digest = ? where rowid = ?"
+
+# Labels
+REMOVE_LABELS = ("delete from labels", "delete from readings")
+ADD_LABEL = """
+    insert into labels (place, label, counts, judged) select place, ?, ?, ? from attempts
+    where probe = ? and prompt = ? and repetition = ?
+"""
+ADD_READING = """
+    insert into readings (probe, reading, detector, judge, attempts)
+    select ?, ?, ?, ?, count(*) from attempts where probe = ?1
+"""
+READING_ROWS = "select probe, reading, detector, judge, attempts from readings order by probe"
+LABEL_ROWS = "select place, label, counts, judged from labels order by place"
 
 # Writing
 ADD_SETTING = "insert into settings (key, value) values (?, ?)"

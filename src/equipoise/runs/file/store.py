@@ -26,6 +26,7 @@ from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.digests import Chain, write_setting
+from equipoise.runs.file.labels import Reading, write_labels
 from equipoise.runs.file.lock import Lock, is_owned_here
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
@@ -298,6 +299,13 @@ class RunFile:
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""
         return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= sql.SCHEMA_WITH_VERDICTS else (0, 0)
+
+    # The labels of a reading, for other tools
+
+    def replace_labels(self, labels: Iterable[tuple[Reading, Iterable[pl.DataFrame]]]) -> None:
+        """Store what the answers say by a reading of each probe, in place of what was stored; all of it or nothing."""
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            write_labels(self._connection, labels)
 
     def _save_if_moved(self) -> StorageError | None:
         """If the file was deleted, or another one has taken its place, go on with a copy under a new name."""

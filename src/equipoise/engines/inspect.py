@@ -1,0 +1,182 @@
+"""Probes as tasks of Inspect: `inspect eval equipoise/jobs_lum --model openai/gpt-4o-mini -T sample_k=100`.
+
+A sample is a prompt, with the same id; an epoch is a repetition. Inspect asks the model and keeps the log. The score of
+an answer is what it says, 1 for its label and 0 for the others, or how many words of each list it has. The metrics are
+ours, on all answers together, each with the ends of its interval.
+
+Inspect loads this module by its entry point, and tasks register themselves when they are made here.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import polars as pl
+from inspect_ai import Epochs, Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
+from inspect_ai.scorer import Target as ScoreTarget
+from inspect_ai.solver import TaskState, generate
+
+from equipoise.answers.formats import outcome
+from equipoise.answers.rows import check_row
+from equipoise.authoring import Probe
+from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.result import Result
+from equipoise.probes import find_probes, get_probe
+from equipoise.runs.suites import plan_probes
+from equipoise.schema import (
+    ANSWER,
+    EVALUATION_FAILED,
+    FIRST_TOKEN,
+    ID,
+    LABEL,
+    MEASURED,
+    PROMPT,
+    REPETITION,
+    STATUS,
+    SYSTEM,
+    without_nan,
+)
+
+REPETITIONS = "num_repetitions"
+
+
+def make_task(probe: Probe) -> Callable[..., Task]:
+    """The function by which Inspect makes the task of a probe."""
+
+    def make(suite: str = "standard", **parameters: Any) -> Task:
+        (planned,) = plan_probes(probe, suite, parameters)
+        given = dict(planned.parameters)
+        return Task(
+            dataset=MemoryDataset(_make_samples(planned), name=probe.name),
+            solver=generate(),
+            scorer=reading(probe=probe.name, parameters=given),
+            metrics=[estimates(probe=probe.name, parameters=given)],
+            epochs=Epochs(planned.repetitions, "mean"),
+            config=GenerateConfig(max_tokens=probe.max_tokens),
+            version=probe.version,
+            metadata={
+                "equipoise": version("equipoise"),
+                "probe": probe.name,
+                "parameters": given,
+                "corpus": planned.corpus,
+            },
+        )
+
+    make.__name__ = make.__qualname__ = probe.name
+    make.__doc__ = probe.card.summary
+    registered: Callable[..., Task] = task(name=probe.name)(make)
+    return registered
+
+
+def _make_samples(planned: Plan) -> list[Sample]:
+    return [
+        Sample(
+            id=row[ID],
+            input=[ChatMessageSystem(content=row[SYSTEM]), ChatMessageUser(content=row[PROMPT])]
+            if row.get(SYSTEM)
+            else row[PROMPT],
+            metadata={name: value for name, value in row.items() if name not in (ID, PROMPT, SYSTEM)},
+        )
+        for row in planned.prompts().iter_rows(named=True)
+    ]
+
+
+@functools.lru_cache(maxsize=8)
+def _plan_again(probe: str, parameters: str) -> tuple[Plan, pl.DataFrame]:
+    """The plan and its prompts, from what a log keeps of them."""
+    planned = plan(get_probe(probe), **json.loads(parameters))
+    return planned, planned.prompts()
+
+
+def _recall(probe: str, parameters: Mapping[str, Any]) -> tuple[Plan, pl.DataFrame]:
+    return _plan_again(probe, json.dumps(dict(parameters), sort_keys=True))
+
+
+@scorer(metrics=[])  # type: ignore[untyped-decorator]
+def reading(probe: str, parameters: dict[str, Any]) -> Scorer:
+    """What an answer says, as the probe's detector reads it."""
+    planned, prompts = _recall(probe, parameters)
+    detector = planned.probe.detector
+
+    async def score(state: TaskState, _target: ScoreTarget) -> Score:
+        answered = outcome(state.output.completion, state.output.stop_reason)
+        _, _, _, status, answer = check_row({ID: str(state.sample_id), **answered}, "sample", state.sample_id)
+        row = prompts.filter(pl.col(ID) == str(state.sample_id)).with_columns(
+            pl.lit(str(status)).alias(STATUS),
+            pl.lit(answer, pl.String).alias(ANSWER),
+            pl.lit(None, pl.String).alias(FIRST_TOKEN),
+        )
+        evaluated = evaluate(detector, row).row(0, named=True)
+        names = detector.counts or (*detector.labels, *detector.other_labels)
+        values = {
+            name: int(evaluated[name] or 0) if detector.counts else int(evaluated[LABEL] == name) for name in names
+        }
+        words = [answer[span.start : span.end] for span in detector.spans(answer)] if answer else []
+        return Score(
+            value=values,
+            answer=detector.describe(evaluated) if status in MEASURED else str(status),
+            explanation=" · ".join(words) or "nothing was read",
+            metadata={STATUS: str(status), EVALUATION_FAILED: bool(evaluated[EVALUATION_FAILED])},
+        )
+
+    return score
+
+
+@metric(scores="unreduced")  # type: ignore[untyped-decorator]
+def estimates(probe: str, parameters: dict[str, Any]) -> Metric:
+    """The metrics of the probe on all answers, each with the ends of its interval: `NAME`, `NAME_low`, `NAME_high`."""
+
+    def compute(scores: list[SampleScore]) -> dict[str, float | None]:
+        result = measure_scores(probe, parameters, scores)
+        return {
+            f"{name}{ending}": without_nan(getattr(found, part))
+            for name, found in result.metrics.items()
+            for ending, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+        }
+
+    return compute
+
+
+def measure_scores(probe: str, parameters: Mapping[str, Any], scores: list[SampleScore]) -> Result:
+    """The result of a probe on the scores of a log, one for each sample and epoch."""
+    seen: Counter[str] = Counter()
+    rows = []
+    for each in scores:
+        key = str(each.sample_id)
+        seen[key] += 1
+        rows.append({ID: key, REPETITION: seen[key], **_read_score(each.score)})
+    # Inspect may have been told another number of epochs than the task has.
+    repetitions = max(int(parameters[REPETITIONS]), *seen.values())
+    planned, prompts = _recall(probe, {**parameters, REPETITIONS: repetitions})
+    detector = planned.probe.detector
+    schema = {
+        ID: pl.String,
+        REPETITION: pl.Int64,
+        STATUS: pl.String,
+        EVALUATION_FAILED: pl.Boolean,
+        **(dict.fromkeys(detector.counts, pl.UInt32) if detector.counts else {LABEL: pl.String}),
+    }
+    outcomes = pl.DataFrame(rows, schema=schema)
+    part = Part(prompts.drop(PROMPT), prompts.drop(PROMPT).join(outcomes, on=ID, maintain_order="left_right"))
+    return measure(planned.setup, lambda: [part])
+
+
+def _read_score(score: Score) -> dict[str, Any]:
+    values, about = score.value, score.metadata or {}
+    assert isinstance(values, Mapping)
+    label = next((name for name, value in values.items() if value == 1), None)
+    return {**values, LABEL: label, **{name: about[name] for name in (STATUS, EVALUATION_FAILED)}}
+
+
+TASKS = {name: make_task(probe) for name, probe in find_probes().items()}
+"""The tasks by the names of their probes, those of plug-ins too."""

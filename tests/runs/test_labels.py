@@ -1,0 +1,132 @@
+"""Labels in the run file: what the answers say, for other tools; derived, replaceable, and never believed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import equipoise
+from equipoise.errors import IntegrityError, StorageError
+from equipoise.probes import get_probe
+from equipoise.runs import labels
+from equipoise.runs.file.labels import Reading
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.run import Run
+from equipoise.schema import MEASURED
+
+OLD = Path(__file__).parent / "data" / "schema-3.equipoise"
+
+
+def select(path: Path, statement: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def change(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement)
+
+
+def write_answer(prompt: str) -> str:
+    return ("He is kind.", "She is bold.", "They are.")[len(prompt) % 3]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "run.equipoise"
+    equipoise.audit(write_answer, probes=["jobs_lum", "business_vocabulary"], out=path, sample_k=12)
+    return path
+
+
+def test_labels_and_counts_of_the_reading_are_in_the_file(path: Path) -> None:
+    run = Run.open(path)
+    stored = select(path, "select id, repetition, label, judged from answers where probe = 'jobs_lum'")
+    read = run.transcripts("jobs_lum")
+    assert sorted(stored, key=str) == sorted(
+        ((*row, 0) for row in read.select("id", "repetition", "label").iter_rows()), key=str
+    )
+    assert {label for _, _, label, _ in stored} == {"male", "female", None}
+    detector = run.setup("business_vocabulary").probe.detector
+    counted = {
+        (key, repetition): json.loads(counts)
+        for key, repetition, counts in select(
+            path, "select id, repetition, counts from answers where probe = 'business_vocabulary'"
+        )
+    }
+    for row in run.transcripts("business_vocabulary").iter_rows(named=True):
+        assert counted[row["id"], row["repetition"]] == {name: row[name] for name in detector.counts}
+    assert select(path, "select probe, reading, detector, judge, attempts from readings order by probe") == [
+        (name, "careful", run.setup(name).probe.detector.title, None, sum(run.states[name].values()))
+        for name in ("business_vocabulary", "jobs_lum")
+    ]
+
+
+def test_failed_attempts_have_no_label_and_imported_answers_have_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    planned = equipoise.plan("jobs_lum", sample_k=4)
+    ids = planned.prompts()["id"].to_list()
+    rows = [{"id": ids[0], "answer": "He."}, {"id": ids[1], "answer": "She."}]
+    equipoise.import_answers(rows, path, probes="jobs_lum", parameters={"sample_k": 4})
+    assert sorted(select(path, "select id, label from answers")) == sorted([(ids[0], "male"), (ids[1], "female")])
+    equipoise.import_answers([{"id": ids[2], "answer": None, "status": "timeout"}], path)
+    assert set(select(path, "select id, label from answers")) == {
+        (ids[0], "male"),
+        (ids[1], "female"),
+        (ids[2], None),
+    }
+    assert select(path, "select count(*) from labels") == [(2,)]
+    assert select(path, "select attempts from readings") == [(3,)]
+
+
+def test_a_changed_label_is_noticed(path: Path) -> None:
+    change(path, "update labels set label = 'female' where place = 1")
+    with pytest.raises(IntegrityError, match="changed after it was written: labels"):
+        Run.open(path)
+    change(path, "delete from labels")
+    change(path, "delete from readings")
+    with pytest.raises(IntegrityError, match="changed after it was written: labels"):
+        Run.open(path)
+
+
+def test_results_never_rest_on_stored_labels(path: Path) -> None:
+    before = Run.open(path).metrics()
+    wrong = Run.open(path).setup("jobs_lum").probe.detector
+    frame = Run.open(path).transcripts("jobs_lum").with_columns(pl.lit("female").alias("label"))
+    with RunFile.open(path) as file:
+        reading = Reading(probe="jobs_lum", reading="careful", detector=wrong, judge=None)
+        file.replace_labels([(reading, [frame])])
+    assert select(path, "select distinct label from labels") == [("female",)]
+    assert Run.open(path).metrics().equals(before, null_equal=True)
+
+
+def test_an_older_file_gets_labels_when_its_owner_goes_on(tmp_path: Path) -> None:
+    path = Path(shutil.copy(OLD, tmp_path / "run.equipoise"))
+    run = Run.open(path)
+    measured = sum(run.counts[status] for status in MEASURED)
+    # The detectors of today stand in for those of the file, which are of older versions.
+    probes = [replace(get_probe(name), version=planned.version) for name, planned in run.planned.items()]
+    with RunFile.open(path) as file:
+        labels.store_labels(file, probes)
+    assert select(path, "select count(*) from labels") == [(measured,)]
+    Run.open(path)
+
+
+def test_labels_that_cannot_be_stored_end_no_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = select(path, "select place, label, counts from labels")
+
+    def fail(*_arguments: object) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr("equipoise.runs.file.labels.write_label_digest", fail)
+    with RunFile.open(path) as file:
+        labels.store_labels(file, ())
+    assert select(path, "select place, label, counts from labels") == before
+    Run.open(path)
