@@ -1,4 +1,4 @@
-"""The report as one HTML page that runs no script and loads nothing, and its charts by name."""
+"""The report as one HTML page that loads nothing and runs no script but its own, and its charts by name."""
 
 from __future__ import annotations
 
