@@ -35,7 +35,7 @@ REPETITIONS = 10
 ITEMS_PER_SHARD = 5_000
 ANSWERS_PER_SHARD = ITEMS_PER_SHARD * 2 * REPETITIONS
 WORKERS = 2
-SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def make_plan(answers: int) -> Plan:
@@ -78,31 +78,48 @@ def score_with_ray_data(planned: Plan, files: list[Path]) -> Partial:
 
 @contextmanager
 def watch_processes(result: dict[str, Any]) -> Iterator[None]:
-    """Store the peak memory of all processes that this one has started, and the CPU seconds that they used."""
-    ended, cpu, peak, workers = threading.Event(), {}, 0.0, 0.0
+    """Store the peak memory of all processes that this one has started, and the CPU seconds that they use meanwhile."""
+    ended, cpu, peak, workers = threading.Event(), read_cpu(), 0.0, 0.0
+    before = sum(cpu.values())
 
     def look() -> None:
         nonlocal peak, workers
         while not ended.wait(SECONDS_BETWEEN_LOOKS):
-            memory = {}
-            for pid in list_descendants(os.getpid()):
-                with suppress(OSError, ValueError, IndexError):
-                    folder = Path(f"/proc/{pid}")
-                    fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                    cpu[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-                    # The proportional set size: what processes share is counted once.
-                    found = re.search(r"^Pss:\s+(\d+) kB", (folder / "smaps_rollup").read_text(), flags=re.MULTILINE)
-                    name = (folder / "cmdline").read_bytes()
-                    memory[pid] = (int(found[1]) / 1024 if found else 0.0, name.startswith(b"ray::"))
-            peak = max(peak, sum(size for size, _ in memory.values()))
-            workers = max(workers, sum(size for size, is_worker in memory.values() if is_worker))
+            cpu.update(read_cpu())
+            memory = read_memory()
+            peak = max(peak, sum(size for size, _ in memory))
+            workers = max(workers, sum(size for size, is_worker in memory if is_worker))
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
     yield
     ended.set()
     watcher.join()
-    result |= {"children_cpu": sum(cpu.values()), "children_mb": peak, "workers_mb": workers}
+    cpu.update(read_cpu())
+    result |= {"children_cpu": sum(cpu.values()) - before, "children_mb": peak, "workers_mb": workers}
+
+
+def read_cpu() -> dict[int, float]:
+    """The CPU seconds of each process that this one has started."""
+    used = {}
+    for pid in list_descendants(os.getpid()):
+        with suppress(OSError, IndexError, ValueError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            used[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return used
+
+
+def read_memory() -> list[tuple[float, bool]]:
+    """The memory of each of them in MB, and whether it is a worker of Ray."""
+    sizes = []
+    for pid in list_descendants(os.getpid()):
+        with suppress(OSError):
+            # The proportional set size: what processes share is counted once.
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            found = re.search(r"^Pss:\s+(\d+) kB", rollup, flags=re.MULTILINE)
+            is_worker = Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::")
+            sizes.append((int(found[1]) / 1024 if found else 0.0, is_worker))
+    return sizes
 
 
 def list_descendants(parent: int) -> set[int]:
