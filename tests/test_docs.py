@@ -122,7 +122,7 @@ def test_the_probe_of_the_walk_runs(package: Path, tmp_path: Path) -> None:
         where = ("custom/test-model", "--base-url", server.url, "--probe", "hobbies", "--out", "run.equipoise")
         done = run_in(package, "equipoise", "run", *where, folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "hobbies v1 · Characters by hobby" in done.stdout
+    assert "hobbies stereotype_rate is" in done.stdout
     assert Run.open(tmp_path / "run.equipoise").counts["ok"] == 12  # type: ignore[index]
     shown = run_in(package, "equipoise", "show", "run.equipoise", "--json", folder=tmp_path)
     assert '"masculine_rate"' in shown.stdout

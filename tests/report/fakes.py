@@ -27,6 +27,7 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
     "hiring_an": {"sample_k": 480},
     "discrimination_tamkin": {"sample_k": 300},
     "business_vocabulary": {"sample_k": 480},
+    "word_association": {"sample_k": 96},
 }
 """Samples that show something. Other probes are asked as in their quick suite."""
 
