@@ -141,7 +141,7 @@ def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
         with pytest.raises(EndpointError, match=f"Ray cannot be reached at {address}: "):
-            engine.score_shards(plan(HIRING, **SAMPLE), [], address=address)
+            engine._check_reachable(address)
 
 
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
