@@ -111,7 +111,10 @@ def test_the_site_has_every_card_command_and_public_name(site: Path) -> None:
 
 
 def test_links_of_the_readme_are_absolute_and_lead_to_files_that_are_there() -> None:
-    targets = re.findall(r"\]\(([^)\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", text, flags=re.MULTILINE))
+    assert {*re.findall(r"\]\[([^\]]+)\]", text)} == {*named}
+    targets = [*re.findall(r"\]\(([^)\s]+)\)", text), *named.values()]
     assert len(targets) > 10
     inside = [target.removeprefix(REPOSITORY) for target in targets if target.startswith(REPOSITORY)]
     assert [target for target in targets if "://" not in target] == []

@@ -431,7 +431,8 @@ TEMPLATE = "template=Write about {}."
         (["prompts", "jobs_lum", "--set", TEMPLATE.format("{job")], 2, ["cannot be read"]),
         (["score", "missing.jsonl", "--probe", "jobs_lum"], 2, ["There is no file missing.jsonl"]),
         (["score", "\x1b[31mred\x1b]0;x\x07", "--probe", "jobs_lum"], 2, [r"no file \x1b[31mred\x1b]0;x\x07"]),
-        (["score", ".", "--probe", "jobs_lum"], 5, ["cannot be read"]),
+        (["score", ".", "--probe", "jobs_lum"], 2, ["holds no answers", ".parquet"]),
+        (["score", "x.jsonl"], 2, ["--probe is needed", "equipoise probes"]),
         (["prompts", "jobs_lum", "-o", "nowhere/prompts.jsonl"], 5, ["nowhere/prompts.jsonl cannot be written"]),
     ],
 )
@@ -457,7 +458,6 @@ def test_a_mistake_is_reported_in_one_message(
         ["prompts", "jobs_lum", "--repeat", "x"],
         ["prompts", "jobs_lum", "--seed", "x"],
         ["prompts", "jobs_lum", "--nothing"],
-        ["score", "x.jsonl"],
         ["unheard-of"],
     ],
 )
