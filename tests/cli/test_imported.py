@@ -31,7 +31,7 @@ def test_a_score_can_have_a_report(command: Command, answers: Path) -> None:
     page = Path("report.html").read_text(encoding="utf-8")
     value = json.loads(outcome.out)["metrics"]["stereotype_rate"]["value"]
     assert f"{value:.3f}".replace("-", "−") in page
-    assert "Imported: 30 answers from answers.csv" in page
+    assert "Imported: 30 attempts from answers.csv" in page
     assert hashlib.sha256(answers.read_bytes()).hexdigest() in page
     assert "equipoise run " not in page
     assert "openai/<b>x" not in page
@@ -54,7 +54,7 @@ def test_nothing_matched_is_wrong_input(command: Command, answers: Path) -> None
 def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers: Path) -> None:
     done = command("import", answers, "-o", "run.equipoise", *SAMPLE, "--answer-column", "response")
     assert done.code == 0, done.err
-    source = f"Imported: 30 answers from answers.csv (SHA-256 {hashlib.sha256(answers.read_bytes()).hexdigest()})."
+    source = f"Imported: 30 attempts from answers.csv (SHA-256 {hashlib.sha256(answers.read_bytes()).hexdigest()})."
     assert source in done.out
     assert "is not known here" in done.out
     shown = command("show", "run.equipoise")

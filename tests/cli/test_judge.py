@@ -40,7 +40,7 @@ def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyS
     assert "judged by openai/judge\\x1b[31m" in ended.err + ended.out
     assert "\x1b" not in ended.err + ended.out
     assert "gave a label to 4 of 4 answers that the careful reading left open or contradictory: 2 of 2 male" in (
-        ended.out.replace("\n", " ")
+        command("show", "run.equipoise", "--all").out.replace("\n", " ")
     )
     shown = json.loads(command("show", "run.equipoise", "--json").out)
     assert shown["judge"]["states"]["ok"] == 4

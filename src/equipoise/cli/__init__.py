@@ -31,6 +31,7 @@ from equipoise.cli import (
     transcripts,
     verify,
 )
+from equipoise.cli.groups import GroupedCommand, GroupedCommands
 from equipoise.cli.output import note
 from equipoise.cli.streams import ReaderGone, robust_streams
 from equipoise.errors import EquipoiseError, InputError, StorageError
@@ -57,6 +58,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 app = typer.Typer(
     name="equipoise",
+    cls=GroupedCommands,
     help="How gender-biased is a language model? Probes, metrics with honest intervals, marks A to D.",
     epilog="Exit codes: 0 done · 1 a bug of ours · 2 your input · 3 too much is missing · 4 the endpoint refused or "
     "the budget is reached · 5 storage · 6 integrity · 7 the gate failed · 8 the gate could not decide · "
@@ -67,7 +69,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for name, command in COMMANDS.items():
-    app.command(name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
+    app.command(name, cls=GroupedCommand, short_help=(command.__doc__ or "").partition("\n")[0])(command)
 app.add_typer(data.app, name="data")
 
 

@@ -190,7 +190,8 @@ def describe_attempts(counts: Mapping[Status, int]) -> str:
     """How many attempts have an answer, and what became of the others, in one sentence."""
     answered, planned = sum(counts[status] for status in MEASURED), sum(counts.values())
     states = ", ".join(f"{count:,} {status.replace('_', ' ')}" for status, count in counts.items() if count)
-    return f"{answered:,} of {planned:,} attempts are answered{f' ({states})' if answered < planned else ''}."
+    said = f" ({states})" if counts[Status.OK] < planned else ""
+    return f"{answered:,} of {planned:,} attempts are answered{said}."
 
 
 def describe_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:

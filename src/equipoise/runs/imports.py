@@ -126,7 +126,7 @@ def _describe_sources(answers: Any, matched: int) -> str:
     paths = _find_paths(answers)
     sources = [f"{replace_surrogates(path.name)} (SHA-256 {sha256_of(path)})" for path in paths] or ["a Python program"]
     return (
-        f"Imported: {matched:,} answers from {', '.join(sources)}. That this model gave them, and how and when it was "
+        f"Imported: {matched:,} attempts from {', '.join(sources)}. That this model gave them, and how and when it was "
         "asked (temperature, system prompt, token limit), is not known here."
     )
 

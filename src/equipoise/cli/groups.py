@@ -1,0 +1,60 @@
+"""Help in groups: commands by what one wants to do, and the many options of a command by what they are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+COMMANDS = {
+    "Ask a model": ("run", "resume", "estimate"),
+    "Look at what came out": ("show", "report", "transcripts", "compare", "gate", "export", "verify"),
+    "Answers from elsewhere": ("prompts", "score", "import", "read"),
+    "Probes and data": ("probes", "data"),
+}
+OPTIONS = {
+    "What is asked": ("--config --probe --suite --sample --repeat --seed --set --until-certain --probabilities"),
+    "Where": "--base-url --key-variable --key-command --header --allow-insecure --allow-secret-url",
+    "How the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
+    "Pace": "--concurrency --deadline --tries --rpm",
+    "Limits": "--allow-missing --max-requests --max-tokens-total --max-cost --price --yes",
+    "A judge": "--judge --judge-base-url --judge-key-variable --judge-price --no-judge",
+}
+"""Options that are in no group come last."""
+MANY = 20
+"""A command with fewer options lists them as they are."""
+_GROUP_OF = {option: group for group, options in OPTIONS.items() for option in options.split()}
+OTHERS = "Others"
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose options stand in groups, if there are many."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options into the help."""
+        options = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "option"]
+        if len(options) < MANY:
+            super().format_options(ctx, formatter)
+            return
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{name: [] for name in (*OPTIONS, OTHERS)}}
+        for parameter in self.get_params(ctx):
+            names = [_GROUP_OF[name] for name in parameter.opts if name in _GROUP_OF]
+            group = (names or [OTHERS])[0] if parameter in options else "Arguments"
+            if record := parameter.get_help_record(ctx):
+                groups[group].append(record)
+        for title, records in groups.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class GroupedCommands(TyperGroup):
+    """The command line, whose commands stand in groups."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the name that typer gives it
+        """Write the commands into the help, each with its first sentence."""
+        widest = max(map(len, self.commands))
+        for title, names in COMMANDS.items():
+            with formatter.section(title):
+                texts = [self.commands[name].get_short_help_str(formatter.width - 6 - widest) for name in names]
+                formatter.write_dl([(name.ljust(widest), text) for name, text in zip(names, texts, strict=True)])
