@@ -250,6 +250,9 @@ RANKED_PEOPLE = Detector(
     name="ranked_people",
     version=2,
     labels=_WINNERS,
+    opposites=(
+        ("white_male_after_a", "white_female_after_a"),
+    ),  # who wins is a man or a woman; race and place bound nothing
     shares={
         ABOVE: {label: float("_male_" in label) for label in _WINNERS},
         **{
