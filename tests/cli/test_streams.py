@@ -110,7 +110,9 @@ def test_resuming_keeps_its_exit_code_and_writes_its_report(tmp_path: Path) -> N
             tmp_path, f"equipoise resume new.equipoise {url} --report new.html | true; exit ${{PIPESTATUS[0]}}"
         )
     assert done.returncode == 3, done.stderr.decode()
-    assert Run.open(tmp_path / "new.equipoise").complete
+    run = Run.open(tmp_path / "new.equipoise")
+    assert run.ended == run.size
+    assert not run.complete  # no attempt has an answer
     assert (tmp_path / "new.html").exists()
     assert_in_order(done)
 
@@ -205,7 +207,7 @@ def test_a_device_is_no_run_file(device: str, folder: Path) -> None:
 def test_a_report_to_stdout_does_not_replace_the_device(folder: Path) -> None:
     done = shell(folder, "equipoise export run.equipoise -o /dev/stdout > out.csv")
     assert done.returncode == 0, done.stderr.decode()
-    assert (folder / "out.csv").read_text().startswith("probe,metric")
+    assert (folder / "out.csv").read_text().startswith("model,probe,metric")
     assert Path("/dev/stdout").is_symlink()
 
 
