@@ -47,7 +47,8 @@ def test_one_sided_where_the_page_says_stereotyping() -> None:
     for probe in find_probes().values():
         for metric in probe.metrics:
             if metric.bands and metric.references:
-                assert metric.bands.one_sided == ("stereotyping" in metric.references), metric.name
+                known = {"stereotyping", "binary-only"} & {*metric.references}  # to keep he and she alone is a harm
+                assert metric.bands.one_sided == bool(known), metric.name
 
 
 @pytest.mark.parametrize("limits", [DIFFERENCE, DECISION, RATE])
