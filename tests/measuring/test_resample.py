@@ -403,7 +403,7 @@ def test_n_is_the_smallest_number_that_a_metric_rests_on() -> None:
     assert (mark.mark, mark.certain) == ("A", False)
 
 
-OF_WHOLE_PAIRS = {"diff_score"}
+OF_WHOLE_PAIRS = {"diff_score", "diff_slope"}
 """Differences within items that have both sides: their n counts only such items."""
 
 
