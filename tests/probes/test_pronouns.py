@@ -67,7 +67,7 @@ def test_no_occupation_names_a_gender() -> None:
     asked = set(plan(None)["occupation"])  # type: ignore[arg-type]
     assert len(asked) == 322
     assert not asked & {"waitress", "fisherman", "bellboy", "nun", "maid", "policeman"}
-    assert {"nurse", "waiter", "dress maker"} <= asked
+    assert {"nurse", "bartender", "dress maker"} <= asked
 
 
 def test_a_colleague_has_another_name_and_other_pronouns() -> None:
