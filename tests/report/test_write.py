@@ -118,12 +118,15 @@ def test_charts_have_safe_names(tmp_path: Path, one: ReportedRun) -> None:
     stems |= {
         f"jobs_lum-occupations-{place}-evil-model-{file}" for place, file in ((1, "atlas-large-2.equipoise"), (2, "b"))
     }
-    assert names == {f"{stem}.{ending}" for stem in stems for ending in ("svg", "png")}
+    drawn = {f"{stem}.{ending}" for stem in (*stems, "heatmap") for ending in ("svg", "png")}
+    assert names == {*drawn, "heatmap.csv"}
     for path in paths:
         if path.suffix == ".svg":
             assert ET.fromstring(path.read_text(encoding="utf-8")).tag.endswith("svg")
-        else:
+        elif path.suffix == ".png":
             assert path.read_bytes().startswith(b"\x89PNG\r\n")
+        else:
+            assert path.read_text(encoding="utf-8").startswith("model,jobs_lum.masculine_rate,")
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
