@@ -13,7 +13,7 @@ COMMANDS = {
     "Probes and data": ("probes", "data"),
 }
 OPTIONS = {
-    "What is asked": ("--config --probe --suite --sample --repeat --seed --set --until-certain --probabilities"),
+    "What is asked": "--config --probe --suite --sample --repeat --seed --set --until-certain --probabilities",
     "Where": "--base-url --key-variable --key-command --header --allow-insecure --allow-secret-url",
     "How the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
     "Pace": "--concurrency --deadline --tries --rpm",
