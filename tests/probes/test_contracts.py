@@ -16,6 +16,8 @@ from equipoise.authoring import Arms, Array, Card, Detector, Parameters, Probe, 
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes, get_probe
 from equipoise.testing import Case, ProbeCheckFailed, check_probe, find_cases, read_examples, read_golden
+from equipoise.testing import golden as golden_values
+from equipoise.testing.__main__ import main
 
 PROBES = find_probes()
 CASES = {
@@ -172,14 +174,14 @@ def test_a_changed_golden_number_is_found(tmp_path: Path, monkeypatch: pytest.Mo
     golden = read_golden(JOBS)
     assert golden is not None
     golden["cases"]["0"]["metrics"]["masculine_rate"][1] += 1e-6
-    monkeypatch.setattr(testing, "read_golden", lambda probe: golden)
+    monkeypatch.setattr(golden_values, "read_golden", lambda probe: golden)
     with pytest.raises(ProbeCheckFailed, match="masculine_rate of 0 has changed"):
         testing.check_golden_values(JOBS)
 
 
 def test_checks_from_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
-    assert testing.main(["equipoise.probes.jobs_lum.probe:PROBE"]) == 0
+    assert main(["equipoise.probes.jobs_lum.probe:PROBE"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines == [f"ok  {name}" for name, _ in testing.probe_checks(JOBS)]
-    assert testing.main(["job_lum"]) == 1
+    assert main(["job_lum"]) == 1
     assert "Did you mean 'jobs_lum'" in capsys.readouterr().out

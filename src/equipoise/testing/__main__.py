@@ -1,0 +1,47 @@
+"""`python -m equipoise.testing`: check one probe from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from equipoise.authoring import Probe
+from equipoise.errors import EquipoiseError
+from equipoise.probes import get_probe
+from equipoise.testing import probe_checks
+from equipoise.testing.cases import ProbeCheckFailed
+from equipoise.testing.definition import write_sizes
+from equipoise.testing.golden import write_golden
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check one probe from a shell, by its name or as `package.module:PROBE`."""
+    parser = argparse.ArgumentParser(prog="python -m equipoise.testing", description="Check what a probe promises.")
+    parser.add_argument("probe", help="the name of an installed probe, or package.module:PROBE")
+    parser.add_argument("--write-sizes", action="store_true", help="write sizes.json into the folder of the probe")
+    parser.add_argument("--write-golden", action="store_true", help="write golden.json into the folder of the probe")
+    given = parser.parse_args(arguments)
+    try:
+        probe = _find_probe(given.probe)
+        if given.write_sizes:
+            sys.stdout.write(f"{write_sizes(probe)}\n")
+        if given.write_golden:
+            sys.stdout.write(f"{write_golden(probe)}\n")
+        for name, check in probe_checks(probe):
+            check()
+            sys.stdout.write(f"ok  {name}\n")
+    except (ProbeCheckFailed, EquipoiseError) as error:
+        sys.stdout.write(f"FAILED  {error}\n")
+        return 1
+    return 0
+
+
+def _find_probe(name: str) -> Probe:
+    module, colon, attribute = name.partition(":")
+    return get_probe(getattr(importlib.import_module(module), attribute) if colon else name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

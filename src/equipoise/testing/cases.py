@@ -1,0 +1,101 @@
+"""A probe on one of its corpora, and what all checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from equipoise.answers.score import score
+from equipoise.assets import locate
+from equipoise.authoring import Estimate, MetricKey, Probe
+from equipoise.errors import AssetUnavailable
+from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.result import Result
+from equipoise.schema import (
+    ANSWER,
+    ID,
+    text_column,
+)
+from equipoise.settings import Settings
+
+SAMPLE = 320
+"""Items enough for every metric to have a value, whatever it averages."""
+
+
+class ProbeCheckFailed(AssertionError):
+    """A probe breaks a promise. The message says which."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A probe on one of its corpora."""
+
+    probe: Probe
+    corpus: str | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that choose the corpus."""
+        return {} if self.corpus is None else {"corpus": self.corpus}
+
+    def plan(self, **parameters: Any) -> Plan:
+        """Plan on this corpus."""
+        return plan(self.probe, **self.parameters, **parameters)
+
+    def plan_sample(self, **parameters: Any) -> Plan:
+        """Plan a sample that is large enough for every metric, or all there is if that is less."""
+        everything = self.plan(sample_k=None).items
+        return self.plan(sample_k=min(SAMPLE, everything), **parameters)
+
+    def score(self, planned: Plan, prompts: pl.DataFrame, answers: Sequence[str]) -> Result:
+        """Score answers to prompts of a plan."""
+        rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
+        return score(self.probe, rows, **planned.parameters)
+
+
+def find_cases(probe: Probe) -> list[Case]:
+    """The probe on each of its corpora that is on this machine."""
+    return [Case(probe, corpus.name) for corpus in probe.corpora if _is_here(corpus.asset)] or [Case(probe)]
+
+
+def _is_here(asset: str | None) -> bool:
+    if asset is None:
+        return True
+    try:
+        locate(asset, Settings.load(), fetch=False)
+    except AssetUnavailable:
+        return False
+    return True
+
+
+def simulate_mixture(probe: Probe, prompts: pl.DataFrame, seed: int = 1) -> list[str]:
+    """A model that answers now as one reference model, now as another: all its metrics lie somewhere between."""
+    rng = np.random.default_rng(seed)
+    answers = [list(probe.simulate(prompts, stance, rng)) for stance in probe.stances()]
+    return [answers[which][row] for row, which in enumerate(rng.integers(len(answers), size=prompts.height))]
+
+
+def agree(first: Mapping[MetricKey, Estimate], second: Mapping[MetricKey, Estimate]) -> bool:
+    """Whether two results have the same numbers, to the last bit."""
+    pairs = zip(first.values(), second.values(), strict=True)
+    return list(first) == list(second) and all(
+        are_close([a.value, a.low, a.high, a.n], [b.value, b.low, b.high, b.n], 0.0) for a, b in pairs
+    )
+
+
+def are_close(first: Sequence[float | None], second: Sequence[float | None], tolerance: float = 1e-12) -> bool:
+    """Whether the numbers agree; what is not computable (None or NaN) agrees with itself."""
+    a, b = (
+        np.array([np.nan if number is None else number for number in side], dtype=float) for side in (first, second)
+    )
+    return bool(np.allclose(a, b, rtol=0.0, atol=tolerance, equal_nan=True))
+
+
+def require(condition: object, promise: str) -> None:
+    """Raise ProbeCheckFailed with the promise unless the condition holds."""
+    if not condition:
+        raise ProbeCheckFailed(promise)
