@@ -10,8 +10,10 @@ import polars as pl
 
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Audit
-from equipoise.report.charts.canvas import SMALL, Drawing, Layer, col, fit_text, layer, row_labels, text
+from equipoise.report.charts.canvas import Drawing, row_labels
 from equipoise.report.charts.palette import LIGHT
+from equipoise.report.charts.shapes import SMALL, Layer, col, layer, text
+from equipoise.report.charts.widths import fit_text
 from equipoise.report.text import describe_mark, format_centre, typeset_number
 
 CELL_WIDTH, CELL_HEIGHT = 64, 34
@@ -66,8 +68,6 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
         width=LEFT + width + OVERHANG,
         height=HEAD + height + 26,
         margins=(LEFT, OVERHANG, HEAD, 26),
-        scales=[],
-        axes=[],
         layers=[
             *_draw_cells(cells),
             *_draw_heads(columns),
@@ -112,7 +112,7 @@ def _show_mark(mark: Mark | None) -> str:
 
 
 def _draw_cells(cells: Sequence[Mapping[str, Any]]) -> list[Layer]:
-    middle = {"signal": f"datum.x + {CELL_WIDTH / 2}"}
+    middle = col("x", CELL_WIDTH / 2)
     return [
         layer(
             "rect",
@@ -129,14 +129,12 @@ def _draw_cells(cells: Sequence[Mapping[str, Any]]) -> list[Layer]:
             cells,
             col("mark"),
             x=middle,
-            y={"signal": "datum.y + 11"},
+            y=col("y", 11),
             align="center",
             fontWeight="bold",
             fill=col("ink"),
         ),
-        text(
-            cells, col("value"), x=middle, y={"signal": "datum.y + 24"}, align="center", fontSize=SMALL, fill=col("ink")
-        ),
+        text(cells, col("value"), x=middle, y=col("y", 24), align="center", fontSize=SMALL, fill=col("ink")),
     ]
 
 
@@ -152,8 +150,8 @@ def _draw_heads(columns: Mapping[Column, float]) -> list[Layer]:
         for x, (probe, metric) in enumerate(columns)
     ]
     return [
-        text(rows, col("metric"), x={"signal": "datum.x - 14"}, y=-8, angle=-LEAN),
-        text(rows, col("probe"), x={"signal": "datum.x + 8"}, y=-8, angle=-LEAN, fontSize=SMALL, fill="soft"),
+        text(rows, col("metric"), x=col("x", -14), y=-8, angle=-LEAN),
+        text(rows, col("probe"), x=col("x", 8), y=-8, angle=-LEAN, fontSize=SMALL, fill="soft"),
     ]
 
 

@@ -109,14 +109,6 @@ class Section:
     findings: Mapping[int, list[RankedFinding]]
     readings: Mapping[int, ShownReadings]
 
-    def drawings(self) -> Iterator[Drawing]:
-        """Every chart, in the order of the page."""
-        for scale in self.scales:
-            yield from scale.charts
-        for picture in self.pictures:
-            for panel in picture.panels:
-                yield from panel.charts
-
     @property
     def about(self) -> dict[str, str]:
         """What metrics are about whose names hold a number or an abbreviation."""
