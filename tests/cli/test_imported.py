@@ -85,7 +85,13 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
 def test_a_column_that_is_not_there_is_named(command: Command, tmp_path: Path, ending: str) -> None:
     table = pl.DataFrame({"id": ["a", "b"], "response": ["She.", "He."]})
     path = tmp_path / f"answers.{ending}"
-    {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[ending](path)
+    match ending:
+        case "csv":
+            table.write_csv(path)
+        case "jsonl":
+            table.write_ndjson(path)
+        case _:
+            table.write_parquet(path)
     outcome = command("score", path, *SAMPLE, "--answer-column", "respons")
     assert outcome.code == 2
     assert f"No column of {path} is called 'respons'. Did you mean 'response'?" in outcome.err

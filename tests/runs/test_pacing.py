@@ -118,19 +118,19 @@ def test_the_pump_reports_a_pause_when_it_begins(tmp_path: Path) -> None:
     assert outcome.progress[-1].wait is None
 
 
-def progress(wait: Wait | None, **fields: int) -> RunProgress:
+def progress(wait: Wait | None, *, requests: int = 0, ended: int = 0) -> RunProgress:
     counts = dict.fromkeys(Status, 0) | {Status.PENDING: 10}
     return RunProgress(
         planned=10,
         counts=counts,
-        requests=fields.pop("requests", 0),
+        requests=requests,
+        ended=ended,
         prompt_tokens=0,
         completion_tokens=0,
         cost=None,
         in_flight=0,
         elapsed=1.0,
         wait=wait,
-        **fields,
     )
 
 
