@@ -39,7 +39,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Plan, "batches", batches)
     monkeypatch.setattr(rows, "ROWS_PER_TABLE", 5)
     monkeypatch.setattr(matching, "PROMPTS_PER_STEP", 4)
-    monkeypatch.setattr(score, "ITEMS_PER_BATCH", 0)
+    monkeypatch.setattr(score, "MAX_ITEMS_IN_MEMORY", 0)
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
     monkeypatch.setattr(store.RunFile.answers, "__defaults__", (6,))
 
