@@ -153,7 +153,7 @@ def head() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
         where = ["--node-ip-address", host, "--port", port, "--temp-dir", folder]
         small = ["--num-cpus", "1", "--object-store-memory", str(100 * 2**20), "--include-dashboard", "false"]
-        command = [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--disable-usage-stats"]
+        command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--disable-usage-stats"]
         with subprocess.Popen(
             [*command, *where, *small],
             env=cluster_variables(),
