@@ -247,6 +247,7 @@ class Audit(Mapping[str, Result]):
         path: Path | None = None,
         sampling: Mapping[str, Any] | None = None,
         simulated: bool = False,
+        imported: bool = False,
         owner: object = None,
     ) -> None:
         self._results = dict(results)
@@ -259,6 +260,8 @@ class Audit(Mapping[str, Result]):
         """How the model was asked to answer: temperature, token limit, …"""
         self.simulated = simulated
         """Whether the answers are those of a reference model: no language model was asked."""
+        self.imported = imported
+        """Whether the answers come from elsewhere: how the model was asked is not known."""
 
     def __getitem__(self, probe: str) -> Result:
         return self._results[probe]
@@ -268,6 +271,15 @@ class Audit(Mapping[str, Result]):
 
     def __len__(self) -> int:
         return len(self._results)
+
+    @property
+    def origin(self) -> str:
+        """Where the answers come from, in a sentence; empty if a model was asked."""
+        if self.simulated:
+            return "The answers of the run are simulated: no language model was asked."
+        if self.imported:
+            return "The answers were imported: how the model was asked is not known."
+        return ""
 
     @property
     def metrics(self) -> dict[str, dict[str, Estimate]]:
@@ -329,7 +341,7 @@ class Audit(Mapping[str, Result]):
         return equipoise.plot(self, metric, by)
 
     def __repr__(self) -> str:
-        return "\n".join(map(repr, self.values()))
+        return "\n".join([*filter(None, [self.model, self.origin]), *map(repr, self.values())])
 
     def _repr_html_(self) -> str:
         return notebook.audit_html(self)
