@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ class Result:
     coverage: Mapping[str, Mapping[str, int]]
     """Attempts by state and by detected/undetected: in `all`, and for each value of the probe's coverage columns."""
     matching: Matching
-    attempts: pl.DataFrame | Callable[[], pl.DataFrame] = field(repr=False)
+    attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
     complete: Mapping[str, Estimate] = field(default_factory=dict)
     """The marked metrics on the items of which every arm was decided, if there are others."""
@@ -139,7 +139,11 @@ class Result:
     @property
     def evaluated(self) -> pl.DataFrame:
         """The measured attempts: `id`, `repetition`, `item`, covariates and what each answer says."""
-        return self.attempts if isinstance(self.attempts, pl.DataFrame) else self.attempts()
+        return pl.concat(list(self.evaluated_parts()))
+
+    def evaluated_parts(self) -> Iterable[pl.DataFrame]:
+        """The same in parts that hold whole items; many attempts are evaluated again, part by part."""
+        return [self.attempts] if isinstance(self.attempts, pl.DataFrame) else self.attempts()
 
     def marked(self) -> Iterator[tuple[str, Estimate, Mark | None]]:
         """The marked metrics with their estimates."""
