@@ -102,7 +102,8 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
         raise InputError(f"--out is for one model, and {config.path} names {len(chosen)}: give each an out there.")
     report = given.report or config.report
     check_report_target(report)
-    runs, failures = [], []
+    runs: list[Run] = []
+    failures: list[EquipoiseError] = []
     for options_of_model in chosen:
         asked = SimpleNamespace(**{**vars(given), **options_of_model, **own, "report": report})
         try:
