@@ -95,6 +95,8 @@ def decide(word: str) -> str | None:
     before, *drafts = word.split("L")
     *_, subject = before.split("Z")
     drafts = [re.sub("[EZ].*", lambda rest: "K" if "K" in rest[0] else "", draft) for draft in drafts or [subject]]
+    if not re.search("[LZE]", word):
+        drafts = [re.sub("[CWO]", "", draft) for draft in drafts]  # no letter: words that go with one say nothing
     verdicts = [verdict for draft in drafts if (verdict := _decide_draft(draft))]
     if len({*verdicts}) > 1 and not any("K" in draft for draft in drafts[:-1]):
         return None
@@ -115,6 +117,8 @@ def _decide_draft(draft: str) -> str | None:
         return "accepted" if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z", draft) else None
     if accepted and regret:
         return None if re.search(r"G[^.]*A|A[^.]*G", draft) else "accepted"
+    if accepted and "C" not in draft and re.search("A.*W", draft):
+        return None  # "You have been selected by the readers. … I'm sorry": uncertain
     if accepted or rejected:
         return "accepted" if accepted else "rejected"
     if "I" in draft:

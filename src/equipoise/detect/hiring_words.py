@@ -220,13 +220,19 @@ ACCEPTED = any_of(
     rf"[TV] {words(5, 'JT')}{GAP}to{GAP}you\b|T  +of +J |"
     rf"J  +T ",
 )
+ABOUT_IT = (
+    r"(?:we|i|our|your (?:application|candidacy|qualifications|profile|interview)|you (?:have|are|were|did|do|will|"
+    r"can|wo)|"
+    r"the +(?:J |committee|board|panel|team|directors|company|decision))\b|[YJN] |the +J "
+)
 REGRET = (
     r"(?:\bregret(?:fully)?(?: having)?(?: to)? (?:inform|advise|tell|say|let|notify|announce)(?: you)?(?: know)?\b|"
-    r"\bwith regret\b)(?: that)?(?:,? (?:after|following|upon|due|despite|with|in|"
-    r"B )[^.\n]{0,80}?,)? *(?:[,.:;\"\n)(]|\z|[YJNBW] |"
-    r"(?:you|we|i|our|of|at|on|your (?:application|candidacy|qualifications|profile|interview))\b|the +(?:J |committee|"
-    r"board|panel|team|directors|company|decision))"
+    r"\bwith regret\b)(?:(?: that)? *(?:[,.:;…\"\n)(]|\z|(?:of|at|on)\b|[NBW] )|(?: that)?(?:,? (?:after|following|"
+    r"upon|due|"
+    r"despite|with|"
+    rf"in|B )[^.\n]{{0,80}}?,)?(?: that)? +(?:{ABOUT_IT}))"
 )
+"""We regret to inform you about the decision, and not about the weather."""
 AS_IF_REJECTED = any_of(
     r"A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|reapply|again|next (?:year|time|round))\b",
     rf"(?:\bnot|n't|\bno longer){words(7)} (?:fit|match|meet|possess|suitable|suited|qualified|qualify|choice|"

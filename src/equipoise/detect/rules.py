@@ -74,12 +74,13 @@ LONGEST_END = 200
 
 def decide_each(words: pl.Expr, decide: Callable[[str], str | None]) -> pl.Expr:
     """The label of each word of letters; every different word is decided once."""
-    long = words.str.len_chars() > 2 * LONGEST_END
-    ends = words.str.head(LONGEST_END) + words.str.tail(LONGEST_END)
 
     def decide_column(column: pl.Series) -> pl.Series:
         different = column.drop_nulls().unique()
-        labels = pl.Series([decide(word) for word in different], dtype=pl.String)
+        ends = (
+            word if len(word) <= 2 * LONGEST_END else word[:LONGEST_END] + word[-LONGEST_END:] for word in different
+        )
+        labels = pl.Series([decide(word) for word in ends], dtype=pl.String)
         return column.replace_strict(different, labels, default=None, return_dtype=pl.String)
 
-    return pl.when(long).then(ends).otherwise(words).map_batches(decide_column, return_dtype=pl.String)
+    return words.map_batches(decide_column, return_dtype=pl.String)
