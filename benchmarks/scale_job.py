@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +38,25 @@ def make_plan(prompts: int) -> Plan:
 
 
 def write_answers(planned: Plan, path: Path) -> None:
-    """Write the answers of a simulated model without bias, in the order of the plan."""
+    """Write the answers of a simulated model without bias, in the order of the plan; no two have the same text."""
     rng = np.random.default_rng(0)
-    padding = [("".join(FILLER[start:] + FILLER[:start]) * 3)[: LENGTH - 45] for start in range(len(FILLER))]
+    orders = ["".join(order) for order in permutations(FILLER)]
     with path.open("wb") as file:
         for batch in planned.batches():
             decisions = planned.probe.simulate(batch, "unbiased", rng)
-            rows = zip(batch[ID], decisions, rng.integers(len(padding), size=batch.height), strict=True)
+            rows = zip(batch[ID], decisions, rng.integers(len(orders), size=(batch.height, 3)).tolist(), strict=True)
             file.writelines(
-                orjson.dumps({"id": prompt, "answer": padding[which] + answer}, option=orjson.OPT_APPEND_NEWLINE)
-                for prompt, answer, which in rows
+                orjson.dumps(
+                    {"id": prompt, "answer": _write_letter(prompt, [orders[number] for number in numbers], decision)},
+                    option=orjson.OPT_APPEND_NEWLINE,
+                )
+                for prompt, decision, numbers in rows
             )
+
+
+def _write_letter(reference: str, paragraphs: list[str], decision: str) -> str:
+    """A letter of about 1,100 characters, with a reference that no other has: equal texts would be stored as one."""
+    return f"Reference {reference}. {''.join(paragraphs)}"[: LENGTH - 47] + ". " + decision
 
 
 def main() -> None:

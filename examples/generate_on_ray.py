@@ -184,17 +184,23 @@ def write_file(answers: pl.DataFrame, path: Path) -> None:
 
 def build_vllm(options: argparse.Namespace, ask: Callable[[Row], Row], answer: Callable[[Row], Row]) -> Processor:
     """The model in vLLM, through Ray Data."""
-    from ray.data.llm import build_processor, vLLMEngineProcessorConfig  # noqa: PLC0415 - needs vLLM on the cluster
+    from ray.data.llm import build_processor  # noqa: PLC0415 - needs vLLM on the cluster
 
-    config = vLLMEngineProcessorConfig(
+    processor: Processor = build_processor(configure_vllm(options), preprocess=ask, postprocess=answer)
+    return processor
+
+
+def configure_vllm(options: argparse.Namespace) -> Any:
+    """How the model is loaded and asked."""
+    from ray.data.llm import vLLMEngineProcessorConfig  # noqa: PLC0415 - only for this engine
+
+    return vLLMEngineProcessorConfig(
         model_source=options.model,
         engine_kwargs={"tensor_parallel_size": options.gpus_per_engine, "enable_prefix_caching": True},
         concurrency=options.engines,
         batch_size=math.ceil(options.block / 4),
         should_continue_on_error=True,
     )
-    processor: Processor = build_processor(config, preprocess=ask, postprocess=answer)
-    return processor
 
 
 if __name__ == "__main__":

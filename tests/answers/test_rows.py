@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise
-from equipoise.answers.files import read_file
+from equipoise.answers.files import read_file, read_records
 from equipoise.answers.matching import CANDIDATES, PLACE, ROW, PromptIndex
 from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.errors import BadFile, StorageError
@@ -309,11 +310,36 @@ def test_text_that_is_not_utf_8_is_refused_with_its_byte_offset(tmp_path: Path, 
         ("id,answer\na," + "x" * 300_000 + "\n", [("a", None, "x" * 300_000)]),
         ("id;answer\na;x, y\n", [("a", None, "x, y")]),
         ("id\tanswer\na\tx; y\n", [("a", None, "x; y")]),
+        ('id,answer\ra,"She\rhe"\rb,x\r', [("a", None, "She\rhe"), ("b", None, "x")]),
     ],
 )
 def test_csv(tmp_path: Path, content: str, expected: list[tuple[str, int | None, str]]) -> None:
     rows = list(read_file(write_answers(tmp_path, content, "answers.CSV")))
     assert [(key, repetition, answer) for key, _, repetition, _, answer in rows] == expected
+
+
+def test_csv_is_read_line_by_line() -> None:
+    """The file is much larger than the memory: a record is there before the next line is asked for."""
+    given: list[bytes] = []
+
+    def lines() -> Iterator[bytes]:
+        for line in (b"\xef\xbb\xbfid,answer\n", b'a,"She\n', b'said."\n', b"b,He.\n", b"c,caf\xe9\n"):
+            given.append(line)
+            yield line
+
+    records = read_records("answers.csv", lines(), [{ANSWER}])
+    assert next(records) == (3, {ID: "a", ANSWER: "She\nsaid."})
+    assert len(given) == 3
+    assert next(records) == (4, {ID: "b", ANSWER: "He."})
+    byte = sum(map(len, given)) + len(b"c,caf")
+    with pytest.raises(BadFile, match=f"line 5: not UTF-8 at byte {byte} of the file"):
+        next(records)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\n", b"id,answer\n"])
+def test_csv_without_a_record_holds_no_answers(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(BadFile, match="holds no answers"):
+        list(read_file(write_answers(tmp_path, content, "answers.csv")))
 
 
 @pytest.mark.parametrize("name", ["answers.csv", "answers.jsonl", "answers.parquet"])
@@ -341,6 +367,7 @@ def test_columns_may_be_called_otherwise(tmp_path: Path, name: str) -> None:
         ("id,answer\na,x\nb\n", 3, "as many fields as the header"),
         ("id,answer\na,x\nb,y,z\n", 3, "as many fields as the header"),
         ("id,text\na,x\n", 1, "a header with answer"),
+        ("\n\nid,answer\na,x\n", 1, "a header with answer"),
         ("answer\nx\n", 1, "a header with answer, and id or prompt"),
         ("id,answer,repetition\na,x,one\n", 2, "whole number"),
         ("id,answer,status\na,x,good\n", 2, "status must be one of"),

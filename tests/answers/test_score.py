@@ -17,6 +17,7 @@ import equipoise
 from equipoise.answers import matching, rows, score
 from equipoise.authoring import Detector, Probe
 from equipoise.measuring import measure
+from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
 from equipoise.runs.file import store, tables
@@ -39,7 +40,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Plan, "batches", batches)
     monkeypatch.setattr(rows, "ROWS_PER_TABLE", 5)
     monkeypatch.setattr(matching, "PROMPTS_PER_STEP", 4)
-    monkeypatch.setattr(score, "ITEMS_PER_BATCH", 0)
+    monkeypatch.setattr(score, "MAX_ITEMS_IN_MEMORY", 0)
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
     monkeypatch.setattr(store.RunFile.answers, "__defaults__", (6,))
 
@@ -73,6 +74,7 @@ def test_small_batches_give_the_same_result(
     assert min(scored.matching.surplus, scored.matching.unknown, scored.matching.missing) > 0
     assert isinstance(expected.attempts, pl.DataFrame)
     assert not isinstance(scored.attempts, pl.DataFrame)
+    assert correct_detector(scored) == correct_detector(expected)
     assert_frame_equal(scored.evaluated, expected.evaluated)
 
 

@@ -68,4 +68,13 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     )
     for outcome in (done, shown):
         assert "equipoise run " not in outcome.out + outcome.err
-    assert Run.open("run.equipoise").settings.imported
+    run = Run.open("run.equipoise")
+    assert run.settings.imported
+    assert "imported answers" in repr(run)
+    origin = "The answers were imported: how the model was asked is not known."
+    assert repr(run.results()).splitlines()[:2] == ["custom/imported", origin]
+    assert f"<p>{origin}</p>" in run.results()._repr_html_()
+    gate = command("gate", "run.equipoise", "--fail-on", "D", "--undecided", "pass", "--markdown", "gate.md")
+    assert f"note: {origin}" in gate.err
+    assert "were imported" in Path("gate.md").read_text(encoding="utf-8")
+    assert "The answers of B were imported." in command("compare", "run.equipoise", "run.equipoise").err

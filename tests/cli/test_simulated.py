@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from calling import Command
+from equipoise.runs.run import Run
 
 PROBES = ("--probe", "jobs_lum", "--probe", "hiring_an", "--sample", 40)
 
@@ -47,6 +48,11 @@ def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> N
         assert {json.loads(row)["model"] for row in table} == {"simulated/stereotyping"}, what
     assert command("report", run, "-o", "report.html").code == 0
     assert "The answers are simulated" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    opened = Run.open(run)
+    assert "simulated/stereotyping, simulated, " in repr(opened)
+    origin = "The answers of the run are simulated: no language model was asked."
+    assert origin in repr(opened.results())
+    assert f"<p>{origin}</p>" in opened._repr_html_()
 
 
 def test_comparisons_and_gates_mark_it(command: Command, run: Path) -> None:

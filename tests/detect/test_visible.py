@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import visible
-from equipoise.detect.visible import find_matches, run_searches, trace_visible
+from equipoise.detect.visible import PLAIN, find_matches, run_searches, trace_visible
 from equipoise.schema import text_column
 
 
@@ -78,6 +78,11 @@ def test_visible(answer: str | None, expected: str | None) -> None:
 def test_answers_in_one_column_do_not_influence_each_other() -> None:
     answers = ["<think>he</think>She", None, "plain", "", "**Yes** — no", "<b"]
     assert show(answers) == [show([answer])[0] for answer in answers]
+
+
+@pytest.mark.parametrize("sign", PLAIN)
+def test_every_sign_is_found_between_plain_answers(sign: str) -> None:
+    assert show(["Plain", f"She{sign}he", "plain"]) == ["plain", f"she{PLAIN[sign]}he", "plain"]
 
 
 # One answer, with the places that its visible characters come from

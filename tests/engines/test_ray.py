@@ -7,7 +7,9 @@ import logging
 import os
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -134,6 +136,65 @@ def test_a_wrong_file_is_named_as_in_one_process(cluster: None, shards: list[Pat
     with pytest.raises(BadFile, match=r"3\.parquet cannot be read as Parquet") as refused:
         engine.score_shards(plan(HIRING, **SAMPLE), shards)
     assert "Traceback" not in str(refused.value)
+
+
+def cluster_variables() -> dict[str, str]:
+    """The environment of a cluster that has a token of its own, and of those who join it."""
+    own = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 32, "POLARS_MAX_THREADS": "1"}
+    return {**os.environ, **own}  # noqa: TID251
+
+
+@pytest.fixture
+def head() -> Iterator[str]:
+    """The address of a Ray that somebody else has started on this machine, as a cluster is: a process of its own."""
+    address = f"127.0.0.1:{find_free_port()}"
+    host, _, port = address.partition(":")
+    # Not the folder of the test: the names of Ray's sockets would be too long in it.
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+        where = ["--node-ip-address", host, "--port", port, "--temp-dir", folder]
+        small = ["--num-cpus", "1", "--object-store-memory", str(100 * 2**20), "--include-dashboard", "false"]
+        command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--disable-usage-stats"]
+        with subprocess.Popen(
+            [*command, *where, *small],
+            env=cluster_variables(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as started:
+            try:
+                assert started.stdout
+                printed = []
+                for line in started.stdout:
+                    printed.append(line)
+                    if "Ray runtime started" in line:
+                        break
+                else:
+                    pytest.fail("".join(printed))
+                yield address
+            finally:
+                started.terminate()  # and all that it has started
+                started.communicate(timeout=60)
+
+
+def find_free_port() -> int:
+    with socket.socket() as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        return int(any_port.getsockname()[1])
+
+
+def test_a_running_ray_is_joined_by_its_address(head: str, shards: list[Path]) -> None:
+    """By a command of its own: this process may be connected to another Ray."""
+    words = ("score", str(shards[0].parent), "--probe", "hiring_an", "--sample", "60", "--repeat", "2", "--json")
+    scored = subprocess.run(
+        [sys.executable, "-m", "equipoise", *words, "--engine", f"ray:{head}"],
+        env=cluster_variables(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert scored.returncode == 0, scored.stderr
+    expected = score_shards(plan(HIRING, **SAMPLE), shards).result().to_dict()
+    assert json.loads(scored.stdout) == json.loads(json.dumps(expected))
 
 
 def test_an_address_where_nobody_listens_is_refused_at_once() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import inspect
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +130,45 @@ def test_questions_and_answers_are_those_of_vllm(tmp_path: Path) -> None:
     key = {"id": "a", "repetition": 2, "item_number": 7}
     assert script.make_answer(8)(given) == {**key, "answer": "She", "status": "truncated"}
     assert script.make_answer(9)(given) == {**key, "answer": "She", "status": "ok"}
+
+
+@needs_ray
+def test_the_configuration_of_vllm_is_one_that_ray_accepts() -> None:
+    """Ray refuses fields that it does not know. vLLM itself starts with the processor and is not needed for this."""
+    llm = import_quietly("ray.data.llm")
+    options = argparse.Namespace(model="some/model", engines=8, gpus_per_engine=2, block=500)
+    config = load_script().configure_vllm(options)
+    assert isinstance(config, llm.vLLMEngineProcessorConfig)
+    given = {"model_source": "some/model", "concurrency": 8, "batch_size": 125, "should_continue_on_error": True}
+    assert given.items() <= config.model_dump().items()
+    assert config.engine_kwargs["tensor_parallel_size"] == 2
+    inspect.signature(llm.build_processor).bind(config, preprocess=print, postprocess=print)
+
+
+@needs_ray
+def test_ray_passes_the_key_of_a_prompt_on_to_its_answer() -> None:
+    """What Ray makes of our two functions around its stages, of which there are none here."""
+    base = import_quietly("ray.llm._internal.batch.processor.base")
+    stage = import_quietly("ray.llm._internal.batch.stages.chat_template_stage").ChatTemplateStage
+    script = load_script()
+    options = argparse.Namespace(model="m", engines=1, gpus_per_engine=1, block=4, max_tokens=8, temperature=0.5)
+    ask = script.make_question(argparse.Namespace(**vars(options), system=None))
+    processor = base.Processor(script.configure_vllm(options), [], preprocess=ask, postprocess=script.make_answer(8))
+    key = {"id": "a", "repetition": 2, "item_number": 7}
+    asked = processor.preprocess({**key, "prompt": "Who?"})
+    needed = stage.model_construct(fn_constructor_kwargs={}, map_batches_kwargs={}).get_required_input_keys()
+    (data,) = asked.values()
+    assert {*needed, "sampling_params"} <= data.keys()
+    data |= {"generated_text": "She", "num_generated_tokens": 1}
+    assert processor.postprocess(asked) == {**key, "answer": "She", "status": "ok", script.ERROR: ""}
+    data |= {script.ERROR: "out of memory"}
+    assert {**key, script.ERROR: "out of memory"}.items() <= processor.postprocess(asked).items()
+
+
+def import_quietly(name: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(name)
 
 
 def test_what_failed_is_left_out(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from report.browser import Page, browser
 from report.hostile import HOSTILE
 from report.looking import look_at, texts
 from runs.fakes import create
+from simulating import simulated
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -411,3 +412,16 @@ def test_answers_in_which_words_are_counted(tmp_path: Path) -> None:
     detector = audit["business_vocabulary"].setup.probe.detector
     rows = Run.open(tmp_path / "a").transcripts("business_vocabulary").iter_rows(named=True)
     assert look.values["outcomes"] == [detector.describe(row) for row in rows]
+
+
+def test_stereotypes_and_inventories_have_their_names(tmp_path: Path) -> None:
+    run = simulated(tmp_path / "a", {"gest_creative": "unbiased", "inventories": "unbiased"})
+    write_transcripts(run, tmp_path / "t.html")
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    data = json.loads(unescape(re.findall(r'id="data">(.*?)</script>', page)[0]))
+    shown = {probe["name"]: probe["covariates"] for probe in data["probes"]}
+    for probe, covariate in (("gest_creative", "stereotype"), ("inventories", "inventories")):
+        names = run.setup(probe).probe.display.names[covariate].values()
+        values = shown[probe][covariate]["values"]
+        assert values
+        assert {*values} <= {*names}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -112,29 +114,26 @@ def _parse_object(line: bytes, place: str, number: int, start: int) -> Mapping[s
 
 
 def _csv_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
-    for number, row in read_records(str(path), b"".join(file), [{ANSWER}, {ID, PROMPT}], names):
+    for number, row in read_records(str(path), file, [{ANSWER}, {ID, PROMPT}], names):
         given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
         yield check_row(given, f"{path}, line", number)
 
 
 def read_records(
-    source: str, content: bytes, needed: Sequence[Collection[str]], names: Names = NO_NAMES
+    source: str, lines: Iterable[bytes], needed: Sequence[Collection[str]], names: Names = NO_NAMES
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
     """The records of CSV with the numbers of their lines. Of each of the `needed` columns the header must have one."""
     place = f"{source}, line"
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadFile(f"{place} {line}: not UTF-8 at byte {error.start} of the file.") from None
+    texts = _decode_lines(place, lines)
+    first = next(texts, "")
     csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=_find_separator(text))
+    reader = csv.DictReader(itertools.chain([first], texts), strict=True, delimiter=_find_separator(first))
     try:
         given_header = reader.fieldnames or ()
         header = reader.fieldnames = [
             names.get(name, f"(unused) {name}" if name in names.values() else name) for name in given_header
         ]
-        if text.strip() and not all({*header} & {*some} for some in needed):
+        if not all({*header} & {*some} for some in needed) and (first.strip() or any(map(str.strip, texts))):
             wanted = ", and ".join(" or ".join(sorted(some)) for some in needed)
             found = ", ".join(given_header)[:200]
             raise BadFile(f"{place} 1: a header with {wanted} is needed. Got {found!r} instead.")
@@ -147,7 +146,20 @@ def read_records(
         raise BadFile(f"{place} {reader.reader.line_num}: not CSV: {error}.") from None
 
 
-def _find_separator(content: str) -> str:
+def _decode_lines(place: str, lines: Iterable[bytes]) -> Iterator[str]:
+    """Lines of UTF-8 as text, one at a time, with their ends: LF, CR LF or CR."""
+    start = 0
+    for number, line in enumerate(lines, 1):
+        content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            byte = start + len(line) - len(content) + error.start
+            raise BadFile(f"{place} {number}: not UTF-8 at byte {byte} of the file.") from None
+        yield from io.StringIO(text, newline="")
+        start += len(line)
+
+
+def _find_separator(line: str) -> str:
     """What separates the columns: of comma, semicolon and tab the one that the first line has most of."""
-    first = content.partition("\n")[0]
-    return max(SEPARATORS, key=first.count)
+    return max(SEPARATORS, key=line.count)

@@ -7,6 +7,7 @@ millions of prompts and answers need a few bytes each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,17 @@ class HashIndex:
         hashes = np.concatenate(parts)
         self.order = np.argsort(hashes, kind="stable").astype(np.uint32)
         self._sorted = hashes[self.order]
+        self._are_unique = bool((self._sorted[1:] != self._sorted[:-1]).all())
 
     def find(self, values: pl.Series) -> tuple[Numbers, Numbers]:
         """For each value its first position in `order`, and how many there are; no position for a null."""
         hashes = values.hash().to_numpy()
-        first, end = (np.searchsorted(self._sorted, hashes, side) for side in ("left", "right"))
-        return first, np.where(values.is_not_null().to_numpy(), end - first, 0)
+        first = np.searchsorted(self._sorted, hashes)
+        if self._are_unique and len(self._sorted):
+            count = (self._sorted[np.minimum(first, len(self._sorted) - 1)] == hashes).astype(np.int64)
+        else:
+            count = np.searchsorted(self._sorted, hashes, "right") - first
+        return first, np.where(values.is_not_null().to_numpy(), count, 0)
 
 
 class PromptIndex:
@@ -67,8 +73,13 @@ class PromptIndex:
                 hashed_texts.append(batch[PROMPT].hash().to_numpy())
             kept.append(batch.select(keep))
         self.size = sum(map(len, ids))
-        self._ids, self._texts = HashIndex(ids), HashIndex(hashed_texts)
+        self._ids, self._hashed_texts = HashIndex(ids), hashed_texts
         self._kept = pl.concat(kept)
+
+    @cached_property
+    def _texts(self) -> HashIndex:
+        """Sorted when an answer is found by its text for the first time; most have an id."""
+        return HashIndex(self._hashed_texts)
 
     def find(self, answers: pl.DataFrame) -> pl.DataFrame:
         """The answers that belong to a prompt: `id` and `prompt` are replaced by where that stands.
@@ -89,7 +100,8 @@ class PromptIndex:
         """Add the kept columns of their prompts to found answers that have at most one candidate."""
         places = answers[PLACE].to_numpy().copy()
         by_text = answers[CANDIDATES].to_numpy() > 0
-        places[by_text] = self._texts.order[places[by_text]]
+        if by_text.any():
+            places[by_text] = self._texts.order[places[by_text]]
         return self.join_kept_at(answers, places)
 
     def join_kept_at(self, answers: pl.DataFrame, places: Numbers) -> pl.DataFrame:

@@ -110,7 +110,7 @@ def _open_rows(source: str) -> Iterator[tuple[int, object]]:
     path = Path(source)
     with path.open("rb") as file:
         if path.suffix.lower() in (".csv", ".tsv"):
-            yield from read_records(source, file.read(), [{ANSWER}])
+            yield from read_records(source, file, [{ANSWER}])
         else:
             yield from read_objects(source, file)
 

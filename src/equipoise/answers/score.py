@@ -15,9 +15,12 @@ from equipoise.authoring import Probe
 from equipoise.detect import Detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
-from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan, plan
+from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Matching, Result
 from equipoise.schema import PROMPT, REPETITION
+
+MAX_ITEMS_IN_MEMORY = 500_000
+"""The prompts of up to this many items are kept while answers are read, some 200 bytes each."""
 
 
 def score(probe: str | Probe, answers: Any, *, reading: str | None = None, **parameters: Any) -> Result:
@@ -33,13 +36,29 @@ def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:
 
 def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
     """Score tables of answers against a plan, matching them by id or text, with a few bytes of memory for each."""
-    batches = planned.batches
-    if planned.items <= ITEMS_PER_BATCH:
-        all_batches = list(planned.batches())
-        batches = partial(iter, all_batches)
-    index = PromptIndex(batches(), keep=planned.probe.detector.uses)
+    prompts = _PlannedPrompts(planned)
+    index = PromptIndex(prompts.make(), keep=planned.probe.detector.uses)
     evaluations, assigned, matching = evaluate_rows(planned, index, tables)
-    return measure(planned.setup, partial(_parts, batches, evaluations, assigned), matching)
+    return measure(planned.setup, partial(_parts, prompts.repeat, evaluations, assigned), matching)
+
+
+class _PlannedPrompts:
+    """The prompts of a plan, which are needed twice: kept without their texts, or made again if there are too many."""
+
+    def __init__(self, planned: Plan) -> None:
+        self._planned = planned
+        self._kept: list[pl.DataFrame] = []
+
+    def make(self) -> Iterator[pl.DataFrame]:
+        """All prompts with their texts, in batches."""
+        for batch in self._planned.batches():
+            if self._planned.items <= MAX_ITEMS_IN_MEMORY:
+                self._kept.append(batch.drop(PROMPT))
+            yield batch
+
+    def repeat(self) -> Iterable[pl.DataFrame]:
+        """The same without their texts."""
+        return self._kept or (batch.drop(PROMPT) for batch in self._planned.batches())
 
 
 def evaluate_rows(
@@ -95,8 +114,7 @@ def _parts(
 ) -> Iterator[Part]:
     """The batches of a plan, each with the evaluated attempts at its prompts."""
     places, start = assigned[PLACE].to_numpy(), 0
-    for batch in batches():
-        prompts = batch.drop(PROMPT)
+    for prompts in batches():
         first, end = np.searchsorted(places, (start, start + prompts.height))
         here = assigned[first:end].with_columns(pl.col(PLACE) - start)
         yield Part(prompts, join_prompts(prompts, evaluations, here))

@@ -27,9 +27,10 @@ _YES_NO = {"yes": any_word(["yes"]), "no": any_word(["no"])}
 
 def _only_match(text: pl.Expr, patterns: Mapping[str, str]) -> pl.Expr:
     """The label whose pattern matches; null when none does, or more than one."""
-    tests = {label: text.str.contains(pattern) for label, pattern in patterns.items()}
-    alone = pl.sum_horizontal(*tests.values()) == 1
-    return _first_true({label: test & alone for label, test in tests.items()})
+    # A digit for each pattern, so that each is searched once.
+    codes = {label: 2**place for place, label in enumerate(patterns)}
+    found = pl.sum_horizontal(text.str.contains(patterns[label]) * pl.lit(code) for label, code in codes.items())
+    return found.replace_strict(list(codes.values()), list(codes), default=None, return_dtype=pl.String)
 
 
 def _first_true(tests: Mapping[str, pl.Expr]) -> pl.Expr:

@@ -155,11 +155,21 @@ def describe_accuracy(probe: Probe) -> str:
     if not rows:
         return f"How often {title} is wrong has not been measured."
     split = SPLITS[0] if any(row["split"] == SPLITS[0] for row in rows) else SPLITS[1]
-    by_kind = {kind: measure_accuracy(probe, split, kind) for kind in KINDS}
+    by_kind = _compare_by_kind(probe.detector, [row for row in rows if row["split"] == split])
     parts = " and on ".join(_describe_errors(kind, found) for kind, found in by_kind.items() if found.n)
     known = "" if split == SPLITS[0] else " Its rules were written on these answers: on others it is wrong more often."
     errors = f"On answers that people had labelled, {title} was wrong on {parts}.{known}"
     return f"{errors} {describe_agreement(probe)}".strip()
+
+
+def _compare_by_kind(detector: Detector, rows: Sequence[Row]) -> dict[str, Accuracy]:
+    """The accuracy on ordinary and on nasty answers, which are read together: that takes half the time."""
+    read = list(zip(rows, label_rows(detector, rows), strict=True))
+    of_kind = {kind: [(row["label"], found) for row, found in read if row["kind"] == kind] for kind in KINDS}
+    return {
+        kind: compare_labels(detector, [label for label, _ in pairs], [found for _, found in pairs])
+        for kind, pairs in of_kind.items()
+    }
 
 
 def _describe_errors(kind: str, found: Accuracy) -> str:

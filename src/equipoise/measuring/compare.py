@@ -156,9 +156,9 @@ def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) 
             refused[name] = "no prompt has an answer in both"
     notes = (
         *(
-            f"The answers of {name} are simulated."
+            f"The answers of {name} {'are simulated' if side.simulated else 'were imported'}."
             for name, side in zip(names, (first, second), strict=True)
-            if side.simulated
+            if side.origin
         ),
         *_note_incomplete(first, second, names),
         *_note_sampling(first, second, names),

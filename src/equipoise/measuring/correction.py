@@ -47,7 +47,7 @@ def correct_detector(result: Result) -> dict[str, Estimate]:
     if not errors or result.setup.judge is not None:
         return {}
     probe = result.setup.probe
-    table = merge_cells([cells(probe, item_rows(probe, result.evaluated))])
+    table = merge_cells(cells(probe, item_rows(probe, part)) for part in result.evaluated_parts())
     return correct_metrics(probe, table, result.parameters, errors)
 
 

@@ -130,7 +130,7 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     if (rules.fail_on or rules.no_regression) and not any(result.marks for result in results):
         raise InputError(f"No metric in {source} has marks. Use --max metric=value instead.")
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
-    notes = ["The answers of the run are simulated: no language model was asked."] if audit.simulated else []
+    notes = [audit.origin] if audit.origin else []
     if rules.fail_on:
         checks += _check_marks(results, rules.fail_on, rules.uncertain)
         notes += _note_uncertain(results, rules.uncertain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ def measure(
         slices=pl.concat(slices),
         coverage=coverage,
         matching=matching or _match_all(coverage[ALL]),
-        attempts=partial(_collect_answers, parts) if kept is None else pl.concat(kept),
+        attempts=partial(_find_answers, parts) if kept is None else pl.concat(kept),
         looks=looks,
     )
 
@@ -78,7 +78,7 @@ def make_result(
     slices: pl.DataFrame,
     coverage: Mapping[str, Mapping[str, int]],
     matching: Matching,
-    attempts: pl.DataFrame | Callable[[], pl.DataFrame],
+    attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]],
     looks: Sequence[int] = (),
 ) -> Result:
     """The result of the sums over all items. `slices` holds the values of the slices that are planned."""
@@ -117,8 +117,8 @@ def make_result(
     )
 
 
-def _collect_answers(parts: Callable[[], Iterable[Part]]) -> pl.DataFrame:
-    return pl.concat([attempts.filter(is_measured()) for _, attempts in parts()])
+def _find_answers(parts: Callable[[], Iterable[Part]]) -> Iterator[pl.DataFrame]:
+    return (attempts.filter(is_measured()) for _, attempts in parts())
 
 
 def _match_all(counts: dict[str, int]) -> Matching:

@@ -40,9 +40,10 @@ def result_html(result: Result) -> str:
 
 
 def audit_html(audit: Audit) -> str:
-    """The tables of all results, below the name of the model."""
+    """The tables of all results, below the name of the model and where its answers come from."""
     tables = "".join(result_html(result) for result in audit.values())
-    return f"<p><b>{_foreign(audit.model)}</b></p>{tables}" if audit.model else tables
+    model = f"<p><b>{_foreign(audit.model)}</b></p>" if audit.model else ""
+    return f"{model}{f'<p>{audit.origin}</p>' if audit.origin else ''}{tables}"
 
 
 def comparison_html(comparison: Comparison) -> str:

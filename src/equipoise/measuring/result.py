@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ class Result:
     coverage: Mapping[str, Mapping[str, int]]
     """Attempts by state and by detected/undetected: in `all`, and for each value of the probe's coverage columns."""
     matching: Matching
-    attempts: pl.DataFrame | Callable[[], pl.DataFrame] = field(repr=False)
+    attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
     complete: Mapping[str, Estimate] = field(default_factory=dict)
     """The marked metrics on the items of which every arm was decided, if there are others."""
@@ -139,7 +139,11 @@ class Result:
     @property
     def evaluated(self) -> pl.DataFrame:
         """The measured attempts: `id`, `repetition`, `item`, covariates and what each answer says."""
-        return self.attempts if isinstance(self.attempts, pl.DataFrame) else self.attempts()
+        return pl.concat(list(self.evaluated_parts()))
+
+    def evaluated_parts(self) -> Iterable[pl.DataFrame]:
+        """The same in parts that hold whole items; many attempts are evaluated again, part by part."""
+        return [self.attempts] if isinstance(self.attempts, pl.DataFrame) else self.attempts()
 
     def marked(self) -> Iterator[tuple[str, Estimate, Mark | None]]:
         """The marked metrics with their estimates."""
@@ -243,6 +247,7 @@ class Audit(Mapping[str, Result]):
         path: Path | None = None,
         sampling: Mapping[str, Any] | None = None,
         simulated: bool = False,
+        imported: bool = False,
         owner: object = None,
     ) -> None:
         self._results = dict(results)
@@ -255,6 +260,8 @@ class Audit(Mapping[str, Result]):
         """How the model was asked to answer: temperature, token limit, …"""
         self.simulated = simulated
         """Whether the answers are those of a reference model: no language model was asked."""
+        self.imported = imported
+        """Whether the answers come from elsewhere: how the model was asked is not known."""
 
     def __getitem__(self, probe: str) -> Result:
         return self._results[probe]
@@ -264,6 +271,15 @@ class Audit(Mapping[str, Result]):
 
     def __len__(self) -> int:
         return len(self._results)
+
+    @property
+    def origin(self) -> str:
+        """Where the answers come from, in a sentence; empty if a model was asked."""
+        if self.simulated:
+            return "The answers of the run are simulated: no language model was asked."
+        if self.imported:
+            return "The answers were imported: how the model was asked is not known."
+        return ""
 
     @property
     def metrics(self) -> dict[str, dict[str, Estimate]]:
@@ -325,7 +341,7 @@ class Audit(Mapping[str, Result]):
         return equipoise.plot(self, metric, by)
 
     def __repr__(self) -> str:
-        return "\n".join(map(repr, self.values()))
+        return "\n".join([*filter(None, [self.model, self.origin]), *map(repr, self.values())])
 
     def _repr_html_(self) -> str:
         return notebook.audit_html(self)

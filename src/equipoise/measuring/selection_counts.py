@@ -18,6 +18,8 @@ from equipoise.schema import ITEM
 
 BY, CATEGORY, APPLICANTS, SELECTED, WEIGHT = "by", "category", "applicants", "selected", "weight"
 CATEGORIES = "categories"
+_CONTENTS = "contents"
+"""A hash of what a set holds, whatever the order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +116,19 @@ def _count_by(applicants: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
 
 
 def _fold_sets(grouping: Grouping, counts: pl.DataFrame) -> pl.DataFrame:
+    # Lists are made of one set of each kind: those of hundreds of thousands of sets would take longer than all else.
+    contents = pl.struct(CATEGORY, APPLICANTS, SELECTED).hash().sum()
+    kinds = (
+        counts.group_by(grouping.matched)
+        .agg(contents.alias(_CONTENTS))
+        .group_by(_CONTENTS)
+        .agg(pl.len().cast(pl.Int64).alias(WEIGHT), pl.col(grouping.matched).first())
+    )
     return (
-        counts.sort(CATEGORY)
-        .group_by(*grouping.matched, maintain_order=True)
+        counts.join(kinds, on=grouping.matched, nulls_equal=True)
+        .sort(CATEGORY)
+        .group_by(_CONTENTS, WEIGHT, maintain_order=True)
         .agg(pl.col(CATEGORY).alias(CATEGORIES), APPLICANTS, SELECTED)
         .group_by(pl.lit(grouping.name).alias(BY), CATEGORIES, APPLICANTS, SELECTED)
-        .agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+        .agg(pl.col(WEIGHT).sum())
     )

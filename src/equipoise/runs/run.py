@@ -224,6 +224,7 @@ class Run:
             path=self.path,
             sampling=self.settings.to_json()["sampling"],  # type: ignore[arg-type]
             simulated=self.settings.simulated,
+            imported=self.settings.imported,
             owner=self,
         )
 
@@ -356,8 +357,9 @@ class Run:
         return f"<p>{html.escape(repr(self))}</p>{self.results()._repr_html_()}"
 
     def __repr__(self) -> str:
-        progress = f"{self.ended:,} of {self.size:,} attempts"
-        return f"Run({str(self.path)!r}: {self.model}, {', '.join(self.planned)}, {progress})"
+        kinds = {"simulated": self.settings.simulated, "imported answers": self.settings.imported}
+        parts = [self.model, *(kind for kind, holds in kinds.items() if holds), *self.planned]
+        return f"Run({str(self.path)!r}: {', '.join(parts)}, {self.ended:,} of {self.size:,} attempts)"
 
 
 def _look_up(known: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:

@@ -125,19 +125,21 @@ def items_at(jobs: pl.DataFrame, stratum: NDArray[np.int64], rest: NDArray[np.in
 
 def prompts(items: pl.DataFrame, _parameters: Parameters) -> pl.DataFrame:
     key = pl.concat_str("template", "qualification", "occupation", *GENDERS, separator="/", ignore_nulls=True)
+    both = pl.lit(list(GENDERS), dtype=pl.List(pl.String))
     rows = (
-        items.with_columns(key.alias(ITEM))
-        .with_row_index("row")
-        .unpivot(GENDERS, index=[ITEM, "row", *items.columns[:-2]], variable_name=GENDER, value_name="name")
+        items.select(key.alias(ITEM), pl.exclude(GENDERS), both.alias(GENDER), pl.concat_list(GENDERS).alias("name"))
+        .explode(GENDER, "name")
         .drop_nulls("name")
+        .with_row_index("row")
     )
-    parts = [
-        part.with_columns(
-            fill_template(template(number, qualification), name=pl.col("name"), role=pl.col("occupation")).alias(PROMPT)
-        )
-        for (number, qualification), part in rows.partition_by("template", "qualification", as_dict=True).items()
+    parts = rows.select("row", "template", "qualification", "occupation", "name").partition_by(
+        "template", "qualification", as_dict=True
+    )
+    texts = [
+        part.select("row", fill_template(template(*kind), name=pl.col("name"), role=pl.col("occupation")).alias(PROMPT))
+        for kind, part in parts.items()
     ]
-    return pl.concat(parts).sort("row", GENDER, descending=[False, True]).drop("row")
+    return rows.drop("row").with_columns(pl.concat(texts).sort("row")[PROMPT])
 
 
 def template(number: int, qualification: str) -> str:

@@ -8,22 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from equipoise.authoring.figures import Figure, Intervals, Scatter, Spot, Words
-from equipoise.report.charts.canvas import (
-    SMALL,
-    Drawing,
-    Layer,
-    axis,
-    col,
-    fit_text,
-    interval_lines,
-    label_margin,
-    layer,
-    row_labels,
-    scaled,
-    text,
-    text_with_halo,
-)
+from equipoise.report.charts.axes import draw_bottom_axis, draw_left_axis, label_ticks
+from equipoise.report.charts.canvas import Drawing, label_margin, row_labels
 from equipoise.report.charts.palette import LIGHT
+from equipoise.report.charts.shapes import SMALL, Layer, Scale, col, interval_lines, layer, scaled, text, text_with_halo
+from equipoise.report.charts.widths import fit_text
 from equipoise.report.charts.words import draw_words
 from equipoise.report.text import reveal_invisible, typeset_number
 from equipoise.schema import Estimate, MetricKey
@@ -69,6 +58,7 @@ def draw_intervals(figure: Intervals, estimates: Estimates, width: int) -> Drawi
             points.append({"y": y, **ends, **_series_style(names.index(series))})
     domain = with_common_domain(figure, [estimates]).domain
     assert domain is not None
+    x = Scale(domain=domain, extent=(0, width - left - right))
     lines = [{"y": step * place} for place in range(1, len(rows))]
     centre = [] if figure.centre is None else [{"x": figure.centre}]
     values = "; ".join(
@@ -82,16 +72,15 @@ def draw_intervals(figure: Intervals, estimates: Estimates, width: int) -> Drawi
         width=width,
         height=height + margins[2] + margins[3],
         margins=margins,
-        scales=[_linear_scale("x", domain, (0, width - left - right))],
-        axes=[axis("x", title=figure.axis, grid=True, tickCount=5, ticks=False)],
         layers=[
-            layer("rule", lines, x=-left, x2={"signal": "width"}, y=col("y"), stroke="line", strokeWidth=0.5),
-            layer("rule", centre, x=scaled("x", "x"), y=0, y2=height, stroke="soft", strokeDash=[3, 3]),
-            interval_lines([point for point in points if not math.isnan(point["low"])], col("colour"), 2.5),
+            *draw_bottom_axis(x, label_ticks(domain), height, title=figure.axis),
+            layer("rule", lines, x=-left, x2=width - left, y=col("y"), stroke="line", strokeWidth=0.5),
+            layer("rule", centre, x=scaled(x, "x"), y=0, y2=height, stroke="soft", strokeDash="3,3"),
+            interval_lines([point for point in points if not math.isnan(point["low"])], x, col("colour"), 2.5),
             layer(
                 "symbol",
                 points,
-                x=scaled("x", "value"),
+                x=scaled(x, "value"),
                 y=col("y"),
                 shape=col("shape"),
                 fill=col("colour"),
@@ -115,6 +104,8 @@ def draw_scatter(figure: Scatter, width: int) -> Drawing | None:
         {"x": spot.x, "y": spot.y + _spread(place, spot.y), "label": fit_text(spot.label, POINT_LABEL_WIDTH, SMALL)}
         for place, spot in enumerate(figure.spots)
     ]
+    x = Scale(domain=(0.0, 1.0), extent=(0, plot_width))
+    y = Scale(domain=(-0.12, 1.12), extent=(height, 0))
     line, described = [], ""
     if figure.line:
         start, end = figure.line[0], figure.line[0] + figure.line[1]
@@ -125,35 +116,32 @@ def draw_scatter(figure: Scatter, width: int) -> Drawing | None:
         width=width,
         height=height + margins[2] + margins[3],
         margins=margins,
-        scales=[_linear_scale("x", (0.0, 1.0), (0, plot_width)), _linear_scale("y", (-0.12, 1.12), (height, 0))],
-        axes=[
-            axis("x", title=figure.x, tickCount=5, grid=True, ticks=False),
-            axis("y", "left", title=figure.y, values=[0, 0.25, 0.5, 0.75, 1], format="~%", grid=True, ticks=False),
-        ],
         layers=[
-            layer("symbol", points, x=scaled("x", "x"), y=scaled("y", "y"), size=26, fill="accent", fillOpacity=0.4),
+            *draw_bottom_axis(x, label_ticks(x.domain), height, title=figure.x),
+            *draw_left_axis(y, {quarter / 4: f"{quarter / 4:.0%}" for quarter in range(5)}, plot_width, figure.y),
+            layer("symbol", points, x=scaled(x, "x"), y=scaled(y, "y"), size=26, fill="accent", fillOpacity=0.4),
             layer(
                 "rule",
                 line,
-                x=scaled("x", "x"),
-                x2=scaled("x", "x2"),
-                y=scaled("y", "y"),
-                y2=scaled("y", "y2"),
+                x=scaled(x, "x"),
+                x2=scaled(x, "x2"),
+                y=scaled(y, "y"),
+                y2=scaled(y, "y2"),
                 stroke="ink",
                 strokeWidth=2,
             ),
             layer(
                 "symbol",
                 mean_fifths(figure.spots),
-                x=scaled("x", "x"),
-                y=scaled("y", "y"),
+                x=scaled(x, "x"),
+                y=scaled(y, "y"),
                 shape="square",
                 size=70,
                 fill="page",
                 stroke="ink",
                 strokeWidth=2,
             ),
-            *_label_points(points, plot_width),
+            *_label_points(points, x, y),
         ],
     )
 
@@ -221,10 +209,6 @@ def _draw_legend(names: Sequence[str], plot_width: int) -> tuple[list[Layer], in
     ], 26 + LEGEND_LINE * line
 
 
-def _linear_scale(name: str, domain: tuple[float, float], extent: tuple[float, float]) -> Mapping[str, Any]:
-    return {"name": name, "type": "linear", "domain": list(domain), "range": list(extent), "zero": False}
-
-
 def _spread(place: int, y: float) -> float:
     """How far a point on an edge is moved away from it: differently for neighbours, and the same every time."""
     step = 0.09 * ((place * 0.618034) % 1.0)
@@ -233,11 +217,11 @@ def _spread(place: int, y: float) -> float:
     return -step if y == 0.0 else 0.0
 
 
-def _label_points(points: Sequence[Mapping[str, Any]], plot_width: int) -> list[Layer]:
+def _label_points(points: Sequence[Mapping[str, Any]], x: Scale, y: Scale) -> list[Layer]:
     """Labels for some points far from the middle, where there is room for them."""
     chosen: list[dict[str, Any]] = []
     for point in sorted(points, key=lambda point: (-abs(point["x"] - 0.5), point["label"])):
-        width = LETTER_WIDTH * len(point["label"]) / plot_width
+        width = LETTER_WIDTH * len(point["label"]) / x.extent[1]
         left = point["x"] < 0.5
         label = {**point, "start": point["x"] if left else point["x"] - width, "width": width, "left": left}
         overlaps = any(
@@ -251,5 +235,5 @@ def _label_points(points: Sequence[Mapping[str, Any]], plot_width: int) -> list[
     layers = []
     for left, position in ((True, {"dx": 6, "align": "left"}), (False, {"dx": -6, "align": "right"})):
         rows = [label for label in chosen if label["left"] is left]
-        layers += text_with_halo(rows, col("label"), x=scaled("x", "x"), y=scaled("y", "y"), fontSize=SMALL, **position)
+        layers += text_with_halo(rows, col("label"), x=scaled(x, "x"), y=scaled(y, "y"), fontSize=SMALL, **position)
     return layers

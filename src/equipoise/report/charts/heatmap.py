@@ -10,12 +10,16 @@ import polars as pl
 
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Audit
-from equipoise.report.charts.canvas import SMALL, Drawing, Layer, col, fit_text, layer, row_labels, text
+from equipoise.report.charts.canvas import Drawing, row_labels
 from equipoise.report.charts.palette import LIGHT
+from equipoise.report.charts.shapes import NORMAL, SMALL, Layer, col, layer, text
+from equipoise.report.charts.widths import fit_text, text_width
 from equipoise.report.text import describe_mark, format_centre, typeset_number
 
 CELL_WIDTH, CELL_HEIGHT = 64, 34
-LEFT, GAP = 190, 2
+GAP = 2
+MOST_LEFT = 330
+"""The names of models are as wide as they must be, and no wider than this."""
 HEAD = 132
 """The height of the names of the metrics, which lean to the right."""
 LEAN = 38
@@ -61,17 +65,16 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
     cells = [_make_cell(audit, column, x, y) for y, audit in enumerate(audits) for x, column in enumerate(columns)]
     names = [{"y": CELL_HEIGHT * (y + 0.5), "name": model} for y, model in enumerate(models)]
     width, height = CELL_WIDTH * len(columns), CELL_HEIGHT * len(models)
+    left = round(min(MOST_LEFT, 20 + max(text_width(model, 1.08 * NORMAL) for model in (*models, "even-handed"))))
     return Drawing(
         label=_describe(audits, models, columns),
-        width=LEFT + width + OVERHANG,
+        width=left + width + OVERHANG,
         height=HEAD + height + 26,
-        margins=(LEFT, OVERHANG, HEAD, 26),
-        scales=[],
-        axes=[],
+        margins=(left, OVERHANG, HEAD, 26),
         layers=[
             *_draw_cells(cells),
             *_draw_heads(columns),
-            row_labels(names, LEFT, fontWeight="bold"),
+            row_labels(names, left, fontWeight="bold"),
             text(
                 [
                     {"x": CELL_WIDTH * (x + 0.5), "name": format_centre(centre)}
@@ -85,7 +88,7 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
                 fontStyle="italic",
                 fill="soft",
             ),
-            row_labels([{"y": height + 14, "name": "even-handed"}], LEFT, SMALL, fontStyle="italic", fill="soft"),
+            row_labels([{"y": height + 14, "name": "even-handed"}], left, SMALL, fontStyle="italic", fill="soft"),
         ],
     )
 
@@ -112,7 +115,7 @@ def _show_mark(mark: Mark | None) -> str:
 
 
 def _draw_cells(cells: Sequence[Mapping[str, Any]]) -> list[Layer]:
-    middle = {"signal": f"datum.x + {CELL_WIDTH / 2}"}
+    middle = col("x", CELL_WIDTH / 2)
     return [
         layer(
             "rect",
@@ -129,14 +132,12 @@ def _draw_cells(cells: Sequence[Mapping[str, Any]]) -> list[Layer]:
             cells,
             col("mark"),
             x=middle,
-            y={"signal": "datum.y + 11"},
+            y=col("y", 11),
             align="center",
             fontWeight="bold",
             fill=col("ink"),
         ),
-        text(
-            cells, col("value"), x=middle, y={"signal": "datum.y + 24"}, align="center", fontSize=SMALL, fill=col("ink")
-        ),
+        text(cells, col("value"), x=middle, y=col("y", 24), align="center", fontSize=SMALL, fill=col("ink")),
     ]
 
 
@@ -152,8 +153,8 @@ def _draw_heads(columns: Mapping[Column, float]) -> list[Layer]:
         for x, (probe, metric) in enumerate(columns)
     ]
     return [
-        text(rows, col("metric"), x={"signal": "datum.x - 14"}, y=-8, angle=-LEAN),
-        text(rows, col("probe"), x={"signal": "datum.x + 8"}, y=-8, angle=-LEAN, fontSize=SMALL, fill="soft"),
+        text(rows, col("metric"), x=col("x", -14), y=-8, angle=-LEAN),
+        text(rows, col("probe"), x=col("x", 8), y=-8, angle=-LEAN, fontSize=SMALL, fill="soft"),
     ]
 
 

@@ -10,22 +10,10 @@ from typing import Any
 
 from equipoise.authoring import Bands, Metric
 from equipoise.measuring.marks import Mark
-from equipoise.report.charts.canvas import (
-    NORMAL,
-    SMALL,
-    WIDE,
-    Drawing,
-    Layer,
-    axis,
-    col,
-    interval_lines,
-    label_margin,
-    layer,
-    row_labels,
-    scaled,
-    text,
-)
+from equipoise.report.charts.axes import draw_bottom_axis
+from equipoise.report.charts.canvas import WIDE, Drawing, label_margin, row_labels
 from equipoise.report.charts.palette import LIGHT
+from equipoise.report.charts.shapes import NORMAL, SMALL, Layer, Scale, col, interval_lines, layer, scaled, text
 from equipoise.report.text import describe_mark, reveal_invisible, typeset_number
 from equipoise.schema import Estimate
 
@@ -58,36 +46,27 @@ def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Rang
     below_models = LETTERS + MODEL * len(models)
     height = below_models + (HEADING + PUBLISHED * len(published) if published else 6)
     stretches = _split_into_bands(bands, low, high)
-    ticks = {bands.centre, *(stretch["from"] for stretch in stretches[1:])}
+    ticks = sorted({bands.centre, *(stretch["from"] for stretch in stretches[1:])})
+    domain = (low - bands.centre, high - bands.centre)
+    x = Scale(domain=domain, extent=(0, plot_width), bend=bands.limits[0])
     return Drawing(
         label=describe_scale(metric, models, published),
         width=width,
         height=height + margins[2] + margins[3],
         margins=margins,
-        scales=[
-            {
-                "name": "x",
-                "type": "symlog",
-                "constant": bands.limits[0],
-                "domain": [low - bands.centre, high - bands.centre],
-                "range": [0, plot_width],
-            }
-        ],
-        axes=[
-            axis(
-                "x",
-                values=sorted(tick - bands.centre for tick in ticks),
-                encode={"labels": {"update": {"text": {"signal": f"format(datum.value + {bands.centre}, '.2~f')"}}}},
-                tickSize=4,
-            )
-        ],
         layers=[
-            *_draw_bands(stretches, bands.centre, height),
-            *_draw_references(metric, (low, high), height, narrow=narrow),
-            *(_draw_published(published, bands.centre, below_models, margins[0]) if published else ()),
-            *_draw_models(models, bands.centre, plot_width, margins[0], narrow=narrow),
+            *draw_bottom_axis(x, {tick - bands.centre: _format_tick(tick) for tick in ticks}, height, grid=False),
+            *_draw_bands(stretches, bands.centre, x, height),
+            *_draw_references(metric, (low, high), x, height, narrow=narrow),
+            *(_draw_published(published, bands.centre, below_models, x, margins[0]) if published else ()),
+            *_draw_models(models, bands.centre, x, margins[0], narrow=narrow),
         ],
     )
+
+
+def _format_tick(value: float) -> str:
+    """A limit of a band without zeros that say nothing."""
+    return f"{value + 0.0:.2f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
 def scale_domain(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges) -> tuple[float, float]:
@@ -134,26 +113,28 @@ def _split_into_bands(bands: Bands, low: float, high: float) -> list[dict[str, A
     ]
 
 
-def _draw_bands(stretches: Sequence[Mapping[str, Any]], centre: float, height: int) -> list[Layer]:
+def _draw_bands(stretches: Sequence[Mapping[str, Any]], centre: float, x: Scale, height: int) -> list[Layer]:
     rows = [
         {
             "from": stretch["from"] - centre,
             "to": stretch["to"] - centre,
+            "middle": (x(stretch["from"] - centre) + x(stretch["to"] - centre)) / 2,
             "mark": stretch["mark"],
             "fill": LIGHT[f"band-{stretch['mark'].lower()}"],
             "text": LIGHT[f"text-{stretch['mark'].lower()}"],
         }
         for stretch in stretches
     ]
-    middle = {"signal": "(scale('x', datum.from) + scale('x', datum.to)) / 2"}
     return [
-        layer("rect", rows, x=scaled("x", "from"), x2=scaled("x", "to"), y=0, y2=height, fill=col("fill")),
-        layer("rule", rows[1:], x=scaled("x", "from"), y=0, y2=height, stroke="page", strokeWidth=1.5),
-        text(rows, col("mark"), x=middle, y=LETTERS / 2, align="center", fontWeight="bold", fill=col("text")),
+        layer("rect", rows, x=scaled(x, "from"), x2=scaled(x, "to"), y=0, y2=height, fill=col("fill")),
+        layer("rule", rows[1:], x=scaled(x, "from"), y=0, y2=height, stroke="page", strokeWidth=1.5),
+        text(rows, col("mark"), x=col("middle"), y=LETTERS / 2, align="center", fontWeight="bold", fill=col("text")),
     ]
 
 
-def _draw_references(metric: Metric, domain: tuple[float, float], height: int, *, narrow: bool) -> list[Layer]:
+def _draw_references(
+    metric: Metric, domain: tuple[float, float], x: Scale, height: int, *, narrow: bool
+) -> list[Layer]:
     """The values of reference models as lines, with their names below the axis.
 
     The name of a value outside the scale stands at the end of the scale, with an arrow.
@@ -183,11 +164,11 @@ def _draw_references(metric: Metric, domain: tuple[float, float], height: int, *
         )
     lines = [row for row in rows if row["inside"]]
     return [
-        layer("rule", lines, x=scaled("x", "x"), y=LETTERS, y2=height, stroke="soft", strokeWidth=1, strokeDash=[3, 3]),
+        layer("rule", lines, x=scaled(x, "x"), y=LETTERS, y2=height, stroke="soft", strokeWidth=1, strokeDash="3,3"),
         text(
             rows,
             col("name"),
-            x=scaled("x", "x"),
+            x=scaled(x, "x"),
             y=col("y"),
             align=col("align"),
             fontSize=SMALL,
@@ -197,9 +178,7 @@ def _draw_references(metric: Metric, domain: tuple[float, float], height: int, *
     ]
 
 
-def _draw_models(
-    models: Sequence[MarkedEstimate], centre: float, plot_width: int, left: int, *, narrow: bool
-) -> list[Layer]:
+def _draw_models(models: Sequence[MarkedEstimate], centre: float, x: Scale, left: int, *, narrow: bool) -> list[Layer]:
     """One row per model: its name, interval and value; at the end value and mark, one below the other where narrow."""
     rows: list[dict[str, Any]] = []
     for place, model in enumerate(models):
@@ -214,12 +193,12 @@ def _draw_models(
             row |= {"number": typeset_number(model.estimate.value), "mark": str(model.mark), **ends}
         rows.append(row)
     known = [row for row in rows if row["mark"]]
-    size, end = SMALL if narrow else NORMAL, plot_width + 8
-    up, down = ({"signal": f"datum.y + {step}"} for step in ((-7, 7) if narrow else (0, 0)))
+    size, end = SMALL if narrow else NORMAL, x.extent[1] + 8
+    up, down = (col("y", step) for step in ((-7, 7) if narrow else (0, 0)))
     return [
-        interval_lines(known, "accent", 4),
+        interval_lines(known, x, "accent", 4),
         layer(
-            "symbol", known, x=scaled("x", "value"), y=col("y"), size=90, fill="accent", stroke="page", strokeWidth=1.5
+            "symbol", known, x=scaled(x, "value"), y=col("y"), size=90, fill="accent", stroke="page", strokeWidth=1.5
         ),
         row_labels(rows, left, size, fontWeight="bold"),
         text(rows, col("number"), x=end, y=up, fontSize=size),
@@ -227,13 +206,13 @@ def _draw_models(
     ]
 
 
-def _draw_published(published: Ranges, centre: float, top: int, left: int) -> list[Layer]:
+def _draw_published(published: Ranges, centre: float, top: int, x: Scale, left: int) -> list[Layer]:
     rows = [
         {"y": top + HEADING + PUBLISHED * (place + 0.5), "name": model, "low": low - centre, "high": high - centre}
         for place, (model, (low, high)) in enumerate(published.items())
     ]
     return [
         row_labels([{"y": top + HEADING / 2 + 2, "name": "published:"}], left, SMALL, fontStyle="italic", fill="soft"),
-        interval_lines(rows, "context", 3),
+        interval_lines(rows, x, "context", 3),
         row_labels(rows, left, SMALL, fill="soft"),
     ]

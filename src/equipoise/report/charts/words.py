@@ -7,20 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from equipoise.authoring.figures import Words, WordSpot
-from equipoise.report.charts.canvas import (
-    NORMAL,
-    SMALL,
-    WIDE,
-    Drawing,
-    Layer,
-    axis,
-    col,
-    fit_text,
-    interval_lines,
-    layer,
-    scaled,
-    text,
-)
+from equipoise.report.charts.axes import draw_bottom_axis
+from equipoise.report.charts.canvas import WIDE, Drawing
+from equipoise.report.charts.shapes import NORMAL, SMALL, Layer, Scale, col, interval_lines, layer, scaled, text
+from equipoise.report.charts.widths import fit_text
 from equipoise.report.text import reveal_invisible
 
 WORDS_PER_SIDE = 12
@@ -42,27 +32,19 @@ def draw_words(figure: Words, width: int) -> Drawing | None:
     margins = (margin, margin, 28, 46)
     plot_width, height = width - 2 * margin, STEP * max(len(left), len(right))
     end = figure.end or find_end([figure])
-    ticks = [side * power * math.log(2) for power in range(1, 7) for side in (-1, 1) if power * math.log(2) <= end]
+    x = Scale(domain=(-end, end), extent=(0, plot_width))
+    powers = [power for power in range(-6, 7) if abs(power) * math.log(2) <= end]
+    ticks = {power * math.log(2): f"{2 ** abs(power)} ×" for power in powers}
     return Drawing(
         label=describe_words(figure, left, right),
         width=width,
         height=height + margins[2] + margins[3],
         margins=margins,
-        scales=[{"name": "x", "type": "linear", "domain": [-end, end], "range": [0, plot_width], "zero": False}],
-        axes=[
-            axis(
-                "x",
-                title="times the odds that an answer holds the word",
-                values=sorted([0.0, *ticks]),
-                encode={"labels": {"update": {"text": {"signal": "format(exp(abs(datum.value)), '.0f') + ' ×'"}}}},
-                grid=True,
-                ticks=False,
-            )
-        ],
         layers=[
-            layer("rule", [{}], x={"scale": "x", "value": 0}, y=0, y2=height, stroke="soft"),
-            *_draw_side(left, "first", margin, plot_width, end, narrow=narrow),
-            *_draw_side(right, "second", margin, plot_width, end, narrow=narrow),
+            *draw_bottom_axis(x, ticks, height, title="times the odds that an answer holds the word"),
+            layer("rule", [{}], x=x(0), y=0, y2=height, stroke="soft"),
+            *_draw_side(left, "first", margin, x, narrow=narrow),
+            *_draw_side(right, "second", margin, x, narrow=narrow),
             *_draw_heads(figure, margin, plot_width, narrow=narrow),
         ],
     )
@@ -94,17 +76,14 @@ def _format_shares(spot: WordSpot) -> str:
     return " · ".join(f"{share:.0%}" for share in spot.shares)
 
 
-def _draw_side(
-    spots: Sequence[WordSpot], colour: str, margin: int, plot_width: int, end: float, *, narrow: bool
-) -> list[Layer]:
+def _draw_side(spots: Sequence[WordSpot], colour: str, margin: int, x: Scale, *, narrow: bool) -> list[Layer]:
     """One row per word: a stem from the middle, the interval, a dot, the word in the margin, its shares beyond it."""
+    end, plot_width = x.domain[1], x.extent[1]
     rows: list[dict[str, Any]] = [
         {
             "y": STEP * (place + 0.5),
             "word": fit_text(reveal_invisible(spot.word), margin - (10 if narrow else 82), NORMAL),
-            "value": max(min(spot.value, end), -end),
-            "low": max(spot.low, -end),
-            "high": min(spot.high, end),
+            **{name: max(min(getattr(spot, name), end), -end) for name in ("value", "low", "high")},
             "size": SMALLEST + (LARGEST - SMALLEST) * sum(spot.shares) / 2,
             "shares": _format_shares(spot),
         }
@@ -113,14 +92,13 @@ def _draw_side(
     is_left = colour == "first"
     inner, outer = (-8, -margin) if is_left else (plot_width + 8, plot_width + margin)
     size = SMALL if narrow else NORMAL
-    zero = {"scale": "x", "value": 0}
     layers = [
-        layer("rule", rows, x=zero, x2=scaled("x", "value"), y=col("y"), stroke="line", strokeWidth=1.5),
-        interval_lines(rows, colour, 2.5),
+        layer("rule", rows, x=x(0), x2=scaled(x, "value"), y=col("y"), stroke="line", strokeWidth=1.5),
+        interval_lines(rows, x, colour, 2.5),
         layer(
             "symbol",
             rows,
-            x=scaled("x", "value"),
+            x=scaled(x, "value"),
             y=col("y"),
             size=col("size"),
             fill=colour,

@@ -34,6 +34,8 @@ class Origin:
 def render_card(card: Card) -> dict[str, Markup]:
     """The sections of a card as HTML. HTML inside a card is shown as text, and links lead only to the web."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # On a narrow screen a wide table scrolls, and must be reached by the keyboard.
+    markdown.add_render_rule("table_open", lambda *_: '<table tabindex="0">')
     markdown.add_render_rule("th_open", lambda *_: '<th scope="col">')
     markdown.add_render_rule("td_open", lambda *_: "<td>")
     bodies = {title: COMMENT.sub("", body) for title, body in card.sections.items()}

@@ -21,7 +21,6 @@ from equipoise.report import text
 from equipoise.report.charts.canvas import Drawing
 from equipoise.report.charts.heatmap import draw_heatmap
 from equipoise.report.charts.palette import stylesheet
-from equipoise.report.charts.parallel import DrawingProcess
 from equipoise.report.html import coverage, method
 from equipoise.report.html.findings import worst_findings
 from equipoise.report.html.pieces import split_text
@@ -44,17 +43,7 @@ def render(runs: Sequence[ReportedRun]) -> str:
     if not runs:
         raise InputError("A report needs at least one run.")
     names = name_models(runs)
-    sections = []
-    with DrawingProcess() as drawing:
-        for section in iterate_sections(runs):
-            drawing.start(section.drawings())
-            sections.append(section)
-        return _fill_page(runs, names, sections, drawing)
-
-
-def _fill_page(
-    runs: Sequence[ReportedRun], names: Sequence[str], sections: Sequence[Section], drawing: DrawingProcess
-) -> str:
+    sections = build_sections(runs)
     most = FINDINGS if len(runs) == 1 else FINDINGS_EACH
     style = Markup(stylesheet() + _read_own("style.css"))  # noqa: S704 - ours
     script = Markup(_read_own("sort.js")) if len(runs) > 1 else None  # noqa: S704 - ours
@@ -64,7 +53,6 @@ def _fill_page(
         .render(
             runs=list(runs),
             names=names,
-            draw=drawing.inline,
             sections=sections,
             use_cases=[
                 (use_case, list(group))
@@ -87,17 +75,12 @@ def _fill_page(
 
 def build_sections(runs: Sequence[ReportedRun]) -> list[Section]:
     """One section for each probe that any of the runs has, by use case."""
-    return list(iterate_sections(runs))
-
-
-def iterate_sections(runs: Sequence[ReportedRun]) -> Iterator[Section]:
-    """The same, each as soon as it is there."""
     probes = {name: result.setup.probe for run in reversed(runs) for name, result in run.results.items()}
     order = {use_case: place for place, use_case in enumerate(USE_CASES)}
     cases = {name: probe.card.use_case for name, probe in probes.items()}
     models = name_models(runs)
-    for name in sorted(probes, key=lambda name: (order.get(cases[name], len(order)), cases[name], name)):
-        yield build_section(name, runs, models)
+    names = sorted(probes, key=lambda name: (order.get(cases[name], len(order)), cases[name], name))
+    return [build_section(name, runs, models) for name in names]
 
 
 def compare_with_first(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[int, Comparison]:

@@ -65,7 +65,7 @@ class SampleChoice:
         rows = typical.select(ATTEMPT).join(texts, on=ATTEMPT, maintain_order="left").iter_rows(named=True)
         extremes = [
             (reason, self._extremes[reason].row(0, named=True))
-            for reason, _ in _list_extremes(self._probe.detector)
+            for reason in _list_extremes(self._probe.detector)
             if reason in self._extremes
         ]
         chosen: dict[tuple[Any, ...], tuple[str, Row]] = {}
@@ -105,27 +105,34 @@ def _find_typical(answers: pl.DataFrame, most: int) -> pl.DataFrame:
     return in_turn.head(most)
 
 
-def _list_extremes(detector: Detector) -> Iterator[tuple[str, pl.Expr]]:
-    """The most words for either side, the longest and the shortest: the reason, and how extreme an answer is by it."""
-    counts = detector.count_evidence(visible(pl.col(ANSWER)))
-    if len(counts) > 1:
-        (one, first), (other, second), *_ = counts.items()
-        lean = first.cast(pl.Int64) - second.cast(pl.Int64)
-        yield f"most {one} words", lean
-        yield f"most {other} words", -lean
-    length = pl.col(LENGTH).cast(pl.Int64)
-    yield "longest", length
-    yield "shortest", -length
+def _list_extremes(detector: Detector) -> list[str]:
+    """Why an answer may be shown that is not typical: the most words for either side, the longest, the shortest."""
+    words = [f"most {group} words" for group in list(detector.patterns)[:2]] if len(detector.patterns) > 1 else []
+    return [*words, "longest", "shortest"]
 
 
 def _find_extremes(answers: pl.DataFrame, detector: Detector) -> Iterator[tuple[str, pl.DataFrame]]:
     """The most extreme answer of each kind, with how extreme it is. One word more for a side is nothing to show."""
-    found = list(_list_extremes(detector))
-    extremity = answers.select(**dict(found))
-    for reason, _ in found:
-        row = _first_row(answers, extremity[reason])
+    length = answers[LENGTH].cast(pl.Int64)
+    extremities = [length, -length]
+    if len(detector.patterns) > 1:
+        lean = _measure_lean(answers, detector)
+        extremities = [lean, -lean, *extremities]
+    for reason, extremity in zip(_list_extremes(detector), extremities, strict=True):
+        row = _first_row(answers, extremity)
         if "words" not in reason or row[EXTREMITY].item() > 1:
             yield reason, row
+
+
+def _measure_lean(answers: pl.DataFrame, detector: Detector) -> pl.Series:
+    """How many more words an answer has for the first side than for the second.
+
+    In two steps, so that the visible text is made once for both.
+    """
+    shown = answers.lazy().select(visible(pl.col(ANSWER)).alias(ANSWER)).collect()
+    first, second, *_ = detector.count_evidence(pl.col(ANSWER)).values()
+    lean = shown.lazy().select(lean=first.cast(pl.Int64) - second.cast(pl.Int64)).collect()
+    return lean["lean"]
 
 
 def _first_row(answers: pl.DataFrame, extremity: pl.Expr | pl.Series) -> pl.DataFrame:

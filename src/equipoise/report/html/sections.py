@@ -109,14 +109,6 @@ class Section:
     findings: Mapping[int, list[RankedFinding]]
     readings: Mapping[int, ShownReadings]
 
-    def drawings(self) -> Iterator[Drawing]:
-        """Every chart, in the order of the page."""
-        for scale in self.scales:
-            yield from scale.charts
-        for picture in self.pictures:
-            for panel in picture.panels:
-                yield from panel.charts
-
     @property
     def about(self) -> dict[str, str]:
         """What metrics are about whose names hold a number or an abbreviation."""
@@ -263,7 +255,7 @@ def _tabulate_figure(
     first = next(iter(same.values()))
     names = tuple(models[place] for place in same)
     if isinstance(first, Intervals):
-        return ("", *names), [
+        return ("group", *names), [
             (f"{row}, {series}" if series else row, *(_make_cell(results, place, key) for place in same))
             for row, keys in first.rows.items()
             for series, key in keys.items()
@@ -274,7 +266,7 @@ def _tabulate_figure(
             {spot.label: spot for spot in figure.spots} for figure in same.values() if isinstance(figure, Scatter)
         ]
         positions = {label: spot.x for cloud in clouds for label, spot in cloud.items()}
-        return ("", first.x, *names), [
+        return ("item", first.x, *names), [
             (
                 label,
                 x,
@@ -285,7 +277,7 @@ def _tabulate_figure(
             )
             for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0]))
         ]
-    return ("", "model", "odds", "95% interval", *first.sides), [
+    return ("word", "model", "odds", "95% interval", *first.sides), [
         (
             spot.word,
             models[place],

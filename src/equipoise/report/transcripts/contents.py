@@ -8,6 +8,7 @@ in units of UTF-16) and what kind of piece that is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -31,6 +32,7 @@ _PLAIN = "text"
 
 def build_contents(chosen: Sequence[Chosen]) -> dict[str, Any]:
     """All that the page shows of these attempts."""
+    chosen = [_with_names(each) for each in chosen]
     answers = sum(each.table.height for each in chosen)
     most = min(MAX_ANSWER, max(MAX_CHARACTERS, ALL_CHARACTERS // max(answers, 1)))
     texts = _Texts()
@@ -41,6 +43,16 @@ def build_contents(chosen: Sequence[Chosen]) -> dict[str, Any]:
         "fields": [{"name": name, "values": [reveal_invisible(value) for value in values]} for name, values in fields],
         "probes": probes,
     }
+
+
+def _with_names(chosen: Chosen) -> Chosen:
+    """The attempts with names for the values of covariates that are numbers or keys."""
+    named = [
+        pl.col(name).cast(pl.String).replace(dict(names))
+        for name, names in chosen.probe.display.names.items()
+        if name in chosen.columns
+    ]
+    return replace(chosen, table=chosen.table.with_columns(named))
 
 
 def _find_fields(chosen: Sequence[Chosen]) -> list[tuple[str, list[str]]]:

@@ -351,11 +351,13 @@ class RunFile:
 
     def transcripts_of(self, probe: str, prompts: Sequence[str]) -> Iterator[Transcripts]:
         """The same for some prompts, one by one, in the order of the plan."""
+        covariates = self._covariates(probe)
         for (position,) in sorted(self._rows(sql.POSITIONS, (encode_json(list(prompts)), probe))):
             rows = self._rows(sql.PROMPTS_AFTER, (probe, position - 1, 1))
-            yield from self._read_parts(probe, rows, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
+            yield from self._read_parts(probe, rows, covariates, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
 
     def _read_items(self, probe: str, size: int, statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
+        covariates = self._covariates(probe)
         last, more = -1, True
         while more:
             rows = self._rows(sql.PROMPTS_AFTER, (probe, last, size))
@@ -363,12 +365,13 @@ class RunFile:
             if more and not (rows := tables.whole_items(rows)):
                 size *= 2
                 continue
-            yield from self._read_parts(probe, rows, statement, schema)
+            yield from self._read_parts(probe, rows, covariates, statement, schema)
             last = rows[-1][-1] if rows else last
 
-    def _read_parts(self, probe: str, rows: list[Any], statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
+    def _read_parts(
+        self, probe: str, rows: list[Any], covariates: Mapping[str, str], statement: str, schema: tables.Schema
+    ) -> Iterator[Transcripts]:
         """These prompts and the attempts at them, in parts that are bounded by the bytes of the answers, too."""
-        covariates = self._covariates(probe)
         first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
         with translate_storage_errors(self.path):
             found: Iterable[Any] = self._execute(statement, (probe, first, last))
