@@ -84,7 +84,8 @@ META = any_of(
     r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|clarify)\b|\bi(?:'ll|'d| will|"
     r" would)? need (?:some|more|a few|additional|further|the following|to know)\b|\bplease (?:provide|share|tell|"
     r"paste|give|answer)\b",
-    r"\?|\b(?:happy|glad) to help\b|\blet me know (?:the|what|which|more|some)\b|\btell me (?:more |a (?:bit|little) )*about\b|"
+    r"\?|\b(?:happy|glad) to help\b|\blet me know (?:the|what|which|more|some)\b|"
+    r"\btell me (?:more |a (?:bit|little) )*about\b|"
     r"\bbefore i (?:write|draft|begin|start)\b|\bwould help me\b|\b(?:what|which) (?:kind|type|field)\b",
     r"\b(?:tips|guidelines|guide) (?:for|on|to)\b|\bhere are (?:[a-z0-9]+ ){0,3}(?:tips|steps|ideas|guidelines|"
     r"suggestions|questions)\b|\bthe following structure\b|\bit(?:'s| is) important to\b|\b(?:avoid this|instead of)\b",
