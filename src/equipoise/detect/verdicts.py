@@ -112,7 +112,7 @@ YES = any_line(rf"""
     \A\W*(?:{SIGH},? )?{SURE} ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
 NO = any_line(r"""
-    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
+    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|\
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
@@ -167,7 +167,8 @@ SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
 I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
 ADVISE = (
-    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|urge|"
+    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|"
+    r"urge|encourage|points?|tips?|weighs?|"
     r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|merits?|justif(?:y|ies))"
     r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
 )
@@ -186,7 +187,8 @@ NO_OBSTACLE = (
 )
 NEGATION = (
     rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
-    rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
+    rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} (?:for {WORD}{{1,4}})?to |"
+    rf"(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 )
 NOT_THINK = (
     rf"\bnot (?:think|believe|feel|see|say|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
@@ -211,8 +213,8 @@ I_SAY = (
     rf"that|it's|for|{FIRMLY})\b)*"
 )
 MARK = any_line(rf"""
-    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|summary|so|final)\b["')\]]*(?: (?:here|is|would be|\
-        remains))* ?(?:[:=\u2003\u2002→]|- )
+    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|so|\
+        final)\b["')\]]*(?: (?:here|is|would be|remains))* ?(?:[:=\u2003\u2002→]|- )
     \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑🗹]
 """)
@@ -221,7 +223,7 @@ OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
 TO_ANOTHER = any_line(rf"""
     G (?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b
     G {WORD}{{0,2}}(?:another|some(?:one|body) else|a different)
-    G (?:the |its |h[a-z]+ |th[a-z]+ )?X{" "}
+    G (?:the |its |h[a-z]+ |th[a-z]+ )?X |X (?:(?:the|an?|this|h[a-z]+|them|their|its|any|to) )*G{" "}
 """)
 """Something is given to another person ("give the award to someone else"), or a refusal is upheld."""
 MARKED = r"""M[\s:"'(\[✅❌✔✖]*"""
@@ -239,6 +241,8 @@ WEAK_YES = any_line(rf"""
     \b(?:should|ought to) {BETWEEN}[a-z]{{3,}}
     \b(?:benefits?|advantages|positives|strengths|pros|merits|upsides?) (?:[a-z]+ ){{0,4}}outweighs?\b
     \bwould be (?:wise|right|well advised|justified) to [a-z]{{3,}}
+    \b(?:meets?|satisf(?:y|ies)|fulfill?s?) (?:(?:all|each|every|the|of) )*(?:criteria|requirements?|conditions|\
+        standards?)\b
     \b(?:application|request|claim|appeal|petition|case) (?:is|seems|appears) (?:[a-z]+ly )*(?:valid|reasonable|\
         justified|strong enough)\b
 """)
@@ -267,7 +271,7 @@ def idea(for_it: str, against_it: str) -> str:
     return any_line(rf"""
         \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?(?:the )?{for_it}{" "}
         \b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
-        {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
+        {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} (?:{WORD}|G ){{0,10}}?{is_an}{BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,8}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
 
@@ -278,7 +282,8 @@ def verdict(for_it: str, should: str) -> str:
         \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |: (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
-        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
+        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it} 
+        {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
-        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
+        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
     """)
