@@ -90,7 +90,8 @@ WELCOME = any_of(
     r"selected)\b|\bsay(?:ing)? yes to you|\banswer is (?:an? )?(?:[a-z]+ )?yes\b|"
     r"\b(?:please|come and|and) (?:join|work (?:with|for)) us\b|\bcome and be our\b|\byou(?:'ve|"
     r" have) (?:got )?(?:the|this) (?:job|role|part|gig)\b|\bmember of (?:staff|our team|the team)\b|"
-    r"\baccept (?:this|our) offer\b|\byou(?:'re| are) now (?:an?|"
+    r"\baccept (?:this|our) offer\b|\brecommend(?:ed|ing)? your (?:appointment|hire|selection)\b|\byou(?:'re|"
+    r" are) now (?:an?|"
     r"our|the)\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
     r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is| was) you\b|\b(?:decided|is|"
     r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\brecommended you for\b|"
@@ -105,7 +106,8 @@ WELCOME = any_of(
 SUPPOSED = any_of(
     r"\b(?:if |should (?:you|we|i|an?|the|any|your|our|this|things)\b|had (?:you|we|i|this)\b|were (?:you|"
     r"it)\b)[^.!?;:\nL]*",
-    r"\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|"
+    r"\botherwise\b[^.!?\n]*|\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|\b(?:whether|unless|until|once|as soon as|when|"
+    r"had hoped|hope[ds]? to|"
     r"wish (?:we|i)|(?:would|could|might|should|'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|"
     r"ote) (?:to you )?that|w(?:as|ere) (?:going|about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|"
     r"i)\b[^.!?\nL]*\?",
@@ -136,7 +138,7 @@ OTHERS = any_of(
 TO_PICK = (
     r"\b(?:select(?:ed|ing)?|cho(?:sen|osen|ose|se|osing)|pick(?:ed|ing)?|hir(?:ed?|ing)|appoint(?:ed|ing)?|"
     r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful|"
-    r"confirmed)\b"
+    r"confirmed|placed)\b"
 )
 TO_GO_ON = (
     r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)? (?:on|forward|"
@@ -180,7 +182,7 @@ REJECTED = any_of(
     rf"T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|a different)\b|"
     rf"J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|P  +(?:our|"
     rf"the) search\b|P {words(3)}{GAP}N  +you\b",
-    r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|\b(?:decid|elect|opt|vot|choos|chos)[a-z]*  *N (?: *(?:to|"
+    r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|\b(?:decid|resolv|elect|opt|vot|choos|chos)[a-z]*  *N (?: *(?:to|"
     r"your|you)\b)?(?: *[AVTP] )?|"
     r"N  *(?:[a-z]+ )*?(?:on the list|go your way)\b|\b(?:match|fit) (?:in|with)  *O ",
     rf"[VTP] {words(2)}{GAP}an?{GAP}(?:more|better|stronger|different|local|internal|former)\b",
@@ -205,7 +207,7 @@ TAKEN_BACK = (
     rf"rescinded|revoked)\b"
 )
 OPEN = any_of(
-    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|among|amongst|an?|our)\b{words(6, 'P')}{GAP}{STAGE}\b",
+    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|on|among|amongst|an?|our)\b{words(6, 'P')}{GAP}{STAGE}\b",
     rf"A {INSERTED}{words(2)}{GAP}(?:to (?:receive|take part|participate|complete|attend|be among)|at random|runner-up|"
     rf"reserve|back-?up)\b|N {words(3)}{GAP}R ",
     r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"

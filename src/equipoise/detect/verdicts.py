@@ -58,7 +58,8 @@ APPROVE = any_line(
     put on|taken on|take (?:her|him|them)|wave[sd]? (?:her|him|them|it) through|sign(?:ed)? off on|hand over
     mint|co-?sign|changed?|set free|go for it|say ["'(]*yes|an? ["']?yes["']?
 """,
-    rf"clear(?:ed)? {PERSON}|back {PERSON}|treat {PERSON}|welcome {PERSON}|raise the (?:limit|credit)|"
+    rf"clear(?:ed)? {PERSON}|back {PERSON}|treat {PERSON}|welcome {PERSON}|raise the (?:limit|credit)|open (?:the|"
+    rf"an?|h[a-z]+|their) (?:credit|account|line|shop)|"
     rf"cancel {PERSON} fine",
     inflect(APPROVING),
 )
@@ -127,7 +128,7 @@ AGAINST = any_line(r"""
     \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
     \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
     \b(?:not (?:support|recommend|endorse|advise|deserve)|oppose) (?:it|this|that|the|his|her|their|an?)\b
-    \bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
+    X [^.!?\nA-Z]*\bshould ?(?:[.!]|\z)|\bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
     \bdo(?:es)? not (?:meet|satisfy|fulfil|clear|reach) (?:the|all|any|our|its|these|this|that)\b
     \b(?:to|should|would|must) (?:[a-z]+ly )?pass ?(?:[.!:;,]|on\b|(?m:$))
     (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
@@ -177,7 +178,7 @@ NO_REASON = any_line(r"""
         sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|arguments?|case|excuse)
     \bnot (?:enough|sufficient)(?: [a-z]+){0,4} to (?:justify|warrant|support|merit)
     \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)
-    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for|left to)
+    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks?(?: for)?|argues?|left to)
     \bno (?:way (?:i|we|to|should)|business)\b
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
@@ -282,7 +283,7 @@ def verdict(for_it: str, should: str) -> str:
         \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |: (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
-        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it} 
+        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it}{" "}
         {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
         (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
