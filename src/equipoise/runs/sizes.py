@@ -34,6 +34,8 @@ LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
 LEAST_ITEMS, LEAST_IN_STRATUM = 4, 2
 """No probe of the quick suite gets fewer: an interval needs as many."""
+ASKED_WHOLE = 24
+"""A probe of no more items than this is asked whole."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ def _count_quick(probe: Probe) -> int:
     """As many items as the embedded model answers in the time of a probe, and at least two of each stratum."""
     corpus: dict[str, Any] = packaged_corpus(probe)
     everything = plan(probe, **corpus, sample_k=None)
+    if everything.items <= ASKED_WHOLE:
+        return everything.items
     items = min(PILOT_ITEMS, everything.items)
     prompts = resize(everything, items).prompts()
     read = int(prompts[PROMPT].str.len_chars().sum()) / LETTERS_PER_TOKEN
