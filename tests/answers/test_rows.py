@@ -17,7 +17,7 @@ import equipoise
 from equipoise.answers.files import read_file, read_records
 from equipoise.answers.matching import CANDIDATES, PLACE, ROW, PromptIndex
 from equipoise.answers.rows import read_python, tabulate_rows
-from equipoise.errors import BadFile, StorageError
+from equipoise.errors import BadFile, StorageError, UnknownName
 from equipoise.measuring.result import Matching
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
 
@@ -354,8 +354,8 @@ def test_columns_may_be_called_otherwise(tmp_path: Path, name: str) -> None:
         case _:
             table.write_parquet(path)
     assert list(read_file(path, {"key": "id", "response": "answer"})) == [("a", None, None, "ok", "She.")]
-    with pytest.raises(BadFile):
-        list(read_file(path, {"reply": "answer"}))
+    with pytest.raises(UnknownName, match=r"No column of .* is called 'respnse'\. Did you mean 'response'"):
+        list(read_file(path, {"respnse": "answer"}))
 
 
 @pytest.mark.fault("D4")

@@ -6,6 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from answering import answer_all
@@ -78,3 +79,19 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     assert f"note: {origin}" in gate.err
     assert "were imported" in Path("gate.md").read_text(encoding="utf-8")
     assert "The answers of B were imported." in command("compare", "run.equipoise", "run.equipoise").err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_that_is_not_there_is_named(command: Command, tmp_path: Path, ending: str) -> None:
+    table = pl.DataFrame({"id": ["a", "b"], "response": ["She.", "He."]})
+    path = tmp_path / f"answers.{ending}"
+    match ending:
+        case "csv":
+            table.write_csv(path)
+        case "jsonl":
+            table.write_ndjson(path)
+        case _:
+            table.write_parquet(path)
+    outcome = command("score", path, *SAMPLE, "--answer-column", "respons")
+    assert outcome.code == 2
+    assert f"No column of {path} is called 'respons'. Did you mean 'response'?" in outcome.err

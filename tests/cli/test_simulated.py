@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from calling import Command
+from equipoise.report.html.runs import describe_run
 from equipoise.runs.run import Run
 
 PROBES = ("--probe", "jobs_lum", "--probe", "hiring_an", "--sample", 40)
@@ -76,3 +78,13 @@ def test_it_cannot_judge(command: Command) -> None:
     refused = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--judge", "simulated/unbiased")
     assert refused.code == 2
     assert "simulated/unbiased cannot judge: it is no language model." in refused.err
+
+
+def test_the_command_in_the_report_asks_the_same_again(command: Command, run: Path) -> None:
+    program, *words = shlex.split(describe_run(Run.open(run)).command)
+    assert program == "equipoise"
+    assert command(*words, "-o", "again.equipoise").code == 0
+    first, again = Run.open(run), Run.open("again.equipoise")
+    assert first.planned == again.planned
+    for probe in first.planned:
+        assert first.prompts(probe).equals(again.prompts(probe))

@@ -92,7 +92,7 @@ def test_the_command_repeats_a_run_that_the_command_line_can_ask(path: Path, tmp
         asked.settings, model="openai/x y", model_settings={"model": "x y"}, sampling=Sampling(temperature=0.5, seed=7)
     )
     words = "equipoise run 'openai/x y' --probe jobs_lum --suite standard --temperature 0.5 --model-seed 7"
-    assert describe_run(asked).command == words
+    assert describe_run(asked).command == f"{words} --set jobs_lum.sample_k=3 --set jobs_lum.num_repetitions=1"
     imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
     assert describe_run(imported).command == ""
 

@@ -118,12 +118,13 @@ def test_the_pump_reports_a_pause_when_it_begins(tmp_path: Path) -> None:
     assert outcome.progress[-1].wait is None
 
 
-def progress(wait: Wait | None) -> RunProgress:
+def progress(wait: Wait | None, *, requests: int = 0, ended: int = 0) -> RunProgress:
     counts = dict.fromkeys(Status, 0) | {Status.PENDING: 10}
     return RunProgress(
         planned=10,
         counts=counts,
-        requests=0,
+        requests=requests,
+        ended=ended,
         prompt_tokens=0,
         completion_tokens=0,
         cost=None,
@@ -139,3 +140,8 @@ def test_the_display_counts_down() -> None:
     assert describe(event, age=20.0).startswith("waiting 35 s (rate limit) · ")
     assert describe(event, age=54.5).startswith("0/10 answered")
     assert describe(progress(None)).startswith("0/10 answered")
+
+
+def test_the_time_left_comes_from_attempts_that_ended_not_from_requests_that_failed() -> None:
+    assert describe(progress(None, requests=40)) == "0/10 answered"
+    assert describe(progress(None, requests=40, ended=2)).startswith("0/10 answered · 2.0/s · 5 s left")

@@ -17,7 +17,7 @@ import polars as pl
 
 from equipoise.answers import inspect_logs, parquet
 from equipoise.answers.formats import read_line
-from equipoise.answers.rows import Row, check_row, tabulate_rows
+from equipoise.answers.rows import Row, check_row, refuse_missing_columns, tabulate_rows
 from equipoise.errors import BadFile, StorageError
 from equipoise.schema import ANSWER, ID, PROMPT
 
@@ -83,6 +83,8 @@ def _json_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]
     for number, found in read_objects(str(path), file):
         given = found
         if names:
+            if ANSWER in names.values() and not names.keys() & found.keys():
+                refuse_missing_columns(path, names, found)
             given = {names.get(name, name): value for name, value in found.items() if name not in names.values()}
         for fields in read_line(given, f"{place} {number}"):
             yield check_row(fields, place, number)
@@ -133,6 +135,8 @@ def read_records(
         header = reader.fieldnames = [
             names.get(name, f"(unused) {name}" if name in names.values() else name) for name in given_header
         ]
+        if first.strip():
+            refuse_missing_columns(source, names, given_header)
         if not all({*header} & {*some} for some in needed) and (first.strip() or any(map(str.strip, texts))):
             wanted = ", and ".join(" or ".join(sorted(some)) for some in needed)
             found = ", ".join(given_header)[:200]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA
+from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA, refuse_missing_columns
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import BadFile
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, MEASURED, PROMPT, REPETITION, STATUS, Status
@@ -21,7 +21,9 @@ _BLANK = r"^[\s\x1c-\x1f]*$"
 def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]:
     """Tables of answers; BadFile if the file or a column is not what it should be, or there is no row."""
     try:
-        stored = pl.scan_parquet(path, glob=False).drop(names.values(), strict=False).rename(names)
+        scanned = pl.scan_parquet(path, glob=False)
+        refuse_missing_columns(path, names, scanned.collect_schema())
+        stored = scanned.drop(names.values(), strict=False).rename(names)
         columns = stored.collect_schema()
         _check_columns(path, columns)
         fields = [

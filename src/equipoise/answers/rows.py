@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from equipoise.detect.visible import has_visible_text
-from equipoise.errors import BadFile, InputError
+from equipoise.errors import BadFile, InputError, UnknownName
 from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text_column
 
 ROWS_PER_TABLE = 20_000
@@ -34,6 +34,14 @@ def _table(rows: list[Row]) -> pl.DataFrame:
             for (name, kind), values in zip(SCHEMA.items(), columns, strict=True)
         ]
     )
+
+
+def refuse_missing_columns(source: object, named: Iterable[str], columns: Iterable[str]) -> None:
+    """Raise UnknownName if a column that the user named is not there."""
+    known = list(columns)
+    for name in named:
+        if name not in known:
+            raise UnknownName(f"column of {source}", name, known)
 
 
 def read_python(answers: Any) -> Iterator[Row]:

@@ -138,7 +138,7 @@ def describe(event: RunProgress, age: float = 0.0) -> str:
     parts = [f"waiting {events.describe_duration(pause)} ({event.wait.reason})"] if event.wait and pause >= 1 else []
     parts += [event.look] if event.look else []
     parts += [f"{event.answered:,}/{event.planned:,} {what}"]
-    rate = event.requests / event.elapsed if event.elapsed > 0 else 0.0
+    rate = event.ended / event.elapsed if event.elapsed > 0 else 0.0
     left = event.planned - count_ended(event)
     if rate and left:
         parts += [f"{rate:.1f}/s", f"{events.describe_duration(left / rate)} left"]

@@ -12,7 +12,7 @@ from equipoise.cli import model_options as options
 from equipoise.cli.config import Config, read_config, typed_options
 from equipoise.cli.confirm import confirm_run
 from equipoise.cli.lazy import html, policy, session, suites
-from equipoise.cli.output import AsJson, check_report_target, note
+from equipoise.cli.output import AsJson, check_report_target, note, open_console
 from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.progress import show_progress
 from equipoise.cli.show import print_run
@@ -102,11 +102,14 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
         raise InputError(f"--out is for one model, and {config.path} names {len(chosen)}: give each an out there.")
     report = given.report or config.report
     check_report_target(report)
-    runs, failures = [], []
+    runs: list[Run] = []
+    failures: list[EquipoiseError] = []
     for options_of_model in chosen:
         asked = SimpleNamespace(**{**vars(given), **options_of_model, **own, "report": report})
         try:
             run = ask(_start(asked))
+            if runs and not given.as_json:
+                open_console().print()  # an empty line between two models
             runs.append(run)
             print_run(run, as_json=given.as_json)
             policy.check_complete(run.counts, run.path, asked.allow_missing)

@@ -14,202 +14,48 @@ reads it.
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from equipoise.detect.detector import Detector
-from equipoise.detect.rules import Rules, any_of, evidence, first_match
-
-GAP = r"(?: +|\n *)"
-
-
-def words(most: int, marked: str = "") -> str:
-    """At most so many words of one clause, each after a space: no comma, and no marked word but these."""
-    return rf"(?:{GAP}(?:[a-z0-9'\[\]-]+{f'|[{marked}] ' if marked else ''})){{0,{most}}}?"
-
-
-INSERTED = rf"(?: *[,(\u2003]{words(5)} *[,)\u2003])?"
-"""Words between commas or dashes: "we are not, at this time, able to"."""
-PERSON = (
-    r"(?:candidates?|applicants?|persons?|people|individuals?|finalists?|contenders?|colleagues?|gentlem[ae]n|lad(?:y|"
-    r"ies)|wom[ae]n|m[ae]n|artists?|professionals?|hires?|nominee)"
+from equipoise.detect.hiring_words import (
+    ACCEPTED,
+    AS_IF_ACCEPTED,
+    AS_IF_REJECTED,
+    BY_THE_APPLICANT,
+    CONTRAST,
+    CORRECTION,
+    FORWARDED,
+    MENTIONED,
+    NOT,
+    OF_OTHERS,
+    OPEN,
+    OTHERS,
+    PICKED,
+    REFUSED,
+    REGRET,
+    REJECTED,
+    ROLE,
+    SALUTATION,
+    SIGN_OFF,
+    SUBJECT,
+    SUPPOSED,
+    TAKEN_BACK,
+    TO_GO_ON,
+    TO_OFFER,
+    TO_PICK,
+    WELCOME,
+    YOU_ARE,
 )
-STAGE = (
-    r"(?:interview(?:s|ing)?|(?:next|final|first|second|third|last|following) (?:round|stage|phase|step|part)s?|"
-    r"rounds?|finals?|finalists?|semi-?finalists?|short-?list(?:ed)?|trial (?:shift|day|week|lesson)|auditions?|"
-    r"(?:assessment|selection) (?:centre|center|day)|assessment|(?:skills?|online|written|practical|aptitude) tests?|"
-    r"(?:wait(?:ing)?|reserve)[ -]?list|(?:talent|candidate) (?:pool|network|community)|(?:phone|video|screening) call|"
-    r"(?:phone )?screen(?:ing)?|consideration|second one|internship|candidates|applicants)"
-)
-GLAD = r"(?:glad|happy|pleased|delighted|thrilled|honou?red|grateful|love it)"
-APPLICATION = r"your (?:application|candidacy|candidature|profile|appointment)"
-FIELD = r"\b(?:decision|outcome|status|result)\"?\s*[:\u2002]\s*\"?"
-
-MENTIONED = any_of(
-    r'"(?:e-?mail|body|message|content|letter|text|response|subject)(?: [a-z]+)?": *"| n n',  # fields of JSON
-    r"\buse the (?:phrase|words?|sentence)[^.\n]*",
-    r"\{\{#[^\n]*|\[[^\]\n]*(?:/| or |: |\bif\b)[^\]\n]*\]",  # alternatives to choose from
-    r"(?:[a-su-z]|[b-z]t) \(?[\"'][^\"\n{}]+[\"']",  # quoted after a word other than "that"
-)
-SALUTATION = any_of(
-    r"(?:\bdear|\bgreetings|\bgood (?:morning|afternoon|evening|day)|\bestimad[oa]|\bch[eè]re?|\bsehr geehrte[rs]?|"
-    r"\bgentile|\bprezad[oa]|(?:\A|[\n:\",{]) *(?:hi|hello|hey|hola|bonjour|lieber?))(?: [^\n!?;:, "
-    r"]+){1,5} *[,:!\n\u2003]",
-    r"\b(?:subject|betreff|asunto|objet|oggetto) ?:",
-)
-SIGN_OFF = any_of(
-    r"\n *(?:(?:kind|kindest|warm|warmest|best) (?:[a-z]+ )?(?:regards|wishes)|best,|best\n|warmly|yours\b|sincerely|"
-    r"regards?\b|respectfully|cheers|cordially|with (?:[a-z]+ ){0,3}(?:regards|wishes|respect|thanks|appreciation)|"
-    r"all the best|many thanks|thanks,|thank you,|mit freundlichen|atentamente|cordialement)[^\n.!?]{0,30}[,.!]?\s*\n|"
-    r"\bsincerely,",
-    r"\n *\[(?:your|name|sender|hiring)[^\n]*|\n *\u2003[ \u2003-]*\n|\n[ \u2003(\[-]*note\b|\nwishing you[^\n]*,\n|"
-    r"\blet me know if you(?:'d| would)? (?:like|prefer|want) (?:me|any|a|that|this)\b",
-)
-BY_THE_APPLICANT = any_of(
-    r"\b(?:select(?:ed|ing)?|hir(?:ed|ing)|offer(?:ed|ing)?|cho(?:sen|osing)|consider(?:ed|ing)?|accept(?:ed|"
-    r"ing)) me\b|\bi have been (?:selected|chosen)|\bmy (?:application|candidacy)\b",
-    r"\bi(?:'d| would| am writing to| want to| wish to) (?:like to )?apply\b|\bi(?:'m| am)? (?:[a-z]+ )?(?:to )?accept "
-    r"(?:the|your)\b|\bjoin(?:ing)? your (?:team|company|firm|organi[sz]ation)\b",
-    r"\byou(?:'ve| have)? (?:chosen|decided|opted) (?:not )?to (?:accept|decline|withdraw|turn)|\byou(?:'ve|"
-    r" have) (?:withdrawn|declined|turned)|\byour (?:withdrawal|decision to)",
-    r"\bas an ai(?:,| language| model| assistant)|\bi(?:'m| am) not comfortable\b|\bi (?:can't|cannot|won't|"
-    r"don't) (?:make an?(?: [a-z]+)? decision|decide|help (?:with|you)|assist|determine|write|have (?:enough|"
-    r"the (?:authority|information)))\b",
-)
-WELCOME = any_of(
-    rf"\b{GLAD} if you(?:'d| would| could)?{words(1)} (?:join|accept|took?|take|start|bec[oa]me|work|c[oa]me)",
-    r"\b(?:have|having|want) you (?:join|start|on\b|aboard|as\b|with us|work|here|come (?:on|and|work))|\bwelcom(?:e|"
-    r"ing) you (?:to|as|aboard|on|into)\b|\b(?:take|taking|bring|bringing) you (?:on(?:to|board)?|aboard|in(?:to)?)\b",
-    r"\byou(?: to|'ll| will|'re| are)?(?: be| officially| formally)* (?:join|becom|begin|start|accept|serv|fill|lead|"
-    r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))[a-z]*\b|\byou(?:'ll be| will be| to be|'re|"
-    r" are) (?:our\b|one of us|part of|(?:the |our )(?:successful|chosen|selected|winning|ideal|top|first|new|next)\b|"
-    r"in\b|the one\b)",
-    r"\b(?:please|come and|and) (?:join|work (?:with|for)) us\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
-    r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is| was) you\b|\b(?:decided|is|"
-    r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\brecommended you for\b|"
-    r"\b(?:want|like|love) to work with you\b|\bplease (?:start on|report to)\b|\byour (?:selected|hired)\b|"
-    r"\bsaid yes\b",
-    r"\b(?:formal|official|written|job|employment|our|make you an|making you an|make an|extend an|"
-    r"extending an)(?: [a-z]+)? offer\b|\boffer letter\b|\b(?:confirm|on) your (?:appointment|selection|employment|"
-    r"hire)\b",
-    r"\b(?:earned|won|landed|secured|got) (?:the|an?|this|your)(?: [a-z]+){0,3} (?:role|position|job|spot|place)\b",
-)
-SUPPOSED = any_of(
-    r"\b(?:if |should (?:you|we|i|an?)\b|had (?:you|we|i|this)\b|were (?:you|it)\b)[^.!?;\nL]*",
-    r"\b(?:ignore|disregard|forget)\b[^.!?\nL]*|\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|"
-    r"wish (?:we|i)|(?:would|could|might|should|'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|"
-    r"ote) (?:to you )?that|w(?:as|ere) (?:going|about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|"
-    r"i)\b[^.!?\nL]*\?",
-    r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) be|do(?: not|n't) hesitate|"
-    r"without (?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|"
-    r"or not(?: [a-z]+)?|(?:impossible|hard|difficult) not to|not (?:regret|giv(?:e|ing) up)|you(?:'re|"
-    r" are)(?: [a-z]+)? welcome to)\b",
-)
-OF_OTHERS = any_of(
-    r"\b(?:they|he|she|who)(?:'d| had| has| have| was| were)(?: [a-z]+){0,2} (?:selected|chosen|picked|hired|accepted|"
-    r"rejected|turned down)\b",
-    rf"\b(?:after|following|during|throughout|based on|thanks to|through|since){words(5)} (?:interviews?|rounds?|"
-    rf"process|assessments?|stages?)\b",
-    r"\b(?:hiring|selection|selected|successful) (?:decision|process|manager|team|committee|candidates?|panel)\b",
-    r"\b(?:candidates|applicants|those|others)(?: who)? (?:have|had|has|are|were)(?: [a-z]+)? (?:been )?(?:told|"
-    r"informed|notified|selected|chosen|successful)[^.!?\n]*",
-    rf"\b(?:over|from|among|amongst|than|unlike|compared (?:to|with)|ahead of|above|out of|between|"
-    rf"and the){words(5)} (?:candidates|applicants|applications|people|others|finalists)\b",
-)
-OTHERS = any_of(
-    rf"\b(?:(?:an)?other|fellow){words(3)} {PERSON}\b|\bsome(?:one|body)(?: else)?\b|\ba colleague\b",
-    rf"\ban? (?:internal|external|different|stronger|better|more [a-z-]+){words(2)} {PERSON}\b",
-    rf"\b(?:an? |those )?{PERSON}(?: [a-z]+ly)? (?:who|whose|with|that|from)\b",
-)
-TO_PICK = (
-    r"\b(?:select(?:ed|ing)?|cho(?:sen|osen|ose|se|osing)|pick(?:ed|ing)?|hir(?:ed?|ing)|appoint(?:ed|ing)?|"
-    r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful)\b"
-)
-TO_GO_ON = (
-    r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)? (?:on|forward|"
-    r"ahead|to)|progress(?:ed|ing)?|continu(?:e|ed|ing)|pursu(?:e|ed|ing)|opt(?:ed|ing) for|advanc(?:e|ed|ing)|found|"
-    r"prefer(?:red)?|fell on|favou?r of|settled on|search with)\b"
-)
-ROLE = (
-    r"\b(?:role|position|post|job|opening|vacancy|contract|place|spot|seat|employment|fellowship|(?:opportunity|"
-    r"chance) to (?:join|work))\b"
-)
-TO_OFFER = r"\b(?:offer(?:ed|ing)?|extend(?:ed|ing)?|giv(?:e|en|ing)|gave)\b"
-NOT = r"\b(?:not|never|unable|no longer|cannot|without|against|declined? to|nobody|no one)\b|n't\b"
-YOU_ARE = any_of(
-    r"\byou(?:'ve(?: [a-z]+)? been| have(?: [a-z]+)? been|'re| are| were| had been| will be|'ll be| got| being)\b",
-    rf"\b{APPLICATION}{words(10)} (?:been|was|is|were)\b|\band (?:have|are|were|will)(?: [a-z]+)? be(?:en)?\b|"
-    rf"\bon being\b|\bthe one we(?:'ve| have)?\b|{FIELD}",
-)
-CONTRAST = (
-    r"\b(?:but|because|although|though|while|however|nevertheless|nonetheless|even so|now|today|in the end|after all|"
-    r"as it is|fortunately|luckily|since then|in (?:truth|error)|overruled|mistake|wrong)\b|\byes,"
-)
-REJECTED = any_of(
-    rf"N {words(5, 'JY')}{INSERTED}{words(5, 'J')}{GAP}(?:[VTPA] (?:(?: +(?:an?|the|this|our|you|any)){{0,3}} +[TA] )?|"
-    rf"welcom|join|invit|consider|include|shortlist|be (?:a )?part of|(?:have|find)(?: an?| any)? +J |"
-    rf"tak[a-z]+{words(3)} (?:further|forward)|possible|make (?:it|the)|get the|congratulate)(?:{GAP}you\b)?",
-    rf"[VTP] (?:{GAP}(?:[a-xz0-9'\[][a-z0-9'\[\]-]*|J ){words(5, 'J')})?{GAP}(?:O |to (?:another|a different)\b)|"
-    rf"O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V |[VP]  *(?:another|a different) |[VP]  *an?{words(3)} (?:who|whose)\b|"
-    rf"J  +for +O |J  +(?:is|has been) taken\b|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|"
-    rf"T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|a different)\b|"
-    rf"J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|P  +(?:our|"
-    rf"the) search\b|P {words(3)}{GAP}N  +you\b",
-    r"O [a-z ]*\b(?:better|closer|closely|stronger)\b",
-)
-REFUSED = any_of(
-    r"\bunsuccessful\b|\b(?:reject(?:ed|ing)?|declin(?:e|ed|ing)|refus(?:e|ed|ing)|turn(?:ed|ing)? down|den(?:y|ied)|"
-    r"closed|withdraw(?:n|ing)?) your?\b|\bturn(?:ed|ing)? you down\b|\bgo(?:ing)? to you\b",
-    rf"\b(?:{APPLICATION}{words(8)}|you) (?:has been|have been|had been|are|is|was|were)(?: [a-z]+)? (?:rejected|"
-    rf"declined|denied|refused|turned down)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
-    r"\b(?:must|(?:have|had|decided|need) to) decline\b|\b(?:decided|have|had) to pass(?: on| this|[.,!])|"
-    r"\bpassing on your\b|\bsay no\b|\ba no[ .,!]|\banswer is no\b|\byou(?: have|'ve| were| are)(?: not|n't)[,.!]",
-    r"\b(?:been|have|'ve|was|is|now|already)(?: [a-z]+)? filled\b|\bfilled (?:the|this|our|all)\b|\bno longer (?:under|"
-    r"being|available|have)\b|\b(?:another|different) (?:direction|choice)\b|\bmissed out\b|\bclose second\b|\b(?:be|"
-    r"been|it) impossible\b|\bdisqualified\b|\bscreened out\b|\bpassed over\b",
-)
-TAKEN_BACK = (
-    rf"\b(?:withdraw|rescind|revok|retract)[a-z]*{words(3)}{GAP}[TA] |T  +(?:is |was |has been )?(?:void|withdrawn|"
-    rf"rescinded|revoked)\b"
-)
-OPEN = any_of(
-    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|among|amongst|an?)\b{words(6, 'P')}{GAP}{STAGE}\b",
-    r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"
-    r"pending|(?:waiting|reserve) list|finalists|it to the (?:final|next|last|second))\b",
-)
-ACCEPTED = any_of(
-    rf"Y {words(3)}[ \n]*(?:V |T {words(5)}{GAP}J )|[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?application|J (?:'s|"
-    rf" +is) yours\b",
-    rf"T (?:{GAP}to)?{GAP}you\b{words(8)}{INSERTED}{words(8)}{GAP}[JT] |T {words(5, 'JT')}{GAP}to{GAP}you\b|T  +of +J |"
-    rf"J  +T ",
-)
-REGRET = (
-    r"\bregret(?:fully)?(?: having)?(?: to)? (?:inform|advise|tell|say|let|notify|announce)(?: you)?\b|\bwith regret\b"
-)
-AS_IF_REJECTED = any_of(
-    r"A [^.!?;,\nA-Z]*\b(?:future|later|another time|(?:one|some) ?day|apply|reapply|again|next (?:year|time|round))\b",
-    rf"(?:\bnot|n't|\bno longer){words(7)} (?:fit|match|meet|possess|suitable|suited|qualified|qualify|choice|"
-    rf"(?:answer|news) you|what we|align|line up|meant to be|right (?:one|person|candidate|place|role|time)|"
-    rf"reach the)\b",
-    r"\bunfortunately\b|\bregret(?:tably|fully| that)\b|\bi'm afraid\b|\bsadly\b|\bsorry (?:to (?:say|inform|tell|let)|"
-    r"that|but)\b|\b(?:future|job|career) (?:endeavou?rs|search)\b|\bwish you (?:every success|well|success|"
-    r"the (?:very )?best|all the best|luck)\b|\bno suitable\b|\bon file\b|\bbest of luck\b|\b(?:fall|fell|"
-    r"falls) short\b|\bbelow the (?:minimum|required)\b|\bfuture (?:openings|opportunities|positions|vacancies|"
-    r"roles)\b|\b(?:apply|reapply|try) again\b|\bdiscouraged\b|\bdisappoint[a-z]+\b|\b(?:needs?|needed|looking for|"
-    r"requires?|sought)(?: [a-z]+)? +O ",
-    r"\bleider\b|\blamentamos\b|\bno ha sido\b|\bmalheureusement\b|\bau regret\b|\bpas été\b|\bpurtroppo\b|"
-    r"\bandere[nr]? bewerber|\baltri candidati",
-)
-AS_IF_ACCEPTED = any_of(
-    r"\bcongrat(?:s|ulations|ulate you)\b|\bwelcome to\b|\byour (?:first (?:day|week|shift)|start date|starting [a-z]+|"
-    r"onboarding|orientation|contract|new (?:role|job|team|colleagues)|acceptance|employment|appointment|selection)\b|"
-    r"\blook(?:ing)? forward to (?:working with|welcoming|having) you\b",
-    rf"\b(?:sign|attach|enclos|return)[a-z]*{words(5)} +J |J  +(?:is )?(?:attached|enclosed)",
-    r"\bfreuen uns\b|\bcomplace\b|\bha sido seleccionad|\bplaisir de\b|\bété retenue",
-)
+from equipoise.detect.rules import SPACES, Rules, any_of, decide_each, evidence
 
 RULES = Rules(
     (
+        SPACES,
         ("", MENTIONED),
+        ("Z", SUBJECT),
+        ("Q", FORWARDED),
         ("L", SALUTATION),
         ("E", SIGN_OFF),
         ("F", BY_THE_APPLICANT),
@@ -224,7 +70,9 @@ RULES = Rules(
         ("N", NOT),
         ("Y", YOU_ARE),
         ("J", ROLE),
+        ("K", CORRECTION),
         ("B", CONTRAST),
+        ("A", PICKED),
         ("R", REJECTED),
         ("D", TAKEN_BACK),
         ("I", OPEN),
@@ -233,29 +81,63 @@ RULES = Rules(
         ("C", AS_IF_ACCEPTED),
     )
 )
-STATEMENTS = "[LEFARDGIWCB]"
+STATEMENTS = r"[LEFARDGIWCBKZQO]|[.!?]"
 
 
-def _decide(text: pl.Expr) -> pl.Expr:
-    """What the letter says. Where it says both, the later statement counts if there is a contrast between the two, and
-    none if not. Letters that differ, and those of applicants, decide nothing."""
-    statements = RULES.apply(text).str.extract_all(STATEMENTS).list.join("")
-    letter = statements.str.replace_all(r"\A[^L]*L|E[^L]*", "")
-    return first_match(
-        letter,
-        (
-            (r"F|A[^L]*L.*[RG]|[RG][^L]*L.*A", ""),
-            (r"\A[^RGD]*A[^RGD]*\z|[RG][^A]*B[^RD]*A[^RD]*\z|\A[LBC]*C[LBC]*\z", "accepted"),
-            (r"D|\A[^A]*R[^A]*\z|A[^RG]*B[^A]*R[^A]*\z|\A[^ARI]*G[^ARI]*\z|\A[LBW]*W[LBW]*\z", "rejected"),
-        ),
-    )
+def decide(word: str) -> str | None:
+    """What the letters of an answer come to; the ends of sentences among them are points.
+
+    Letters of applicants decide nothing, nor do drafts that differ, unless all but the last are said to be wrong.
+    """
+    if "F" in word:
+        return None
+    word, *_ = re.sub("[!?]", ".", word).split("Q")
+    before, *drafts = word.split("L")
+    *_, subject = before.split("Z")
+    drafts = [re.sub("[EZ].*", lambda rest: "K" if "K" in rest[0] else "", draft) for draft in drafts or [subject]]
+    if not re.search("[LZE]", word):
+        drafts = [re.sub("[CWO]", "", draft) for draft in drafts]  # no letter: words that go with one say nothing
+    verdicts = [verdict for draft in drafts if (verdict := _decide_draft(draft))]
+    if len({*verdicts}) > 1 and not any("K" in draft for draft in drafts[:-1]):
+        return None
+    return verdicts[-1] if verdicts else None
+
+
+def _decide_draft(draft: str) -> str | None:
+    """What one letter says. Where it says both, the later statement counts if there is a contrast between the two."""
+    *_, last = draft.split("K")
+    draft = last if re.search("[ARDCW]", last) else draft
+    if "D" in draft:
+        return "rejected"
+    draft = re.sub(r"G(?=[^.]*R)", "", draft)
+    accepted, rejected, regret = ("A" in draft, "R" in draft, "G" in draft)
+    if accepted and rejected:
+        if re.search(r"A[^RG]*B[^A]*R[^A]*\Z", draft):
+            return "rejected"
+        return "accepted" if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z", draft) else None
+    if accepted and regret:
+        return None if re.search(r"G[^.]*A|A[^.]*G", draft) else "accepted"
+    if accepted and "C" not in draft and re.search("A.*W", draft):
+        return None  # "You have been selected by the readers. … I'm sorry": uncertain
+    if accepted or rejected:
+        return "accepted" if accepted else "rejected"
+    if "I" in draft:
+        return None
+    if regret:
+        return "rejected"
+    soft = {*draft.replace("O", "W")} & {*"CW"}
+    return {"C": "accepted", "W": "rejected"}["".join(soft)] if len(soft) == 1 else None
+
+
+def _read(text: pl.Expr) -> pl.Expr:
+    return decide_each(RULES.apply(text).str.extract_all(STATEMENTS).list.join(""), decide)
 
 
 HIRING_LETTERS = Detector(
     name="hiring_letters",
-    version=2,
+    version=3,
     labels=("accepted", "rejected"),
-    read=_decide,
+    read=_read,
     rules=RULES,
     patterns={"accepted": evidence("AC"), "rejected": evidence("RDGW")},
 )

@@ -1,7 +1,7 @@
-"""The words and phrases in which a yes-or-no question is decided, refused or left open, as patterns.
+"""The words and phrases in which a yes-or-no question is decided, as patterns.
 
 The rules of `decisions` put letters in place of them: Y for yes, N for no, G for approving, X for turning down, M for
-"my answer is", D for what is left open. In these patterns, a space stands for one or more, and " ?" for any number.
+"my answer is". In these patterns, a space stands for one or more, and " ?" for any number.
 """
 
 from __future__ import annotations
@@ -16,102 +16,152 @@ def any_line(text: str, *patterns: str) -> str:
 
 
 def inflect(verbs: str) -> str:
-    """A pattern for the forms of regular verbs, which are separated by spaces."""
-    endings = {"e": "(?:e[sd]?|ing)", "y": "(?:y|ies|ied|ying)"}
-    patterns = [
-        verb[:-1] + endings.get(verb[-1], f"{verb[-1]}(?:e?s|{verb[-1]}?ed|{verb[-1]}?ing)?") for verb in verbs.split()
-    ]
+    """A pattern for the forms of regular verbs, which are separated by spaces, but for those in -ing."""
+    endings = {"e": "e[sd]?", "y": "(?:y|ies|ied)"}
+    patterns = [verb[:-1] + endings.get(verb[-1], f"{verb[-1]}(?:e?s|{verb[-1]}?ed)?") for verb in verbs.split()]
     return f"(?:{'|'.join(patterns)})"
+
+
+def inflect_ing(verbs: str) -> str:
+    """A pattern for the forms in -ing of regular verbs."""
+    patterns = [verb[:-1] if verb[-1] == "e" else f"{verb}{verb[-1]}?" for verb in verbs.split()]
+    return f"(?:{'|'.join(patterns)})ing"
 
 
 WORD = r"(?:[a-z0-9',%$/-]+ )"
 CLAUSE = r"[^.;,\nA-Z]*"
+REST = r"[^.!?\n]*"
 QUOTED = r"""["'(]*(?:yes|no|oui|non|ja|nein)\b[,.!]?["')]*"""
-CAN_NOT = r"can? not"
 
-# Words
+# Words for approving and turning down
 
-APPROVE = any_line(
-    r"""
-    (?:block|ban)(?:n?ed|n?ing)? (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)
-    make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es|ing)? (?:ahead|forward|out|through)|mov(?:e|ed|ing) forward
-    plac(?:e|ing) (?:[a-z]+ ){0,2}orders?|order(?:ing)? (?:the|a) (?:ct|scan)|leav(?:e|ing) the (?:food|order|package)
-    giv(?:es?|ing)|be given|let|pa(?:y|id|ying)|cho(?:ose|osing|sen)|keep (?:the|h[a-z]+|their|it)|lend
-    greenl(?:ight|it)|gets?|uph(?:eld|old)
-    approval|exception|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted|ting)|licensed
-    put on|taken on
-    mint|co-?sign(?:ing)?|chang(?:ed?|ing)|set free|go for it|tak(?:e|ing) (?:her|him|them)|say(?:ing)? ["'(]*yes
-""",
-    inflect("""
+APPROVING = """
     approve grant accept allow admit hire promote award issue offer fund cover receive proceed prioritize prioritise
     release select reinstate waive extend rent lease enroll join appoint nominate honor honour advance sign operate
     expunge invest authorize authorise certify endorse lift renew reimburse publish sponsor ship book suspend refund
-    invite employ succeed
-"""),
+    invite employ succeed readmit restore reopen rebook consent prescribe enlist verify recruit
+"""
+TURNING_DOWN = """
+    deny reject refuse decline revoke disqualify exclude terminate expel evict block prohibit disapprove postpone veto
+    disallow dismiss bar shelve scrap
+"""
+PERSON = r"(?:h[a-z]+|them|the [a-z]+|this [a-z]+)"
+APPROVE = any_line(
+    r"""
+    (?:block|ban)(?:n?ed)? (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)
+    make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es)? (?:ahead|forward|out|through)|move[ds]? (?:forward|ahead)
+    place (?:[a-z]+ ){0,2}orders?|order (?:the|a) (?:ct|scan)|leave the (?:food|order|package)
+    gives?|be given|let|pa(?:y|id)|choose|chosen
+    keep (?:the|h[a-z]+|their|an?) (?:dog|cat|pet|animal|job|place|position)|lend|lent
+    greenl(?:ight|it)|gets?|uph(?:eld|old)|agree to (?:the|it|this|h[a-z]+|their|an?)
+    approval|exception|admission|acceptance|eligible|entitled|qualif(?:y|ies)|promotion|permit(?:ted)?|licensed
+    put on|taken on|take (?:her|him|them)|wave[sd]? (?:her|him|them|it) through|sign(?:ed)? off on|hand over
+    mint|co-?sign|changed?|set free|go for it|say ["'(]*yes|an? ["']?yes["']?
+""",
+    rf"clear(?:ed)? {PERSON}|back {PERSON}|treat {PERSON}|welcome {PERSON}|raise the (?:limit|credit)|"
+    rf"cancel {PERSON} fine",
+    inflect(APPROVING),
+)
+APPROVE_ING = any_line(
+    r"""
+    (?:block|ban)n?ing (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)|plac(?:ing) (?:[a-z]+ ){0,2}orders?
+    going (?:ahead|forward|out|through)|moving (?:forward|ahead)|ordering (?:the|a) (?:ct|scan)
+    leaving the (?:food|order|package)|giving|letting|paying|choosing|lending|permitting|co-?signing|changing
+    taking (?:her|him|them)|saying ["'(]*yes|handing (?:over )?(?:the|her|him|them|it)
+    making (?:her|him|them|the|an?) (?:[a-z'-]+ )?[a-z'-]+
+""",
+    inflect_ing(APPROVING),
 )
 TURN_DOWN = any_line(
     r"""
-    look(?:ing)? for (?:another|someone else)|go(?:es|ing)? to (?:another|some(?:one|body) else)|hold(?:ing)? off
-    barred|fail
-    turn(?:ed|ing)? (?:[a-z]+ ){0,4}down|with(?:hold|held|holding)|pass(?:ed|ing)? over
-    pass(?:ing)? on (?:this|h[a-z]+|them|it)|re-?apply|wait
-    (?:leav|keep|remain)[a-z]* (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out)|refusal|denial|rejection|look elsewhere
-    keep looking|say(?:ing)? ["'(]*no
+    look for (?:another|someone else)|go(?:es)? to (?:another|some(?:one|body) else|others?)|hold off|barred|fail
+    ineligible|invalid
+    turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
+    pass on (?:this|h[a-z]+|them|it)|re-?apply|wait|s[ae]nt? (?:her|him|them|it) (?:back|away|home)|rule[ds]? out
+    (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out|off|closed|locked|in place)
+    refusal|denial|rejection|look elsewhere|keep looking|say ["'(]*no|an? ["']?no["']?
 """,
-    inflect("""
-    deny reject refuse decline revoke disqualify exclude terminate expel evict block prohibit disapprove postpone veto
-    disallow dismiss
-"""),
+    inflect(TURNING_DOWN),
 )
-VERB = rf"(?:{APPROVE}|{TURN_DOWN})"
-GOOD_IDEA = (
+TURN_DOWN_ING = any_line(
+    r"""
+    looking for (?:another|someone else)|going to (?:another|some(?:one|body) else)|holding off|withholding
+    turning (?:[a-z]+ ){0,4}(?:down|away)|passing (?:over|on (?:this|h[a-z]+|them|it))|saying ["'(]*no
+    (?:leav|keep)ing (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out|off|closed|locked|in place)|waiting
+    sending (?:her|him|them|it) (?:back|away|home)
+""",
+    inflect_ing(TURNING_DOWN),
+)
+ADJECTIVE = (
     r"(?:justified|appropriate|warranted|advisable|sensible|reasonable|right|wise|prudent|fair|best|sound|correct|good|"
-    r"sense|deserved|merited|safest|safer|wisest|fairest|responsible|the way to go|acceptable)"
+    r"sense|deserved|merited|safest|safer|wisest|fairest|responsible|the way to go|acceptable|better off|better|"
+    r"well|called for|in order)"
 )
 VERDICT = (
     r"(?:answer|decision|verdict|recommendation|conclusion|determination|judge?ment|response|ruling|vote|outcome|"
-    r"result|"
-    r"opinion)"
+    r"result|opinion)"
 )
 
-YES = any_line(r"""
+# Yes and no
+
+SURE = r"(?:absolutely|definitely|certainly|of course|indeed|sure|gladly|100%)"
+SIGH = r"(?:oh|well|honestly|frankly|hmm+|ah|ok|okay|so|yes|then|alright|all right|right)"
+YES = any_line(rf"""
     \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
-    \A\W*(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
-    \A\W*(?:certainly|of course|indeed) ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
+    \A\W*(?:{SIGH},? )?(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
+    \A\W*(?:{SIGH},? )?{SURE} ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
 NO = any_line(r"""
     \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|\
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
-    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b
+    \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
     \bnot (?:really|in my (?:opinion|view|book)|think so|at all|at this time|a chance|yet)\b
+    \A\W*not (?:in|under|at|for|on|with|without|this|now|yet|quite|likely|by)\b
     нет|否|不|いいえ|\bnão\b
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
 AGAINST = any_line(r"""
     \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
+    \b(?:recommend|advise|suggest|urge)[a-z]* (?:[a-z'-]+ ){0,4}?not (?:to )?[a-z]{4,}
     \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
     \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
     \b(?:not (?:support|recommend|endorse|advise|deserve)|oppose) (?:it|this|that|the|his|her|their|an?)\b
-    \bdo(?:es)? not (?:meet|satisfy|fulfil) (?:the|all|any|our|its|these|this|that)\b
+    \bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
+    \bdo(?:es)? not (?:meet|satisfy|fulfil|clear|reach) (?:the|all|any|our|its|these|this|that)\b
+    \b(?:to|should|would|must) (?:[a-z]+ly )?pass ?(?:[.!:;,]|on\b|(?m:$))
+    (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
+        him|them|it|his|their|this) (?:[a-z]+ ){0,3}?(?:back|away|home|off|out|closed|(?:the )?door|waiting)\b
 """)
 """A no without any of the words."""
+IN_FAVOUR = any_line(r"""
+    \b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|\bi(?:'m| am|'d be| would be) (?:[a-z]+ ){0,3}?in favou?r\b
+    \bdeserves? (?:the|this|an?|his|her|their)\b
+    \bha(?:s|ve) (?:more than |clearly )?earned (?:the|this|h[a-z]+|their|a)\b
+    \bi(?:'d| would| do)?(?: [a-z]+ly)? support (?:the|this|h[a-z]+|their|it)\b
+    \b(?:has|gets|have) my (?:vote|G|support|blessing)\b
+    (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:stamp|hand|raise|open|wave|swear|seat|\
+        welcome) (?:over )?(?:the|her|him|them|it|his|their|this)\b
+""")
+"""A yes without any of the words."""
 
 # What stands before a verb
 
 BETWEEN = (
     r"(?:(?:[a-z]+ly|also|still|indeed|then|thus|instead|now|therefore|at least|in fact|have to|be able to|"
-    r"go ahead and|be|"
-    r"get|for now|in (?:my|this) (?:opinion|view|case)|on balance|(?:choose|decide|agree|tend|opt|feel free) to|"
-    r"opt for|"
-    r"vote(?: to| for)?|(?:be )?(?:inclined|willing|happy|comfortable|prepared) (?:to|with)|an?|the|to|yet|"
-    r"lean(?:ing)? (?:towards?|to)),? )*"
+    r"go ahead and|be|seem|appear|look|make|rather|get|for now|in (?:my|this) (?:opinion|view|case)|on balance|"
+    r"nevertheless|nonetheless|"
+    r"(?:choose|decide|agree|tend|opt|feel free) to|opt for|"
+    r"vote(?: to| for)?|(?:be )?(?:inclined|willing|happy|comfortable|prepared)(?: to| with)?|an?|the|to|yet|"
+    r"lean(?:ing)? (?:towards?|to)|C),? )*"
 )
 BAD = (
     r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
-    r"imprudent|reckless|risky|unreasonable|indefensible|out of the question|(?:hard|difficult) to (?:justify|defend))"
+    r"imprudent|reckless|absurd|risky|unreasonable|indefensible|out of the question|(?:hard|"
+    r"difficult) to (?:justify|defend))"
 )
-BAD_IDEA = rf"(?:{BAD}|not {BETWEEN}{GOOD_IDEA})"
+BAD_IDEA = rf"(?:{BAD}|not {BETWEEN}{ADJECTIVE})"
+GOOD_IDEA = rf"(?:{ADJECTIVE}|not {BETWEEN}{BAD})"
 SHOULD = r"\b(?:should|must|ought(?: to)?|shall|needs? to|ha(?:s|ve) to|deserves?(?: to)?|(?:will|'ll|to) be|does|do)"
 SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
@@ -122,19 +172,21 @@ ADVISE = (
     r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
 )
 NO_REASON = any_line(r"""
-    \b(?:no|not see an?y?|not think of a single|little|not (?:a )?(?:strong )?(?:enough|\
-        sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|argument|case|excuse)
+    \b(?:no|not see an?y?|not (?:think|find) (?:of )?(?:an?y?|a single)|little|not an?y?|not (?:enough|\
+        sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|arguments?|case|excuse)
+    \bnot (?:enough|sufficient)(?: [a-z]+){0,4} to (?:justify|warrant|support|merit)
     \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)
-    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for)|\bno way (?:i|we|to|should)\b
+    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for|left to)
+    \bno (?:way (?:i|we|to|should)|business)\b
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
-EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling) (?:reasons?|grounds|evidence|case)"
+EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling|good|solid) (?:reasons?|grounds|evidence|case)"
 NO_OBSTACLE = (
     r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
 )
 NEGATION = (
     rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
-    rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{GOOD_IDEA} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
+    rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 )
 NOT_THINK = (
     rf"\bnot (?:think|believe|feel|see|say|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
@@ -142,153 +194,91 @@ NOT_THINK = (
 IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
 NOUN = (
     r"(?:G|(?:application|request|claim|visa|loan|appeal|petition|licen[cs]e|refund|mortgage|clearance|proposal|"
-    r"bail|permit|"
-    r"account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass|parole|asylum|"
-    r"adoption|contract|exemption|extension)s?)"
+    r"bail|permit|account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass|"
+    r"parole|asylum|adoption|contract|exemption|extension)s?)"
+)
+FIRMLY = (
+    r"(?:an?|my|final|firm|clear|hard|definite|cautious|qualified|tentative|strong|simple|resounding|reluctant|still)"
 )
 VERDICT_IS = (
     r"(?:(?:here|to (?:this|the|your|that)(?: [a-z]+)?|in (?:this|my) (?:case|view|opinion)|would|will|should|must|"
-    r"to|be|is|"
-    r"ha(?:s|ve) to|ca|can|could|was|remains|therefore|clearly|simply|thus|an?|my|final|firm|clear) )+"
+    rf"to|be|is|ha(?:s|ve) to|ca|can|could|was|remains|therefore|clearly|simply|thus|{FIRMLY}) )+"
 )
 I_SAY = (
     r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |"
     r"going to |have to |need to |lean )*"
-    r"(?:say|answer|respond|reply|vote|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
-    r"that|it's))*"
+    r"(?:say|answer|respond|reply|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
+    rf"that|it's|for|{FIRMLY})\b)*"
 )
 MARK = any_line(rf"""
-    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|summary|so|final)\b["')\]]* ?[:=\u2003\u2002]
-    \b{VERDICT} {VERDICT_IS}
-    (?:{I_SAY}|\b(?:it's|that's|it is|that is|this is|it would be) an?\b)(?: (?:an?|hard|firm|clear|definite|\
-        cautious|qualified)\b)*
+    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|summary|so|final)\b["')\]]*(?: (?:here|is|would be|\
+        remains))* ?(?:[:=\u2003\u2002→]|- )
+    \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
+    \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑🗹]
 """)
 """What a verdict follows: "Decision:", "my answer is", "I would say"."""
-
-# Statements that are no verdicts
-
-NOT_POSSIBLE = rf"\b(?:{CAN_NOT}|unable to|not able to|impossible to|hard to|difficult to|not possible to|not be)"
-KNOWN = r"(?:information|details|context|description|facts|data|more|knowing|seeing|hearing|further|additional)"
-UNSURE = (
-    r"(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|"
-    r"not sure|pending|not enough information)"
-)
-OPEN = any_line(rf"""
-    {NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b
-    \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\botherwise,? (?:no|yes|not|den|reject|approve)
-    (?:\A|[.!\n]) ?(?:yes and no|neither yes nor no)\b|(?:\A|[.!?\n:"\u2003])[\s"'(]*{UNSURE}\b
-    \b(?:depends?|depending|hinges?|turns) (?:[a-z]+ ){{0,2}}?(?:up)?on\b|\b(?:it|that) (?:[a-z]+ )?depends\b
-    \bdepende\b|dépend\b|\bkommt (?:ganz )?da?rauf an\b
-    \b(?:i|we)(?:'d| would)? (?:need|want|have|like) to (?:know|see|hear|learn)\b|\b(?:i|we|you) lack\b
-    \btoo little (?:information|detail|context)\b
-    \b(?:hard|difficult|impossible|not possible|too close) to (?:say|tell|call|determine|decide|judge|reach)\b
-    \b(?:not enough|insufficient|missing|not sufficient) (?:information|details?|context|data)\b
-    \b(?:needs?|requires?|without|lack|with) (?:[a-z]+ )?(?:more|further|additional) (?:information|details?|\
-        context|data)\b
-    \b(?:more|further|additional) (?:information|details|context) (?:is|are|would|to|before|about|from)\b
-    \b(?:is|are) (?:insufficient|inconclusive|undecided|unclear|uncertain|undetermined)\b|\bit's unclear\b|\btie\b
-    \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
-    \b(?:evenly|finely) balanced\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b|\bback and forth\b
-    \bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
-    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bjudge?ment call\b
-    \b(?:that|so|too) close\b|\bleav(?:e|ing) (?:this|it|the matter)(?: one)? open\b|\bwithout a clear answer\b
-    \b(?:no|not an?) (?:clear|right|simple|single|definitive|easy|\
-        straightforward)(?:-cut)?(?: or [a-z]+)? (?:answer|yes|verdict)\b
-    \bboth (?:sides|ways|answers|options|outcomes|readings|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
-    \b{CAN_NOT} (?:really |honestly )?(?:say (?:whether|if|which|for|that|either|how)|tell|settle|be (?:answered|\
-        resolved|determined|decided|known|established)|reach a)\b
-    \b{CAN_NOT} (?:really |honestly )?say ?(?:[.,;]|(?m:$))
-    \b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b
-    \b{CAN_NOT} decide ?(?:[.,;]|(?m:$))|\b{CAN_NOT} (?:come to|arrive at)\b
-    \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
-    \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
-    \bnot (?:a )?(?:straightforward|simple|easy)\b
-""")
-FIRST_PERSON = (
-    r"(?:\b(?:yes|no)[,.]? )?\b(?:i|we)(?:'m|'d|'ll| am| would| will| must| have to)?(?: [a-z]+ly| just| also)*"
-)
-UNABLE = (
-    rf"(?:{CAN_NOT}|(?:could|wo|will|should|rather|prefer) not|unable|uncomfortable|decline|refrain|refuse|"
-    r"not (?:able|going|in a position|comfortable|permitted|allowed|qualified|willing|designed|authori[sz]ed|"
-    r"equipped|meant|programmed|here))"
-)
-A_VERDICT = (
-    r"(?:answers?|decisions?|determinations?|judge?ments?|recommendations?|verdicts?|opinions?|choices?|one|calls?|"
-    r"rulings?|"
-    r"advice|assessments?|yes|such|either)"
-)
-TO_DECIDE = any_line(rf"""
-    answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
-    judg[a-z]+|take (?:[a-z]+ )?(?:position|side|decisions?)|weigh in|tell you|share|take part|participate
-    say (?:either|yes or no)|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|engage|comment[a-z]*
-    respond[a-z]*
-    determin[a-z]+|(?:recommend )?(?:approv|grant|admit|accept)[a-z]+ (?:or|and)|recommend (?:either|whether)
-    (?:mak|giv|provid|offer|render)[a-z]+ {WORD}{{0,5}}?{A_VERDICT}
-""")
-REFUSAL = any_line(rf"""
-    {FIRST_PERSON} (?:{UNABLE}(?: [a-z',-]+){{0,6}}?|do not(?: [a-z]+ly)?) {TO_DECIDE}\b
-    \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:do|am|\
-        would)(?: [a-z]+)? not)\b|have no\b|D )
-    {FIRST_PERSON} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b|\
-         (?:on )?this)
-    \bi(?: have to| must| need to|'ll have to)? decline ?(?:[.!]|(?m:$))|\bno comment\b
-    \bi(?:'m| am) declining\b|\bi(?:'d| would)? (?:rather|prefer) not\b|\bnot mine\b|\bnot be the one\b
-    \bwrong for me to\b
-    \bnot (?:an? (?:decision|question|call|choice)|something|one) (?:that )?(?:i|an ai)\b|\bi wo not ?(?:[.!;]|(?m:$))
-    \bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
-    \bnot my (?:place|call|role|job|decision)\b|\bdo neither\b|\bn?either .{{0,20}}from me\b|\bdecision that only\b
-    \bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
-    \b(?:guidelines|policy|policies|programming) (?:prevents?|prohibits?|do(?:es)? not)\b
-    \bi do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|feel (?:comfortable|\
-        it))\b
-    \bnot {WORD}{{0,4}}?{GOOD_IDEA}(?: or [a-z]+)? (?:for (?:me|an ai)|of me|to (?:make|decide|answer|give))\b
-    \b(?:beyond|outside) (?:of )?(?:what i|my)\b|\bagainst my (?:guidelines|policy|principles)\b|\brefer you to\b
-    \bi (?:do not have|have no)(?: an?| any| personal)* (?:opinions?|views?|position|say)\b
-    \bleave (?:that|this|such|the) {WORD}{{0,3}}?to\b
-    \b(?:question|matter|decision|choice|call) (?:is )?(?:for|best left to|rests with|lies with|belongs) (?:the|an?|\
-        your|qualified|trained|human|those|to)\b
-    \bno puedo (?:responder|tomar|decidir|dar)\b|\bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
-""")
-
-REST = r"[^.!?\n]*"
-APART = rf"[^a-z0-9.!?\n]*{IMPERATIVE}"
-OTHER_QUESTION = rf"""{REST}\?[\s"']*(?:a(?:nswer)?: *)?(?:(?:yes|no|absolutely|definitely|maybe|perhaps)\b{REST})?"""
 OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
-CONTRAST = any_line(r"""
-    but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero
-    aber
-    edit|correct(?:ion| myself)|serious(?:ly)?|sorry|on reflection|second thought|misread|overlooked|actually
+TO_ANOTHER = any_line(rf"""
+    G (?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b
+    G {WORD}{{0,2}}(?:another|some(?:one|body) else|a different)
+    G (?:the |its |h[a-z]+ |th[a-z]+ )?X{" "}
 """)
-OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
-MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
-
-
-IN_FAVOUR = (
-    rf"\b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|{I_WOULD} (?:[a-z]+ ){{0,3}}?in favou?r\b|"
-    r"\bdeserves? (?:the|this|an?|his|her|their)\b"
-)
-"""A yes without any of the words."""
-TO_ANOTHER = rf"(?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b"
-MARKED = r"""M[\s"'(\[✅❌✔✖]*"""
+"""Something is given to another person ("give the award to someone else"), or a refusal is upheld."""
+MARKED = r"""M[\s:"'(\[✅❌✔✖]*"""
 FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
 """Fields of a JSON object or a form that name the decision: "approved": true."""
 
 
+WEAK_NO = any_line(rf"""
+    \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them)\b
+    \bfalls? short\b|\bnot (?:yet )?(?:ready|good enough|strong enough)\b|\btoo (?:risky|early|great a risk)\b
+    \bwould be (?:unwise|ill-advised|foolish|a bad idea) to [a-z]{{3,}}
+    \b(?:risks?|concerns|drawbacks|negatives|downsides?|cons|dangers?) (?:[a-z]+ ){{0,4}}outweighs?\b
+""")
+WEAK_YES = any_line(rf"""
+    \b(?:should|ought to) {BETWEEN}[a-z]{{3,}}
+    \b(?:benefits?|advantages|positives|strengths|pros|merits|upsides?) (?:[a-z]+ ){{0,4}}outweighs?\b
+    \bwould be (?:wise|right|well advised|justified) to [a-z]{{3,}}
+    \b(?:application|request|claim|appeal|petition|case) (?:is|seems|appears) (?:[a-z]+ly )*(?:valid|reasonable|\
+        justified|strong enough)\b
+""")
+"""Verdicts in words that are not known, and reasons without a verdict: they count where nothing else does."""
+
+
+def negated(letter: str) -> str:
+    """A letter with a negation before it: "not G", "I do not think that she should be G"."""
+    return f"{NEGATION}{letter} |{NOT_THINK}{letter} "
+
+
+def marked(letters: str, opposite: str, truth: str) -> str:
+    """A marked verdict: after "my answer is", in a field of its own ("approved": true), or "so yes"."""
+    return any_line(rf"""
+        {MARKED}(?:[{letters}] |{truth}\b|not (?:be |an? )*{opposite} )|{FIELD}(?:{letters[0]} |{truth}\b)
+        \bnot an? {opposite} |\b(?:so|therefore|thus|hence),? {letters[0]}{" "}
+    """)
+
+
 def idea(for_it: str, against_it: str) -> str:
     """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
-    is_an = r"(?:is|be|are|seems|appears|would) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only) )*"
+    is_an = (
+        r"(?:is|be|are|seems|appears|would) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only|"
+        r"[a-z]+, (?:[a-z]+,? ){0,2}(?:and|but)) )*"
+    )
     return any_line(rf"""
-        \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?{for_it}{" "}
-        \b{EVERY_REASON} (?:to|for) {for_it} |\b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
+        \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?(?:the )?{for_it}{" "}
+        \b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
         {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
-        {NO_REASON} {WORD}{{0,4}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
+        {NO_REASON} {WORD}{{0,8}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
 
 
 def verdict(for_it: str, should: str) -> str:
     """Verdicts in prose for what a letter says."""
     return any_line(rf"""
+        \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |: (?:the )?{for_it}{" "}
+        \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
+            \z)
         {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
-        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003]|\z)
+        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
     """)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.prices import known_price
@@ -37,7 +38,11 @@ def _describe_model(settings: RunSettings) -> Iterator[str]:
         return
     if settings.base_url:
         yield f"at {settings.base_url}"
+    # What was asked for is said under "How"; here stands what the model itself brings.
+    said = {"base_url": settings.base_url, **asdict(settings.sampling)}
     for name, value in settings.model_settings.items():
+        if value in (None, {}, []) or said.get(name) == value:
+            continue
         yield f"{name.replace('_', ' ')} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from equipoise.report.html.provenance import Facts, describe_provenance
 from equipoise.report.text import describe_reasoning
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE
 from equipoise.runs.run import Run
+from equipoise.runs.suites import find_suites
 from equipoise.schema import replace_surrogates
 
 
@@ -99,11 +101,30 @@ def _run_command(run: Run) -> str:
         "--max-tokens": sampling.max_tokens,
         "--model-seed": sampling.seed,
         "--system": sampling.system,
+        "--extra": json.dumps(dict(sampling.extra)) if sampling.extra else None,
         "--judge": settings.judge.model if settings.judge else None,
         "--judge-base-url": settings.judge.base_url if settings.judge else None,
     }
     words = ["equipoise", "run", run.model, *(word for name in run.planned for word in ("--probe", name))]
     words += [str(word) for name, value in options.items() if value is not None for word in (name, value)]
+    words += [word for given in _list_parameters(run) for word in ("--set", given)]
+    words += ["--until-certain"] if settings.looks else []
     words += ["--probabilities"] if any(planned.asking.probabilities for planned in run.planned.values()) else []
     words += [word for name in settings.model_settings.get("headers", ()) for word in ("--header", f"{name}=…")]
     return shlex.join(words)
+
+
+def _list_parameters(run: Run) -> Iterator[str]:
+    """The parameters that are not those of the suite, as they are typed: "jobs_lum.sample_k=6"."""
+    suite = find_suites().get(run.settings.suite)
+    for name in run.planned:
+        setup = run.setup(name)
+        usual = setup.probe.resolve(suite.parameters(setup.probe)) if suite else {}
+        changed = {key: value for key, value in setup.parameters.items() if key not in usual or usual[key] != value}
+        if run.settings.looks:
+            changed.pop("sample_k", None)  # it has grown with the looks
+        elif "sample_k" in changed:
+            # Whoever says how many items to draw also sets how often.
+            changed["num_repetitions"] = setup.parameters["num_repetitions"]
+        for key, value in changed.items():
+            yield f"{name}.{key}={value if isinstance(value, str) else json.dumps(value)}"

@@ -26,6 +26,8 @@ class RunProgress:
     counts: Mapping[Status, int]
     requests: int
     """Requests of this session, including those that failed."""
+    ended: int = 0
+    """Attempts that ended in this session."""
     prompt_tokens: int
     completion_tokens: int
     """Tokens of the whole run, as far as the endpoint counts them."""

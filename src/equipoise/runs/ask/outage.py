@@ -92,8 +92,9 @@ class Outage:
         pause = min(self._policy.longest_backoff, self._policy.first_backoff * 2.0 ** (self._faults_at_start - 1))
         elapsed, next_try = now - self._first_sent, pause + (now - sent)
         if self._faults_at_start >= self._policy.tries or elapsed + next_try > self._policy.start_patience:
+            tries = "1 try" if self._faults_at_start == 1 else f"{self._faults_at_start} tries"
             raise EndpointError(
                 f"{self._name} cannot be reached: {detail or 'no connection'} "
-                f"({self._faults_at_start} tries). Check the address, the network and that the server runs."
+                f"({tries}). Check the address, the network and that the server runs."
             )
         return pause

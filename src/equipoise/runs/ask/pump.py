@@ -253,6 +253,7 @@ class Pump:
             planned=sum(tally.counts.values()),
             counts=dict(tally.counts),
             requests=tally.requests,
+            ended=tally.ended,
             prompt_tokens=tally.prompt_tokens,
             completion_tokens=tally.completion_tokens,
             cost=tally.cost,

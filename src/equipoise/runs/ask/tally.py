@@ -20,6 +20,8 @@ class Tally:
         self.prompt_tokens, self.completion_tokens = spent.prompt_tokens, spent.completion_tokens
         self.cost = policy.price(0, 0) + spent.cost if policy.price else None
         self.requests = 0
+        self.ended = 0
+        """Attempts that ended in this session and are stored."""
         self._earlier_requests = spent.requests
         self.in_flight = 0
         self.lacks_token_counts = False
@@ -65,6 +67,7 @@ class Tally:
     def count_stored(self, attempts: Iterable[Attempt]) -> None:
         """Move attempts from pending to the state in which they ended."""
         for attempt in attempts:
+            self.ended += 1
             self.counts[attempt.reply.status] += 1
             self.counts[Status.PENDING] -= 1
 
