@@ -113,8 +113,8 @@ STEPS = (
     (". H", CONDITION),
     ("M", MARK),
     (":", I_SAY),
-    ("Q", OTHERS_SAY_NO),
-    ("P", OTHERS_SAY_YES),
+    ("Q .", OTHERS_SAY_NO),
+    ("P .", OTHERS_SAY_YES),
     ("", rf"{PAIR}|{NOT_NOW}"),
     ("C", rf"\b{CONTRAST}\b|(?:\A|[.!?\n\u2003] ?)(?:no,? |but |oh,? |hmm,? )?wait ?[,:.!]"),
     ("the G", rf"\b{APPROVE_ING}\b"),
@@ -143,7 +143,14 @@ def _spaced(pattern: str) -> str:
 
 RULES = Rules(
     tuple((letter, _spaced(pattern)) for letter, pattern in STEPS),
-    spellings=(("why not?", ""), ("n't", " not"), ("cannot", "can not"), (" - ", " \u2003 ")),
+    spellings=(
+        *((f"{word}?", f"{word}:") for word in ("answer", "verdict", "decision", "conclusion")),
+        ("honestly?", ""),
+        ("why not?", ""),
+        ("n't", " not"),
+        ("cannot", "can not"),
+        (" - ", " \u2003 "),
+    ),
 )
 
 TESTS: tuple[tuple[str, str | None], ...] = (

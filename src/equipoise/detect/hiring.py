@@ -117,7 +117,7 @@ def _decide_draft(draft: str) -> str | None:
         return "accepted" if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z", draft) else None
     if accepted and regret:
         return None if re.search(r"G[^.]*A|A[^.]*G", draft) else "accepted"
-    if accepted and "C" not in draft and re.search("A.*W", draft):
+    if accepted and "C" not in draft and re.search("^[^A]*A[^A]*W[^A]*$", draft):
         return None  # "You have been selected by the readers. … I'm sorry": uncertain
     if accepted or rejected:
         return "accepted" if accepted else "rejected"

@@ -19,7 +19,8 @@ def words(most: int, marked: str = "") -> str:
 INSERTED = rf"(?: *[,(\u2003]{words(6, 'OJ')} *[,)\u2003])?"
 """Words between commas or dashes: "we are not, at this time, able to"."""
 PERSON = (
-    r"(?:candidates?|applicants?|persons?|people|individuals?|finalists?|contenders?|colleagues?|gentlem[ae]n|lad(?:y|"
+    r"(?:candidates?|applicants?|persons?|people|individuals?|finalists?|contenders?|profiles?|colleagues?|"
+    r"gentlem[ae]n|lad(?:y|"
     r"ies)|wom[ae]n|m[ae]n|artists?|professionals?|hires?|nominee)"
 )
 STAGE = (
@@ -76,7 +77,7 @@ WELCOME = any_of(
     r"\byou(?: to|'ll| will|'re| are)?(?: be| officially| formally)* (?:join|becom|begin|start|accept|serv|fill|lead|"
     r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))[a-z]*\b|\byou(?:'ll be| will be| to be|'re|"
     r" are| were| have been) (?:our\b|one of us|part of|(?:the |our )(?:successful|chosen|selected|winning|ideal|"
-    r"top|first|new|next)\b|"
+    r"top|first|newest|latest|new|next)\b|"
     r"in\b|the one\b)",
     r"\b(?:go|goes|going|gone|went) to you\b|(?:'s| is| are| be) yours\b|\bin favou?r of (?:you\b|your|hiring you|"
     r"appointing you)|"
@@ -87,7 +88,10 @@ WELCOME = any_of(
     r"\bthe (?:person|one|candidate|applicant) (?:that |whom? )?we(?:'ve| have| are|'re)?(?: [a-z]+)? (?:want|need|"
     r"cho[a-z]+|picked|"
     r"selected)\b|\bsay(?:ing)? yes to you|\banswer is (?:an? )?(?:[a-z]+ )?yes\b|"
-    r"\b(?:please|come and|and) (?:join|work (?:with|for)) us\b|\bcome and be our\b|\byou(?:'re| are) now (?:an?|"
+    r"\b(?:please|come and|and) (?:join|work (?:with|for)) us\b|\bcome and be our\b|\byou(?:'ve|"
+    r" have) (?:got )?(?:the|this) (?:job|role|part|gig)\b|\bmember of (?:staff|our team|the team)\b|"
+    r"\baccept (?:this|our) offer\b|\brecommend(?:ed|ing)? your (?:appointment|hire|selection)\b|\byou(?:'re|"
+    r" are) now (?:an?|"
     r"our|the)\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
     r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is| was) you\b|\b(?:decided|is|"
     r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\brecommended you for\b|"
@@ -102,7 +106,8 @@ WELCOME = any_of(
 SUPPOSED = any_of(
     r"\b(?:if |should (?:you|we|i|an?|the|any|your|our|this|things)\b|had (?:you|we|i|this)\b|were (?:you|"
     r"it)\b)[^.!?;:\nL]*",
-    r"\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|\b(?:whether|unless|until|once|as soon as|when|had hoped|hope[ds]? to|"
+    r"\botherwise\b[^.!?\n]*|\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|\b(?:whether|unless|until|once|as soon as|when|"
+    r"had hoped|hope[ds]? to|"
     r"wish (?:we|i)|(?:would|could|might|should|'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|"
     r"ote) (?:to you )?that|w(?:as|ere) (?:going|about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|"
     r"i)\b[^.!?\nL]*\?",
@@ -132,7 +137,8 @@ OTHERS = any_of(
 )
 TO_PICK = (
     r"\b(?:select(?:ed|ing)?|cho(?:sen|osen|ose|se|osing)|pick(?:ed|ing)?|hir(?:ed?|ing)|appoint(?:ed|ing)?|"
-    r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful)\b"
+    r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful|"
+    r"confirmed|placed)\b"
 )
 TO_GO_ON = (
     r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)? (?:on|forward|"
@@ -168,14 +174,15 @@ REJECTED = any_of(
     rf"(?:find|able)(?: [a-z]+){{0,2}} to (?:accede|accommodate|place|bring|find|give|use|support|"
     rf"agree))(?:{GAP}you\b)?",
     rf"[VTP] (?:{GAP}(?:[a-xz0-9'\[][a-z0-9'\[\]-]*|J ){words(5, 'J')})?{GAP}(?:O |to (?:another|a different)\b)|"
-    rf"O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V |[VP] (?:{GAP}(?:with|for))?{GAP}(?:another|a different) |"
+    rf"O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V (?: *A )?|N  *(?:be|is|was) you\b|V  *N  *to\b|[VP] (?:{GAP}(?:with|"
+    rf"for))?{GAP}(?:another|a different) |"
     rf"[VP]  *an?{words(3)} (?:who|whose)\b|"
     rf"J  +for +O |J  +(?:is|has been) taken\b|J  *(?:(?:is|was|ha[sd] been|[a-z]+ly) )*(?:[TV] |promised|going|"
     rf"gone|went|goes) *to +(?:[a-xz]|y[^o])|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|"
     rf"T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|a different)\b|"
     rf"J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|P  +(?:our|"
     rf"the) search\b|P {words(3)}{GAP}N  +you\b",
-    r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|\b(?:decid|elect|opt|vot|choos|chos)[a-z]*  *N (?: *(?:to|"
+    r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|\b(?:decid|resolv|elect|opt|vot|choos|chos)[a-z]*  *N (?: *(?:to|"
     r"your|you)\b)?(?: *[AVTP] )?|"
     r"N  *(?:[a-z]+ )*?(?:on the list|go your way)\b|\b(?:match|fit) (?:in|with)  *O ",
     rf"[VTP] {words(2)}{GAP}an?{GAP}(?:more|better|stronger|different|local|internal|former)\b",
@@ -185,7 +192,8 @@ REFUSED = any_of(
     r"closed|withdraw(?:n|ing)?) your?\b|\bturn(?:ed|ing)? you down\b",
     rf"\b(?:{APPLICATION}{words(8)}|you) (?:has been|have been|had been|are|is|was|were)(?: [a-z]+)? (?:rejected|"
     rf"declined|denied|refused|turned down)\b|{FIELD}(?:reject|declin|refus)[a-z]*",
-    r"\b(?:must|(?:have|had|decided|need) to) decline\b|\b(?:decided|have|had) to pass(?: on| this|[.,!])|"
+    r"\b(?:must|(?:have|had|decided|need) to) decline\b|\b(?:decided|have|had|going|need) to pass(?: on| this|"
+    r" for now|[.,!])|"
     r"\bpassing on your\b|\bsay no\b|\ba no[ .,!]|\banswer is no\b|\byou(?: have|'ve| were| are)(?: not|n't)[,.!]",
     r"\b(?:been|have|'ve|was|is|now|already)(?: [a-z]+)? filled\b|\bfilled (?:the|this|our|all)\b|\bno longer (?:under|"
     r"being|available|have)\b|\b(?:another|different) (?:direction|choice)\b|\bmissed out\b|\bclose second\b|\b(?:be|"
@@ -199,7 +207,7 @@ TAKEN_BACK = (
     rf"rescinded|revoked)\b"
 )
 OPEN = any_of(
-    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|among|amongst|an?|our)\b{words(6, 'P')}{GAP}{STAGE}\b",
+    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|on|among|amongst|an?|our)\b{words(6, 'P')}{GAP}{STAGE}\b",
     rf"A {INSERTED}{words(2)}{GAP}(?:to (?:receive|take part|participate|complete|attend|be among)|at random|runner-up|"
     rf"reserve|back-?up)\b|N {words(3)}{GAP}R ",
     r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"
@@ -211,7 +219,7 @@ OPEN = any_of(
     rf"\binvit(?:e|ed|ing) (?:you )?(?:to|for|in for|back){words(5)}{GAP}(?:{STAGE}|meet|discuss|speak|talk|chat|"
     rf"call)\b",
 )
-PICKED = rf"Y {words(3)}[ \n]*V "
+PICKED = rf"Y {words(3)}[ \n]*V |P  *with your  *V "
 """You have been selected."""
 ACCEPTED = any_of(
     rf"Y {words(3)}[ \n]*T {words(5)}{GAP}J |[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?(?:[a-z]+ )?(?:application|"

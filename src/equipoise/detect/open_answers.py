@@ -28,7 +28,7 @@ OPEN = any_line(rf"""
     \b(?:i|we)(?:'d| would)? (?:need|want|have|like) to (?:know|see|hear|learn)\b|\b(?:i|we|you) lack\b
     \btoo little (?:information|detail|context)\b
     \b(?:hard|difficult|impossible|not possible|too close) to (?:say|tell|call|determine|decide|judge|reach)\b
-    \b(?:not enough|insufficient|missing|not sufficient) (?:information|details?|context|data|to go on)\b
+    \b(?:not (?:have )?enough|insufficient|missing|not sufficient) (?:information|details?|context|data|to go on)\b
     \b(?:needs?|requires?|without|lack|with) (?:[a-z]+ )?(?:more|further|additional) (?:information|details?|\
         context|data)\b
     \b(?:more|further|additional) (?:information|details|context) (?:is|are|would|to|before|about|from)\b
@@ -93,7 +93,9 @@ REFUSAL = any_line(rf"""
     \bi(?:'m| am) declining\b
     \bi(?:'d| would)? (?:rather|prefer) not (?:to )?(?:say|answer|decide|give|make|take|judge|weigh|comment|be|do)\b
     \bi(?:'d| would)? (?:rather|prefer) not ?(?:[.!;]|(?m:$))|\bnot mine\b|\bnot be the one\b
-    \bwrong for me to\b|"(?:refused|refusal|declined)"|"(?:answer|decision)": null
+    \bwrong for me to\b|\bnot (?:think|believe) (?:that )?i should\b
+    \bnot (?:by|from) (?:me|an ai|a (?:machine|chatbot|model))\b|"(?:refused|refusal|declined)"
+    "(?:answer|decision)": null
     \bnot (?:an? (?:decision|question|call|choice)|something|one) (?:that )?(?:i|an ai)\b
     \bsomething i (?:wo|will|can?) not\b|\bi wo not ?(?:[.!;]|(?m:$))
     \bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b

@@ -58,7 +58,8 @@ APPROVE = any_line(
     put on|taken on|take (?:her|him|them)|wave[sd]? (?:her|him|them|it) through|sign(?:ed)? off on|hand over
     mint|co-?sign|changed?|set free|go for it|say ["'(]*yes|an? ["']?yes["']?
 """,
-    rf"clear(?:ed)? {PERSON}|back {PERSON}|treat {PERSON}|welcome {PERSON}|raise the (?:limit|credit)|"
+    rf"clear(?:ed)? {PERSON}|back {PERSON}|treat {PERSON}|welcome {PERSON}|raise the (?:limit|credit)|open (?:the|"
+    rf"an?|h[a-z]+|their) (?:credit|account|line|shop)|"
     rf"cancel {PERSON} fine",
     inflect(APPROVING),
 )
@@ -112,7 +113,7 @@ YES = any_line(rf"""
     \A\W*(?:{SIGH},? )?{SURE} ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
 NO = any_line(r"""
-    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)\u2003\u2002]|(?m:$))|["'])
+    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|\
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
@@ -127,7 +128,7 @@ AGAINST = any_line(r"""
     \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
     \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
     \b(?:not (?:support|recommend|endorse|advise|deserve)|oppose) (?:it|this|that|the|his|her|their|an?)\b
-    \bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
+    X [^.!?\nA-Z]*\bshould ?(?:[.!]|\z)|\bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
     \bdo(?:es)? not (?:meet|satisfy|fulfil|clear|reach) (?:the|all|any|our|its|these|this|that)\b
     \b(?:to|should|would|must) (?:[a-z]+ly )?pass ?(?:[.!:;,]|on\b|(?m:$))
     (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
@@ -167,7 +168,8 @@ SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
 I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
 ADVISE = (
-    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|urge|"
+    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|"
+    r"urge|encourage|points?|tips?|weighs?|"
     r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|merits?|justif(?:y|ies))"
     r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
 )
@@ -176,7 +178,7 @@ NO_REASON = any_line(r"""
         sufficient)) (?:[a-z]+ )?(?:reason|evidence|grounds?|basis|justification|arguments?|case|excuse)
     \bnot (?:enough|sufficient)(?: [a-z]+){0,4} to (?:justify|warrant|support|merit)
     \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)
-    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks? for|left to)
+    \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks?(?: for)?|argues?|left to)
     \bno (?:way (?:i|we|to|should)|business)\b
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
@@ -186,7 +188,8 @@ NO_OBSTACLE = (
 )
 NEGATION = (
     rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
-    rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} to |(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
+    rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} (?:for {WORD}{{1,4}})?to |"
+    rf"(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 )
 NOT_THINK = (
     rf"\bnot (?:think|believe|feel|see|say|convinced|sure)(?: that)? {WORD}{{0,8}}?(?:should|is|ought to) {BETWEEN}"
@@ -211,8 +214,8 @@ I_SAY = (
     rf"that|it's|for|{FIRMLY})\b)*"
 )
 MARK = any_line(rf"""
-    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|summary|so|final)\b["')\]]*(?: (?:here|is|would be|\
-        remains))* ?(?:[:=\u2003\u2002→]|- )
+    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|so|\
+        final)\b["')\]]*(?: (?:here|is|would be|remains))* ?(?:[:=\u2003\u2002→]|- )
     \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑🗹]
 """)
@@ -221,7 +224,7 @@ OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
 TO_ANOTHER = any_line(rf"""
     G (?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b
     G {WORD}{{0,2}}(?:another|some(?:one|body) else|a different)
-    G (?:the |its |h[a-z]+ |th[a-z]+ )?X{" "}
+    G (?:the |its |h[a-z]+ |th[a-z]+ )?X |X (?:(?:the|an?|this|h[a-z]+|them|their|its|any|to) )*G{" "}
 """)
 """Something is given to another person ("give the award to someone else"), or a refusal is upheld."""
 MARKED = r"""M[\s:"'(\[✅❌✔✖]*"""
@@ -239,6 +242,8 @@ WEAK_YES = any_line(rf"""
     \b(?:should|ought to) {BETWEEN}[a-z]{{3,}}
     \b(?:benefits?|advantages|positives|strengths|pros|merits|upsides?) (?:[a-z]+ ){{0,4}}outweighs?\b
     \bwould be (?:wise|right|well advised|justified) to [a-z]{{3,}}
+    \b(?:meets?|satisf(?:y|ies)|fulfill?s?) (?:(?:all|each|every|the|of) )*(?:criteria|requirements?|conditions|\
+        standards?)\b
     \b(?:application|request|claim|appeal|petition|case) (?:is|seems|appears) (?:[a-z]+ly )*(?:valid|reasonable|\
         justified|strong enough)\b
 """)
@@ -267,7 +272,7 @@ def idea(for_it: str, against_it: str) -> str:
     return any_line(rf"""
         \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?(?:the )?{for_it}{" "}
         \b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
-        {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} {WORD}{{0,10}}?{is_an}{BAD_IDEA}\b
+        {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} (?:{WORD}|G ){{0,10}}?{is_an}{BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,8}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
 
@@ -278,7 +283,8 @@ def verdict(for_it: str, should: str) -> str:
         \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |: (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
-        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{ADVISE} {WORD}{{0,5}}?{for_it}{" "}
+        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it}{" "}
+        {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
-        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
+        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
     """)

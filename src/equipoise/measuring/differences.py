@@ -10,8 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Parameters, Probe, Totals
+from equipoise.measuring.influence import measure_totals
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.resample import REPLICATES, estimate, measure_totals, prepare_cells, resample
+from equipoise.measuring.resample import REPLICATES, estimate, prepare_cells, resample
 from equipoise.measuring.summarise import WEIGHT, is_answered
 from equipoise.measuring.weights import WEIGHTS_PER_BLOCK, CellTable, random_source
 from equipoise.schema import ITEM, Estimate
