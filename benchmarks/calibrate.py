@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from benchmarks.simulated import (
-    SAMPLES,
     STUDIES,
     estimate_cells,
     find_truth,
@@ -35,8 +34,9 @@ from benchmarks.simulated import (
 from equipoise.measuring.compare import Comparison, MetricComparison, ProbeComparison, add_verdicts, make_comparison
 from equipoise.measuring.differences import compare_cells
 from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_regressions, judge
+from equipoise.measuring.influence import LEVEL
 from equipoise.measuring.looks import look_level, look_sizes
-from equipoise.measuring.resample import LEVEL, estimate_totals, total_groups
+from equipoise.measuring.resample import estimate_totals, total_groups
 from equipoise.measuring.result import Audit
 from equipoise.measuring.weights import take_cells
 from equipoise.probes import get_probe
@@ -86,7 +86,7 @@ def study_coverage(study: str, model: str, size: int, simulations: int, replicat
     truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
     counts = {name: np.zeros(4) for name in bands}
     # A model that is sure of every item differs only by the sample.
-    samples = simulations if model == "settled" else SAMPLES
+    samples = simulations if model == "settled" else None
     for number, (planned, cells) in enumerate(simulate_runs(study, model, size, simulations, samples=samples)):
         estimates = estimate_cells(planned, cells, replicates, number)
         for name, mark in mark_all(planned.probe, estimates).items():
@@ -141,7 +141,7 @@ def simulate_comparisons(
 
 
 def study_looks(
-    study: str, model: str, size: int, repetitions: int, simulations: int, replicates: int, samples: int = 20
+    study: str, model: str, size: int, repetitions: int, simulations: int, replicates: int, samples: int | None = None
 ) -> Stops:
     """Ask until the marks are certain, many times."""
     truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
@@ -152,10 +152,11 @@ def study_looks(
     for number, (planned, cells) in enumerate(runs):
         stopped = {LEVEL: False, 0.0: False}
         for look, items in enumerate(sizes, 1):
-            (total,) = total_groups(take_cells(cells, np.arange(items)), [np.arange(items)], replicates, number)
+            some = take_cells(cells, np.arange(items))
+            (total,) = total_groups(some, [np.arange(items)], replicates, number)
             for mode in [mode for mode, done in stopped.items() if not done]:
                 level = mode or look_level(sizes, items)
-                estimates = estimate_totals(planned.probe, total, planned.parameters, level)
+                estimates = estimate_totals(planned.probe, total, planned.parameters, some, level)
                 marks = mark_all(planned.probe, estimates)
                 decided = all(mark is not None and mark.certain for mark in marks.values())
                 stopped[mode] = decided or look == len(sizes)
@@ -188,21 +189,28 @@ def study_looks(
     )
 
 
-FAIR = {study: "fair" if study == "business_vocabulary" else "p = 0.5" for study in STUDIES}
+LABELLED = ("jobs_lum", "gest_creative", "hiring_an", "discrimination_tamkin")
+"""The studies whose labels are drawn."""
+WRITTEN = {study: list(own.models) for study, own in STUDIES.items() if own.models.keys() >= {"random"}}
+"""Those whose texts are written and read, and their models: the first answers at random, the last never does."""
+FAIR = dict.fromkeys(LABELLED, "p = 0.5")
+FAIR |= {"business_vocabulary": "fair"} | {study: models[0] for study, models in WRITTEN.items()}
 UNFAIR = {
     "jobs_lum": "slope 0.75",
     "gest_creative": "stereotypes 0.75",
     "hiring_an": "slope 0.6",
     "discrimination_tamkin": "men +0.75",
     "business_vocabulary": "men +0.65",
+    **{study: models[-1] for study, models in WRITTEN.items()},
 }
-"""About the middle of band D of a marked metric."""
+"""In band D of a marked metric: about its middle, or the probe's own reference model."""
 NULL_MODELS = {
     "jobs_lum": ("p = 0.5", "p = 0.1"),
     "gest_creative": ("p = 0.5", "p = 0.1"),
     "hiring_an": ("p = 0.5", "p = 0.1"),
     "discrimination_tamkin": ("p = 0.5", "p = 0.1"),
     "business_vocabulary": ("fair", "men +0.2"),
+    **{study: tuple(models[:2]) for study, models in WRITTEN.items()},
 }
 NULL_SIZES = (6, 24, 60)
 STOPPING = {
@@ -211,6 +219,7 @@ STOPPING = {
     "hiring_an": ("p = 0.5", "men +0.3"),
     "discrimination_tamkin": ("p = 0.5", "men +0.75"),
     "business_vocabulary": ("fair", "men +0.2"),
+    **{study: (models[0], models[-1]) for study, models in WRITTEN.items()},
 }
 
 
@@ -229,6 +238,12 @@ def suite_sizes(suite: str) -> dict[str, tuple[int, int]]:
 def gate_sizes() -> dict[str, dict[str, tuple[int, int]]]:
     """The sizes at which gates are tried."""
     return {suite: suite_sizes(suite) for suite in ("quick", "ci", "standard")}
+
+
+def is_in_d(study: str) -> bool:
+    """Whether the unfair model of a study is: the reference models of `resume_score` only reach C."""
+    truth = find_truth(study, UNFAIR[study])
+    return any(bands.mark(truth[name]) == "D" for name, bands in get_probe(study).marked_metrics().items())
 
 
 def judge_runs(estimates: Mapping[str, list[Estimates]], fail_on: str) -> dict[str, float]:
@@ -362,6 +377,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
             return pool.submit(keep, folder, function, *arguments)
 
         sizes = gate_sizes()
+        kinds = (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES if is_in_d(study)))
         runs: dict[tuple[str, str, bool], Future[list[Estimates]]] = {
             (label, study, fair): submit(
                 simulate_estimates, study, (FAIR if fair else UNFAIR)[study], *chosen[study], few, replicates
@@ -425,7 +441,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
                     {study: runs[label, study, study != bad].result() for study in STUDIES}, mark
                 )
                 for label in sizes
-                for kind, bad in (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES))
+                for kind, bad in kinds
                 for mark in ("C", "D")
             },
             regressions={
@@ -433,7 +449,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
                     {study: pairs[label, study, study != bad].result() for study in STUDIES}
                 )
                 for label in sizes
-                for kind, bad in (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES))
+                for kind, bad in kinds
             },
             stops=[job.result() for job in stops],
         )

@@ -12,16 +12,20 @@ from equipoise.measuring.looks import SPENT
 from equipoise.probes import get_probe
 
 PAGE = ROOT / "docs" / "calibration.md"
+FEW = 20
+STRATA = {"gest_creative": 16, "inventories": 3, "word_association": 4}
 WRONG = 0.03
 REJECTED, REJECTED_BY_HOLM = 0.06, 0.05
 FAILED = 0.05
 BY_HOLM = "any, by Holm"
 
 
-def coverage_goal(metric: str, size: int) -> float:
-    """Slopes, and means of strata, may cover less where there are few items."""
-    of_strata = metric in ("diff_regression", "stereotype_rate") and size < 20 * 16
-    return 0.90 if size < 20 or of_strata else 0.93
+def coverage_goal(study: str, metric: str, size: int) -> float:
+    """Slopes, and means of strata, may cover less where there are few items, or few of each stratum."""
+    probe = get_probe(study)
+    (studentised,) = (each.studentised for each in probe.all_metrics() if each.name == metric)
+    each = size / STRATA.get(study, 1)
+    return 0.90 if size < FEW or (studentised and each < FEW) else 0.93
 
 
 def coverage_table(rows: Sequence[Coverage]) -> str:
@@ -117,7 +121,7 @@ def missed_goals(findings: Findings, simulations: int) -> Iterator[str]:
     """What does not hold, in words."""
     for row in findings.coverage:
         what = f"`{row.metric}` of `{row.study}`, {row.size} items, {row.model}"
-        goal = coverage_goal(row.metric, row.size)
+        goal = coverage_goal(row.study, row.metric, row.size)
         if is_below(row.covered, goal, simulations):
             yield f"{what}: covers {row.covered:.3f}, goal {goal}"
         if is_below(1 - row.wrong, 1 - WRONG, simulations):
@@ -150,7 +154,8 @@ known, answer; everything after the reading of texts is the code that users run.
 [How the numbers are made](method.md).
 
 `p = 0.1` says yes (or writes a man) with that probability, whoever is asked about; `men +0.3` and `slope 0.3` are
-unfair by as much; `settled` always gives the same answer to the same item.
+unfair by as much; `settled` always gives the same answer to the same item. For the newer probes their own reference
+models write texts, which are read: `stereotyping 0.4` does so for four prompts in ten and answers the others at random.
 
 ## What does not hold
 
@@ -161,9 +166,6 @@ at the stop of a run that is asked until it is certain, each interval covers in 
 more than two standard errors.
 
 {chr(10).join(missed)}
-
-A slope rests on few answers where almost all are the same, and then covers less. With 1,000 runs, that of `jobs_lum`
-was covered in 0.905 at 339 items and p = 0.02, 0.928 at p = 0.9, and 0.918 at 60 items and p = 0.1.
 
 ## Intervals and marks
 
@@ -181,7 +183,8 @@ marked metric of the probe after Holm's correction.
 
 ## The gate
 
-All probes together, for a fair model, and for one in the middle of band D in one probe and fair in the others.
+All probes together, for a fair model, and for one that is in band D in one probe (about its middle, or the reference
+model of the probe) and fair in the others.
 `--no-regression` compares with a fair baseline.
 
 {gates_table(findings)}

@@ -1,7 +1,7 @@
 """Simulated models whose true metrics are known: their answers as cells, many runs at once.
 
-Labels (or words of letters) are drawn directly: reading texts is another matter. Everything after that is the code that
-users run.
+For probes with two labels (or two kinds of words), these are drawn directly, with a chance for each prompt. For the
+others the probe's own reference models write texts, which are read. Everything after that is the code that users run.
 """
 
 from __future__ import annotations
@@ -15,20 +15,24 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import GENDER, Array, Probe, Totals
+from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.influence import LEVEL, measure_totals
 from equipoise.measuring.marks import Mark, mark
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
 from equipoise.measuring.plan import Plan, plan
-from equipoise.measuring.resample import LEVEL, estimate_totals, measure_totals, prepare_cells, total_groups
+from equipoise.measuring.resample import estimate_totals, prepare_cells, total_groups
 from equipoise.measuring.result import Matching, Result
-from equipoise.measuring.summarise import WEIGHT, statistics
+from equipoise.measuring.summarise import WEIGHT, item_rows, statistics
 from equipoise.measuring.weights import CellTable, take_cells
-from equipoise.schema import ITEM, Estimate, MetricKey, Status
+from equipoise.schema import ANSWER, ITEM, STATUS, Estimate, MetricKey, Status
 
 TOKENS = 20
 """Gendered words of a simulated letter, for each inventory."""
 ROWS_AT_ONCE = 20_000
 SAMPLES = 20
 """So many samples of items take turns."""
+FEW_SAMPLES = 8
+"""The same where texts are written and read."""
 POPULATION = 20_000
 """Items that stand for all there are, where there are more."""
 Chance = Callable[[pl.DataFrame], Array]
@@ -80,48 +84,68 @@ def hash_share(text: str) -> float:
     return (value * 2654435761 % 2**32) / 2**32
 
 
+@dataclass(frozen=True)
+class Stance:
+    """A model that answers this share of the prompts as a reference model of the probe does, the others at random."""
+
+    name: str
+    share: float
+
+    def answers(self, probe: Probe, prompts: pl.DataFrame, rng: np.random.Generator) -> Iterator[str]:
+        """A text for each prompt."""
+        stances = [np.array(probe.simulate(prompts, stance, rng), dtype=object) for stance in (self.name, "random")]
+        yield from np.where(rng.random(prompts.height) < self.share, *stances)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """A probe, the models it is asked with, and the sizes."""
 
-    probe: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    models: Mapping[str, Chance]
+    models: Mapping[str, Chance | Stance]
     sizes: Sequence[int]
+    samples: int = SAMPLES
+
+
+def stances(name: str, *sizes: int, corpus: str | None = None) -> Study:
+    """A study of models between one that answers at random and a reference model of the probe."""
+    models = {"random": Stance(name, 0.0)} | {f"{name} {share:g}": Stance(name, share) for share in (0.1, 0.4, 1.0)}
+    return Study(models=models, sizes=sizes, parameters={"corpus": corpus} if corpus else {}, samples=FEW_SAMPLES)
 
 
 RATES = {f"p = {p:g}": constant(p) for p in (0.0, 0.02, 0.1, 0.5, 0.9, 1.0)}
 GAPS = {f"men {difference:+g}": gap(0.5, difference) for difference in (0.04, 0.12, 0.3, 0.75)}
 STUDIES = {
     "jobs_lum": Study(
-        probe="jobs_lum",
         models=RATES | {f"slope {b:g}": slope(b) for b in (0.1, 0.3, 0.75)} | {"settled": settled(0.5)},
         sizes=(5, 12, 24, 60, 339),
     ),
     "gest_creative": Study(
-        probe="gest_creative",
         parameters={"corpus": "mottos"},
         models=RATES | {f"stereotypes {d:g}": strata(d) for d in (0.1, 0.4, 0.75)},
         sizes=(32, 48, 80, 432),
     ),
     "hiring_an": Study(
-        probe="hiring_an",
         models=RATES | GAPS | {f"slope {b:g}": slope(b) for b in (0.1, 0.6)} | {"settled": settled(0.5)},
         sizes=(5, 12, 24, 60, 500),
     ),
     "discrimination_tamkin": Study(
-        probe="discrimination_tamkin",
         parameters={"corpus": "scenarios"},
         models=RATES | GAPS | {"settled": settled(0.5)},
         sizes=(5, 12, 60, 500),
     ),
     "business_vocabulary": Study(
-        probe="business_vocabulary",
         models={"fair": gap(0.6, 0.0)}
         | {f"men {d:+g}": gap(0.5, d) for d in (0.0, 0.04, 0.2, 0.65)}
         | {"p = 0.95": gap(0.95, 0.0)},
-        sizes=(12, 24, 60, 400),
+        sizes=(5, 12, 24, 60, 400),
     ),
+    "inventories": stances("stereotyping", 10, 24, 125),
+    "hiring_bloomberg": stances("stereotyping", 5, 24, 240, corpus="vacancies"),
+    "salary_advice": stances("pro-masculine", 5, 24, 384),
+    "resume_score": stances("pro-masculine", 5, 24, 384, corpus="vacancies"),
+    "pronoun_fidelity": stances("binary-only", 5, 24, 240),
+    "word_association": stances("stereotyping", 8, 24, 192),
 }
 
 
@@ -187,33 +211,68 @@ def _draw(
     return counts
 
 
+def _write_rows(
+    probe: Probe, prompts: pl.DataFrame, model: Stance, simulations: int, repetitions: int, rng: np.random.Generator
+) -> pl.DataFrame:
+    """The rows of items as many times as there are simulations, from texts that are written and read."""
+    numbers = pl.Series("number", np.repeat(np.arange(simulations), prompts.height * repetitions))
+    asked = pl.concat([prompts] * (simulations * repetitions)).with_columns(
+        pl.concat_str(ITEM, numbers.cast(pl.String), separator="#").alias(ITEM)
+    )
+    texts = pl.Series(ANSWER, list(model.answers(probe, asked, rng)), dtype=pl.String)
+    attempts = asked.with_columns(texts, pl.lit(Status.OK.value).alias(STATUS))
+    rows = item_rows(probe, evaluate(probe.detector, attempts))
+    return rows.drop(ITEM).with_columns(pl.lit(1, pl.Int64).alias(WEIGHT))
+
+
+def make_rows(
+    planned: Plan, prompts: pl.DataFrame, model: str, simulations: int, repetitions: int, rng: np.random.Generator
+) -> pl.DataFrame:
+    """The rows of items of so many runs of a model, one run after the other."""
+    chosen, probe = STUDIES[planned.probe.name].models[model], planned.probe
+    if isinstance(chosen, Stance):
+        return _write_rows(probe, prompts, chosen, simulations, repetitions, rng)
+    return _item_rows(probe, prompts, _draw(probe, chosen(prompts), simulations, repetitions, rng), repetitions)
+
+
 @cache
 def find_truth(study: str, model: str) -> dict[str, float]:
-    """The metrics of a model if everything were asked again and again."""
-    planned, prompts = make_plan(study, POPULATION if study == "hiring_an" else None, 0)
-    probe, p = planned.probe, STUDIES[study].models[model](prompts)
-    rows = _item_rows(probe, prompts, _draw(probe, p, 1, 1, None), 1)
+    """The metrics of a model if everything were asked again and again; where texts are written, from very many."""
+    chosen, items = STUDIES[study].models[model], _plan_all(study).items
+    planned, prompts = make_plan(study, min(items, POPULATION), 0)
+    probe = planned.probe
+    if isinstance(chosen, Stance):
+        rows = _write_rows(probe, prompts, chosen, -(-POPULATION // planned.items), 1, np.random.default_rng(0))
+    else:
+        rows = _item_rows(probe, prompts, _draw(probe, chosen(prompts), 1, 1, None), 1)
     totals = statistics(probe, rows, planned.parameters).sum()
     found = measure_totals(probe, Totals(totals.columns, totals.to_numpy()), planned.parameters)
     return {name: float(found[name][0]) for name in probe.marked_metrics()}
 
 
 def simulate_runs(
-    study: str, model: str, size: int, simulations: int, *, seed: int = 0, repetitions: int = 1, samples: int = SAMPLES
+    study: str,
+    model: str,
+    size: int,
+    simulations: int,
+    *,
+    seed: int = 0,
+    repetitions: int = 1,
+    samples: int | None = None,
 ) -> Iterator[tuple[Plan, CellTable]]:
     """So many runs of a model on samples of this size: the plan, and the cells, one for each item in its order."""
-    for sample in range(samples):
-        here = len(range(sample, simulations, samples))
+    turns = samples or STUDIES[study].samples
+    for sample in range(turns):
+        here = len(range(sample, simulations, turns))
         if not here:
             return
         planned, prompts = make_plan(study, size, sample)
-        probe, p = planned.probe, STUDIES[study].models[model](prompts)
         rng = np.random.default_rng([seed, sample, size, repetitions, *map(ord, model)])
         at_once = max(1, ROWS_AT_ONCE // planned.items)
         for start in range(0, here, at_once):
             now = min(at_once, here - start)
-            rows = _item_rows(probe, prompts, _draw(probe, p, now, repetitions, rng), repetitions)
-            table = prepare_cells(probe, rows, planned.parameters)
+            rows = make_rows(planned, prompts, model, now, repetitions, rng)
+            table = prepare_cells(planned.probe, rows, planned.parameters)
             for number in range(now):
                 yield planned, take_cells(table, np.arange(number * planned.items, (number + 1) * planned.items))
 
@@ -223,7 +282,7 @@ def estimate_cells(
 ) -> dict[str, Estimate]:
     """The metrics of a simulated run with their intervals."""
     (total,) = total_groups(cells, [np.arange(len(cells.weight))], replicates, seed)
-    return estimate_totals(planned.probe, total, planned.parameters, level)
+    return estimate_totals(planned.probe, total, planned.parameters, cells, level)
 
 
 def mark_all(probe: Probe, estimates: Mapping[str, Estimate]) -> dict[str, Mark | None]:

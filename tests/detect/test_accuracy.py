@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from equipoise.detect.character_words import FAMILY, OTHERS, SELF
+from equipoise.detect.character_words import FAMILY, MORE_RELATIVES, OTHERS, PEOPLE_PAIRS, SELF, SIDE_PAIRS
 from equipoise.measuring import accuracy
 from equipoise.measuring.accuracy import Accuracy, compare_labels, find_labels, measure_accuracy, read_labelled, wilson
 from equipoise.probes import find_probes, get_probe
@@ -15,13 +15,10 @@ from equipoise.probes import find_probes, get_probe
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
 HELD = [name for name in LABELLED if any(row["split"] == "held" for row in read_labelled(get_probe(name)))]
 WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
-    "business_vocabulary": ((8, 0), (8, 0)),
     "discrimination_tamkin": ((7, 1), (16, 7)),
-    "gest_creative": ((5, 1), (21, 12)),
     "hiring_an": ((3, 0), (19, 5)),
     "hiring_bloomberg": ((0, 0), (2, 1)),
     "inventories": ((0, 0), (4, 1)),
-    "jobs_lum": ((3, 1), (24, 8)),
     "pronoun_fidelity": ((4, 3), (5, 5)),
     "word_association": ((0, 0), (0, 0)),
 }
@@ -30,8 +27,9 @@ WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
 Nothing may be wrong for a probe that is not listed.
 """
 TWO_READINGS = [name for name in LABELLED if get_probe(name).specified]
+PAIRS = (*PEOPLE_PAIRS, *SIDE_PAIRS, *MORE_RELATIVES, *OTHERS, *SELF, *FAMILY)
 SWAPPED = {
-    **{man: woman for man, woman in (*OTHERS, *SELF, *FAMILY) if man.islower()},
+    **{man: woman for man, woman in PAIRS if man.isascii()},
     "he": "she",
     "him": "her",
     "his": "her",
@@ -46,6 +44,8 @@ SWAPPED = {
     "M": "F",
     "grandson": "granddaughter",
     "monsieur": "madame",
+    "godfather": "godmother",
+    "grandfather": "grandmother",
     "fathers": "mothers",
     "husbands": "wives",
     "lads": "lasses",
@@ -69,7 +69,7 @@ def exchange_genders(answer: str) -> str:
         new = SWAPPED.get(found) or ("him" if OBJECT.match(answer, word.start()) else BACK.get(found))
         return word[0] if new is None else new.capitalize() if word[0][0].isupper() else new
 
-    return re.sub(r"\bma'am\b|(?<!['’])\b[A-Za-z]+\b", other, answer)
+    return re.sub(r"\b[sS]/he\b|\([sS]\)he\b|\bma'am\b|(?<!['’])\b[A-Za-z]+\b", other, answer)
 
 
 @pytest.mark.parametrize("name", HELD)

@@ -1,4 +1,4 @@
-"""The careful reading of characters: the word that an answer becomes, and the label that is read from it."""
+"""The careful reading of characters: who is mentioned, who is the character, whose the pronouns are, and the label."""
 
 from __future__ import annotations
 
@@ -6,18 +6,37 @@ import polars as pl
 import pytest
 
 from equipoise.detect import CHARACTERS, visible
-from equipoise.detect.characters import _skim
+from equipoise.detect.characters.mention import Link
+from equipoise.detect.characters.mentions import find_mentions
+from equipoise.detect.characters.people import find_cast
+from equipoise.detect.characters.reading import read_character
+from equipoise.detect.characters.stories import tell_story
 from equipoise.measuring.accuracy import find_labels
 
-WORDS = [
-    ("Elena Ruiz, 40, nurse. Her father left; he never wrote.", "Iemh"),
-    ("**Name:** Marco Vitale\n**Gender:** Male", "IU"),
-    ("Anders Falk whispers. A quiet man, he hums.", "FAh"),
-    ("Mrs. Pell bakes. The baker thanks her.", "Ybe"),
-    ('"He left," says Mina (she was late).', "N"),
-    ("Would you like me to write about her?", ""),
-    ("She went to Lyon with Marcus. He stayed.", "sNNh"),
-    ("", ""),
+MENTIONS = [
+    ("Elena Ruiz, 40, nurse. Her father left; he never wrote.", ["Elena Ruiz", "nurse", "her", "father", "he"]),
+    ("**Name:** Marco Vitale\n**Gender:** Male", ["Marco Vitale", "", "male"]),
+    ("Anders Falk paints. A quiet man, he hums.", ["Anders Falk", "man", "he"]),
+    ("Mrs. Pell bakes. The judge thanks her.", ["Pell", "judge", "her"]),
+    ("She went to Lyon with Marcus. He stayed.", ["she", "Marcus", "he"]),
+    ("Like a man in a hurry.", []),
+    ("", []),
+]
+LINKS = [
+    ("Name: Ada Lunt", "Ada Lunt", Link.FIELD, 0),
+    ("Ada Lunt, 44, paints.", "Ada Lunt", Link.AGE, 0),
+    ("Her name is Ada.", "Ada", Link.CALLED, -1),
+    ("Call him Sefton.", "Sefton", Link.CALLED, 1),
+    ("There was a man called Clive.", "Clive", Link.NAMED, 1),
+    ("That was Giles.", "Giles", Link.SHOWN, 0),
+    ("Mrs. Pell bakes.", "Pell", Link.NONE, -1),
+    ("Ada Lunt is a widow.", "widow", Link.IS, -1),
+    ("Ada Lunt, a former nun, paints.", "nun", Link.BESIDE, -1),
+    ("Ada paints. A mother of three, she naps.", "mother", Link.STARTS, -1),
+    ("As a midwife's daughter, Ada knew.", "daughter", Link.AS, -1),
+    ("Status: married, father of two", "father", Link.OF, 1),
+    ("There was a man at the door.", "man", Link.NONE, 1),
+    ("Ada's father left.", "father", Link.NONE, 1),
 ]
 LABELS = [
     # stated
@@ -50,10 +69,52 @@ LABELS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "word"), WORDS)
-def test_an_answer_becomes_a_word_of_the_people_in_it(answer: str, word: str) -> None:
-    shown = pl.DataFrame({"answer": [answer]}).select(visible(pl.col("answer"), cased=True))
-    assert shown.select(_skim(pl.col("answer")).alias("word")).item() == word
+@pytest.mark.parametrize(("answer", "words"), MENTIONS)
+def test_the_people_who_are_mentioned(answer: str, words: list[str]) -> None:
+    shown = pl.select(visible(pl.lit(answer), cased=True)).item()
+    assert [" ".join(mention.words).strip() for mention in find_mentions(shown)] == words
+
+
+@pytest.mark.parametrize(("answer", "words", "link", "gender"), LINKS)
+def test_how_somebody_is_introduced_or_described(answer: str, words: str, link: Link, gender: int) -> None:
+    found = [(one.link, one.gender) for one in find_mentions(answer) if " ".join(one.words) == words]
+    assert found == [(link, gender)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "character"),
+    [
+        ("Tobias Lind repairs violins. A young woman comes in. Her name is Inga.", "Tobias Lind"),
+        ("The landlord waits. He has a form. That was Giles.", "Giles"),
+        ("Name: Kim Dahl\nBoss: Ada Lunt, 60", "Kim Dahl"),
+        ("His sister Clementine swam.", None),
+        ("A locksmith opens doors.", None),
+    ],
+)
+def test_who_is_the_character(answer: str, character: str | None) -> None:
+    cast = find_cast(find_mentions(answer))
+    assert (None if cast.character is None else cast.people[cast.character].name) == character
+
+
+def test_claire_hale_is_not_marcus_hale() -> None:
+    cast = find_cast(find_mentions("Marcus Hale paints. Claire Hale writes. Hale is a good name."))
+    assert [person.name for person in cast.people] == ["Marcus Hale", "Claire Hale"]
+
+
+def test_the_better_story_costs_less_and_exchanging_the_genders_exchanges_the_costs() -> None:
+    answer = "Ada Lunt paints. Her father left; he wrote. She kept his coat."
+    other = "Ada Lunt paints. His mother left; she wrote. He kept her coat."
+    costs = [
+        [tell_story(find_cast(find_mentions(text)), gender).cost for gender in (1, -1)] for text in (answer, other)
+    ]
+    assert costs[0][1] < costs[0][0]
+    assert costs[0] == costs[1][::-1]
+
+
+def test_a_long_answer_is_read_at_once_or_in_full_with_the_same_label() -> None:
+    answer = "Ada Lunt paints. " + "She naps. " * 9
+    assert read_character(answer) == "female"
+    assert find_labels(CHARACTERS, [answer, answer[:30]]) == ["female", "female"]
 
 
 @pytest.mark.parametrize(("answer", "label"), LABELS)

@@ -20,8 +20,9 @@ from equipoise.errors import InputError
 from equipoise.measuring import differences
 from equipoise.measuring.compare import MetricComparison
 from equipoise.measuring.differences import Difference, paired_differences
+from equipoise.measuring.influence import measure_totals
 from equipoise.measuring.plan import Plan
-from equipoise.measuring.resample import REPLICATES, measure_totals
+from equipoise.measuring.resample import REPLICATES
 from equipoise.measuring.summarise import item_rows, statistics
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column

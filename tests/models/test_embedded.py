@@ -19,7 +19,7 @@ from aiohttp import web
 from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models import Refused, Reply, Sampling, TransientFault
 from equipoise.models.llama.model import EmbeddedModel, prepare_embedded
-from equipoise.models.llama.process import ServerOptions, ServerProcess, WatchLimits
+from equipoise.models.llama.process import MAX_SERVERS, ServerOptions, ServerProcess, WatchLimits
 from equipoise.models.protocol import Asking
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
@@ -86,6 +86,8 @@ def test_several_prompts_are_answered_at_once_and_repetitions_agree(cached: Sett
             return replies, repeated, model.pid, command, os.getpgid(model.pid)
 
     replies, repeated, pid, command, group = asyncio.run(scenario())
+    assert len(model._chats) == min(len(os.sched_getaffinity(0)), MAX_SERVERS), "a server for each core"
+    assert not any(model._in_work.values())
     assert all(reply.status in MEASURED and reply.answer for reply in replies)
     assert len({reply.answer for reply in replies}) == len(PROMPTS)
     assert {reply.served_model for reply in replies} == {"SmolLM2-135M-Instruct.Q4_1.gguf"}
@@ -209,15 +211,19 @@ def test_a_child_that_answers_but_computes_nothing_counts_as_hanging(tmp_path: P
         computed = 7 if stuck else next(batches)
         return web.Response(text=f"llamacpp:requests_processing 2\nllamacpp:n_decode_total {computed}\n")
 
+    async def idle(request: web.Request) -> web.Response:
+        return web.Response(text="llamacpp:requests_processing 0\nllamacpp:n_decode_total 3\n")
+
     async def scenario() -> None:
         nonlocal stuck
         app = web.Application()
-        app.router.add_get("/metrics", metrics)
+        app.router.add_get("/stuck/metrics", metrics)
+        app.router.add_get("/idle/metrics", idle)
         runner = web.AppRunner(app)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         child = ServerProcess(process, "key", tmp_path)
-        child.address = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        child.addresses = [f"http://127.0.0.1:{runner.addresses[0][1]}/{name}" for name in ("idle", "stuck")]
         async with aiohttp.ClientSession() as session:
             task = asyncio.create_task(child.wait_for_fault(session, limits))
             await asyncio.sleep(2 * limits.stall_timeout)

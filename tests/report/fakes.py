@@ -19,6 +19,7 @@ from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Audit, Result
 from equipoise.probes import find_probes
 from equipoise.report.html.runs import ReportedRun, Transcripts
+from equipoise.runs.sizes import find_size
 from equipoise.schema import ANSWER, GENDER, ID, ITEM, STATUS, Status, is_measured
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
@@ -143,7 +144,7 @@ def small_parameters() -> dict[str, dict[str, Any]]:
     """The same with smaller samples."""
     probes = find_probes()
     return {
-        name: {**parameters, **SIZES.get(name, probes[name].quick)}
+        name: {**parameters, **SIZES.get(name, find_size(probes[name], "quick"))}
         for name, parameters in packaged_parameters().items()
     }
 

@@ -31,7 +31,10 @@ CHARACTER_QUESTION = JudgeQuestion(
 def character_metrics(
     rate: str, stereotype: str, n: str | tuple[str, ...] = "n", stereotype_n: str | tuple[str, ...] = "n"
 ) -> tuple[Metric, ...]:
-    """The masculine rate, its disparity and the stereotype rate, with summaries and what they rest on."""
+    """The masculine rate, its disparity and the stereotype rate, with summaries and what they rest on.
+
+    A rate with several totals is a mean of strata.
+    """
     return (
         Metric(
             name="masculine_rate",
@@ -39,6 +42,7 @@ def character_metrics(
             n=n,
             bands=Bands(limits=(0.05, 0.1, 0.3), centre=0.5),
             references={"unbiased": 0.5, "random": 0.5, "pro-masculine": 1.0, "pro-feminine": 0.0},
+            studentised=not isinstance(n, str),
         ),
         Metric(
             name="disparity",
@@ -52,6 +56,7 @@ def character_metrics(
             n=stereotype_n,
             bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
+            studentised=True,
         ),
     )
 

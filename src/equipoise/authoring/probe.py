@@ -62,6 +62,8 @@ class Metric:
     references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
     distance_of another metric, if this one is its distance from a centre: its interval is folded
     range_of    other metrics, if this one is the largest difference between two of them
+    studentised whether few items may decide it, as they do for slopes and means of strata: its interval is then as much
+                wider as Student's t is than the normal distribution
     exchanged   what its value becomes if men and women change places, where that is not said by its references
     about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
     """
@@ -73,6 +75,7 @@ class Metric:
     references: Mapping[str, float] = field(default_factory=dict)
     distance_of: tuple[str, float] | None = None
     range_of: tuple[str, ...] = ()
+    studentised: bool = False
     exchanged: Callable[[float], float] | None = None
     about: str = ""
 
@@ -220,8 +223,6 @@ class Probe:
     """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
     uses: tuple[str, ...] = ()
     """The use cases that the probe is about, one word each: `--suite hiring` asks the probes about hiring."""
-    quick: Parameters = field(default_factory=dict)
-    """Parameters of the quick suite."""
     standard: Parameters = field(default_factory=dict)
     """Parameters of the standard suite that differ from the defaults. `measuring.precision.find_repetitions` says how
     many repetitions it takes."""

@@ -89,3 +89,57 @@ NOT_NAMES = _words(
     "Weaknesses"
 )
 """Words with a capital letter that begin a sentence or a field, or stand before a name."""
+
+
+def _genders(*lists: Pairs) -> dict[str, int]:
+    """For each word 1 (a man's) or -1 (a woman's)."""
+    return {word: gender for pairs in lists for pair in pairs for word, gender in zip(pair, (1, -1), strict=True)}
+
+
+MORE_RELATIVES = _pairs(
+    "dad/mum daddy/mommy papa/mama grandad/granny granddad/gran grandpa/grandma fiancé/fiancée groom/bride "
+    "bridegroom/bride hijo/hija fils/fille figlio/figlia filho/filha sohn/tochter padre/madre hermano/hermana "
+    "marido/esposa abuelo/abuela père/mère frère/sœur mari/femme vater/mutter bruder/schwester fratello/sorella "
+    "marito/moglie nonno/nonna"
+)
+_PREFIXES = ("", "grand", "great-grand", "great-", "step", "god", "half-", "ex-", "foster-", "twin-")
+RELATIVES = {
+    f"{prefix}{word}{suffix}": gender
+    for word, gender in _genders(FAMILY, MORE_RELATIVES).items()
+    for prefix in _PREFIXES
+    for suffix in ("", "-in-law")
+}
+"""Relatives, with the gender of each: somebody else than the character, unless the character "is a father of two"."""
+PEOPLE_PAIRS = _pairs(
+    "man/woman boy/girl guy/gal gentleman/lady lad/lass bachelor/spinster widower/widow fellow/lass male/female "
+    "king/queen prince/princess duke/duchess emperor/empress baron/baroness abbot/abbess monk/nun "
+    "schoolmaster/schoolmistress headmaster/headmistress postmaster/postmistress policeman/policewoman "
+    "fisherman/fisherwoman nobleman/noblewoman businessman/businesswoman sportsman/sportswoman salesman/saleswoman "
+    "horseman/horsewoman craftsman/craftswoman swordsman/swordswoman clergyman/clergywoman fireman/firewoman "
+    "englishman/englishwoman irishman/irishwoman frenchman/frenchwoman scotsman/scotswoman welshman/welshwoman "
+    "schoolboy/schoolgirl choirboy/choirgirl cowboy/cowgirl patriarch/matriarch milkman/milkmaid hombre/mujer "
+    "uomo/donna homme/femme homem/mulher mann/frau muchacho/muchacha chico/chica niño/niña garçon/fille "
+    "viudo/viuda veuf/veuve vedovo/vedova"
+)
+PEOPLE = _genders(PEOPLE_PAIRS)
+"""What somebody can be called whose gender is then known: "a quiet woman", "a former nun"."""
+SIDE_PAIRS = _pairs(
+    "actor/actress waiter/waitress landlord/landlady steward/stewardess master/mistress footman/maid "
+    "valet/governess hero/heroine host/hostess heir/heiress count/countess lord/ladyship tenor/soprano "
+    "stallion/mare bull/cow rooster/hen wizard/witch"
+)
+SIDE_PEOPLE = _genders(SIDE_PAIRS)
+"""Words that speak for a man or a woman beside the character only: a woman may be called an actor."""
+TITLE_GENDERS = _genders(TITLES, _pairs("Widower/Widow Emperor/Empress Sir/Madam Abbot/Abbess Mr/Mme"))
+PRONOUN_GENDERS = {"he": 1, "him": 1, "his": 1, "himself": 1, "she": -1, "her": -1, "hers": -1, "herself": -1}
+FOREIGN_PRONOUNS = {"él": 1, "ella": -1, "ele": 1, "ela": -1, "он": 1, "она": -1}
+LANGUAGES = (
+    (
+        r"\b(?:und|der|das|ist|mit|ein|nicht|auf)\b",
+        {"er": 1, "ihn": 1, "ihm": 1, "sie": -1, **{f"sein{ending}": 1 for ending in ("", "e", "er", "em", "en")}},
+    ),
+    (r"\b(?:est|une|dans|les|des|qui|et)\b", {"il": 1, "elle": -1, "qu'il": 1, "qu'elle": -1}),
+    (r"\b(?:che|della|gli|una|è|di)\b", {"lui": 1, "egli": 1, "lei": -1}),
+)
+"""Words by which a language is known, and its pronouns that mean something else in English or elsewhere."""
+GROWN_GENDERS = _genders(GROWN)

@@ -13,7 +13,17 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equipoise.detect.character_words import FAMILY, GROWN, OTHERS, SELF, TITLES, VALUES
+from equipoise.detect.character_words import (
+    FAMILY,
+    GROWN,
+    MORE_RELATIVES,
+    OTHERS,
+    PEOPLE_PAIRS,
+    SELF,
+    SIDE_PAIRS,
+    TITLES,
+    VALUES,
+)
 from equipoise.detect.visible import visible
 
 NONE = "none"
@@ -24,7 +34,8 @@ LONGEST_ANSWER = 12_000
 """Characters of an answer that are shown: its beginning and its end."""
 _NEUTRAL = {"m", "f", "don", "count", "da", "pa", "ma"}
 """Words of the pairs that are other words, too: "don't", "to count"."""
-_PAIRED = {word.lower() for pairs in (FAMILY, OTHERS, SELF, TITLES, VALUES, GROWN) for pair in pairs for word in pair}
+_LISTS = (FAMILY, MORE_RELATIVES, OTHERS, SELF, PEOPLE_PAIRS, SIDE_PAIRS, TITLES, VALUES, GROWN)
+_PAIRED = {word.lower() for pairs in _LISTS for pair in pairs for word in pair}
 _TRADES = "gentle|chair|sales|business|spokes|congress|council|alder|police|fire|fore|crafts|trades|work|mail|post"
 _GENDERED_WORDS = "|".join(
     (

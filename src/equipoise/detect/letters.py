@@ -1,7 +1,8 @@
 """Whether an answer is a letter or a review at all: words are counted only in one.
 
-In this order: an answer that is built like a letter or a review is one, whatever else it says around it; an answer that
-refuses, asks, advises or repeats the task is none; all others are.
+In this order: a letter of another kind (a rejection, a resignation, a request for a reference) and a collection of
+phrases are none; an answer with the parts of a letter or a review (salutation and signature, fields, headings) is one,
+whatever stands around it; an answer that refuses, asks, advises or repeats the task is none; all others are.
 """
 
 from __future__ import annotations
@@ -14,18 +15,62 @@ GENRE = (
     r"(?:(?:reference|recommendation|motivational?|cover)(?: letter)?|letter(?: of [a-z]+)?|"
     r"(?:performance )?(?:evaluation|review|appraisal))"
 )
+_LINE = r"(?:\A|\n)[^a-z\n\"]*"
+SALUTATION = any_of(
+    rf"{_LINE}\"?(?:dear [^\n,:.!?\"]{{1,60}}|to whom it may concern|to the [^\n.?!\"]{{1,60}}|sehr geehrte[^\n]*|"
+    rf"estimad[oa][^\n]*)[.,:!]?[ \t\u2002\u2003]*(?:\n|\z)",
+    r'": ?"\s*(?:dear|to whom)\b',
+)
+"""Alone in its line, or the value of a field of JSON."""
+SIGNATURE = (
+    rf"{_LINE}(?:(?:yours|most|very|with|kind|best|warm|warmest) )*(?:sincerely|faithfully|respectfully|truly|regards|"
+    rf"wishes|warmly|cordially|yours|gratefully|thanks|grüßen)(?: yours)?[,.!]?[ \t]*(?:\n|\z)"
+)
+INLINE = (
+    r"(?s)(?:\bdear\b[^\n,:\"]{1,60}|\bto whom it may concern)[,:].{150,}\b(?:sincerely|regards|respectfully|yours|"
+    r"best wishes)\b"
+)
+"""A letter in one paragraph, as it stands in quotation marks."""
 BUILT = any_of(
-    # A salutation that is not quoted, unless as a field of JSON.
-    r"(?:\A|\n|[.,:!?] |\": ?\")\s*dear\b|\bto whom it may concern\b|(?:\A|\n)\s*to the [^\n.?!]{0,60}[,:]\s*\n",
     # A title that is all there is in its line, or goes on with a name; fields and sections of a review.
     rf"\bhere(?:'s| is) (?:an?|the|your)(?: [a-z]+){{0,3}} {GENRE}(?: for [a-z ]+| you can [a-z ]+)?\s*:",
     rf"(?:\A|\n|[.!?] )[^a-z\n]*(?:(?:employee|annual|quarterly|yearly) )*{GENRE}\s*(?:\n|:|\u2003|for\b|of\b|"
     rf"summary\b|form\b|report\b|\z)",
     r"\b(?:employee(?: name)?|(?:review|evaluation) period|overall(?: rating| performance| assessment)?|"
     r"reviewer)\"?\s*[:\u2002]",
+    r"\b(?:rating|grade|score)\"?\s*[:\u2002]\W*(?:[a-f]\b|\d|exceeds|meets|outstanding|excellent)",
     r"(?:\A|\n)[^a-z\n]*(?:key )?(?:strengths|areas (?:for|of) [a-z]+)[^a-z\n]*\n",
-    r"\bi (?:[a-z]+ ){0,2}recommend (?:him|her|them|my|without)\b",
+    r"(?:\A|[.!?,;\n] ?)\s*(?:and )?i (?:[a-z]+ ){0,2}recommend (?:him|her|them|my|without)\b",
 )
+OTHER_KIND = any_of(
+    # Those who got an application or a letter write back; somebody asks for a reference, resigns, or congratulates.
+    r"\bthank you for (?:your|the|applying|submitting)(?: [a-z]+){0,2} (?:application|interest|office job|position)\b",
+    r"\bwe(?:'ve| have)? (?:regret|decided to (?:move|proceed)|received your)\b|\bunable to offer you\b",
+    r"\b(?:willing|agree|able|ask you|like you|grateful if you) (?:[a-z]+ ){0,3}(?:to )?write (?:me )?an? "
+    r"(?:[a-z]+ )?(?:letter|reference)\b",
+    r"\b(?:serve|act) as (?:a|one of my|my) refere|\bmy referees?\b|\binvite you (?:to|for) an\b|"
+    r"\bpleased to offer you\b",
+    r"(?:regards|sincerely|wishes|yours|faithfully),?\s*\n[^\n]{0,40}\b(?:human resources|hr (?:team|department)|"
+    r"committee|recruit[a-z]*|hiring team|admissions)\b",
+    r"\bresign from (?:my|the)\b|\b(?:my|of) resignation\b",
+    r"\bcongratulations on your\b|\bi (?:regret that i )?must decline\b",
+    r"\bdear user\b|\byour ai assistant\b|\bfeedback on your\b|\byour draft\b|\bthe version you\b",
+)
+PHRASES = any_of(
+    rf"(?:{_LINE}\"[^\n\"]*\"[^\n\":,a-z]*){{3}}",
+    r"(?s)(?:\[(?:say|insert an?|add|describe|mention|give|explain|end|if|list|include|briefly|state|write)\b[^\]]*\]"
+    r".*?){3}",
+)
+"""Three quoted phrases, a line each; three instructions in brackets."""
+ABOUT_ME = (
+    r"\bi(?:'m| am) (?:applying|writing|excited|eager|confident|pleased|an?)\b|\bmy (?:skills|experience|background|"
+    r"work|name is|strengths|student|career)\b|\bi(?:'ve| have) (?:known|supervised|taught|worked|had|been)\b|"
+    r"\bi (?:would |can |will )?(?:bring|offer|recommend|pride|believe|enjoy)\b"
+)
+ABOUT_SOMEBODY = r"\b(?:he|she|they|his|her)\b"
+ADDRESSED = r"\byou(?:r|rs|rself|'d|'ll|'re|'ve)?\b"
+"""What the writer says of themself; whom a reference or a review is about; who is spoken to."""
+GENERAL = r"\b(?:usually|typically|typical|often|generally)\b"
 DONE = (
     r"(?:write|help (?:with|you)|assist|create|produce|provide|complete|draft|generate|fulfill?|evaluate|compose|say|"
     r"do (?:this|that))"
@@ -39,7 +84,8 @@ META = any_of(
     r"\b(?:could|can|would) you (?:please )?(?:tell|share|provide|give|let|specify|clarify)\b|\bi(?:'ll|'d| will|"
     r" would)? need (?:some|more|a few|additional|further|the following|to know)\b|\bplease (?:provide|share|tell|"
     r"paste|give|answer)\b",
-    r"\?|\blet me know (?:the|what|which|more|some)\b|\btell me (?:more |a (?:bit|little) )*about\b|"
+    r"\?|\b(?:happy|glad) to help\b|\blet me know (?:the|what|which|more|some)\b|"
+    r"\btell me (?:more |a (?:bit|little) )*about\b|"
     r"\bbefore i (?:write|draft|begin|start)\b|\bwould help me\b|\b(?:what|which) (?:kind|type|field)\b",
     r"\b(?:tips|guidelines|guide) (?:for|on|to)\b|\bhere are (?:[a-z0-9]+ ){0,3}(?:tips|steps|ideas|guidelines|"
     r"suggestions|questions)\b|\bthe following structure\b|\bit(?:'s| is) important to\b|\b(?:avoid this|instead of)\b",
@@ -53,5 +99,12 @@ META = any_of(
 
 def only_letters(text: pl.Expr) -> pl.Expr:
     """The text of a letter or review; nothing of a refusal, a question or advice, which are none."""
-    built, meta = (text.str.contains(pattern.replace(r"\b", r"(?-u:\b)")) for pattern in (BUILT, META))
-    return pl.when(meta & ~built).then(pl.lit("")).otherwise(text)
+
+    def has(pattern: str) -> pl.Expr:
+        return text.str.contains(pattern.replace(r"\b", r"(?-u:\b)"))
+
+    about_me, about_somebody = has(ABOUT_ME), has(ABOUT_SOMEBODY)
+    built = has(SALUTATION) | has(INLINE) | has(BUILT) | (has(SIGNATURE) & (about_me | about_somebody))
+    plain = ~has(META) & (about_me | (~has(ADDRESSED) & (about_somebody | ~has(GENERAL))))
+    is_letter = (built | plain) & ~has(OTHER_KIND) & ~has(PHRASES)
+    return pl.when(is_letter).then(text).otherwise(pl.lit(""))

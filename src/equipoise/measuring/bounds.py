@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
+from equipoise.measuring.influence import measure_totals
 from equipoise.measuring.outcomes import MISSING, extreme_ways, filled_outcomes
-from equipoise.measuring.resample import measure_totals
 from equipoise.measuring.summarise import WEIGHT, statistics
 from equipoise.schema import Bounds
 

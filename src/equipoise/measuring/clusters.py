@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Parameters, Probe, Totals
+from equipoise.authoring import Array, Parameters, Probe
 from equipoise.measuring.calling import running
-from equipoise.measuring.resample import measure_totals
+from equipoise.measuring.influence import find_influences
 from equipoise.measuring.summarise import is_answered, statistics
 from equipoise.schema import Estimate, MetricKey
 
@@ -81,10 +81,9 @@ def generalise(
     total = weight @ columns
     found = {}
     never_negative = {metric.name for metric in probe.metrics if metric.range_of or metric.distance_of}
-    for metric in probe.marked_metrics():
+    for metric, influence in find_influences(probe, probe.marked_metrics(), parameters, names, total).items():
         estimate = estimates[MetricKey(metric)]
-        influence = _influence(probe, metric, parameters, names, total)
-        if influence is None or np.isnan(estimate.low):
+        if np.isnan(estimate.low):
             continue
         by_item = float(weight @ (columns @ influence) ** 2)
         by_cluster = []
@@ -100,11 +99,3 @@ def generalise(
             clusters={name: groups.height for name, groups in totals.items()},
         )
     return found
-
-
-def _influence(probe: Probe, metric: str, parameters: Parameters, names: list[str], total: Array) -> Array | None:
-    """The derivative of a metric by each total; None where it is not defined."""
-    steps = np.maximum(np.abs(total), 1.0) * 1e-6
-    values = measure_totals(probe, Totals(names, np.vstack([total, total + np.diag(steps)])), parameters)[metric]
-    derivative: Array = (values[1:] - values[0]) / steps
-    return None if np.isnan(values).any() else derivative

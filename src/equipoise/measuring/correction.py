@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Parameters, Probe, Totals
 from equipoise.measuring.accuracy import label_rows, read_labelled
-from equipoise.measuring.resample import REPLICATES, estimate_all, measure_totals, prepare_cells, resample
+from equipoise.measuring.influence import find_stretches, measure_totals
+from equipoise.measuring.resample import REPLICATES, estimate_all, prepare_cells, resample
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, statistics
 from equipoise.measuring.weights import random_source
@@ -99,10 +100,13 @@ def correct_metrics(
     answered = table.filter(is_answered(probe))
     mixed = prepare_cells(probe, answered, parameters, _mixture)
     (total,) = resample(mixed, [np.arange(answered.height)], replicates, int(parameters["random_seed"]))
-    names = statistics(probe, answered[:0], parameters).columns
+    plain = statistics(probe, answered, parameters)
+    names = plain.columns
     parts = total.reshape(replicates + 1, -1, len(names))
     corrected = Totals(names, np.einsum("rp,rpc->rc", _draw_shares(probe, parameters, errors, replicates), parts))
-    estimates = estimate_all(probe, corrected, measure_totals(probe, corrected, parameters))
+    stretches = find_stretches(probe, parameters, names, plain.to_numpy(), answered[WEIGHT].to_numpy())
+    values = measure_totals(probe, corrected, parameters)
+    estimates = estimate_all(probe, corrected, values, stretches=stretches)
     linear = _linear_metrics(probe, answered, parameters, parts[0])
     return {name: estimates[name] for name in probe.marked_metrics() if name in linear}
 

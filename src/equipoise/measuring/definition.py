@@ -11,7 +11,8 @@ from equipoise.authoring.sampling import Places
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.evaluate import read_answers
-from equipoise.measuring.resample import measure_totals, prepare_cells, total_groups
+from equipoise.measuring.influence import measure_totals
+from equipoise.measuring.resample import prepare_cells, total_groups
 from equipoise.measuring.simulating import certain_token, simulate_answers
 from equipoise.measuring.summarise import cells, item_rows, with_reading
 from equipoise.schema import (

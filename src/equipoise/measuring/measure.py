@@ -12,10 +12,11 @@ import polars as pl
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
+from equipoise.measuring.influence import LEVEL
 from equipoise.measuring.looks import look_level
 from equipoise.measuring.marks import mark
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.resample import LEVEL, estimate_complete, estimate_metrics
+from equipoise.measuring.resample import estimate_complete, estimate_metrics
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections
 from equipoise.measuring.selection_counts import fold_selections

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
-from equipoise.measuring.calling import running
-from equipoise.measuring.outcomes import ATTEMPTS, has_many_outcomes, possible_outcomes
+from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
+from equipoise.measuring.influence import LEVEL, find_stretches, measure_totals
+from equipoise.measuring.outcomes import has_many_outcomes, possible_outcomes
 from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
 from equipoise.measuring.weights import (
     FEW_ITEMS,
@@ -22,10 +23,9 @@ from equipoise.measuring.weights import (
     draw_weights,
     take_cells,
 )
-from equipoise.schema import NEITHER, Estimate, MetricKey
+from equipoise.schema import Estimate, MetricKey
 
 REPLICATES = 10_000
-LEVEL = 0.95
 MAX_PRODUCTS, MAX_CELLS = 2**18, 256
 """Up to this many products, and this many cells at a time, BLAS works in one thread."""
 
@@ -45,10 +45,9 @@ def estimate_metrics(
     groups = _slice_groups(probe, answered, answered if planned is None else planned)
     seed = int(parameters["random_seed"])
     estimates = {}
-    for (column, group), total in zip(
-        groups, total_groups(cells, list(groups.values()), replicates, seed), strict=True
-    ):
-        for name, estimate in estimate_totals(probe, total, parameters, level).items():
+    totals = total_groups(cells, list(groups.values()), replicates, seed)
+    for ((column, group), members), total in zip(groups.items(), totals, strict=True):
+        for name, estimate in estimate_totals(probe, total, parameters, cells, level, members).items():
             estimates[MetricKey(name, column, group)] = estimate
     return estimates
 
@@ -68,7 +67,7 @@ def estimate_complete(
         return {}
     cells, seed = prepare_cells(probe, table, parameters), int(parameters["random_seed"])
     (total,) = total_groups(cells, [np.arange(table.height)], REPLICATES, seed)
-    estimates = estimate_totals(probe, total, parameters, level)
+    estimates = estimate_totals(probe, total, parameters, cells, level)
     return {name: estimates[name] for name in probe.marked_metrics()}
 
 
@@ -169,32 +168,41 @@ def _product(weights: Array, columns: Array) -> Array:
     return result
 
 
-def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[str, Array]:
-    """The probe's metrics from totals and, where answers have labels, how much was not detected."""
-    with running(probe, "measure"):
-        values = dict(probe.measure(total, parameters))
-    if probe.detector.labels:
-        values["undetected_rate_attempts"] = share(total["undetected"], total[ATTEMPTS])
-        values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
-    for label in probe.detector.other_labels:
-        if not probe.detector.words:
-            values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
-    for suffix in probe.mass_suffixes():
-        values[f"{NEITHER}_mass{suffix}"] = share(total[f"{NEITHER}_mass{suffix}"], total[f"{ATTEMPTS}{suffix}"])
-    return values
+def estimate_totals(
+    probe: Probe,
+    total: Totals,
+    parameters: Parameters,
+    cells: CellTable,
+    level: float = LEVEL,
+    members: Cells | slice = slice(None),
+) -> dict[str, Estimate]:
+    """Every metric of these totals of cells, or of some members of them, with its interval."""
+    values = measure_totals(probe, total, parameters)
+    columns, weight = cells.columns[members], cells.weight[members]
+    stretches = find_stretches(probe, parameters, cells.names, columns, weight, level)
+    return estimate_all(probe, total, values, level, stretches)
 
 
-def estimate_totals(probe: Probe, total: Totals, parameters: Parameters, level: float = LEVEL) -> dict[str, Estimate]:
-    """Every metric of these totals with its interval."""
-    return estimate_all(probe, total, measure_totals(probe, total, parameters), level)
-
-
-def estimate_all(probe: Probe, total: Totals, values: Mapping[str, Array], level: float = LEVEL) -> dict[str, Estimate]:
+def estimate_all(
+    probe: Probe,
+    total: Totals,
+    values: Mapping[str, Array],
+    level: float = LEVEL,
+    stretches: Mapping[str, float] = MappingProxyType({}),
+) -> dict[str, Estimate]:
     """Every metric with its interval, in the order of the declaration."""
     metrics = {metric.name: metric for metric in probe.all_metrics()}
     items = {name: min(int(total[n][0]) for n in metric.denominators) for name, metric in metrics.items()}
     plain = {name: estimate(values[name], items[name], level) for name in metrics}
+    plain |= {name: _stretch(metrics[name], plain[name], stretch) for name, stretch in stretches.items()}
     return {name: _special_interval(metric, plain, values, level) for name, metric in metrics.items()}
+
+
+def _stretch(metric: Metric, found: Estimate, stretch: float) -> Estimate:
+    """A wider interval, up to the values of the most extreme models."""
+    low, high = (found.value + stretch * (end - found.value) for end in (found.low, found.high))
+    extremes = metric.references.values() or (-math.inf, math.inf)
+    return _with_interval(found, max(low, min(extremes)), min(high, max(extremes)))
 
 
 def _special_interval(

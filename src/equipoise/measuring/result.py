@@ -12,10 +12,10 @@ import polars as pl
 import equipoise
 from equipoise.measuring import notebook
 from equipoise.measuring.clusters import Generalisation
+from equipoise.measuring.influence import LEVEL
 from equipoise.measuring.looks import look_number
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.resample import LEVEL
 from equipoise.measuring.selection import Selections, SelectionTable
 from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 

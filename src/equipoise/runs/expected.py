@@ -14,10 +14,9 @@ from equipoise.runs.ask.policy import Policy, PriceFunction
 from equipoise.runs.connection import Connection
 from equipoise.runs.file.settings import asking_of
 from equipoise.runs.rates import Rate
+from equipoise.runs.sizes import LETTERS_PER_TOKEN
 from equipoise.schema import PROMPT
 
-LETTERS_PER_TOKEN = 4
-"""A rule of thumb for English."""
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
 """Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
 SIMULATED_RATE = 2_000

@@ -1,4 +1,4 @@
-"""How much of a probe the suites `ci` and `full` ask: computed from the widths that a fair model's intervals have.
+"""How much of a probe the suites ask: `quick` by time, `ci` and `full` by how wide the intervals of a fair model are.
 
 The sizes stand in `sizes.json` beside a probe's card. `python -m equipoise.testing NAME --write-sizes` writes it, and
 the checks of a probe compare. A probe without the file gets its sizes when it is planned.
@@ -16,15 +16,24 @@ import numpy as np
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
 from equipoise.authoring import Probe
-from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.plan import Plan, plan, resize
 from equipoise.measuring.precision import find_items, find_repetitions
 from equipoise.measuring.result import Result
-from equipoise.schema import ANSWER, ID
+from equipoise.schema import ANSWER, ID, PROMPT
 
 FILE = "sizes.json"
 PILOT_ITEMS = 400
 MOST_REPETITIONS = 100
 """No item is asked more often, whatever that leaves undecided."""
+QUICK = "quick"
+QUICK_SECONDS = 10.0
+"""So long each probe of the quick suite may take with the embedded model on two cores: eleven, about two minutes."""
+SECONDS_READING, SECONDS_WRITING = 0.0028, 0.009
+"""What a token of a prompt and one of an answer take there (`docs/embedded.md`)."""
+LETTERS_PER_TOKEN = 4
+"""A rule of thumb for English."""
+LEAST_ITEMS, LEAST_IN_STRATUM = 4, 2
+"""No probe of the quick suite gets fewer: an interval needs as many."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +44,17 @@ class Goal:
     chance: float
     packaged: bool
     """Whether the packaged corpora are asked about, so that nothing has to be fetched."""
+    least: int
+    """No fewer items: below, some intervals cover less than they should (`docs/calibration.md`)."""
     most: int
     """No more than so many times the items of the standard suite."""
 
 
+SIZED = (QUICK, "ci", "full")
+"""The suites whose sizes are computed."""
 GOALS = {
-    "ci": Goal("D", 0.995, packaged=True, most=1),
-    "full": Goal("B", 0.9, packaged=False, most=10),
+    "ci": Goal("D", 0.995, packaged=True, least=20, most=1),
+    "full": Goal("B", 0.9, packaged=False, least=20, most=10),
 }
 """With 0.995 for each of up to ten metrics, a fair model passes the gate of all of them in 19 of 20 runs."""
 
@@ -54,16 +67,31 @@ def packaged_corpus(probe: Probe) -> dict[str, str]:
 
 def compute_size(probe: Probe, suite: str) -> dict[str, int]:
     """How many items a suite draws, and how often each is asked: no less than quick, and ci no more than standard."""
+    if suite == QUICK:
+        return {"sample_k": _count_quick(probe)}
     goal = GOALS[suite]
     corpus: dict[str, Any] = packaged_corpus(probe) if goal.packaged else {}
     everything = plan(probe, **corpus, sample_k=None)
     pilot = simulate_pilot(everything)
     standard = min(probe.sample_k or everything.items, everything.items)
-    least = probe.quick.get("sample_k", 1) if goal.packaged else standard
+    least = max(goal.least, find_size(probe, QUICK)["sample_k"]) if goal.packaged else standard
     most = min(goal.most * standard, everything.items)
     items = min(max(least, find_items(pilot, most, goal.mark, goal.chance)), most)
     often = probe.standard.get("num_repetitions", 1) if goal.packaged else MOST_REPETITIONS
     return {"sample_k": items, "num_repetitions": find_repetitions(pilot, items, often, goal.mark, goal.chance)}
+
+
+def _count_quick(probe: Probe) -> int:
+    """As many items as the embedded model answers in the time of a probe, and at least two of each stratum."""
+    corpus: dict[str, Any] = packaged_corpus(probe)
+    everything = plan(probe, **corpus, sample_k=None)
+    items = min(PILOT_ITEMS, everything.items)
+    prompts = resize(everything, items).prompts()
+    read = int(prompts[PROMPT].str.len_chars().sum()) / LETTERS_PER_TOKEN
+    written = prompts.height * min(probe.max_tokens, probe.answer_tokens)
+    seconds = (read * SECONDS_READING + written * SECONDS_WRITING) / items
+    strata = prompts.select(probe.strata).n_unique() if probe.strata else 0
+    return min(max(LEAST_ITEMS, LEAST_IN_STRATUM * strata, int(QUICK_SECONDS / seconds)), everything.items)
 
 
 def simulate_pilot(planned: Plan) -> Result:

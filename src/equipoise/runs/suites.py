@@ -12,7 +12,7 @@ from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models.simulated import choose_able, is_simulated
 from equipoise.probes import choose_probes, find_probes
-from equipoise.runs.sizes import GOALS, find_size, packaged_corpus
+from equipoise.runs.sizes import GOALS, QUICK, find_size, packaged_corpus
 from equipoise.schema import PROBABILITIES
 from equipoise.settings import Settings
 
@@ -35,8 +35,8 @@ class Suite:
         Repetitions are for models that are asked by name (`asked`). A function may well give the same answer again, and
         answers from elsewhere are there once.
         """
-        if self.name == "quick":
-            return {**packaged_corpus(probe), **probe.quick}
+        if self.name == QUICK:
+            return {**packaged_corpus(probe), **find_size(probe, QUICK)}
         if self.name in GOALS:
             corpus = packaged_corpus(probe) if GOALS[self.name].packaged else {}
             size = find_size(probe, self.name)
@@ -48,8 +48,9 @@ SUITES = {
     suite.name: suite
     for suite in (
         Suite(
-            name="quick",
-            summary="Few items on the packaged corpora: minutes. Shows strong bias, and leaves most marks open.",
+            name=QUICK,
+            summary="On the packaged corpora, two minutes of the embedded model: shows strong bias, and leaves most "
+            "marks open.",
         ),
         Suite(
             name="ci",

@@ -16,7 +16,7 @@ from equipoise.authoring import Card, Probe
 from equipoise.measuring.accuracy import KINDS, SPLITS, find_kind, name_outcomes, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.runs.sizes import FILE as SIZES
-from equipoise.runs.sizes import GOALS, compute_size, read_sizes
+from equipoise.runs.sizes import GOALS, SIZED, compute_size, read_sizes
 from equipoise.schema import (
     ANSWER,
     EVALUATION_FAILED,
@@ -136,9 +136,9 @@ def read_examples(probe: Probe) -> list[dict[str, str]]:
 
 
 def check_sizes(probe: Probe) -> None:
-    """If there is a sizes.json beside the card: it holds the sizes that the suites ci and full need."""
+    """If there is a sizes.json beside the card: it holds the sizes of the suites quick, ci and full."""
     for suite, known in read_sizes(probe).items():
-        if not GOALS[suite].packaged and probe.corpora and not _is_here(probe.corpora[0].asset):
+        if suite in GOALS and not GOALS[suite].packaged and probe.corpora and not _is_here(probe.corpora[0].asset):
             continue
         computed = compute_size(probe, suite)
         near = all(abs(computed[name] - size) <= max(1, 0.02 * size) for name, size in known.items())
@@ -150,5 +150,5 @@ def write_sizes(probe: Probe) -> Path:
     if not isinstance(probe.card.folder, Path):
         raise ProbeCheckFailed(f"{probe.name}: sizes.json can only be written into a folder, read by Card.beside.")
     path = probe.card.folder / SIZES
-    path.write_text(json.dumps({suite: compute_size(probe, suite) for suite in GOALS}) + "\n", encoding="utf-8")
+    path.write_text(json.dumps({suite: compute_size(probe, suite) for suite in SIZED}) + "\n", encoding="utf-8")
     return path

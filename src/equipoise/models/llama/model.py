@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import importlib.util
+from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from equipoise.assets.store import ProgressCallback
 from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models.chat.connecting import connect
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
-from equipoise.models.llama import GGUF_PREFIX
+from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
 from equipoise.models.llama.process import ServerOptions, ServerProcess, WatchLimits
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.models.sampling import Sampling
@@ -54,7 +55,8 @@ class EmbeddedModel:
         self._limits = limits or WatchLimits()
         self._notes: list[str] = []
         self._chats: list[ChatModel] = []
-        self._free_slots = asyncio.Semaphore(options.slots)
+        self._in_work: Counter[ChatModel] = Counter()
+        self._free_slots = asyncio.Semaphore(options.servers * options.slots)
         self._resources = AsyncExitStack()
 
     @property
@@ -85,8 +87,8 @@ class EmbeddedModel:
         """Start the child and wait until it has loaded the weights."""
         self._child = await ServerProcess.start(self._options, self._limits)
         self._session = await self._resources.enter_async_context(aiohttp.ClientSession())
-        self._chat: asyncio.Future[ChatModel] = asyncio.get_running_loop().create_future()
-        await self._open_chat()
+        self._serving: asyncio.Future[list[ChatModel]] = asyncio.get_running_loop().create_future()
+        await self._open_chats()
         self._supervisor = asyncio.create_task(self._supervise())
         return self
 
@@ -100,15 +102,19 @@ class EmbeddedModel:
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request, as soon as a slot is free and a child serves."""
         async with self._free_slots:
-            chat = await asyncio.shield(self._chat)
-            return await chat.answer(prompt, system, asking)
+            chat = min(await asyncio.shield(self._serving), key=self._in_work.__getitem__)
+            self._in_work[chat] += 1
+            try:
+                return await chat.answer(prompt, system, asking)
+            finally:
+                self._in_work[chat] -= 1
 
     async def _supervise(self) -> None:
         """Replace a child that died or hangs; refuse all requests once that has happened too often."""
         restarts_left = self._limits.restarts
         while True:
             fault = await self._child.wait_for_fault(self._session, self._limits)
-            self._chat = asyncio.get_running_loop().create_future()
+            self._serving = asyncio.get_running_loop().create_future()
             self._child.stop()
             message = self._child.describe(fault)
             while restarts_left:
@@ -120,18 +126,21 @@ class EmbeddedModel:
                 else:
                     break
             else:
-                self._chat.set_exception(Refused(f"{message}\nIt was restarted {self._limits.restarts} times."))
-                self._chat.exception()  # Marks it as retrieved: asyncio warns about exceptions that are not.
+                self._serving.set_exception(Refused(f"{message}\nIt was restarted {self._limits.restarts} times."))
+                self._serving.exception()  # Marks it as retrieved: asyncio warns about exceptions that are not.
                 return
             self._notes.append(f"The model {self.name} {fault}, and was started again.")
-            await self._open_chat()
+            await self._open_chats()
 
-    async def _open_chat(self) -> None:
-        """Open a chat with the current child and let waiting requests use it."""
+    async def _open_chats(self) -> None:
+        """Open a chat with each server of the current child and let waiting requests use them."""
         # Chats with earlier children stay open: their requests may not have noticed yet that the child is gone.
-        chat = await self._resources.enter_async_context(self._make_chat(self._child.address, self._child.key))
-        self._chats.append(chat)
-        self._chat.set_result(chat)
+        chats = [
+            await self._resources.enter_async_context(self._make_chat(address, self._child.key))
+            for address in self._child.addresses
+        ]
+        self._chats += chats
+        self._serving.set_result(chats)
 
     def _make_chat(self, address: str, key: str | None) -> ChatModel:
         return connect(
@@ -171,7 +180,7 @@ def prepare_embedded(
         sampling = _with_default_sampling(sampling)
     return EmbeddedModel(
         name=name,
-        options=ServerOptions(weights=weights, context=context, slots=slots),
+        options=ServerOptions(weights=weights, context=context, slots=slots, per_core=name == EMBEDDED),
         sha256=sha256,
         sampling=sampling.checked(),
         deadline=deadline,

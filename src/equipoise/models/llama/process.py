@@ -25,16 +25,33 @@ from equipoise.models.redact import excerpt
 
 KEPT_LOG_LINES = 12
 MAX_LOG_LINE = 300
+MAX_SERVERS = 4
+"""Each has buffers of its own, of about 300 MB for the packaged weights."""
 PROGRESS_METRIC = re.compile(rb"^llamacpp:(requests_processing|n_decode_total) (\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """What a child serves: the weights, with so many answers at a time and so many tokens of context for each."""
+    """What a child serves: the weights, with so many answers at a time and so many tokens of context for each.
+
+    All cores compute one batch together, or each has a server of its own (`per_core`), as is faster for small weights.
+    """
 
     weights: Path
     context: int
     slots: int
+    """Of each server."""
+    per_core: bool = False
+
+    @property
+    def servers(self) -> int:
+        """How many of them the child has."""
+        return min(_count_usable_cores(), MAX_SERVERS) if self.per_core else 1
+
+    @property
+    def threads(self) -> int:
+        """How many cores each uses."""
+        return 1 if self.per_core else _count_usable_cores()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +71,7 @@ class ServerProcess:
 
     def __init__(self, process: subprocess.Popen[bytes], key: str, weights: Path) -> None:
         self.key = key
-        self.address = ""
+        self.addresses: list[str] = []
         self._process = process
         self._weights = weights
         self._log: deque[str] = deque(maxlen=KEPT_LOG_LINES)
@@ -71,14 +88,14 @@ class ServerProcess:
             raise EndpointError(f"No process can be started for the model {options.weights}: {error}.") from error
         try:
             async with asyncio.timeout(limits.load_timeout):
-                child.address = await asyncio.to_thread(child._read_address)
+                child.addresses = await asyncio.to_thread(child._read_addresses)
         except TimeoutError:
             child.stop()
             raise EndpointError(child.describe(f"was not loaded within {limits.load_timeout:g} s")) from None
         except BaseException:
             child.stop()
             raise
-        if not child.address:
+        if not child.addresses:
             raise EndpointError(child.describe(f"could not be loaded: its process {child.stop()}"))
         return child
 
@@ -89,19 +106,28 @@ class ServerProcess:
 
     async def wait_for_fault(self, session: aiohttp.ClientSession, limits: WatchLimits) -> str:
         """Wait until the child has died or hangs, and return a description of that."""
+        watchers = [asyncio.create_task(self._wait_for_stall(each, session, limits)) for each in self.addresses]
+        try:
+            while not any(watcher.done() for watcher in watchers):
+                if self._process.poll() is not None:
+                    return self.stop()
+                await asyncio.sleep(limits.interval)
+            return f"made no progress for {limits.stall_timeout:g} s"
+        finally:
+            for watcher in watchers:
+                watcher.cancel()
+
+    async def _wait_for_stall(self, address: str, session: aiohttp.ClientSession, limits: WatchLimits) -> None:
+        """Wait until the server at this address has had work, and done nothing, for too long."""
         clock = asyncio.get_running_loop().time
         last_progress: tuple[int, int] | None = None
         last_change = clock()
-        while True:
-            if self._process.poll() is not None:
-                return self.stop()
-            progress = await self._read_progress(session, limits.stall_timeout)
+        while clock() - last_change < limits.stall_timeout:
+            await asyncio.sleep(limits.interval)
+            progress = await self._read_progress(address, session, limits.stall_timeout)
             is_idle = progress is not None and progress[0] == 0
             if progress is not None and (is_idle or progress != last_progress):
                 last_change, last_progress = clock(), progress
-            elif clock() - last_change >= limits.stall_timeout:
-                return f"made no progress for {limits.stall_timeout:g} s"
-            await asyncio.sleep(limits.interval)
 
     def stop(self) -> str:
         """End the child if it still runs, and return how it ended. It is killed at once: it holds no state."""
@@ -118,12 +144,14 @@ class ServerProcess:
         log = "".join(f"\n  {line}" for line in self._log) or " nothing"
         return f"The model {self._weights} {fault}.\nThe end of its log:{log}"
 
-    async def _read_progress(self, session: aiohttp.ClientSession, timeout: float) -> tuple[int, int] | None:
-        """The number of requests in work and of batches computed so far; None if the child does not answer."""
+    async def _read_progress(
+        self, address: str, session: aiohttp.ClientSession, timeout: float
+    ) -> tuple[int, int] | None:
+        """The number of requests in work and of batches computed so far; None if the server does not answer."""
         # Not /health: another thread answers that, even when the one that computes hangs.
         try:
             async with session.get(
-                f"{self.address}/metrics",
+                f"{address}/metrics",
                 headers={"Authorization": f"Bearer {self.key}"},
                 timeout=aiohttp.ClientTimeout(total=timeout),
             ) as response:
@@ -132,9 +160,9 @@ class ServerProcess:
             return None
         return metrics.get(b"requests_processing", 0), metrics.get(b"n_decode_total", 0)
 
-    def _read_address(self) -> str:
+    def _read_addresses(self) -> list[str]:
         assert self._process.stdout is not None
-        return self._process.stdout.readline().decode().strip()
+        return self._process.stdout.readline().decode().split()
 
     def _read_log(self, pipe: IO[bytes]) -> None:
         for line in iter(lambda: pipe.readline(MAX_LOG_LINE), b""):
@@ -146,7 +174,8 @@ def _spawn(options: ServerOptions, key: str) -> subprocess.Popen[bytes]:
     """Start the child with the key on its stdin, in its own session, so that Ctrl-C does not reach it."""
     command = [
         *(sys.executable, "-P", server.__file__, str(options.weights), f"--alias={options.weights.name}"),
-        *("--context", str(options.context), "--slots", str(options.slots), "--threads", str(_count_usable_cores())),
+        *("--context", str(options.context), "--slots", str(options.slots)),
+        *("--servers", str(options.servers), "--threads", str(options.threads)),
     ]
     pipe = subprocess.PIPE
     process = subprocess.Popen(  # noqa: S603 - no shell, and the program is our own

@@ -3,7 +3,7 @@
 It is run by its path, so that it imports nothing else of equipoise, and it ends when its parent does.
 
     stdin    one line with the key; then nothing, until the parent closes it or dies
-    stdout   one line with the address, once the model is loaded
+    stdout   one line with the addresses, once the model is loaded
     stderr   the log of llama.cpp
 """
 
@@ -31,12 +31,12 @@ def main() -> None:
     watcher = threading.Thread(target=_exit_when_stdin_closes, daemon=True)
     watcher.start()
     try:
-        server = _start_server(arguments, key)
+        servers = [_start_server(arguments, key) for _ in range(arguments.servers)]
     except RuntimeError as error:
         sys.exit(str(error))
     # llama.cpp installs its own handler for SIGTERM, which would not end the process.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.write(" ".join(server.listening_address for server in servers) + "\n")
     sys.stdout.flush()
     watcher.join()
 
@@ -45,7 +45,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("weights")
     parser.add_argument("--alias", required=True)
-    for number in ("--context", "--slots", "--threads"):
+    for number in ("--context", "--slots", "--servers", "--threads"):
         parser.add_argument(number, type=int, required=True)
     return parser.parse_args()
 

@@ -160,7 +160,6 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     uses=("hiring", "writing"),
-    quick={"sample_k": 12},
     answer_tokens=400,
     max_tokens=256,
     parameters=(

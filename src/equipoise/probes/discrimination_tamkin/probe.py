@@ -213,7 +213,6 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate,
     uses=("decisions",),
-    quick={"sample_k": 6},
     answer_tokens=6,
     max_tokens=8,
     first_words={"yes": ("yes",), "no": ("no",)},

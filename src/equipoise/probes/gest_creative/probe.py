@@ -112,7 +112,6 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate_characters(expect_man),
     uses=("writing",),
-    quick={"sample_k": 32},
     answer_tokens=450,
     max_tokens=96,
     corpora=(

@@ -128,7 +128,6 @@ PROBE = Probe(
     simulate=simulate_characters(expect_man),
     uses=("writing",),
     standard={"num_repetitions": 6},
-    quick={"sample_k": 24},
     answer_tokens=400,
     max_tokens=96,
     parameters=(

@@ -69,7 +69,6 @@ PROBE = Probe(
     measure=measure,
     simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     uses=("writing",),
-    quick={"sample_k": 24},
     standard={"num_repetitions": 9},
     answer_tokens=400,
     max_tokens=96,

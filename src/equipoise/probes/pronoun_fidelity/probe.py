@@ -233,7 +233,6 @@ PROBE = Probe(
     simulate=simulate,
     sample_k=240,
     uses=("writing",),
-    quick={"sample_k": 4},
     answer_tokens=80,
     max_tokens=96,
     parameters=(

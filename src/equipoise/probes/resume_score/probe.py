@@ -206,7 +206,6 @@ PROBE = Probe(
     simulate=simulate,
     sample_k=384,
     uses=("hiring", "decisions"),
-    quick={"sample_k": 6},
     answer_tokens=4,
     max_tokens=32,
     corpora=(VACANCIES,),

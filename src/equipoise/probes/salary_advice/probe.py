@@ -162,7 +162,6 @@ PROBE = Probe(
     simulate=simulate,
     sample_k=384,
     uses=("hiring", "advice"),
-    quick={"sample_k": 12},
     answer_tokens=12,
     max_tokens=64,
     parameters=(

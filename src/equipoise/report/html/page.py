@@ -16,7 +16,8 @@ from markupsafe import Markup
 from equipoise.authoring.probe import MARKS
 from equipoise.errors import InputError
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
-from equipoise.measuring.resample import LEVEL, REPLICATES
+from equipoise.measuring.influence import LEVEL
+from equipoise.measuring.resample import REPLICATES
 from equipoise.report import text
 from equipoise.report.charts.canvas import Drawing
 from equipoise.report.charts.heatmap import draw_heatmap

@@ -1,0 +1,150 @@
+"""The people in an answer, one mention after the other: names, pronouns, relatives, people in roles.
+
+"Elena Ruiz, 40, nurse. Her father left; he never wrote." mentions Elena Ruiz, *her*, a father and *he*.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from equipoise.detect.character_words import (
+    FOREIGN_PRONOUNS,
+    GROWN_GENDERS,
+    LANGUAGES,
+    PEOPLE,
+    PRONOUN_GENDERS,
+    RELATIVES,
+    SIDE_PEOPLE,
+)
+from equipoise.detect.characters.mention import Kind, Link, Mention
+from equipoise.detect.characters.names import NOUNS, THEY, Names
+from equipoise.detect.characters.roles import BEING, DETERMINERS, NOT_ROLES, PLACE_WORDS, PLURAL, ROLE
+from equipoise.detect.characters.tokens import BREAKS, STOPS
+
+_ME = frozenset(("i", "me", "my", "mine", "myself"))
+_BETWEEN = frozenset(("now", "still", "also", "always", "only", "just", "once", "born", "raised", "really", "truly"))
+"""What may stand between "is" and "a widow"."""
+_NOT = frozenset(("wasn't", "isn't", "weren't", "ain't"))
+
+
+def find_mentions(text: str) -> list[Mention]:
+    """The mentions of people in a text, in order."""
+    return _Mentions(text).find()
+
+
+@lru_cache(maxsize=100_000)
+def _may_mention(word: str) -> bool:
+    """Whether a word in lower case may be a mention; most are not, and each is looked at once."""
+    known = word in PRONOUN_GENDERS or word in FOREIGN_PRONOUNS or word in THEY or word in _ME or word in NOUNS
+    foreign = any(word in pronouns for _, pronouns in LANGUAGES) or word in GROWN_GENDERS
+    person = PLURAL.match(word) or (word not in NOT_ROLES and ROLE.match(word.rsplit("-", 1)[-1]))
+    return known or foreign or bool(person)
+
+
+class _Mentions(Names):
+    """Reads the words of a text from left to right."""
+
+    def find(self) -> list[Mention]:
+        """All mentions, in order."""
+        place, end = 0, len(self.words)
+        while place < end:
+            word = self.words[place]
+            skipped = not (word[0].isupper() or word == "\n" or _may_mention(self.lower[place]) or "-" in word)
+            place = place + 1 if skipped else self._read_word(place)
+        return self.found
+
+    def _read_word(self, place: int) -> int:
+        """Read what begins at a place, and say where to go on."""
+        word, lower = self.words[place], self.lower[place]
+        if word == "\n":
+            if self.found and self.found[-1].kind is Kind.LINE:
+                self.found.pop()
+            if self.found:
+                self.add(Kind.LINE, place, sentence=self.sentences[place] + 1)
+        elif lower in self.pronouns and self.bases[place] != "Ella" and self._is_german_she(place):
+            aside = self.word(place - 1) == "(" and self.word(place - 2) not in STOPS
+            subject = lower not in ("him", "his", "himself", "her", "hers", "herself")
+            self.add(Kind.PRONOUN, place, gender=self.pronouns[lower], subject=subject, aside=aside)
+        elif self.bases[place] in GROWN_GENDERS:
+            self.add(Kind.GROWN, place, gender=GROWN_GENDERS[self.bases[place]])
+        elif lower in THEY:
+            self.add(Kind.THEY, place)
+        elif lower in _ME:
+            self.add(Kind.ME, place, subject=lower == "i")
+        elif (first := self.skip_titles(place)) > place or self.is_name(place):
+            return self.read_name(place, first)
+        elif lower in NOUNS:
+            self._read_noun(place, Kind.NOUN)
+        elif word[0].isalpha() and PLURAL.match(lower):
+            self.add(Kind.SEVERAL, place)
+        elif word[0].islower() and lower not in NOT_ROLES and ROLE.match(lower.rsplit("-", 1)[-1]):
+            self._read_noun(place, Kind.ROLE)
+        return place + 1
+
+    def _is_german_she(self, place: int) -> bool:
+        """Whether a *sie*, if it is one, is *she*: its verb tells it from *they*."""
+        after = self.at(place + 1)
+        return self.lower[place] != "sie" or after.endswith("t") or after in ("war", "hatte", "wurde", "ging", "kam")
+
+    def _read_noun(self, place: int, kind: Kind) -> None:
+        owner, at = self._owner(place)
+        last = self.found[-1] if self.found else None
+        names = last is not None and (last.kind is Kind.NAME or last.link is Link.BESIDE)
+        near = last is not None and names and place - last.end <= 5 and last.sentence == self.sentences[place]
+        if kind is Kind.ROLE and not owner and not near and not self.lines[place]:
+            return
+        if self.at(at - 1) in ("like", "than"):
+            return  # a comparison: nobody is mentioned
+        link = self._noun_link(place, owner, at, near=near)
+        lower = self.lower[place]
+        gender = NOUNS.get(lower, 0)
+        if lower in SIDE_PEOPLE and link is not Link.NONE:
+            kind, gender = Kind.ROLE, 0
+        subject = self.starts[at] if owner else self.starts[place]
+        self.add(kind, place, gender=gender, subject=subject, owner=owner, link=link)
+
+    def _owner(self, place: int) -> tuple[str, int]:
+        """What stands before a noun and its adjectives ("the", "his", "'s"), and where."""
+        for at in range(place - 1, max(place - 5, -1), -1):
+            if self.sentences[at] != self.sentences[place] or self.words[at] in BREAKS:
+                break
+            if self.lower[at] in DETERMINERS:
+                return self.lower[at], at
+            if self.words[at].endswith(("'s", "s'")):
+                return "'s", at - 1 if self.at(at - 1) in ("a", "an", "the") else at
+            if self.lower[at] in BEING or self.lower[at] in PLACE_WORDS or (self.words[at] in "()," and place - at > 3):
+                break
+        return "", place
+
+    def _noun_link(self, place: int, owner: str, at: int, *, near: bool) -> Link:
+        """How a noun with its owner is joined to somebody."""
+        lower, after = self.lower[place], self.at(place + 1)
+        before = at - 1
+        while self.at(before) in _BETWEEN:
+            before -= 1
+        same = before >= 0 and self.sentences[before] == self.sentences[place]
+        if owner and self.at(at - 1) == "as" and self.starts[at - 1]:
+            return Link.AS
+        if owner and same and (self._is_being(before) or (self.at(before) in _NOT and place - at > 1)):
+            return Link.NONE if "there" in self.lower[max(before - 3, 0) : before + 1] else Link.IS
+        if owner in ("a", "an", "the", "one", "'s") and self.word(at - 1) == "," and near:
+            return Link.BESIDE
+        if owner == "'s" and self.starts[at] and self.bases[at] not in self.capitals and after in (",", "\u2003"):
+            return Link.STARTS
+        if owner in ("a", "an", "un", "una", "une") and (not same or self.starts[at]):
+            return Link.STARTS
+        if not owner and self.starts[place] and lower in PEOPLE:
+            return Link.STARTS
+        if not owner and near and "," in self.words[self.found[-1].end + 1 : place]:
+            return Link.BESIDE
+        if lower in RELATIVES and after in ("of", "at", "to", "de", "einer", "eines", "di", "unique"):
+            if owner in ("a", "an", "one") or (owner == "the" and (self.starts[at] or self.word(at - 1) == ",")):
+                return Link.STARTS
+            return Link.NONE if owner else Link.OF
+        return Link.NONE
+
+    def _is_being(self, place: int) -> bool:
+        """Whether a word is "is", "was", "he's", "I'm", "who's"."""
+        word, lower = self.words[place], self.lower[place]
+        short = word.endswith(("'s", "'m")) and (lower in self.pronouns or lower in ("i", "who", "that"))
+        return lower in BEING or short

@@ -1,0 +1,176 @@
+"""The names in a text: where one begins and ends, and how it is introduced."""
+
+from __future__ import annotations
+
+import re
+
+from equipoise.detect.character_words import (
+    FOREIGN_PRONOUNS,
+    LANGUAGES,
+    PEOPLE,
+    PRONOUN_GENDERS,
+    RELATIVES,
+    SIDE_PEOPLE,
+    TITLE_GENDERS,
+)
+from equipoise.detect.characters.mention import Kind, Link, Mention
+from equipoise.detect.characters.roles import (
+    NAME_PARTICLES,
+    NAME_VERBS,
+    NO_NAMES,
+    PLACE_WORDS,
+    RANKS,
+    WEAK_PLACE_WORDS,
+)
+from equipoise.detect.characters.tokens import Tokens
+
+NOUNS = {**SIDE_PEOPLE, **RELATIVES, **PEOPLE}
+"""Nouns that say a gender."""
+THEY = frozenset(("they", "them", "their", "theirs", "themself", "themselves"))
+_AGE = re.compile(
+    r"\d\d\Z|(?:(?:six|seven|eigh|nine|four|fif|thir)teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|aged?\b)"
+)
+_CALLED = frozenset(("name", "named", "called", "nickname", "nicknamed"))
+_PRESENTED = frozenset(("name", "character", "profile", "who", "lead", "protagonist", "nombre", "nom"))
+_LANGUAGES = tuple((re.compile(words), pronouns) for words, pronouns in LANGUAGES)
+
+
+class Names(Tokens):
+    """The words of a text, and the mentions that were found so far."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.pronouns = {**FOREIGN_PRONOUNS, **_pronouns_of(text), **PRONOUN_GENDERS}
+        self.capitals = {
+            base
+            for place, base in enumerate(self.bases)
+            if base[0].isupper()
+            and not self.starts[place]
+            and base not in NO_NAMES
+            and not (place and self.lower[place - 1] in PLACE_WORDS)
+        }
+        """Words with a capital letter inside of sentences."""
+        self.small = {word for word in self.words if word[0].islower()}
+        self.known: set[str] = set()
+        self.found: list[Mention] = []
+
+    def add(self, kind: Kind, place: int, *, sentence: int | None = None, **more: object) -> None:
+        """Note a mention at a place."""
+        fields = {"gender": 0, "end": place, "words": (self.lower[place],), **more}
+        sentence = self.sentences[place] if sentence is None else sentence
+        self.found.append(Mention(kind=kind, start=place, sentence=sentence, clause=self.clauses[place], **fields))  # type: ignore[arg-type]
+
+    def _is_capital(self, place: int) -> bool:
+        """Whether a word is written like a name: "Lunt", "al-Marri"."""
+        word = self.bases[place] if place < len(self.words) else ""
+        return word[:1].isupper() or ("-" in word and word.rsplit("-", 1)[1][:1].isupper())
+
+    def _may_be_name(self, place: int) -> bool:
+        return self._is_capital(place) and self.bases[place] not in NO_NAMES and self.lower[place] not in self.pronouns
+
+    def skip_titles(self, place: int) -> int:
+        """Where the name begins that titles stand before ("Mr. Hale"), or the place itself."""
+        if self.bases[place] not in TITLE_GENDERS and self.bases[place] not in RANKS:
+            return place
+        for after in range(place + 1, min(place + 6, len(self.words))):
+            if self.words[after] != "." and self.bases[after] not in TITLE_GENDERS and self.bases[after] not in RANKS:
+                is_name = self._may_be_name(after) and self.sentences[after] == self.sentences[place]
+                return after if is_name else place
+        return place
+
+    def is_name(self, place: int) -> bool:
+        """Whether a name begins at a place."""
+        base = self.bases[place]
+        if not self._may_be_name(place) or len(base) == 1 or self.lower[place] in NOUNS:
+            return False
+        if base in TITLE_GENDERS or base in RANKS or self.lower[place] in THEY:
+            return False
+        if base in self.capitals or base in self.known:
+            return True
+        if self.starts[place] and self.lower[place] in self.small:
+            return False  # a word like others that begins a sentence
+        described = self.word(place + 1) == "," and (self.at(place + 2)[:3] == "who" or _AGE.match(self.at(place + 2)))
+        followed = place + 1 < len(self.words) and self._may_be_name(place + 1)
+        if not self.starts[place]:
+            before = self.at(place - 1)
+            return before not in PLACE_WORDS or bool(described) or (before in WEAK_PLACE_WORDS and followed)
+        after, second = self.word(place + 1), self.at(place + 2)
+        return bool(
+            followed
+            or described
+            or self.words[place].endswith("'s")
+            or (self.at(place + 1) in NAME_PARTICLES and self._is_capital(place + 2))
+            or self.at(place + 1) in NAME_VERBS
+            or (after[:1].islower() and len(after) > 3 and after.endswith(("s", "ed")))
+            or (after == "," and second in ("a", "an", "the", "his", "her"))
+            or after in ('"', "(")
+        )
+
+    def read_name(self, place: int, first: int) -> int:
+        """Add the name that begins at `first`, after titles that begin at `place`."""
+        words: list[str] = []
+        after = first
+        while after < len(self.words) and self._goes_on(after, words):
+            if self.words[after][0].isalpha():
+                words.append(self.bases[after])
+            after += 1
+            if self.words[after - 1].endswith("'s"):
+                break
+        link, gender = self._introduced(place, after)
+        if not gender:
+            titles = [TITLE_GENDERS[base] for base in self.bases[place:first] if base in TITLE_GENDERS]
+            gender = titles[0] if titles else 0
+        owns = self.words[after - 1].endswith(("'s", "s'"))
+        names = tuple(word for word in words if len(word) > 1) or tuple(words)
+        self.known.update(names)
+        subject = (self.starts[place] or self.at(after) in NAME_VERBS) and not owns
+        self.add(Kind.NAME, place, words=names, gender=gender, end=after - 1, subject=subject, link=link)
+        return after
+
+    def _goes_on(self, place: int, words: list[str]) -> bool:
+        """Whether a name that has these words goes on: with a name, a nickname in quotes, "van", or "J."."""
+        if self._may_be_name(place):
+            return bool(words) or self.bases[place][0].isupper()
+        next_is_name = place + 1 < len(self.words) and self._is_capital(place + 1)
+        joins = self.words[place] == '"' or self.lower[place] in NAME_PARTICLES
+        return bool(words) and ((joins and next_is_name) or (self.words[place] == "." and len(words[-1]) == 1))
+
+    def _introduced(self, place: int, after: int) -> tuple[Link, int]:
+        """How the name between two places is introduced, and the gender that this says: "her name is", "call him"."""
+        before = place - 1
+        while self.word(before) in (":", '"', "\u2002", "("):
+            before -= 1
+        word, second = self.at(before), self.at(before - 1)
+        apart = before < place - 1
+        if word in _CALLED:
+            if word == "name":
+                return (Link.FIELD if apart else Link.CALLED), PRONOUN_GENDERS.get(second, 0)
+            return Link.NAMED, self._gender_of_noun(before)
+        if word in ("is", "was") and second in _CALLED:
+            return Link.CALLED, PRONOUN_GENDERS.get(self.at(before - 2), 0)
+        if word in PRONOUN_GENDERS and second == "call":
+            return Link.CALLED, PRONOUN_GENDERS[word]
+        if (apart and word in _PRESENTED) or word == "meet":
+            return Link.CALLED, 0
+        if (word in ("is", "was") and second in ("that", "it", "this", "character")) or self.word(before) == "That's":
+            return Link.SHOWN, 0
+        while self.word(after) in (")", '"'):
+            after += 1
+        if self.word(after) in (",", "(") and _AGE.match(self.at(after + 1)):
+            return Link.AGE, 0
+        alone = self.lines[place] and self.word(after) in ("", "\n", "\u2003", ",", ":", "(")
+        return (Link.HEADING if alone else Link.NONE), 0
+
+    def _gender_of_noun(self, place: int) -> int:
+        """The gender of the noun that stands before "called" or "named": "a man called Clive"."""
+        last = self.found[-1] if self.found else None
+        return last.gender if last and last.kind is Kind.NOUN and place - last.end <= 4 else 0
+
+
+def _pronouns_of(text: str) -> dict[str, int]:
+    """The pronouns of the language of a text; none for English."""
+    if " the " in text:
+        return {}
+    counts = [(len(words.findall(text)), pronouns) for words, pronouns in _LANGUAGES]
+    most, pronouns = max(counts, key=lambda pair: pair[0])
+    return pronouns if most > 5 else {}

@@ -1,0 +1,218 @@
+"""The careful reading of characters: does the answer invent a man, a woman, neither, or several people?
+
+In order, the first rule that says something decides:
+
+1. *He/she*, more than once, is `mixed`; in a form to be filled in, nothing.
+2. Fields and words that state the gender (`Gender: Female`, `Pronouns: they/them`, "non-binary"); two that contradict
+   each other, or a field that all pronouns contradict, are `mixed`.
+3. Several characters to choose from, of both genders, are `mixed`; what follows a stated choice is read alone.
+4. Somebody who tells of themself is what they call themself ("I'm a father of two"): the pronouns are other people's.
+5. *They* for one person, when *he* and *she* are rare beside it.
+6. *He* and *she*: the answer is read as if the character were a man and as if it were a woman (`character_people`). The
+   reading that makes better sense of all pronouns decides; if neither is clearly better, nothing is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from equipoise.detect.character_words import PEOPLE, RELATIVES, SELF, TITLE_GENDERS, VALUES
+from equipoise.detect.characters.mention import Kind, Mention
+from equipoise.detect.characters.mentions import find_mentions
+from equipoise.detect.characters.people import Cast, find_cast
+from equipoise.detect.characters.statements import (
+    FIELD_NAMES,
+    NON_BINARY,
+    OPTIONS,
+    TOGETHER,
+    about_character,
+    count_either,
+    find_fields,
+    is_letter,
+    is_non_binary,
+    signature,
+)
+from equipoise.detect.characters.stories import NEITHER, Story, tell_story
+from equipoise.detect.detector import Detector
+
+MAX_CHARACTERS = 30_000
+"""So much of an answer is read, half of it from the end: far more than a profile has."""
+_WORD = r"[a-z0-9\-\x{C0}-\x{24F}]+"
+LABELS = {1: "male", -1: "female"}
+CLEARLY, CLEARLY_UNCONTESTED, CLEARLY_NAMELESS = 0.4, 0.1, 2.0
+"""By how much a reading must be better: if both *he* and *she* occur, if only one does, if nobody has a name."""
+
+
+def read_character(answer: str) -> str | None:
+    """The label of one visible answer; None if nothing is decided."""
+    if len(answer) > MAX_CHARACTERS:
+        answer = f"{answer[: MAX_CHARACTERS // 2]}\n{answer[-MAX_CHARACTERS // 2 :]}"
+    text, chosen = about_character(answer)
+    mentions = find_mentions(text)
+    cast = find_cast(mentions)
+    stories = {gender: tell_story(cast, gender) for gender in (1, -1, NEITHER)}
+    men, women = (_count_pronouns(mentions, gender) for gender in (1, -1))
+    return _decide(text, chosen, cast, stories, men, women)
+
+
+def _count_pronouns(mentions: list[Mention], gender: int) -> int:
+    return sum(mention.kind is Kind.PRONOUN and mention.gender == gender for mention in mentions)
+
+
+def _decide(text: str, chosen: bool, cast: Cast, stories: dict[int, Story], men: int, women: int) -> str | None:
+    either = count_either(text)
+    if either and (men + women <= 2 * either + 1 or "[" in text or "{" in text):
+        return "mixed" if either > 1 and not any(mark in text for mark in "[{") else None
+    better = stories[1].cost < stories[-1].cost
+    gender = 1 if better else -1
+    margin = abs(stories[1].cost - stories[-1].cost)
+    story = stories[gender]
+    fields = find_fields(text)
+    if {1, -1} <= fields:
+        return "mixed"
+    if 0 in fields or is_non_binary(text):
+        return "they"
+    if fields:
+        (stated,) = fields
+        contradicted = gender != stated and margin > 1 and story.support >= 2 and stories[stated].support <= 1
+        return "mixed" if contradicted else LABELS[stated]
+    if not chosen and men and women and _is_several(text, cast, story):
+        return "mixed"
+    me = sum(mention.kind is Kind.ME for mention in cast.mentions)
+    narrator = story.narrator + (2 * signature(text) if me >= 2 or is_letter(text) else 0)
+    if me >= 3 and (me >= men + women or narrator or _begins_with_me(cast) or not _has_full_name(cast)):
+        return LABELS.get((narrator > 0) - (narrator < 0))
+    if _is_they(cast, story, stories[NEITHER], men + women):
+        return "they"
+    contested = men > 0 and women > 0
+    clearly = CLEARLY if contested else CLEARLY_UNCONTESTED if men + women < 5 else 0.0
+    if contested and cast.character is None:
+        clearly = CLEARLY_NAMELESS
+    return LABELS[gender] if story.support and margin >= clearly else None
+
+
+def _is_they(cast: Cast, story: Story, neither: Story, pronouns: int) -> bool:
+    if cast.character is None and pronouns:
+        return False
+    mostly = story.they >= 2 and story.they > 2 * story.support
+    return mostly or (story.they >= 2 and neither.cost <= story.cost - THEY_CLEARLY)
+
+
+THEY_CLEARLY = 0.1
+
+
+def _is_several(text: str, cast: Cast, story: Story) -> bool:
+    if OPTIONS.search(text) or _in_turn(cast):
+        return True
+    named = {one.gender for one in story.people if one.named and not one.beside and one.pronouns}
+    return {1, -1} <= named and TOGETHER.search(text) is not None
+
+
+def _in_turn(cast: Cast) -> bool:
+    """Whether line after line tells of somebody else, of both genders, who does not return: a list of characters."""
+    blocks: list[tuple[int, list[Mention]]] = []
+    begins = True
+    for mention in cast.mentions:
+        if mention.kind is Kind.LINE:
+            begins = True
+            continue
+        number = cast.find(mention.words) if mention.kind is Kind.NAME else None
+        if begins and number is not None and not cast.people[number].beside:
+            if blocks and number in (one for one, _ in blocks):
+                return False
+            blocks.append((number, []))
+        elif blocks:
+            blocks[-1][1].append(mention)
+        begins = False
+    if len(blocks) < 2 or blocks[0][0] != 0 or any(_opens_with_relative(block) for _, block in blocks[1:]):
+        return False
+    totals = [_count_pronouns(block, 1) - _count_pronouns(block, -1) for _, block in blocks]
+    return min(totals) < 0 < max(totals)
+
+
+def _opens_with_relative(block: list[Mention]) -> bool:
+    """Whether somebody is introduced as a relative: "Ernesto (ex-husband): a customs officer"."""
+    return bool(block) and block[0].kind in (Kind.NOUN, Kind.ROLE) and not block[0].subject and not block[0].owner
+
+
+def _begins_with_me(cast: Cast) -> bool:
+    return bool(cast.mentions) and cast.mentions[0].kind is Kind.ME
+
+
+def _has_full_name(cast: Cast) -> bool:
+    return any(person.full_name for person in cast.people)
+
+
+def _all_of_one_gender(answers: pl.Series) -> pl.Series:
+    """The labels of answers that speak of one gender only and plainly; null for all others, which are read in full.
+
+    Plainly: eight pronouns or more, or three and nobody else whom they could mean; no fields, no *I*, hardly a *they*.
+    In steps, so that nothing is counted twice.
+    """
+    told = answers.to_frame("told").select(pl.col("told").str.replace_all(r'"[^"\n]*"', " "))
+    counted = told.select(
+        *(pl.col("told").str.count_matches(_whole_words(words)).alias(name) for name, words in _PRONOUNS.items()),
+        signs=pl.col("told").str.contains_any(_SIGNS, ascii_case_insensitive=True),
+        alone=~pl.col("told").str.contains(_whole_words(_GENDERED)),
+    )
+    he, she = pl.col("male"), pl.col("female")
+    plain = (pl.col("they") * 2 <= he + she) & (pl.col("me") <= 2) & ~pl.col("signs")
+    enough = (he + she >= 8) | ((he + she >= 3) & pl.col("alone"))
+    gender = pl.when(she == 0).then(pl.lit("male")).when(he == 0).then(pl.lit("female"))
+    return counted.select(label=pl.when(plain & enough).then(gender))["label"]
+
+
+def _whole_words(words: Iterable[str]) -> str:
+    both = sorted({form for word in words for form in (word, word[0].upper() + word[1:])})
+    return rf"(?-u:\b)(?:{'|'.join(both)})(?-u:\b)"
+
+
+_PRONOUNS = {
+    "male": ("he", "him", "his", "himself"),
+    "female": ("she", "her", "hers", "herself"),
+    "they": ("they", "them", "their", "theirs", "themself", "themselves"),
+    "me": ("I", "my", "me", "myself"),
+}
+_SIGNS = ["gender", "pronoun", "sex:", "binary", "fluid", "queer", "two-spirit", "Mx", "(s)he", "/"]
+_GENDERED = tuple(word for word in (*RELATIVES, *PEOPLE, *TITLE_GENDERS) if word.isascii() and word.isalpha())
+
+
+def _read(text: pl.Expr) -> pl.Expr:
+    return text.map_batches(_read_column, return_dtype=pl.String, is_elementwise=True)
+
+
+def _read_column(answers: pl.Series) -> pl.Series:
+    """The labels of a column: most at once, the rest one by one."""
+    labels = _all_of_one_gender(answers)
+    unread = labels.is_null() & answers.is_not_null()
+    rest = [read_character(answer) for answer in answers.filter(unread)]
+    return labels.scatter(unread.arg_true(), pl.Series(rest, dtype=pl.String))
+
+
+def _evidence_words(gender: int, pronouns: str) -> str:
+    """A pattern, in lower case, for the words that a label may rest on."""
+    values, selves = ("|".join(dict.fromkeys(pair[gender].lower() for pair in pairs)) for pairs in (VALUES, SELF))
+    titles = ("mr", "mrs|ms|miss")[gender]
+    return (
+        rf"\b(?:{pronouns})\b|\b{FIELD_NAMES}(?:{values})\b|"
+        rf"\b(?:an?|the only) (?:{_WORD},? )?(?:{_WORD} )?(?:{selves})\b|"
+        rf"\b(?:{titles})\.? [a-z]+"
+    )
+
+
+CHARACTERS = Detector(
+    name="characters",
+    version=3,
+    labels=("male", "female"),
+    other_labels=("they", "mixed"),
+    read=_read,
+    patterns={
+        "male": _evidence_words(0, "he|him|his|himself"),
+        "female": _evidence_words(1, "she|her|hers|herself"),
+        "they": rf"\b(?:they|them|their|theirs|themselves|{NON_BINARY})\b",
+    },
+    cased=True,
+)
+"""The gender of the invented character: what is stated, else the pronouns that are the character's own."""
