@@ -284,3 +284,15 @@ def test_colours_have_enough_contrast() -> None:
             assert contrast(*pair, scheme) >= 4.5, pair
         for pair in shapes:
             assert contrast(*pair, scheme) >= 3, pair
+
+
+@pytest.mark.parametrize("name", ["one", "three"])
+def test_tables_have_heads_and_are_reached_and_told_apart_without_a_mouse(pages: dict[str, Path], name: str) -> None:
+    page = pages[name].read_text(encoding="utf-8")
+    labels = re.findall(r'<div class="scroll" role="region" tabindex="0" aria-label="([^"]*)">', page)
+    assert len(labels) > 10
+    assert len(labels) == len(set(labels)), "every region has a name of its own"
+    assert not re.search(r"<th[^>]*>\s*(<bdi>\s*</bdi>)?\s*</th>", page), "a head says what stands below it"
+    cards = re.findall(r"<table[^>]*>", page[page.index('id="method"') :])
+    assert cards
+    assert all('tabindex="0"' in tag for tag in cards if "class" not in tag)
