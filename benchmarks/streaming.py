@@ -39,6 +39,7 @@ def run(*, quick: bool) -> str:
             rounds = ROUNDS if step.endswith(FORMS) and step not in CEILINGS else 1
             costs[step, size] = run_job(OUR_PYTHON, "benchmarks.streaming_job", step, size, folder, rounds=rounds)
             assert costs[step, size]["answers"] == size
+            log(str(costs[step, size]))
     return describe(costs)
 
 

@@ -35,7 +35,9 @@ def paired_differences(
 ) -> dict[str, Difference]:
     """Compare two tables of item rows on their common items: every metric of the probe, without slices."""
     probe, parameters = setup.probe, setup.parameters
-    first, second = (rows.filter(is_answered(probe)) for rows in (first, second))
+    # Clusters do not tell items apart here: with them, hardly any two items would be equal.
+    clusters = [name for name in probe.clusters if name not in probe.covariates]
+    first, second = (rows.filter(is_answered(probe)).drop(clusters, strict=False) for rows in (first, second))
     common = first.select(ITEM).join(second.select(ITEM), on=ITEM, how="semi").sort(ITEM)
     pairs = _pair_cells(first, second, common)
     sides = [prepare_cells(probe, side, parameters) for side in _sides(pairs, first.columns)]

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from equipoise.detect.character_words import PEOPLE, RELATIVES, SELF, TITLE_GENDERS, VALUES
+from equipoise.detect.character_words import SELF, VALUES
 from equipoise.detect.characters.mention import Kind, Mention
 from equipoise.detect.characters.mentions import find_mentions
 from equipoise.detect.characters.people import Cast, find_cast
@@ -148,20 +148,19 @@ def _has_full_name(cast: Cast) -> bool:
 def _all_of_one_gender(answers: pl.Series) -> pl.Series:
     """The labels of answers that speak of one gender only and plainly; null for all others, which are read in full.
 
-    Plainly: eight pronouns or more, or three and nobody else whom they could mean; no fields, no *I*, hardly a *they*.
+    Plainly: four pronouns or more, no titles, no fields, no *I*, hardly a *they*.
     In steps, so that nothing is counted twice.
     """
     told = answers.to_frame("told").select(pl.col("told").str.replace_all(r'"[^"\n]*"', " "))
     counted = told.select(
         *(pl.col("told").str.count_matches(_whole_words(words)).alias(name) for name, words in _PRONOUNS.items()),
         signs=pl.col("told").str.contains_any(_SIGNS, ascii_case_insensitive=True),
-        alone=~pl.col("told").str.contains(_whole_words(_GENDERED)),
+        titles=pl.col("told").str.contains(_whole_words(_TITLES)),
     )
     he, she = pl.col("male"), pl.col("female")
-    plain = (pl.col("they") * 2 <= he + she) & (pl.col("me") <= 2) & ~pl.col("signs")
-    enough = (he + she >= 8) | ((he + she >= 3) & pl.col("alone"))
+    plain = (pl.col("they") * 2 <= he + she) & (pl.col("me") <= 2) & ~pl.col("signs") & ~pl.col("titles")
     gender = pl.when(she == 0).then(pl.lit("male")).when(he == 0).then(pl.lit("female"))
-    return counted.select(label=pl.when(plain & enough).then(gender))["label"]
+    return counted.select(label=pl.when(plain & (he + she >= 4)).then(gender))["label"]
 
 
 def _whole_words(words: Iterable[str]) -> str:
@@ -176,7 +175,7 @@ _PRONOUNS = {
     "me": ("I", "my", "me", "myself"),
 }
 _SIGNS = ["gender", "pronoun", "sex:", "binary", "fluid", "queer", "two-spirit", "Mx", "(s)he", "/"]
-_GENDERED = tuple(word for word in (*RELATIVES, *PEOPLE, *TITLE_GENDERS) if word.isascii() and word.isalpha())
+_TITLES = ("Mr", "Sir", "Lord", "Mrs", "Ms", "Miss", "Dame", "Lady")
 
 
 def _read(text: pl.Expr) -> pl.Expr:
