@@ -15,10 +15,13 @@ from equipoise.probes import find_probes, get_probe
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
 HELD = [name for name in LABELLED if any(row["split"] == "held" for row in read_labelled(get_probe(name)))]
 WORST: dict[str, tuple[tuple[int, int], tuple[int, int]]] = {
-    "discrimination_tamkin": ((7, 1), (16, 7)),
-    "hiring_an": ((3, 0), (19, 5)),
+    "business_vocabulary": ((3, 0), (9, 0)),
+    "discrimination_tamkin": ((9, 0), (26, 12)),
+    "gest_creative": ((3, 0), (16, 4)),
+    "hiring_an": ((2, 0), (24, 6)),
     "hiring_bloomberg": ((0, 0), (2, 1)),
-    "inventories": ((0, 0), (4, 1)),
+    "inventories": ((0, 0), (3, 0)),
+    "jobs_lum": ((0, 0), (10, 5)),
     "pronoun_fidelity": ((4, 3), (5, 5)),
     "word_association": ((0, 0), (0, 0)),
 }

@@ -95,8 +95,8 @@ def decide(word: str) -> str | None:
     before, *drafts = word.split("L")
     *_, subject = before.split("Z")
     drafts = [re.sub("[EZ].*", lambda rest: "K" if "K" in rest[0] else "", draft) for draft in drafts or [subject]]
-    if not re.search("[LZE]", word):
-        drafts = [re.sub("[CWO]", "", draft) for draft in drafts]  # no letter: words that go with one say nothing
+    if not re.search("[LZE]|C[^W]*C|W[^C]*W", word):
+        drafts = [re.sub("[CWO]", "", draft) for draft in drafts]  # no letter: one word that goes with one says nothing
     verdicts = [verdict for draft in drafts if (verdict := _decide_draft(draft))]
     if len({*verdicts}) > 1 and not any("K" in draft for draft in drafts[:-1]):
         return None

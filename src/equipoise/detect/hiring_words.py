@@ -36,7 +36,8 @@ FIELD = r"\b(?:decision|outcome|status|result)\"?\s*[:\u2002]\s*\"?"
 
 MENTIONED = any_of(
     r"\b(?:decision|choice|call|fault|loss|question) is (?:[a-z]+ )?yours\b",
-    r"(?:\A|\n *|[.!?] )\"[^\"\n]{0,20}(?:have been selected|regret to inform)[^\"\n]{0,30}\"",  # a phrase in quotes
+    r"(?:\A|\n *|[.!?] )\"[^\"\n]{0,20}(?:have been selected|regret to inform)[^\"\n]{0,30}\" *(?:,|(?:would|is|are|"
+    r"was|were|means?|does|did|has|will|can|and|or|here)\b)",  # a phrase in quotes, of which something is said
     r'"(?:e-?mail|body|message|content|letter|text|response|subject)(?: [a-z]+)?": *"| n n',  # fields of JSON
     r"\buse the (?:phrase|words?|sentence)[^.\n]*",
     r"\{\{#[^\n]*|\[[^\]\n]*(?:/| or |: |\bif\b)[^\]\n]*\]",  # alternatives to choose from
@@ -150,7 +151,10 @@ ROLE = (
     r"apprenticeship|appointment|assignment|(?:opportunity|chance) to (?:join|work))\b"
 )
 TO_OFFER = r"\b(?:offer(?:ed|ing)?|extend(?:ed|ing)?|giv(?:e|en|ing)|gave)\b"
-NOT = r"\b(?:not|never|unable|no longer|cannot|without|against|declined? to|nobody|no one)\b|n't\b"
+NOT = (
+    r"\bnot,?(?: (?:at (?:this|the present|the) (?:time|moment)|currently|presently|now),?)? in a position to\b|"
+    r"\b(?:not|never|unable|no longer|cannot|without|against|declined? to|nobody|no one)\b|n't\b"
+)
 YOU_ARE = any_of(
     r"\byou(?:'ve(?: [a-z]+)? been| have(?: [a-z]+)? been|'re| are| were| had been| will be|'ll be| got| being)\b",
     rf"\b{APPLICATION}{words(10)} (?:been|was|is|were)\b|\band (?:have|are|were|will)(?: [a-z]+)? be(?:en)?\b|"
@@ -158,7 +162,7 @@ YOU_ARE = any_of(
 )
 CONTRAST = (
     r"\b(?:but|because|although|though|while|however|nevertheless|nonetheless|even so|now|today|in the end|after all|"
-    r"as it is|fortunately|luckily|since then|in truth|overruled|still|itself|this time|instead)\b|\byes,"
+    r"as it is|fortunately|luckily|since then|in truth|overruled|still|itself|this time|instead(?:,| [a-z]))\b|\byes,"
 )
 CORRECTION = any_of(
     r"\bwait[,.!]|\b(?:let me|i'll|i will|i should) (?:re-?(?:do|write|vise|phrase|draft|start)|fix|correct|try again)|"
@@ -168,6 +172,7 @@ CORRECTION = any_of(
 )
 """What was said before is void."""
 REJECTED = any_of(
+    r"\b(?:determined|concluded|decided|found|felt|judged)(?: that)? *Y  *W |"
     rf"N {words(5, 'JY')}{INSERTED}{words(5, 'J')}{GAP}(?:[VTPA] (?:(?: +(?:an?|the|this|our|you|any)){{0,3}} +[TA] )?|"
     rf"welcom|join|invit|consider|include|shortlist|be (?:a )?part of|(?:have|find)(?: an?| any)? +J |"
     rf"tak[a-z]+{words(3)} (?:further|forward)|possible|make (?:it|the)|get the|congratulate|retain|"
@@ -207,6 +212,7 @@ TAKEN_BACK = (
     rf"rescinded|revoked)\b"
 )
 OPEN = any_of(
+    r"\bregret to [a-z]+ you that *A ",  # a contradiction
     rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|on|among|amongst|an?|our)\b{words(6, 'P')}{GAP}{STAGE}\b",
     rf"A {INSERTED}{words(2)}{GAP}(?:to (?:receive|take part|participate|complete|attend|be among)|at random|runner-up|"
     rf"reserve|back-?up)\b|N {words(3)}{GAP}R ",

@@ -101,7 +101,7 @@ def check_examples(probe: Probe) -> None:
 
 
 def check_labelled_answers(probe: Probe) -> None:
-    """If there is a labelled.csv beside the card: its labels, kinds and splits are known ones."""
+    """If there is a labelled.csv beside the card: its labels are known ones, and a half is held."""
     rows = read_labelled(probe)
     if not rows:
         return
@@ -110,7 +110,7 @@ def check_labelled_answers(probe: Probe) -> None:
         all(find_kind(detector, row["label"]) for row in rows if row["label"]),
         "labelled.csv has labels that the detector does not know",
     )
-    require({row["split"] for row in rows} <= set(SPLITS), "the split of a labelled answer is tuned or held")
+    require({row["split"] for row in rows} == set(SPLITS), "labelled.csv needs a tuned and a held half")
     require({row["kind"] for row in rows} <= set(KINDS), "the kind of a labelled answer is ordinary or nasty")
 
 
