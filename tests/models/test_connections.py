@@ -24,11 +24,6 @@ def doubled_at_once(prompt: str) -> Iterable[Piece]:
     yield with_length(completion(answer_of(prompt))) * 2
 
 
-def doubled_in_two_pieces(prompt: str) -> Iterable[Piece]:
-    response = with_length(completion(answer_of(prompt)))
-    yield from (response, response)
-
-
 def doubled_with_the_end_of_the_first(prompt: str) -> Iterable[Piece]:
     """The connection is given back while the second response is still being parsed."""
     response = with_length(completion(answer_of(prompt)))
@@ -53,13 +48,16 @@ def half_a_head_too_many(prompt: str) -> Iterable[Piece]:
     yield from (response[:-10], 0.002, response[-10:] + response[:20])
 
 
-def doubled_late() -> Respond:
-    """The copy comes when the next request is already under way. Only its id tells that it is a copy."""
+def doubled(*pause: float) -> Respond:
+    """The copy comes in a piece of its own: before the next request, or when that is already under way.
+
+    Only its id then tells that it is a copy.
+    """
     numbers = itertools.count()
 
     def respond(prompt: str) -> Iterable[Piece]:
         response = with_length(completion(answer_of(prompt), number=next(numbers)))
-        yield from (response, 0.01, response)
+        yield from (response, *pause, response)
 
     return respond
 
@@ -93,13 +91,13 @@ def ask_in_turn(url: str, workers: int) -> dict[str, str]:
     "respond",
     [
         doubled_at_once,
-        doubled_in_two_pieces,
+        pytest.param(doubled(), id="doubled_in_two_pieces"),
         doubled_with_the_end_of_the_first,
         doubled_in_chunks,
         longer_than_its_length,
         junk_after_the_last_chunk,
         half_a_head_too_many,
-        pytest.param(doubled_late(), id="doubled_late"),
+        pytest.param(doubled(0.01), id="doubled_late"),
     ],
 )
 def test_a_response_too_many_reaches_no_other_prompt(respond: Respond, workers: int) -> None:
