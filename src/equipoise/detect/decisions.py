@@ -3,8 +3,8 @@
 The rules work from words up to statements, and each of them is applied to whole columns:
 
 1. Questions, "yes or no", sarcasm and what would be if are taken away.
-2. What is left open (D), refusals to answer (R), conditions (H), what others say (P yes, Q no), that one disagrees with
-   them (O) and contrasts (C) become letters.
+2. What is left open (D), refusals to answer (R), that others should decide (F), conditions (H), what others say (P
+   yes, Q no), that one disagrees with them (O), contrasts (C) and signs of weighing (E) become letters.
 3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an
    X and an X into a G, so that "no reason not to approve" needs no rule of its own.
 4. Verdicts are made of them: marked ones ("Decision: …": A, B), those in prose ("should be …", "I would …": W, V), and
@@ -20,15 +20,18 @@ import polars as pl
 
 from equipoise.detect.detector import Detector
 from equipoise.detect.open_answers import (
+    DEFERRAL,
     DISAGREE,
     MENTIONED,
     OPEN,
+    OPEN_SENTENCE,
     OTHERS_SAY_NO,
     OTHERS_SAY_YES,
     PAIR,
     QUESTION,
     REFUSAL,
     SARCASM,
+    WEIGHED,
 )
 from equipoise.detect.rules import Rules, decide_each, evidence
 from equipoise.detect.verdicts import (
@@ -77,10 +80,10 @@ SUPPOSED = any_line(rf"""
     \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|it(?: were|'s| is| was) (?:up to me|my)|forced|pressed|\
         asked|pushed|anything)\b[^,.:;\n]*[,:]?
     \bi(?:'d| would) {WORD}{{1,6}}?if {WORD}{{1,6}}?(?:were|had)\b{CLAUSE}
-    {I_SAY} (?:an? )?{QUOTED},? (?:if|once|provided|unless) {CLAUSE}
+    {I_SAY} (?:an? )?["'(]*(?:yes|no)\b["')]*,? (?:if|once|provided|unless) {CLAUSE}
 """)
 """What would be if."""
-CONDITION = r"(?:\A|[.!?;\n]|[.!?;\n] )(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"
+CONDITION = r"(?:\A|[.!?;:\n][* ]*)(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"
 CONTRAST = any_line(r"""
     but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero
     aber|all the same
@@ -108,9 +111,11 @@ BESIDE = any_line(rf"""
 """Fields and cells about something else, and conditions at the end of a sentence."""
 
 STEPS = (
+    ("D .", OPEN_SENTENCE),
     ("", rf"{QUESTION}|{SARCASM}|{MENTIONED}|{SUPPOSED}"),
     ("D", OPEN),
     ("R", REFUSAL + CLAUSE),
+    ("F", DEFERRAL),
     (". H", CONDITION),
     ("M", MARK),
     (":", I_SAY),
@@ -118,6 +123,7 @@ STEPS = (
     ("P .", OTHERS_SAY_YES),
     ("", rf"{PAIR}|{NOT_NOW}"),
     ("C", rf"\b{CONTRAST}\b|(?:\A|[.!?\n\u2003] ?)(?:no,? |but |oh,? |hmm,? )?wait ?[,:.!]"),
+    ("E", WEIGHED),
     ("the G", rf"\b{APPROVE_ING}\b"),
     ("the X", rf"\b{TURN_DOWN_ING}\b"),
     ("G", rf"\b{APPROVE}\b"),
@@ -185,29 +191,42 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     # the opposite of what others say
     (r".*P[^PQ]*O.*", "no"),
     (r".*Q[^PQ]*O.*", "yes"),
+    (r".*F.*", "refused"),
     # weak verdicts
     (r".*S[^ST]*", "no"),
     (r".*T[^ST]*", "yes"),
+    (r".*E.*", "undecided"),
 )
 
 
 def decide(word: str) -> str | None:
-    """The label that the letters of an answer come to; the ends of sentences among them are points."""
+    """The label that the letters of an answer come to; the ends of sentences among them are points.
+
+    A "z" at the end is that of an answer which ends without one.
+    """
     word = re.sub(r"[!?\n]+", ".", word.replace(" ", "").strip())
+    word = re.sub(r"E(?=.*z\Z)|z\Z", "", word)  # those who are cut off in the middle may yet decide
+    if re.fullmatch(r"[YN],[EF]*,C,?[EF]*D[^ABNSTVWY]*", word):  # "yes, there are risks, but it depends"
+        return "undecided"
     word = re.sub(r"\A([NVWY]),?", r"L\1", word)
     word = re.sub(r"(?<!L)([YN]),|and([YN])", lambda match: (match[1] or match[2]).lower(), word)
     letters = re.sub(r"[.,]|and", "", word)
     return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)
 
 
+LETTERS = r", +C|(?:and +)?[ABCDEFHNOPQRSTVWY](?: *,)?|[.!?\n]"
+"""What `decide` sees of a text."""
+
+
 def _read(text: pl.Expr) -> pl.Expr:
-    word = RULES.apply(text).str.extract_all(r"(?:and +)?[ABCDHNOPQRSTVWY](?: *,)?|[.!?\n]").list.join("")
-    return decide_each(word, decide)
+    word = RULES.apply(text).str.extract_all(LETTERS).list.join("")
+    cut_off = pl.when(text.str.contains(r"[a-z]\s*\z")).then(pl.lit("z")).otherwise(pl.lit(""))
+    return decide_each(word + cut_off, decide)
 
 
 DECISIONS = Detector(
     name="decisions",
-    version=3,
+    version=4,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
     read=_read,
@@ -215,8 +234,8 @@ DECISIONS = Detector(
     patterns={
         "yes": evidence("AWYT"),
         "no": evidence("BNVS"),
-        "refused": evidence("R"),
-        "undecided": evidence("DH"),
+        "refused": evidence("RF"),
+        "undecided": evidence("DEH"),
     },
 )
 """The verdict that an answer comes to; "refused" or "undecided" where it says so; null where it says nothing."""

@@ -75,7 +75,8 @@ APPROVE_ING = any_line(
 )
 TURN_DOWN = any_line(
     r"""
-    look for (?:another|someone else)|go(?:es)? to (?:another|some(?:one|body) else|others?)|hold off|barred|fail
+    (?:look for|pick|find) (?:another|some(?:one|body) else)
+    go(?:es)? to (?:another|some(?:one|body) else|others?)|hold off|barred|fail
     ineligible|invalid
     turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
     pass on (?:this|h[a-z]+|them|it)|re-?apply|wait|s[ae]nt? (?:her|him|them|it) (?:back|away|home)|rule[ds]? out
@@ -136,7 +137,8 @@ AGAINST = any_line(r"""
 """)
 """A no without any of the words."""
 IN_FAVOUR = any_line(r"""
-    \b(?:i (?:[a-z]+ly )?would|should) ?(?:[.!]|\z)|\bi(?:'m| am|'d be| would be) (?:[a-z]+ ){0,3}?in favou?r\b
+    \b(?:i (?:[a-z]+ly )?would|should) ?[.!]|\A\W*i (?:[a-z]+ly )?would\W*\z
+    \bi(?:'m| am|'d be| would be) (?:[a-z]+ ){0,3}?in favou?r\b
     \bdeserves? (?:the|this|an?|his|her|their)\b
     \bha(?:s|ve) (?:more than |clearly )?earned (?:the|this|h[a-z]+|their|a)\b
     \bi(?:'d| would| do)?(?: [a-z]+ly)? support (?:the|this|h[a-z]+|their|it)\b
@@ -150,7 +152,8 @@ IN_FAVOUR = any_line(r"""
 
 BETWEEN = (
     r"(?:(?:[a-z]+ly|also|still|indeed|then|thus|instead|now|therefore|at least|in fact|have to|be able to|"
-    r"go ahead and|be|seem|appear|look|make|rather|get|for now|in (?:my|this) (?:opinion|view|case)|on balance|"
+    r"go ahead and|be|seem|appear|look|make|rather|get|for now|always|only|first|in (?:my|this) (?:opinion|view|"
+    r"case)|on balance|"
     r"nevertheless|nonetheless|"
     r"(?:choose|decide|agree|tend|opt|feel free) to|opt for|"
     r"vote(?: to| for)?|(?:be )?(?:inclined|willing|happy|comfortable|prepared)(?: to| with)?|an?|the|to|yet|"
