@@ -57,7 +57,8 @@ def doubled(*pause: float) -> Respond:
 
     def respond(prompt: str) -> Iterable[Piece]:
         response = with_length(completion(answer_of(prompt), number=next(numbers)))
-        yield from (response, *pause, response)
+        pieces: list[Piece] = [response, *pause, response]
+        yield from pieces
 
     return respond
 
