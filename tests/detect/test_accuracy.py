@@ -63,7 +63,9 @@ BACK = {other: word for word, other in SWAPPED.items()} | {
     "mum": "dad",
 }
 """From the words of women to those of men. *Her* is *his*, or *him* where no noun follows."""
-OBJECT = re.compile(r"\b[Hh]er\b(?= (?:without|only|to|before|out|for|as|and|in|at|from|with)\b|[.,;:!?)\"”]|$)")
+OBJECT = re.compile(
+    r"\b[Hh]er\b(?= (?:without|only(?! (?:boy|girl|child))|to|before|out|for|as|and|in|at|from|with)\b|[.,;:!?)\"”]|$)"
+)
 
 
 def exchange_genders(answer: str) -> str:
@@ -72,7 +74,7 @@ def exchange_genders(answer: str) -> str:
         new = SWAPPED.get(found) or ("him" if OBJECT.match(answer, word.start()) else BACK.get(found))
         return word[0] if new is None else new.capitalize() if word[0][0].isupper() else new
 
-    return re.sub(r"\b[sS]/he\b|\([sS]\)he\b|\bma'am\b|(?<!['’])\b[A-Za-z]+\b", other, answer)
+    return re.sub(r"\b[sS]/he\b|\([sS]\)he\b|\bma'am\b|(?<![A-Za-z]['’])\b[A-Za-z]+\b", other, answer)
 
 
 @pytest.mark.parametrize("name", HELD)

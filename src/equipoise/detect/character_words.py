@@ -125,7 +125,7 @@ PEOPLE = _genders(PEOPLE_PAIRS)
 """What somebody can be called whose gender is then known: "a quiet woman", "a former nun"."""
 SIDE_PAIRS = _pairs(
     "actor/actress waiter/waitress landlord/landlady steward/stewardess master/mistress footman/maid "
-    "valet/governess hero/heroine host/hostess heir/heiress count/countess lord/ladyship tenor/soprano "
+    "valet/governess hero/heroine host/hostess heir/heiress count/countess lord/ladyship lord/dame tenor/soprano "
     "stallion/mare bull/cow rooster/hen wizard/witch"
 )
 SIDE_PEOPLE = _genders(SIDE_PAIRS)
