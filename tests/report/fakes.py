@@ -214,7 +214,9 @@ def add_evaluation(detector: Detector, table: pl.DataFrame) -> pl.DataFrame:
 
 def collect_evidence(run: ReportedRun, probe: str) -> Evidence:
     result = run.results[probe]
-    return Evidence(parameters=result.parameters, estimates=result.estimates, attempts=whole_table(run, probe))
+    labels = result.setup.probe.detector.labels
+    table = whole_table(run, probe)
+    return Evidence(parameters=result.parameters, estimates=result.estimates, attempts=table, labels=labels)
 
 
 def rename_model(run: ReportedRun, model: str) -> ReportedRun:
