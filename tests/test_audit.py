@@ -300,7 +300,7 @@ def test_a_session_can_be_asked_in_a_running_event_loop(tmp_path: Path) -> None:
     async def ask() -> Run:
         return await equipoise.start(answer, probes="jobs_lum", out=tmp_path / "run", suite="quick").ask_async()
 
-    assert asyncio.run(ask()).size == 24
+    assert asyncio.run(ask()).size == 10
 
 
 def test_a_run_is_resumed_with_its_own_model_only(tmp_path: Path) -> None:
