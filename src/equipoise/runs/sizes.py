@@ -27,9 +27,9 @@ MOST_REPETITIONS = 100
 """No item is asked more often, whatever that leaves undecided."""
 QUICK = "quick"
 QUICK_SECONDS = 10.0
-"""So long each probe of the quick suite may take with the embedded model on two cores: eleven, about two minutes."""
+"""So long each probe of the quick suite may take with the embedded model on two cores, but for the least sizes."""
 SECONDS_READING, SECONDS_WRITING = 0.0028, 0.009
-"""What a token of a prompt and one of an answer take there (`docs/embedded.md`)."""
+"""About what a token of a prompt and one of an answer take there (`docs/embedded.md`)."""
 LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
 LEAST_ITEMS, LEAST_IN_STRATUM = 4, 2
