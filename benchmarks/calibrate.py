@@ -31,13 +31,13 @@ from benchmarks.simulated import (
     mark_all,
     simulate_runs,
 )
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import Comparison, MetricComparison, ProbeComparison, add_verdicts, make_comparison
 from equipoise.measuring.differences import compare_cells
 from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_regressions, judge
 from equipoise.measuring.influence import LEVEL
 from equipoise.measuring.looks import look_level, look_sizes
 from equipoise.measuring.resample import estimate_totals, total_groups
-from equipoise.measuring.result import Audit
 from equipoise.measuring.weights import take_cells
 from equipoise.probes import get_probe
 from equipoise.runs.suites import get_suite

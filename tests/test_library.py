@@ -20,7 +20,7 @@ import equipoise
 from answering import JOBS_LUM, answer, answer_all, plain_metrics
 from equipoise import MetricKey, Result
 from equipoise.errors import EquipoiseError, InputError, UnknownName
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from equipoise.answers.score import score
     from equipoise.authoring import Probe
     from equipoise.errors import EquipoiseError
+    from equipoise.measuring.audit import Audit
     from equipoise.measuring.compare import Comparison
     from equipoise.measuring.gate import Gate, Rules
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan, plan
-    from equipoise.measuring.result import Audit, Result
+    from equipoise.measuring.result import Result
     from equipoise.models import Sampling
     from equipoise.report.charts.canvas import Drawing
     from equipoise.report.charts.plot import plot
@@ -49,11 +50,12 @@ _MODULES = {
     "answers.score": ("score",),
     "authoring": ("Probe",),
     "errors": ("EquipoiseError",),
+    "measuring.audit": ("Audit",),
     "measuring.compare": ("Comparison",),
     "measuring.gate": ("Gate", "Rules"),
     "measuring.partials": ("Partial",),
     "measuring.plan": ("Plan", "plan"),
-    "measuring.result": ("Audit", "Result"),
+    "measuring.result": ("Result",),
     "models": ("Sampling",),
     "report.charts.canvas": ("Drawing",),
     "report.charts.plot": ("plot",),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import InputError
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 from equipoise.models import Sampling
 from equipoise.models.llama import EMBEDDED
 from equipoise.models.simulated import is_simulated

@@ -17,13 +17,14 @@ from polars.exceptions import PolarsError
 import equipoise
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.judging import can_be_judged, evaluate_judged
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes import find_probes
 from equipoise.runs.file.provenance import Provenance
