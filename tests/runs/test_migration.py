@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from equipoise.models import Sampling
-from equipoise.runs.file import sql
+from equipoise.runs.file import migrations
 from equipoise.runs.file.columns import decode_text
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
@@ -107,7 +107,7 @@ def test_the_owner_migrates_the_file_and_goes_on(path: Path) -> None:
                 assert_frame_equal(new, old)
         assert run.record(map(finish, pending)) == 116
         assert list(run.pending()) == []
-    assert select(path, "pragma user_version") == [(sql.SCHEMA,)]
+    assert select(path, "pragma user_version") == [(migrations.SCHEMA,)]
     assert select(path, "select count(*) from sqlite_schema where name = 'results'") == [(0,)]
     assert select(path, "select distinct system from prompts") == [(None,)]
     assert [file.name for file in path.parent.iterdir()] == [path.name]
@@ -133,7 +133,7 @@ def test_a_file_of_schema_2_is_read_as_it_is_and_migrated_by_its_owner(tmp_path:
         for name, frame in attempts.items():
             assert_frame_equal(pl.concat(run.attempts(name)), frame)
         assert run.record(map(finish, pending)) == 18
-    assert select(path, "pragma user_version") == [(sql.SCHEMA,)]
+    assert select(path, "pragma user_version") == [(migrations.SCHEMA,)]
     assert select(path, "select min(place), max(place), count(distinct place) from attempts") == [(1, 88, 88)]
     assert select(path, "select generation, attempts from head") == [(1, 88)]
     with RunFile.read(path) as run:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import BadFile, BadParameter, EquipoiseError, IntegrityError, StorageError
-from equipoise.runs.file import sql
+from equipoise.runs.file import migrations
 from equipoise.runs.file.digests import write_digests
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
@@ -178,10 +178,11 @@ def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Da
 def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: Callable[[Path], RunFile]) -> None:
     path = tmp_path / "run.db"
     create(path).close()
-    execute(f"pragma user_version = {sql.SCHEMA + 1}", "create table newer (a)")(path)
+    execute(f"pragma user_version = {migrations.SCHEMA + 1}", "create table newer (a)")(path)
     before = path.read_bytes()
     with pytest.raises(
-        IntegrityError, match=rf"newer equipoise: its schema is {sql.SCHEMA + 1}.*up to {sql.SCHEMA}.*untouched"
+        IntegrityError,
+        match=rf"newer equipoise: its schema is {migrations.SCHEMA + 1}.*up to {migrations.SCHEMA}.*untouched",
     ) as caught:
         open_run(path)
     assert caught.value.exit_code == 6
@@ -205,8 +206,8 @@ def test_an_older_file_can_be_read_and_is_migrated_by_its_owner(
     with create(path) as run:
         run.record([finish(next(run.pending()))])
     step = ("alter table attempts add column mood text", "update attempts set mood = 'calm'")
-    monkeypatch.setattr(sql, "MIGRATIONS", (*sql.MIGRATIONS, step))
-    monkeypatch.setattr(sql, "SCHEMA", sql.SCHEMA + 1)
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
+    monkeypatch.setattr(migrations, "SCHEMA", migrations.SCHEMA + 1)
     before = path.read_bytes()
     with RunFile.read(path) as run:
         assert run.counts()[Status.OK] == 1
@@ -217,7 +218,7 @@ def test_an_older_file_can_be_read_and_is_migrated_by_its_owner(
         assert run.counts()[Status.OK] == 1
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("select mood from attempts").fetchall() == [("calm",)]
-        assert connection.execute("pragma user_version").fetchall() == [(sql.SCHEMA,)]
+        assert connection.execute("pragma user_version").fetchall() == [(migrations.SCHEMA,)]
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,9 +226,9 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
     create(path).close()
     before = path.read_bytes()
     monkeypatch.setattr(
-        sql, "MIGRATIONS", (*sql.MIGRATIONS, ("create table more (a)", "insert into nowhere values (1)"))
+        migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("create table more (a)", "insert into nowhere values (1)"))
     )
-    monkeypatch.setattr(sql, "SCHEMA", sql.SCHEMA + 1)
+    monkeypatch.setattr(migrations, "SCHEMA", migrations.SCHEMA + 1)
     with pytest.raises(IntegrityError):
         RunFile.open(path)
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.runs.file import checks, sql
+from equipoise.runs.file import checks, migrations, sql
 from equipoise.runs.file.digests import write_digests, write_setting
 from equipoise.runs.file.lock import is_owned_here
 from equipoise.runs.file.storage_errors import translate_storage_errors
@@ -45,7 +45,7 @@ def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
     connection = _connect(path, _IMMUTABLE if wal_mode and not has_wal else "mode=ro", sql.READER)
     with _close_on_error(connection), translate_storage_errors(path):
         schema = checks.check_schema(connection, path)
-        if has_wal and not owned_here and schema >= sql.SCHEMA_WITH_DIGESTS:
+        if has_wal and not owned_here and schema >= migrations.SCHEMA_WITH_DIGESTS:
             _check_wal_belongs(connection, path)
         checks.check_not_partial_copy(connection, path, has_wal=has_wal)
         try:
@@ -70,7 +70,7 @@ def connect_owner(path: Path) -> sqlite3.Connection:
             if time.monotonic() > deadline:
                 raise StorageError(f"{path} is being read by another process. Try again when that has ended.")
             time.sleep(_BUSY_SECONDS / 20)
-        if version < sql.SCHEMA:
+        if version < migrations.SCHEMA:
             with transaction(connection):
                 _apply_migrations(connection, since=version)
         checks.check_schema(connection, path)
@@ -155,15 +155,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _apply_migrations(connection: sqlite3.Connection, since: int) -> None:
     """Bring an older file to the newest schema. The caller has begun a transaction: by all steps or none."""
     _apply_schema(connection, since)
-    if since < sql.SCHEMA_WITH_DIGESTS:
+    if since < migrations.SCHEMA_WITH_DIGESTS:
         write_digests(connection, new_run_id())
 
 
 def _apply_schema(connection: sqlite3.Connection, since: int) -> None:
-    for statements in sql.MIGRATIONS[since:]:
+    for statements in migrations.MIGRATIONS[since:]:
         for statement in statements:
             connection.execute(statement)
-    connection.execute(sql.SET_VERSION.format(sql.SCHEMA))
+    connection.execute(sql.SET_VERSION.format(migrations.SCHEMA))
 
 
 def new_run_id() -> str:

@@ -23,7 +23,7 @@ import polars as pl
 from equipoise.errors import EquipoiseError, IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
-from equipoise.runs.file import checks, creation, opening, sql, tables
+from equipoise.runs.file import checks, creation, migrations, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.digests import Chain, write_setting
 from equipoise.runs.file.labels import Reading, write_labels
@@ -290,7 +290,7 @@ class RunFile:
 
     def verdicts(self, probe: str) -> pl.DataFrame:
         """The last verdict on each answer of a probe: `id`, `repetition`, `status`, `verdict` (the judge's words)."""
-        rows = self._rows(sql.VERDICTS, (probe,)) if self._schema >= sql.SCHEMA_WITH_VERDICTS else []
+        rows = self._rows(sql.VERDICTS, (probe,)) if self._schema >= migrations.SCHEMA_WITH_VERDICTS else []
         with translate_storage_errors(self.path):
             return tables.typed_frame([row[:-1] for row in rows], tables.VERDICTS)
 
@@ -301,7 +301,7 @@ class RunFile:
 
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""
-        return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= sql.SCHEMA_WITH_VERDICTS else (0, 0)
+        return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= migrations.SCHEMA_WITH_VERDICTS else (0, 0)
 
     # The labels of a reading, for other tools
 
