@@ -44,7 +44,8 @@ def result() -> Result:
         ("equipoise", {"polars", "numpy", "typer", "rich", "aiohttp"}),
         ("equipoise.cli", {"polars", "numpy", "aiohttp", "jinja2", "vl_convert"}),
         ("equipoise.runs.run", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
-        ("equipoise.runs.session", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.runs.start", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.runs.resume", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
         ("equipoise.measuring.gate", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
     ],
 )

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from equipoise.runs.estimate import estimate
     from equipoise.runs.finished import compare, gate
     from equipoise.runs.imports import import_answers
+    from equipoise.runs.resume import resume
     from equipoise.runs.run import Run
-    from equipoise.runs.session import resume, start
+    from equipoise.runs.start import start
     from equipoise.schema import Estimate, MetricKey
 
 __version__ = "0.1.0"
@@ -68,7 +69,8 @@ _MODULES = {
     "runs.finished": ("compare", "gate"),
     "runs.imports": ("import_answers",),
     "runs.audit": ("audit", "audit_async"),
-    "runs.session": ("resume", "start"),
+    "runs.resume": ("resume",),
+    "runs.start": ("start",),
     "schema": ("Estimate", "MetricKey"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

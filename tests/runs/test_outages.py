@@ -18,7 +18,7 @@ from equipoise.models.protocol import Reply
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.connection import Connection
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.session import start
+from equipoise.runs.start import start
 from equipoise.schema import Status
 from runs import killable
 from runs.fakes import QUICK, Fake, create, ok, plan, transient

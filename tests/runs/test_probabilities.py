@@ -27,8 +27,9 @@ from equipoise.runs.ask.pump import pump
 from equipoise.runs.file import sql
 from equipoise.runs.file.settings import asking_of
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
-from equipoise.runs.session import resume, start
+from equipoise.runs.start import start
 from equipoise.schema import PROBABILITIES, Status
 from runs.fakes import QUICK, Fake, answering, create, finish, plan
 

@@ -19,7 +19,7 @@ from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection, ModelLike, default_concurrency
 from equipoise.runs.judging import JudgeLike
 from equipoise.runs.run import Run, delete_with
-from equipoise.runs.session import SUFFIX, start
+from equipoise.runs.start import SUFFIX, start
 from equipoise.runs.suites import Probes, choose_probes_for
 from equipoise.runs.waiting import blocking
 from equipoise.schema import MEASURED

@@ -11,7 +11,6 @@ import heapq
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -32,6 +31,7 @@ from equipoise.runs.file.provenance import Provenance, read_provenance
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
+from equipoise.runs.file.undo import on_error
 from equipoise.runs.file.values import Answered, Attempt, Pending, Planned, Verdict
 from equipoise.schema import ID, LENGTH_REASONS, MEASURED, PROMPT, SYSTEM, Status, is_measured, replace_surrogates
 
@@ -67,7 +67,7 @@ class RunFile:
         """Create a run with all prompts of the plans, and own it. The settings hold no secret."""
         path = _follow_link(path)
         lock = Lock(path)
-        with _release_on_error(lock):
+        with on_error(lock.release):
             creation.write_run_file(path, settings, plans)
         return cls._take_ownership(path, lock, reserve)
 
@@ -81,7 +81,7 @@ class RunFile:
 
     @classmethod
     def _take_ownership(cls, path: Path, lock: Lock, reserve: int) -> RunFile:
-        with _release_on_error(lock):
+        with on_error(lock.release):
             lock.take_file()
             run = cls(path, opening.connect_owner(path), lock, reserve)
         try:
@@ -437,15 +437,6 @@ class RunFile:
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
         return self._connection.execute(sql.for_schema(statement, self._schema), values)
-
-
-@contextmanager
-def _release_on_error(lock: Lock) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        lock.release()
-        raise
 
 
 def _follow_link(path: Path) -> Path:
