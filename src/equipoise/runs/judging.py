@@ -15,7 +15,7 @@ from equipoise.runs.connection import Connection, ModelLike, default_concurrency
 from equipoise.runs.file.changes import refuse_other_judge
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.run import check_probe_version
+from equipoise.runs.setup import check_probe_version
 from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import Status
 from equipoise.settings import Settings

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import functools
 import html
-import shutil
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 import equipoise
 from equipoise.authoring import Probe
-from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
+from equipoise.errors import IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.judging import can_be_judged, evaluate_judged
+from equipoise.measuring.judging import evaluate_judged
 from equipoise.measuring.measure import Part, measure
-from equipoise.measuring.plan import Setup, plan
+from equipoise.measuring.plan import Setup
 from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
@@ -30,16 +27,14 @@ from equipoise.probes import find_probes
 from equipoise.runs.file.provenance import Provenance
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Planned
+from equipoise.runs.setup import find_setup, holds_planned_prompts
 from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import (
     ANSWER,
     ATTEMPT,
-    ATTEMPT_COLUMNS,
-    CAREFUL,
     ID,
     ITEM,
     MEASURED,
-    PROBABILITIES,
     PROMPT,
     READINGS,
     REPETITION,
@@ -257,7 +252,7 @@ class Run:
                 # A partial of the run and not of its path: the file of a temporary run lasts as long as its results.
                 self._results[probe] = measure(setup, partial(self._parts, setup), looks=self.looks(probe))
             except ProbeError as error:
-                if self._holds_planned_prompts(setup):
+                if holds_planned_prompts(self.prompts(probe), setup):
                     raise
                 raise IntegrityError(f"{self.path} holds what no run of {probe} writes. {error}") from error
         return self._results[probe]
@@ -286,29 +281,7 @@ class Run:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
         known = self._given_probes.get(probe) or find_probes().get(probe)
-        check_probe_version(planned, known, self.path)
-        assert known is not None
-        known = known.read_by(self._reading or (CAREFUL if known.reading == PROBABILITIES else None))
-        if planned.asking.probabilities:
-            known = known.read_by(PROBABILITIES)
-        try:
-            parameters = known.resolve(planned.parameters)
-        except InputError as error:
-            raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
-        known = known.with_parameters(parameters)
-        if parameters["num_repetitions"] != planned.repetitions:
-            raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
-        if missing := sorted({*known.needed_columns} - planned.covariates.keys()):
-            raise IntegrityError(f"{self.path} does not hold what {probe} asks for: its prompts lack {missing}.")
-        if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
-            raise IntegrityError(f"{self.path} is damaged: the prompts of {probe} have columns of attempts: {hiding}.")
-        return Setup(
-            probe=known,
-            parameters=parameters,
-            corpus=planned.corpus,
-            corpus_sha256=planned.corpus_sha256,
-            judge=self.judge if can_be_judged(known) else None,
-        )
+        return find_setup(planned, known, self.path, reading=self._reading, judge=self.judge)
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
         with RunFile.read(self.path) as file:
@@ -328,17 +301,6 @@ class Run:
             return partial(evaluate, setup.probe.detector)
         verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
         return partial(evaluate_judged, setup.probe, verdicts=verdicts)
-
-    def _holds_planned_prompts(self, setup: Setup) -> bool:
-        """Whether the prompts in the file are those that the probe plans, so that a mistake must be the probe's."""
-        stored = self.prompts(setup.probe.name)
-        try:
-            planned = plan(setup.probe, **setup.parameters).prompts()
-            return stored.select(planned.columns).cast(planned.schema).equals(planned)
-        except ProbeError:
-            return True
-        except (EquipoiseError, PolarsError):
-            return False
 
     def _find_planned(self, probe: str) -> Planned:
         if probe not in self.planned:
@@ -368,19 +330,3 @@ def _look_up(known: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     new = [name for name in known.columns if name not in attempts.columns]
     found = attempts.select(ATTEMPT).join(known.select(*ATTEMPT, *new), on=ATTEMPT, how="left", maintain_order="left")
     return found.with_columns(pl.col(pl.Boolean).fill_null(value=False))
-
-
-def delete_with(run: Run) -> None:
-    """Delete the folder of a temporary run when nothing refers to the run or its results any more."""
-    weakref.finalize(run, shutil.rmtree, run.path.parent, ignore_errors=True)
-
-
-def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> None:
-    """Refuse a probe that is not there, or of another version: it would read the answers by other rules."""
-    if probe is None:
-        raise IntegrityError(f"{path} holds answers of the probe {planned.name!r}, which is not installed.")
-    if probe.version != planned.version:
-        raise IntegrityError(
-            f"{path} holds answers of {planned.name} version {planned.version}; version {probe.version} is installed "
-            "and would read them by other rules."
-        )

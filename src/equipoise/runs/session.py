@@ -23,7 +23,8 @@ from equipoise.runs.judging import Judge, spent_on_judge
 from equipoise.runs.labels import store_labels
 from equipoise.runs.looks import Looks
 from equipoise.runs.rates import measure_rate, remember_rate
-from equipoise.runs.run import Run, check_probe_version
+from equipoise.runs.run import Run
+from equipoise.runs.setup import check_probe_version
 from equipoise.runs.verdicts import Verdicts
 from equipoise.runs.waiting import run_to_end
 from equipoise.settings import Settings
