@@ -25,10 +25,10 @@ from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes import find_probes
 from equipoise.runs.file.provenance import Provenance
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.values import Planned
 from equipoise.runs.setup import find_setup, holds_planned_prompts
-from equipoise.runs.verdicts import Verdicts
+from equipoise.runs.verdicts import count_verdicts
 from equipoise.schema import (
     ANSWER,
     ATTEMPT,
@@ -68,7 +68,7 @@ class Run:
         self._judged = judged
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
-        with RunFile.read(path) as file:
+        with RunReader.open(path) as file:
             self.settings = file.settings
             self.planned = {planned.name: planned for planned in file.probes()}
             self.states = file.states()
@@ -104,8 +104,8 @@ class Run:
         if self.settings.judge is None:
             return {}
         probes = {name: self.setup(name).probe for name in self.planned}
-        with RunFile.read(self.path) as file:
-            return Verdicts(file, probes, self.settings.judge).counts()
+        with RunReader.open(self.path) as file:
+            return count_verdicts(file, probes, self.settings.judge)
 
     def unjudged(self, failures: Iterable[Status] = ()) -> int:
         """How many verdicts are pending, or have failed in one of these ways."""
@@ -114,19 +114,19 @@ class Run:
     @functools.cached_property
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.judge_usage()
 
     @functools.cached_property
     def usage(self) -> tuple[int, int]:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.usage()
 
     @functools.cached_property
     def provenance(self) -> Provenance:
         """Who answered, when, what failed, and one digest for the whole content."""
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.provenance()
 
     @property
@@ -171,13 +171,13 @@ class Run:
         """Attempts that are empty because the token limit was reached before any text came."""
         if not self.counts[Status.EMPTY]:
             return 0
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.count_empty_by_limit()
 
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""
         names = [self._find_planned(probe).name] if probe else list(self.planned)
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             parts = [
                 batch.select(pl.lit(name).alias("probe"), pl.all()) for name in names for batch in file.attempts(name)
             ]
@@ -190,7 +190,7 @@ class Run:
     def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, at least one."""
         name = self._find_planned(probe).name
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             yield from file.prompt_batches(name)
 
     def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
@@ -204,7 +204,7 @@ class Run:
     def transcript_batches(self, probe: str, among: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""
         setup = self.setup(probe)
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             read = self._known_reader(probe) or self._reader(setup, file)
             for prompts, attempts in file.transcripts(probe) if among is None else file.transcripts_of(probe, among):
                 joined = prompts.join(attempts, on=ID, maintain_order="left_right")
@@ -284,7 +284,7 @@ class Run:
         return find_setup(planned, known, self.path, reading=self._reading, judge=self.judge)
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             read = self._reader(setup, file)
             for prompts, answers in file.answers(setup.probe.name):
                 joined = prompts.join(answers, on=ID, maintain_order="left_right")
@@ -295,7 +295,7 @@ class Run:
         known = self._results[probe].attempts if probe in self._results else None
         return partial(_look_up, known) if isinstance(known, pl.DataFrame) else None
 
-    def _reader(self, setup: Setup, file: RunFile) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def _reader(self, setup: Setup, file: RunReader) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
         if setup.judge is None:
             return partial(evaluate, setup.probe.detector)
