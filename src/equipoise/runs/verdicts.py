@@ -33,9 +33,6 @@ class Verdicts:
     def __init__(
         self, file: RunFile, probes: Mapping[str, Probe], settings: RunSettings, retry: Iterable[Status] = ()
     ) -> None:
-        self.owned = file.owned
-        self.add_notes = lambda notes: file.add_notes(f"{_NOTE}{note}" for note in notes)
-        self.short_of_space = file.short_of_space
         self._file = file
         self._settings = settings
         self._retry = list(retry)
@@ -47,6 +44,11 @@ class Verdicts:
     def path(self) -> Path:
         """The run file."""
         return self._file.path
+
+    @property
+    def owned(self) -> bool:
+        """Whether this process may write to the file."""
+        return self._file.owned
 
     @property
     def settings(self) -> RunSettings:
@@ -83,6 +85,14 @@ class Verdicts:
         self._file.record_verdicts(Verdict(question=self._questions[key], attempt=keyed[key]) for key in keyed)
         for key in keyed:
             del self._questions[key]
+
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add notes about the judge to those of the run."""
+        self._file.add_notes(f"{_NOTE}{note}" for note in notes)
+
+    def short_of_space(self) -> str | None:
+        """A message if the disk has too little left."""
+        return self._file.short_of_space()
 
 
 def count_verdicts(
