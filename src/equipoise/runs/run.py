@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 import equipoise
 from equipoise.authoring import Probe
-from equipoise.errors import IntegrityError, ProbeError, UnknownName
+from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.judging import evaluate_judged
 from equipoise.measuring.measure import Part, measure
-from equipoise.measuring.plan import Setup
+from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
@@ -27,7 +28,7 @@ from equipoise.probes import find_probes
 from equipoise.runs.file.provenance import Provenance
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.values import Planned
-from equipoise.runs.setup import find_setup, holds_planned_prompts
+from equipoise.runs.setup import are_prompts_of, find_setup
 from equipoise.runs.verdicts import count_verdicts
 from equipoise.schema import (
     ANSWER,
@@ -252,7 +253,7 @@ class Run:
                 # A partial of the run and not of its path: the file of a temporary run lasts as long as its results.
                 self._results[probe] = measure(setup, partial(self._parts, setup), looks=self.looks(probe))
             except ProbeError as error:
-                if holds_planned_prompts(self.prompts(probe), setup):
+                if self._holds_planned_prompts(setup):
                     raise
                 raise IntegrityError(f"{self.path} holds what no run of {probe} writes. {error}") from error
         return self._results[probe]
@@ -301,6 +302,15 @@ class Run:
             return partial(evaluate, setup.probe.detector)
         verdicts = file.verdicts(setup.probe.name).filter(is_measured()).select(ID, REPETITION, VERDICT)
         return partial(evaluate_judged, setup.probe, verdicts=verdicts)
+
+    def _holds_planned_prompts(self, setup: Setup) -> bool:
+        """Whether the prompts in the file are those that the probe plans, so that a mistake must be the probe's."""
+        try:
+            return are_prompts_of(plan(setup.probe, **setup.parameters), self.prompt_batches(setup.probe.name))
+        except ProbeError:
+            return True
+        except (EquipoiseError, PolarsError):
+            return False
 
     def _find_planned(self, probe: str) -> Planned:
         if probe not in self.planned:

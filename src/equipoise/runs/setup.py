@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 
 from equipoise.authoring import Probe
-from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError
+from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.judging import can_be_judged
-from equipoise.measuring.plan import Setup, plan
+from equipoise.measuring.plan import Plan, Setup
 from equipoise.runs.file.values import Planned
 from equipoise.schema import ATTEMPT_COLUMNS, CAREFUL, PROBABILITIES
 
@@ -57,12 +60,16 @@ def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> No
         )
 
 
-def holds_planned_prompts(stored: pl.DataFrame, setup: Setup) -> bool:
-    """Whether the stored prompts are those that the probe plans, so that a mistake must be the probe's."""
+def are_prompts_of(planned: Plan, stored: Iterable[pl.DataFrame]) -> bool:
+    """Whether the stored prompts are the planned ones, compared by a hash of each row."""
     try:
-        planned = plan(setup.probe, **setup.parameters).prompts()
-        return stored.select(planned.columns).cast(planned.schema).equals(planned)
-    except ProbeError:
-        return True
-    except (EquipoiseError, PolarsError):
+        expected = [(batch.columns, batch.schema, _hash_rows(batch)) for batch in planned.batches()]
+        columns, schema, _ = expected[0]
+        found = [_hash_rows(batch.select(columns).cast(schema)) for batch in stored]
+    except PolarsError:
         return False
+    return bool(np.array_equal(np.concatenate(found), np.concatenate([hashes for *_, hashes in expected])))
+
+
+def _hash_rows(table: pl.DataFrame) -> NDArray[np.uint64]:
+    return table.hash_rows().to_numpy()
