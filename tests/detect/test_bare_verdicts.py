@@ -6,7 +6,6 @@ import itertools
 
 import polars as pl
 import pytest
-from tests.detect.test_decisions import ROWS
 
 from equipoise.detect.bare_verdicts import read_bare_verdict
 from equipoise.detect.decisions import decide_by_rules
@@ -51,7 +50,6 @@ def test_and_at_the_end(verdict: str) -> None:
 
 def test_what_is_read_so_is_what_the_rules_read() -> None:
     answers = [row["answer"] for row in read_labelled(get_probe("discrimination_tamkin"))]
-    answers += [answer for answer, _ in ROWS]
     for verdict, turn in itertools.product(VERDICTS, TURNS):
         answers += [f"{verdict} {turn} {FACTS}", f"{verdict} {FACTS} {turn}", f"{turn} {FACTS} {verdict}"]
         answers += [f"{verdict}\n{turn}", f"{turn}\n{verdict}"]
