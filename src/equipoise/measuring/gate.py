@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from equipoise.authoring import Bands, Probe
-from equipoise.authoring.probe import MARKS
+from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
 from equipoise.measuring.notebook import format_interval
