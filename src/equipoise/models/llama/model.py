@@ -14,7 +14,6 @@ from typing import Self
 import aiohttp
 
 from equipoise.assets import REGISTRY, locate, sha256_of
-from equipoise.assets.store import ProgressCallback
 from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models.chat.connecting import connect
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
@@ -163,7 +162,6 @@ def prepare_embedded(
     context: int = DEFAULT_CONTEXT,
     deadline: float = DEFAULT_DEADLINE,
     limits: WatchLimits | None = None,
-    progress: ProgressCallback | None = None,
 ) -> EmbeddedModel:
     """Make the model `embedded`, whose weights are fetched if need be, or `gguf:FILE`; no child is started yet."""
     if importlib.util.find_spec(PACKAGE) is None:
@@ -178,7 +176,7 @@ def prepare_embedded(
         _check_gguf(weights)
         sha256 = sha256_of(weights)
     else:
-        weights = locate(ASSET, settings, progress)
+        weights = locate(ASSET, settings)
         sha256 = REGISTRY[ASSET].sha256
         sampling = _with_default_sampling(sampling)
     return EmbeddedModel(
