@@ -56,7 +56,9 @@ def read_four_bits(data: bytes) -> NDArray[np.float64]:
 def read_eight_bits(data: bytes) -> NDArray[np.float64]:
     starts = range(0, len(data), 34)
     scales = np.array([struct.unpack_from("<e", data, start)[0] for start in starts])
-    return scales[:, None] * np.array([struct.unpack_from("<32b", data, start + 2) for start in starts])
+    levels = np.array([struct.unpack_from("<32b", data, start + 2) for start in starts])
+    values: NDArray[np.float64] = scales[:, None] * levels
+    return values
 
 
 @given(seed=st.integers(0, 99), blocks=st.integers(1, 9), size=st.sampled_from([0.0, 1e-3, 1.0, 50.0]))
