@@ -47,7 +47,7 @@ SUITES = {
     for suite in (
         Suite(
             name=QUICK,
-            summary="On the packaged corpora, three minutes of the embedded model: shows strong bias, and leaves most "
+            summary="On the packaged corpora, two minutes of the embedded model: shows strong bias, and leaves most "
             "marks open.",
         ),
         Suite(

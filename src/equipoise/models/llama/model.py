@@ -28,7 +28,8 @@ GGUF_MAGIC = b"GGUF"
 PACKAGE = "xllamacpp"
 EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
 """How the packaged model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
-DEFAULT_SLOTS = 4
+GGUF_SLOTS, EMBEDDED_SLOTS = 4, 8
+"""Answers at a time; larger weights need more memory for each."""
 DEFAULT_CONTEXT = 2048
 
 
@@ -157,7 +158,7 @@ def prepare_embedded(
     *,
     settings: Settings,
     sampling: Sampling,
-    slots: int = DEFAULT_SLOTS,
+    slots: int | None = None,
     context: int = DEFAULT_CONTEXT,
     deadline: float = DEFAULT_DEADLINE,
     limits: WatchLimits | None = None,
@@ -165,6 +166,8 @@ def prepare_embedded(
     """Make the model `embedded`, whose weights are fetched if need be, or `gguf:FILE`; no child is started yet."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise InputError(f"The model {name!r} needs llama.cpp. To add it: pip install 'equipoise[embedded]'")
+    if slots is None:
+        slots = EMBEDDED_SLOTS if name == EMBEDDED else GGUF_SLOTS
     for parameter, value in (("slots", slots), ("context", context)):
         if value < 1:
             raise BadParameter(f"The parameter {parameter!r} must be 1 or more. Got {value} instead.")
