@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +13,7 @@ import polars as pl
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
 from equipoise.measuring.influence import LEVEL, find_stretches, measure_totals
 from equipoise.measuring.outcomes import has_many_outcomes, possible_outcomes
+from equipoise.measuring.products import multiply, work_in_threads
 from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
 from equipoise.measuring.weights import (
     FEW_ITEMS,
@@ -21,13 +22,12 @@ from equipoise.measuring.weights import (
     CellTable,
     draw_pseudo_items,
     draw_weights,
+    split_rows,
     take_cells,
 )
 from equipoise.schema import Estimate, MetricKey
 
 REPLICATES = 10_000
-MAX_PRODUCTS, MAX_CELLS = 2**18, 256
-"""Up to this many products, and this many cells at a time, BLAS works in one thread."""
 
 
 def estimate_metrics(
@@ -139,33 +139,23 @@ def resample(
     changes = 1 + np.flatnonzero((member[:, 1:] != member[:, :-1]).any(axis=0))
     bounds = [0, *changes.tolist(), len(order)] if len(order) else []
     totals = [np.zeros((replicates + 1, cells.columns.shape[1])) for _ in groups]
-    first = 0
-    for weights in chain([ordered.weight[None].astype(np.float64)], draw_weights(ordered, replicates, seed)):
-        rows = slice(first, first + len(weights))
+
+    def add(first: int, weights: Array) -> None:
         for start, end in pairwise(bounds):
-            part = _product(weights[:, start:end], ordered.columns[start:end])
+            part = multiply(weights[:, start:end], ordered.columns[start:end])
             for place in np.flatnonzero(member[:, start]):
-                totals[place][rows] += part
-        first += len(weights)
-    for total, group in zip(totals, groups, strict=True):
-        if len(group) and len(cells.outcomes):
-            total[1:] += draw_pseudo_items(cells, group, replicates, seed if pseudo_seed is None else pseudo_seed)
+                totals[place][first : first + len(weights)] += part
+
+    def draw(rows: range) -> None:
+        for first, weights in draw_weights(ordered, rows, seed):
+            add(1 + first, weights)
+
+    add(0, ordered.weight[None].astype(np.float64))
+    work_in_threads(draw, split_rows(ordered, replicates))
+    pseudo_items = draw_pseudo_items(cells, groups, replicates, seed if pseudo_seed is None else pseudo_seed)
+    for total, drawn in zip(totals, pseudo_items, strict=True):
+        total[1:] += drawn
     return totals
-
-
-def _product(weights: Array, columns: Array) -> Array:
-    """The matrix product in pieces so small that BLAS does not split them over threads.
-
-    Its threads would wait for each other longer than they work: fifty times as long on a busy machine.
-    """
-    result = np.zeros((len(weights), columns.shape[1]))
-    height = max(1, MAX_PRODUCTS // (MAX_CELLS * columns.shape[1]))
-    for left in range(0, len(columns), MAX_CELLS):
-        right = slice(left, left + MAX_CELLS)
-        for top in range(0, len(weights), height):
-            rows = slice(top, top + height)
-            result[rows] += weights[rows, right] @ columns[right]
-    return result
 
 
 def estimate_totals(
