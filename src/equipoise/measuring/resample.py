@@ -40,35 +40,40 @@ def estimate_metrics(
     level: float = LEVEL,
 ) -> dict[MetricKey, Estimate]:
     """Every metric over all items and over each group of each slice, as found in the data or in what was planned."""
-    answered = table.filter(is_answered(probe))
-    cells = prepare_cells(probe, answered, parameters)
-    groups = _slice_groups(probe, answered, answered if planned is None else planned)
-    seed = int(parameters["random_seed"])
-    estimates = {}
-    totals = total_groups(cells, list(groups.values()), replicates, seed)
-    for ((column, group), members), total in zip(groups.items(), totals, strict=True):
-        for name, estimate in estimate_totals(probe, total, parameters, cells, level, members).items():
-            estimates[MetricKey(name, column, group)] = estimate
+    estimates, _ = estimate_with_complete(probe, table, parameters, replicates, planned=planned, level=level)
     return estimates
 
 
-def estimate_complete(
-    probe: Probe, answered: pl.DataFrame, parameters: Parameters, level: float = LEVEL
-) -> dict[str, Estimate]:
-    """The marked metrics on the items of which every arm was decided: like with like, where some are missing.
+def estimate_with_complete(
+    probe: Probe,
+    table: pl.DataFrame,
+    parameters: Parameters,
+    replicates: int = REPLICATES,
+    *,
+    planned: pl.DataFrame | None = None,
+    level: float = LEVEL,
+) -> tuple[dict[MetricKey, Estimate], dict[str, Estimate]]:
+    """Every metric of every group, and the marked metrics on the items of which every arm was decided.
 
-    Nothing if there are no other items, or none that has all arms.
+    The latter compare like with like where some answers are missing. There are none if no item is complete, or all are.
     """
-    if len(probe.prefixes) < 2 or not probe.detector.labels:
-        return {}
-    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
-    table = answered.filter(pl.all_horizontal(decided))
-    if table.height in (0, answered.height):
-        return {}
-    cells, seed = prepare_cells(probe, table, parameters), int(parameters["random_seed"])
-    (total,) = total_groups(cells, [np.arange(table.height)], REPLICATES, seed)
-    estimates = estimate_totals(probe, total, parameters, cells, level)
-    return {name: estimates[name] for name in probe.marked_metrics()}
+    answered = table.filter(is_answered(probe))
+    cells = prepare_cells(probe, answered, parameters)
+    groups = _slice_groups(probe, answered, answered if planned is None else planned)
+    complete = _complete_cells(probe, answered)
+    members = [*groups.values(), *([complete] if 0 < len(complete) < answered.height else [])]
+    totals = total_groups(cells, members, replicates, int(parameters["random_seed"]))
+    found = [
+        estimate_totals(probe, total, parameters, cells, level, group)
+        for total, group in zip(totals, members, strict=True)
+    ]
+    estimates = {
+        MetricKey(name, column, group): estimate
+        for (column, group), of_group in zip(groups, found, strict=False)
+        for name, estimate in of_group.items()
+    }
+    marked = probe.marked_metrics() if len(members) > len(groups) else ()
+    return estimates, {name: found[-1][name] for name in marked}
 
 
 def prepare_cells(
@@ -107,6 +112,14 @@ def _slice_groups(
         for value in planned[column].drop_nulls().unique().sort():
             groups[column, str(value)] = np.flatnonzero((table[column] == value).fill_null(value=False).to_numpy())
     return groups
+
+
+def _complete_cells(probe: Probe, table: pl.DataFrame) -> Cells:
+    """The cells whose items have a decided answer in every arm; none where that cannot be told."""
+    if len(probe.prefixes) < 2 or not probe.detector.labels:
+        return np.arange(0)
+    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
+    return np.flatnonzero(table.select(pl.all_horizontal(decided)).to_series().to_numpy())
 
 
 def total_groups(cells: CellTable, groups: Sequence[Cells], replicates: int, seed: int) -> list[Totals]:
