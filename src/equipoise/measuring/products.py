@@ -23,6 +23,8 @@ def multiply(weights: Array, columns: Array) -> Array:
 
     Its threads would wait for each other longer than they work: fifty times as long on a busy machine.
     """
+    if len(columns) <= MAX_CELLS and weights.size * columns.shape[1] <= MAX_PRODUCTS:
+        return weights @ columns
     result = np.zeros((len(weights), columns.shape[1]))
     height = max(1, MAX_PRODUCTS // (MAX_CELLS * columns.shape[1]))
     for left in range(0, len(columns), MAX_CELLS):

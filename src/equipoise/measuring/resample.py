@@ -152,12 +152,16 @@ def resample(
     changes = 1 + np.flatnonzero((member[:, 1:] != member[:, :-1]).any(axis=0))
     bounds = [0, *changes.tolist(), len(order)] if len(order) else []
     totals = [np.zeros((replicates + 1, cells.columns.shape[1])) for _ in groups]
+    parts = [
+        (slice(start, end), ordered.columns[start:end], [totals[place] for place in np.flatnonzero(member[:, start])])
+        for start, end in pairwise(bounds)
+    ]
 
     def add(first: int, weights: Array) -> None:
-        for start, end in pairwise(bounds):
-            part = multiply(weights[:, start:end], ordered.columns[start:end])
-            for place in np.flatnonzero(member[:, start]):
-                totals[place][first : first + len(weights)] += part
+        for places, columns, of_groups in parts:
+            part = multiply(weights[:, places], columns)
+            for total in of_groups:
+                total[first : first + len(weights)] += part
 
     def draw(rows: range) -> None:
         for first, weights in draw_weights(ordered, rows, seed):

@@ -31,7 +31,7 @@ STRATA_PER_PSEUDO_ITEM = 8
 """A metric that averages strata gets one pseudo-item for this many strata: each gets a part of it."""
 WEIGHTS_PER_BLOCK = 2**18
 """How many weights each thread draws at a time. It bounds the memory and does not change the numbers."""
-PARTS = 16
+PARTS = 8
 """Into how many parts the replicates are divided, however many threads there are: not even the last bit depends on
 that, and a thread that is done early takes another part."""
 
@@ -112,8 +112,11 @@ def draw_pseudo_items(cells: CellTable, groups: Sequence[Cells], replicates: int
             return _spread_pseudo_items(cells, group, replicates, seed)
         cumulated = np.cumsum(cells.weight[group].astype(np.float64))
         donor = group[np.searchsorted(cumulated, donors * cumulated[-1], side="right")]
+        part = np.empty_like(total)
         for mass, columns in zip(masses.T, cells.outcomes, strict=True):
-            total += mass[:, None] * columns[donor]
+            np.take(columns, donor, axis=0, out=part, mode="clip")
+            part *= mass[:, None]
+            total += part
         return total
 
     return work_in_threads(draw, groups)
