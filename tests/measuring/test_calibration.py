@@ -22,9 +22,9 @@ SIMULATIONS, REPLICATES = 60, 500
 @pytest.fixture
 def calibrate(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
-    from benchmarks import calibrate
+    from benchmarks import calibration_studies
 
-    return calibrate
+    return calibration_studies
 
 
 def check(calibrate: ModuleType, study: str, model: str, size: int) -> None:

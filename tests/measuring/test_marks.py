@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import equipoise
 from equipoise.authoring import Bands
-from equipoise.authoring.probe import MARKS
+from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.marks import Mark, mark
 from equipoise.probes import find_probes, get_probe
 from equipoise.report.text import describe_undecided

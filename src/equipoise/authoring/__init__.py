@@ -23,22 +23,14 @@ from equipoise.authoring.figures import (
     Words,
     WordSpot,
 )
+from equipoise.authoring.metrics import Bands, Metric
 from equipoise.authoring.names import NAMES, RACES, name_pool
 from equipoise.authoring.occupations import GENDERED_OCCUPATIONS, occupations
 from equipoise.authoring.pairs import paired_probe
-from equipoise.authoring.probe import (
-    Arms,
-    Bands,
-    Corpus,
-    Grouping,
-    Metric,
-    Parameter,
-    Parameters,
-    Probe,
-    Selection,
-    template_parameter,
-)
+from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
+from equipoise.authoring.probe import Arms, Corpus, Probe
 from equipoise.authoring.sampling import Items, draw_by_item, shuffle, table_items
+from equipoise.authoring.selection import Grouping, Selection
 from equipoise.authoring.templates import check_template, fill_template
 from equipoise.authoring.totals import (
     Array,

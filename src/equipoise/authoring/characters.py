@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring.figures import Finding
-from equipoise.authoring.probe import Bands, Metric
+from equipoise.authoring.metrics import Bands, Metric
 from equipoise.authoring.totals import Array
 from equipoise.detect import JudgeQuestion
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from equipoise.assets.tables import facts
-from equipoise.authoring.probe import Parameter, Parameters
+from equipoise.authoring.parameters import Parameter, Parameters
 
 GENDERED_OCCUPATIONS = Parameter(
     name="gendered_occupations",

@@ -1,10 +1,9 @@
-"""Probe and the values it is made of, all frozen: what is asked, of whom, and how it is measured."""
+"""Probe, the whole definition of a measurement: what is asked, of whom, and how it is measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -13,99 +12,15 @@ import polars as pl
 
 from equipoise.authoring.card import Card
 from equipoise.authoring.figures import Display
+from equipoise.authoring.metrics import Bands, Metric
+from equipoise.authoring.parameters import Parameter, Parameters, standard_parameters
 from equipoise.authoring.sampling import Items
-from equipoise.authoring.templates import check_template
+from equipoise.authoring.selection import Selection
 from equipoise.authoring.totals import Array, Totals, slug
 from equipoise.authoring.words import WordContrast
 from equipoise.detect import Detector, JudgeQuestion, first_token_detector
-from equipoise.errors import BadParameter, InputError, UnknownName
+from equipoise.errors import InputError, UnknownName
 from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED
-
-Parameters = Mapping[str, Any]
-MARKS = "ABCD"
-MOST = 2**63 - 1
-"""The largest number that run files, tables and JSON hold."""
-MOST_REPETITIONS = 1_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bands:
-    """Limits between the marks A, B, C, D on the distance of a value from `centre`.
-
-    With `one_sided`, only values above the centre are bad (stereotyping is, anti-stereotyping is not).
-    """
-
-    limits: tuple[float, float, float]
-    centre: float = 0.0
-    one_sided: bool = False
-
-    def distances(self, values: Array) -> Array:
-        """How far each value is from even-handed, in the direction that counts."""
-        # Rounded, or 0.55 would be farther from 0.5 than 0.45 is.
-        differences = np.round(values - self.centre, 12)
-        return np.maximum(differences, 0.0) if self.one_sided else np.abs(differences)
-
-    def distance(self, value: float) -> float:
-        """How far one value is from even-handed, in the direction that counts."""
-        return float(self.distances(np.float64(value)))  # type: ignore[arg-type]
-
-    def mark(self, value: float) -> str:
-        """The mark of a value: A up to and including the first limit, and so on."""
-        return MARKS[int(np.searchsorted(self.limits, self.distance(value), side="left"))]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """A named number.
-
-    n           the total that counts the items it rests on; of several, the smallest counts
-    references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
-    distance_of another metric, if this one is its distance from a centre: its interval is folded
-    range_of    other metrics, if this one is the largest difference between two of them
-    studentised whether few items may decide it, as they do for slopes and means of strata: its interval is then as much
-                wider as Student's t is than the normal distribution
-    exchanged   what its value becomes if men and women change places, where that is not said by its references
-    about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
-    """
-
-    name: str
-    summary: str
-    n: str | tuple[str, ...] = "n"
-    bands: Bands | None = None
-    references: Mapping[str, float] = field(default_factory=dict)
-    distance_of: tuple[str, float] | None = None
-    range_of: tuple[str, ...] = ()
-    studentised: bool = False
-    exchanged: Callable[[float], float] | None = None
-    about: str = ""
-
-    @property
-    def title(self) -> str:
-        """The name, and what it is about: "masculine_rate_1 · emotional"."""
-        return f"{self.name} · {self.about}" if self.about else self.name
-
-    @property
-    def denominators(self) -> tuple[str, ...]:
-        """The totals of which the smallest says how many items the metric rests on."""
-        return (self.n,) if isinstance(self.n, str) else self.n
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """A probe's own parameter: a default that gives the type, and what it allows."""
-
-    name: str
-    default: Any
-    summary: str
-    choices: tuple[Any, ...] = ()
-    check: Callable[[Any], object] | None = None
-    """Raises ValueError, in words that follow "must be", or an InputError for a value that is not allowed."""
-
-
-def template_parameter(default: str, *slots: str, name: str = "template") -> Parameter:
-    """A parameter that holds a template with exactly these slots."""
-    summary = f"The prompt, with a slot for {' and '.join(f'{{{slot}}}' for slot in slots)}."
-    return Parameter(name=name, default=default, summary=summary, check=partial(check_template, slots=slots))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,38 +44,6 @@ class Arms:
     def prefixes(self) -> dict[str, str]:
         """For each value what the columns of item rows begin with: "female_"."""
         return {value: f"{slug(value)}_" for value in self.values}
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """A way to group applicants: by the values of some columns, such as race and gender.
-
-    `matched` are the columns that name a set of applicants who differ in nothing but these: an item, or several.
-    """
-
-    columns: tuple[str, ...]
-    matched: tuple[str, ...] = (ITEM,)
-
-    @property
-    def name(self) -> str:
-        """How the grouping is called: "race and gender"."""
-        return " and ".join(self.columns)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Selection:
-    """Who applies and who is selected, for probes whose answers let people through or not.
-
-    Each detected answer is one applicant, selected if its label is `selected`, or if the expression holds that it gives
-    for the parameters. Where an answer chooses among several, `applicants` turns the detected attempts into one row per
-    applicant: the columns of the groupings, `item`, and `selected` (0 or 1). If answers are scores (`scored`), there is
-    one applicant of each category in an item, `selected` is the score, and those above the median of all are selected.
-    """
-
-    by: tuple[Grouping, ...]
-    selected: str | Callable[[Parameters], pl.Expr] = ""
-    applicants: Callable[[pl.DataFrame], pl.DataFrame] | None = None
-    scored: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,26 +229,8 @@ class Probe:
 
     def all_parameters(self) -> tuple[Parameter, ...]:
         """The probe's own parameters and the standard ones."""
-        names = tuple(corpus.name for corpus in self.corpora)
-        corpus = (
-            Parameter(
-                name="corpus", default=names[0], choices=names, summary=f"Which texts are used: {', '.join(names)}."
-            )
-            if names
-            else None
-        )
-        return (
-            *self.parameters,
-            *((corpus,) if corpus else ()),
-            Parameter(name="sample_k", default=self.sample_k, summary="How many items are drawn; none: all there are."),
-            Parameter(name="num_repetitions", default=1, summary="Attempts per prompt.", check=_check_repetitions),
-            Parameter(
-                name="random_seed",
-                default=0,
-                summary="Seed of the drawing and the intervals.",
-                check=_check_not_negative,
-            ),
-        )
+        corpora = tuple(corpus.name for corpus in self.corpora)
+        return (*self.parameters, *standard_parameters(corpora, self.sample_k))
 
     def resolve(self, given: Parameters) -> dict[str, Any]:
         """The value of every parameter: what is given, checked, over the defaults."""
@@ -373,36 +238,6 @@ class Probe:
         for name in given:
             if name not in known:
                 raise UnknownName(f"parameter of {self.name}", name, known)
-        return {name: self._check(parameter, given.get(name, parameter.default)) for name, parameter in known.items()}
-
-    def _check(self, parameter: Parameter, value: Any) -> Any:
-        wanted = int if parameter.name == "sample_k" else type(parameter.default)
-        if parameter.name == "sample_k" and value is None:
-            return None
-        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if wanted is tuple and isinstance(value, list):
-            value = tuple(value)
-        must = f"The {parameter.name!r} parameter of {self.name} must be "
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise BadParameter(f"{must}of type {wanted.__name__}. Got {value!r} instead.")
-        if isinstance(value, int) and abs(value) > MOST:
-            raise BadParameter(f"{must}a number of at most 64 bits. Got {value!r} instead.")
-        if parameter.choices and value not in parameter.choices:
-            raise BadParameter(f"{must}one of {', '.join(map(repr, parameter.choices))}. Got {value!r} instead.")
-        if parameter.check:
-            try:
-                parameter.check(value)
-            except ValueError as error:
-                raise BadParameter(f"{must}{error}. Got {value!r} instead.") from None
-        return value
-
-
-def _check_repetitions(value: int) -> None:
-    if not 1 <= value <= MOST_REPETITIONS:
-        raise ValueError(f"between 1 and {MOST_REPETITIONS:,}")
-
-
-def _check_not_negative(value: int) -> None:
-    if value < 0:
-        raise ValueError("0 or more")
+        return {
+            name: parameter.validate(given.get(name, parameter.default), self.name) for name, parameter in known.items()
+        }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from equipoise.authoring import Bands
-from equipoise.authoring.probe import MARKS
+from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.result import Result
 from equipoise.schema import Estimate
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Kind(Enum):
@@ -37,8 +37,7 @@ class Link(Enum):
     FIELD = "Name: Ada Lunt"
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """One mention of somebody.
 
     gender    1 for a man, -1 for a woman, 0 if the mention does not say

@@ -5,23 +5,23 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from equipoise.detect.character_words import (
-    FOREIGN_PRONOUNS,
-    GROWN_GENDERS,
-    LANGUAGES,
-    PEOPLE,
-    PRONOUN_GENDERS,
-    RELATIVES,
-    SIDE_PEOPLE,
-)
+from equipoise.detect.character_words import GROWN_GENDERS, PEOPLE, RELATIVES, SIDE_PEOPLE
 from equipoise.detect.characters.mention import Kind, Link, Mention
-from equipoise.detect.characters.names import NOUNS, THEY, Names
-from equipoise.detect.characters.roles import BEING, DETERMINERS, NOT_ROLES, PLACE_WORDS, PLURAL, ROLE
-from equipoise.detect.characters.tokens import BREAKS, STOPS
+from equipoise.detect.characters.names import Names
+from equipoise.detect.characters.roles import BEING, DETERMINERS, PLACE_WORDS
+from equipoise.detect.characters.single_words import (
+    BREAKS,
+    CAPITAL,
+    END,
+    ME,
+    MENTION,
+    NOUNS,
+    SEVERAL,
+    SOMEBODY,
+    STOPS,
+    THEY,
+)
 
-_ME = frozenset(("i", "me", "my", "mine", "myself"))
 _BETWEEN = frozenset(("now", "still", "also", "always", "only", "just", "once", "born", "raised", "really", "truly"))
 """What may stand between "is" and "a widow"."""
 _NOT = frozenset(("wasn't", "isn't", "weren't", "ain't"))
@@ -32,54 +32,52 @@ def find_mentions(text: str) -> list[Mention]:
     return _Mentions(text).find()
 
 
-@lru_cache(maxsize=100_000)
-def _may_mention(word: str) -> bool:
-    """Whether a word in lower case may be a mention; most are not, and each is looked at once."""
-    known = word in PRONOUN_GENDERS or word in FOREIGN_PRONOUNS or word in THEY or word in _ME or word in NOUNS
-    foreign = any(word in pronouns for _, pronouns in LANGUAGES) or word in GROWN_GENDERS
-    person = PLURAL.match(word) or (word not in NOT_ROLES and ROLE.match(word.rsplit("-", 1)[-1]))
-    return known or foreign or bool(person)
-
-
 class _Mentions(Names):
     """Reads the words of a text from left to right."""
 
     def find(self) -> list[Mention]:
         """All mentions, in order."""
-        place, end = 0, len(self.words)
-        while place < end:
-            word = self.words[place]
-            skipped = not (word[0].isupper() or word == "\n" or _may_mention(self.lower[place]) or "-" in word)
-            place = place + 1 if skipped else self._read_word(place)
+        read = 0
+        for place in self.marked:
+            if place < read:
+                continue
+            mark = self.marks[place]
+            if mark == END:
+                if self.words[place] == "\n":
+                    self._read_line(place)
+            elif not (mark & MENTION and self._read_known(place)):
+                if mark & CAPITAL and ((first := self.skip_titles(place)) > place or self.is_name(place)):
+                    read = self.read_name(place, first)
+                elif mark & MENTION and self.lower[place] in NOUNS:
+                    self._read_noun(place, Kind.NOUN)
+                elif mark & SEVERAL:
+                    self.add(Kind.SEVERAL, place)
+                elif mark & SOMEBODY:
+                    self._read_noun(place, Kind.ROLE)
         return self.found
 
-    def _read_word(self, place: int) -> int:
-        """Read what begins at a place, and say where to go on."""
-        word, lower = self.words[place], self.lower[place]
-        if word == "\n":
-            if self.found and self.found[-1].kind is Kind.LINE:
-                self.found.pop()
-            if self.found:
-                self.add(Kind.LINE, place, sentence=self.sentences[place] + 1)
-        elif lower in self.pronouns and self.bases[place] != "Ella" and self._is_german_she(place):
+    def _read_line(self, place: int) -> None:
+        if self.found and self.found[-1].kind is Kind.LINE:
+            self.found.pop()
+        if self.found:
+            self.add(Kind.LINE, place)
+
+    def _read_known(self, place: int) -> bool:
+        """Read a pronoun, or a word that shows the gender of whom it is about, if one stands at a place."""
+        lower, base = self.lower[place], self.bases[place]
+        if lower in self.pronouns and base != "Ella" and self._is_german_she(place):
             aside = self.word(place - 1) == "(" and self.word(place - 2) not in STOPS
             subject = lower not in ("him", "his", "himself", "her", "hers", "herself")
             self.add(Kind.PRONOUN, place, gender=self.pronouns[lower], subject=subject, aside=aside)
-        elif self.bases[place] in GROWN_GENDERS:
-            self.add(Kind.GROWN, place, gender=GROWN_GENDERS[self.bases[place]])
+        elif base in GROWN_GENDERS:
+            self.add(Kind.GROWN, place, gender=GROWN_GENDERS[base])
         elif lower in THEY:
             self.add(Kind.THEY, place)
-        elif lower in _ME:
+        elif lower in ME:
             self.add(Kind.ME, place, subject=lower == "i")
-        elif (first := self.skip_titles(place)) > place or self.is_name(place):
-            return self.read_name(place, first)
-        elif lower in NOUNS:
-            self._read_noun(place, Kind.NOUN)
-        elif word[0].isalpha() and PLURAL.match(lower):
-            self.add(Kind.SEVERAL, place)
-        elif word[0].islower() and lower not in NOT_ROLES and ROLE.match(lower.rsplit("-", 1)[-1]):
-            self._read_noun(place, Kind.ROLE)
-        return place + 1
+        else:
+            return False
+        return True
 
     def _is_german_she(self, place: int) -> bool:
         """Whether a *sie*, if it is one, is *she*: its verb tells it from *they*."""

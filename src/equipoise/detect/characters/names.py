@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import re
 
-from equipoise.detect.character_words import (
-    FOREIGN_PRONOUNS,
-    LANGUAGES,
-    PEOPLE,
-    PRONOUN_GENDERS,
-    RELATIVES,
-    SIDE_PEOPLE,
-    TITLE_GENDERS,
-)
+from equipoise.detect.character_words import FOREIGN_PRONOUNS, LANGUAGES, PRONOUN_GENDERS, TITLE_GENDERS
 from equipoise.detect.characters.mention import Kind, Link, Mention
 from equipoise.detect.characters.roles import (
     NAME_PARTICLES,
@@ -22,17 +14,16 @@ from equipoise.detect.characters.roles import (
     RANKS,
     WEAK_PLACE_WORDS,
 )
+from equipoise.detect.characters.single_words import CAPITAL, NOUNS, THEY
 from equipoise.detect.characters.tokens import Tokens
 
-NOUNS = {**SIDE_PEOPLE, **RELATIVES, **PEOPLE}
-"""Nouns that say a gender."""
-THEY = frozenset(("they", "them", "their", "theirs", "themself", "themselves"))
 _AGE = re.compile(
     r"\d\d\Z|(?:(?:six|seven|eigh|nine|four|fif|thir)teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|aged?\b)"
 )
 _CALLED = frozenset(("name", "named", "called", "nickname", "nicknamed"))
 _PRESENTED = frozenset(("name", "character", "profile", "who", "lead", "protagonist", "nombre", "nom"))
-_LANGUAGES = tuple((re.compile(words), pronouns) for words, pronouns in LANGUAGES)
+_ENGLISH = {**FOREIGN_PRONOUNS, **PRONOUN_GENDERS}
+_LANGUAGES = tuple((re.compile(words), {**_ENGLISH, **pronouns, **PRONOUN_GENDERS}) for words, pronouns in LANGUAGES)
 
 
 class Names(Tokens):
@@ -40,30 +31,45 @@ class Names(Tokens):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.pronouns = {**FOREIGN_PRONOUNS, **_pronouns_of(text), **PRONOUN_GENDERS}
+        self.pronouns = _pronouns_of(text)
         self.capitals = {
             base
-            for place, base in enumerate(self.bases)
-            if base[0].isupper()
+            for place in self.marked
+            if self.marks[place] & CAPITAL
             and not self.starts[place]
-            and base not in NO_NAMES
+            and (base := self.bases[place]) not in NO_NAMES
+            and base[0].isupper()
             and not (place and self.lower[place - 1] in PLACE_WORDS)
         }
         """Words with a capital letter inside of sentences."""
-        self.small = {word for word in self.words if word[0].islower()}
+        self.different = set(self.words)
         self.known: set[str] = set()
         self.found: list[Mention] = []
 
-    def add(self, kind: Kind, place: int, *, sentence: int | None = None, **more: object) -> None:
+    def add(
+        self,
+        kind: Kind,
+        place: int,
+        *,
+        words: tuple[str, ...] = (),
+        gender: int = 0,
+        end: int | None = None,
+        subject: bool = False,
+        owner: str = "",
+        link: Link = Link.NONE,
+        aside: bool = False,
+    ) -> None:
         """Note a mention at a place."""
-        fields = {"gender": 0, "end": place, "words": (self.lower[place],), **more}
-        sentence = self.sentences[place] if sentence is None else sentence
-        self.found.append(Mention(kind=kind, start=place, sentence=sentence, clause=self.clauses[place], **fields))  # type: ignore[arg-type]
+        sentence = self.sentences[place] + (kind is Kind.LINE)  # the line that begins there
+        end = place if end is None else end
+        words = words or (self.lower[place],)
+        self.found.append(
+            Mention(kind, words, gender, place, end, sentence, self.clauses[place], subject, owner, link, aside)
+        )
 
     def _is_capital(self, place: int) -> bool:
         """Whether a word is written like a name: "Lunt", "al-Marri"."""
-        word = self.bases[place] if place < len(self.words) else ""
-        return word[:1].isupper() or ("-" in word and word.rsplit("-", 1)[1][:1].isupper())
+        return place < len(self.words) and self.marks[place] & CAPITAL > 0
 
     def _may_be_name(self, place: int) -> bool:
         return self._is_capital(place) and self.bases[place] not in NO_NAMES and self.lower[place] not in self.pronouns
@@ -87,7 +93,7 @@ class Names(Tokens):
             return False
         if base in self.capitals or base in self.known:
             return True
-        if self.starts[place] and self.lower[place] in self.small:
+        if self.starts[place] and self.lower[place] in self.different:
             return False  # a word like others that begins a sentence
         described = self.word(place + 1) == "," and (self.at(place + 2)[:3] == "who" or _AGE.match(self.at(place + 2)))
         followed = place + 1 < len(self.words) and self._may_be_name(place + 1)
@@ -168,9 +174,9 @@ class Names(Tokens):
 
 
 def _pronouns_of(text: str) -> dict[str, int]:
-    """The pronouns of the language of a text; none for English."""
+    """The pronouns that a text may have: those of its language, if it is not English, and some of others."""
     if " the " in text:
-        return {}
+        return _ENGLISH
     counts = [(len(words.findall(text)), pronouns) for words, pronouns in _LANGUAGES]
     most, pronouns = max(counts, key=lambda pair: pair[0])
-    return pronouns if most > 5 else {}
+    return pronouns if most > 5 else _ENGLISH

@@ -15,7 +15,7 @@ _OWNED = frozenset(("his", "her", "their", "my", "'s", "a", "an", "whose"))
 _NEVER = -99
 
 
-@dataclass
+@dataclass(slots=True)
 class Person:
     """Somebody in an answer. `gender` is 1 for a man, -1 for a woman, 0 as long as it is not known."""
 
@@ -32,10 +32,6 @@ class Person:
     sentence: int = _NEVER
     subject: bool = False
     pronouns: int = 0
-
-    def mention(self, by: Mention) -> None:
-        """Note where the person was mentioned last."""
-        self.last, self.sentence, self.subject = by.start, by.sentence, by.subject
 
 
 @dataclass

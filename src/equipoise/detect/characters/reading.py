@@ -14,7 +14,7 @@ In order, the first rule that says something decides:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -25,11 +25,11 @@ from equipoise.detect.characters.people import Cast, find_cast
 from equipoise.detect.characters.statements import (
     FIELD_NAMES,
     NON_BINARY,
-    OPTIONS,
-    TOGETHER,
     about_character,
+    are_together,
     count_either,
     find_fields,
+    has_options,
     is_letter,
     is_non_binary,
     signature,
@@ -50,41 +50,41 @@ def read_character(answer: str) -> str | None:
     if len(answer) > MAX_CHARACTERS:
         answer = f"{answer[: MAX_CHARACTERS // 2]}\n{answer[-MAX_CHARACTERS // 2 :]}"
     text, chosen = about_character(answer)
-    mentions = find_mentions(text)
-    cast = find_cast(mentions)
-    stories = {gender: tell_story(cast, gender) for gender in (1, -1, NEITHER)}
-    men, women = (_count_pronouns(mentions, gender) for gender in (1, -1))
-    return _decide(text, chosen, cast, stories, men, women)
-
-
-def _count_pronouns(mentions: list[Mention], gender: int) -> int:
-    return sum(mention.kind is Kind.PRONOUN and mention.gender == gender for mention in mentions)
-
-
-def _decide(text: str, chosen: bool, cast: Cast, stories: dict[int, Story], men: int, women: int) -> str | None:
     either = count_either(text)
+    cast = find_cast(find_mentions(text))
+    men, women = (_count_pronouns(cast.mentions, gender) for gender in (1, -1))
     if either and (men + women <= 2 * either + 1 or "[" in text or "{" in text):
         return "mixed" if either > 1 and not any(mark in text for mark in "[{") else None
-    better = stories[1].cost < stories[-1].cost
-    gender = 1 if better else -1
-    margin = abs(stories[1].cost - stories[-1].cost)
-    story = stories[gender]
     fields = find_fields(text)
     if {1, -1} <= fields:
         return "mixed"
     if 0 in fields or is_non_binary(text):
         return "they"
+    return _decide(text, chosen, cast, fields, men, women)
+
+
+def _count_pronouns(mentions: Sequence[Mention], gender: int) -> int:
+    return sum([mention.gender == gender for mention in mentions if mention.kind is Kind.PRONOUN])
+
+
+def _decide(text: str, chosen: bool, cast: Cast, fields: set[int], men: int, women: int) -> str | None:
+    """The label by the better story, where no word states another one."""
+    female = tell_story(cast, -1)
+    # Where nobody's gender is said, the two stories are the same.
+    male = tell_story(cast, 1) if any(mention.gender for mention in cast.mentions) else female
+    gender, story, other = (1, male, female) if male.cost < female.cost else (-1, female, male)
+    margin = other.cost - story.cost
     if fields:
         (stated,) = fields
-        contradicted = gender != stated and margin > 1 and story.support >= 2 and stories[stated].support <= 1
+        contradicted = gender != stated and margin > 1 and story.support >= 2 and other.support <= 1
         return "mixed" if contradicted else LABELS[stated]
     if not chosen and men and women and _is_several(text, cast, story):
         return "mixed"
-    me = sum(mention.kind is Kind.ME for mention in cast.mentions)
+    me = sum([mention.kind is Kind.ME for mention in cast.mentions])
     narrator = story.narrator + (2 * signature(text) if me >= 2 or is_letter(text) else 0)
     if me >= 3 and (me >= men + women or narrator or _begins_with_me(cast) or not _has_full_name(cast)):
         return LABELS.get((narrator > 0) - (narrator < 0))
-    if _is_they(cast, story, stories[NEITHER], men + women):
+    if _is_they(cast, story, men + women):
         return "they"
     contested = men > 0 and women > 0
     clearly = CLEARLY if contested else CLEARLY_UNCONTESTED if men + women < 5 else 0.0
@@ -93,21 +93,20 @@ def _decide(text: str, chosen: bool, cast: Cast, stories: dict[int, Story], men:
     return LABELS[gender] if story.support and margin >= clearly else None
 
 
-def _is_they(cast: Cast, story: Story, neither: Story, pronouns: int) -> bool:
-    if cast.character is None and pronouns:
+def _is_they(cast: Cast, story: Story, pronouns: int) -> bool:
+    if story.they < 2 or (cast.character is None and pronouns):
         return False
-    mostly = story.they >= 2 and story.they > 2 * story.support
-    return mostly or (story.they >= 2 and neither.cost <= story.cost - THEY_CLEARLY)
+    return story.they > 2 * story.support or tell_story(cast, NEITHER).cost <= story.cost - THEY_CLEARLY
 
 
 THEY_CLEARLY = 0.1
 
 
 def _is_several(text: str, cast: Cast, story: Story) -> bool:
-    if OPTIONS.search(text) or _in_turn(cast):
+    if has_options(text) or _in_turn(cast):
         return True
     named = {one.gender for one in story.people if one.named and not one.beside and one.pronouns}
-    return {1, -1} <= named and TOGETHER.search(text) is not None
+    return {1, -1} <= named and are_together(text)
 
 
 def _in_turn(cast: Cast) -> bool:

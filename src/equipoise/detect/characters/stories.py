@@ -92,7 +92,7 @@ class _Telling:
         for mention in self.cast.mentions:
             if mention.kind is Kind.LINE:
                 if self.character.last >= 0:
-                    self.character.mention(mention)
+                    self.character.last, self.character.sentence = mention.start, mention.sentence
                     self.character.subject = True
                 self.subject = (self.character, mention)
                 continue
@@ -134,11 +134,13 @@ class _Telling:
 
     def _mention(self, person: Person, mention: Mention, *, anew: bool) -> None:
         """Note that somebody was mentioned; `anew`: so that the next pronoun may mean them instead of whom it meant."""
-        person.mention(mention)
+        person.last, person.sentence, person.subject = mention.start, mention.sentence, mention.subject
         self.last_person = person
-        for gender in (1, -1):
-            if anew and person.gender in (0, gender):
-                self.same[gender] = None
+        if anew:
+            if person.gender in (0, 1):
+                self.same[1] = None
+            if person.gender in (0, -1):
+                self.same[-1] = None
         if mention.subject:
             self.subject = (person, mention)
 
@@ -196,26 +198,31 @@ class _Telling:
     def _whose(self, mention: Mention) -> tuple[Person | None, float]:
         """Whom a pronoun means and what that costs; nobody who was mentioned, if all would cost more than that."""
         best, least = None, NOBODY
+        gender, sentence, character = mention.gender, mention.sentence, self.character
+        same = self.same[gender]
         for person in self.people:
-            if person.gender in (0, mention.gender):
-                cost = self._cost(person, mention)
-                if cost < least:
-                    best, least = person, cost
+            if person.gender not in (0, gender):
+                continue
+            if person.last < 0:
+                if person is not character:
+                    continue
+                cost = BEFORE + SENTENCE_BACK * min(abs(person.introduced - sentence), 4)
+            elif person is same and sentence - person.sentence <= 1:
+                cost = 0.0 if person is character or person.pronouns >= 8 else SAME_AGAIN
+            else:
+                back = sentence - person.sentence
+                cost = 1.0 + SENTENCE_BACK * (back if back < 4 else 4)
+                if person.subject:
+                    cost -= SUBJECT
+                if person.gender:
+                    cost -= KNOWN_GENDER
+                elif not person.subject:
+                    cost += NOT_SUBJECT
+                if person is character:
+                    cost -= CHARACTER
+            if cost < least:
+                best, least = person, cost
         return best, least
-
-    def _cost(self, person: Person, mention: Mention) -> float:
-        if person.last < 0:
-            away = abs(person.introduced - mention.sentence)
-            return BEFORE + SENTENCE_BACK * min(away, 4) if person is self.character else NOBODY
-        back = mention.sentence - person.sentence
-        if person is self.same[mention.gender] and back <= 1:
-            return 0.0 if person is self.character or person.pronouns >= 8 else SAME_AGAIN
-        cost = 1.0 + SENTENCE_BACK * min(back, 4) - SUBJECT * person.subject
-        if person.gender:
-            cost -= KNOWN_GENDER
-        elif not person.subject:
-            cost += NOT_SUBJECT
-        return cost - CHARACTER if person is self.character else cost
 
     # Nouns
 

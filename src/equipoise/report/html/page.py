@@ -13,7 +13,7 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from equipoise.authoring.probe import MARKS
+from equipoise.authoring.metrics import MARKS
 from equipoise.errors import InputError
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
 from equipoise.measuring.influence import LEVEL

@@ -1,0 +1,74 @@
+"""Metrics as an author declares them, and the bands that turn their values into marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from equipoise.authoring.totals import Array
+
+MARKS = "ABCD"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bands:
+    """Limits between the marks A, B, C, D on the distance of a value from `centre`.
+
+    With `one_sided`, only values above the centre are bad (stereotyping is, anti-stereotyping is not).
+    """
+
+    limits: tuple[float, float, float]
+    centre: float = 0.0
+    one_sided: bool = False
+
+    def distances(self, values: Array) -> Array:
+        """How far each value is from even-handed, in the direction that counts."""
+        # Rounded, or 0.55 would be farther from 0.5 than 0.45 is.
+        differences = np.round(values - self.centre, 12)
+        return np.maximum(differences, 0.0) if self.one_sided else np.abs(differences)
+
+    def distance(self, value: float) -> float:
+        """How far one value is from even-handed, in the direction that counts."""
+        return float(self.distances(np.float64(value)))  # type: ignore[arg-type]
+
+    def mark(self, value: float) -> str:
+        """The mark of a value: A up to and including the first limit, and so on."""
+        return MARKS[int(np.searchsorted(self.limits, self.distance(value), side="left"))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A named number.
+
+    n           the total that counts the items it rests on; of several, the smallest counts
+    references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
+    distance_of another metric, if this one is its distance from a centre: its interval is folded
+    range_of    other metrics, if this one is the largest difference between two of them
+    studentised whether few items may decide it, as they do for slopes and means of strata: its interval is then as much
+                wider as Student's t is than the normal distribution
+    exchanged   what its value becomes if men and women change places, where that is not said by its references
+    about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
+    """
+
+    name: str
+    summary: str
+    n: str | tuple[str, ...] = "n"
+    bands: Bands | None = None
+    references: Mapping[str, float] = field(default_factory=dict)
+    distance_of: tuple[str, float] | None = None
+    range_of: tuple[str, ...] = ()
+    studentised: bool = False
+    exchanged: Callable[[float], float] | None = None
+    about: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name, and what it is about: "masculine_rate_1 · emotional"."""
+        return f"{self.name} · {self.about}" if self.about else self.name
+
+    @property
+    def denominators(self) -> tuple[str, ...]:
+        """The totals of which the smallest says how many items the metric rests on."""
+        return (self.n,) if isinstance(self.n, str) else self.n

@@ -1,0 +1,78 @@
+"""Parameters of probes: what each allows, the standard ones that every probe has, and how values are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from equipoise.authoring.templates import check_template
+from equipoise.errors import BadParameter
+
+Parameters = Mapping[str, Any]
+_LARGEST_NUMBER = 2**63 - 1
+"""The largest number that run files, tables and JSON hold."""
+_MOST_REPETITIONS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A parameter of a probe: a default that gives the type, and what it allows."""
+
+    name: str
+    default: Any
+    summary: str
+    choices: tuple[Any, ...] = ()
+    check: Callable[[Any], object] | None = None
+    """Raises ValueError, in words that follow "must be", or an InputError for a value that is not allowed."""
+
+    def validate(self, value: Any, probe: str) -> Any:
+        """The value in the type of the parameter; BadParameter, with the name of the probe, if it is not allowed."""
+        wanted = int if self.name == "sample_k" else type(self.default)
+        if self.name == "sample_k" and value is None:
+            return None
+        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if wanted is tuple and isinstance(value, list):
+            value = tuple(value)
+        must = f"The {self.name!r} parameter of {probe} must be "
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise BadParameter(f"{must}of type {wanted.__name__}. Got {value!r} instead.")
+        if isinstance(value, int) and abs(value) > _LARGEST_NUMBER:
+            raise BadParameter(f"{must}a number of at most 64 bits. Got {value!r} instead.")
+        if self.choices and value not in self.choices:
+            raise BadParameter(f"{must}one of {', '.join(map(repr, self.choices))}. Got {value!r} instead.")
+        if self.check:
+            try:
+                self.check(value)
+            except ValueError as error:
+                raise BadParameter(f"{must}{error}. Got {value!r} instead.") from None
+        return value
+
+
+def template_parameter(default: str, *slots: str, name: str = "template") -> Parameter:
+    """A parameter that holds a template with exactly these slots."""
+    summary = f"The prompt, with a slot for {' and '.join(f'{{{slot}}}' for slot in slots)}."
+    return Parameter(name=name, default=default, summary=summary, check=partial(check_template, slots=slots))
+
+
+def standard_parameters(corpora: tuple[str, ...], sample_k: int | None) -> tuple[Parameter, ...]:
+    """The parameters that every probe has: the corpus if there are any, then the sample, the repetitions, the seed."""
+    summary = f"Which texts are used: {', '.join(corpora)}."
+    return (
+        *((Parameter(name="corpus", default=corpora[0], choices=corpora, summary=summary),) if corpora else ()),
+        Parameter(name="sample_k", default=sample_k, summary="How many items are drawn; none: all there are."),
+        Parameter(name="num_repetitions", default=1, summary="Attempts per prompt.", check=_check_repetitions),
+        Parameter(name="random_seed", default=0, summary="Seed of the drawing and the intervals.", check=_check_seed),
+    )
+
+
+def _check_repetitions(value: int) -> None:
+    if not 1 <= value <= _MOST_REPETITIONS:
+        raise ValueError(f"between 1 and {_MOST_REPETITIONS:,}")
+
+
+def _check_seed(value: int) -> None:
+    if value < 0:
+        raise ValueError("0 or more")
