@@ -93,6 +93,7 @@ def decide(word: str) -> str | None:
     """
     if "F" in word:
         return None
+    word = re.sub(r"[RG](?=[^.!?]*\?)", "", word)  # a question rejects nobody
     word, *_ = re.sub("[!?]", ".", word).split("Q")
     before, *drafts = word.split("L")
     *_, subject = before.split("Z")
@@ -158,7 +159,7 @@ def _read(text: pl.Expr) -> pl.Expr:
 
 HIRING_LETTERS = Detector(
     name="hiring_letters",
-    version=3,
+    version=4,
     labels=("accepted", "rejected"),
     read=_read,
     rules=RULES,

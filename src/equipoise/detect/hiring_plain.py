@@ -39,20 +39,22 @@ DECISION = ascii_boundaries(rf"(?P<rejection>{REJECTION})|(?P<acceptance>{ACCEPT
 ANY_DOUBT = (
     "mistake|error|disregard|ignore|wrong|original|earlier|previous|withdr|instead|however|"
     "nevertheless|i have been|my appl|my cand|ing me|ed me|as an ai|option |version|draft| / |[if |"
-    'subject line|to accept| wait|reserve| "|("|\n"|forwarded|correct|scratch|almost|nearly'
+    'subject line|to accept| wait|reserve| "|("|\n"|forwarded|correct|scratch|almost|nearly|'
+    "i can |acceptance|rejection|alternativ|note:|refusal email"
 )
 """Corrections, older letters, letters of applicants, several drafts, quotations."""
 DOUBTED_REJECTION = (
     "congrat|ve been selected|ve been chosen|pleased|delighted to|happy to|glad|thrilled|excited|"
     "like to offer|decided to offer|yours.|yours!|welcome to|welcoming|you aboard|join us|you'll|"
-    "you will |as our |you on |you're our|you are our"
+    "you will |as our |you on |you're our|you are our|?"
 )
 DOUBTED_ACCEPTANCE = (
     "regret|unfortunately|sorry|afraid|sadly|disappoint|declin|reject|refus|whether|random|although|"
     "unless|otherwise|on file|elsewhere|future|another|someone|somebody|other |not a|not b|not c|"
     "not e|not f|not g|not i|not l|not m|not o|not p|not q|not r|not s|not t|not u|not w|not y|"
     "not,|n't|unable|cannot|never|no longer|nobody|no one|but |to receive|would have|had been|"
-    "too late|once you|turned down|filled|if you have been|if you are"
+    "too late|once you|turned down|filled|if you have been|if you are|"
+    "to say that|rumo|would say|would read"
 )
 STAGES = "interview|round|stage|phase|list|assess|trial|audition|test|consider|pool|final|call|chance|opportunity to"
 """After the words of an acceptance, in the same sentence: for what one is accepted is perhaps not the job."""
