@@ -20,7 +20,7 @@ from equipoise.measuring.weights import (
     MOST_PSEUDO_ITEMS,
     Cells,
     CellTable,
-    draw_pseudo_items,
+    add_pseudo_items,
     draw_weights,
     split_rows,
     take_cells,
@@ -171,9 +171,8 @@ def resample(
 
     add(0, ordered.weight[None].astype(np.float64))
     work_in_threads(draw, split_rows(ordered, replicates))
-    pseudo_items = draw_pseudo_items(cells, groups, replicates, seed if pseudo_seed is None else pseudo_seed)
-    for total, drawn in zip(totals, pseudo_items, strict=True):
-        total[1:] += drawn
+    replicated = [total[1:] for total in totals]
+    add_pseudo_items(cells, groups, replicated, seed if pseudo_seed is None else pseudo_seed)
     return totals
 
 
