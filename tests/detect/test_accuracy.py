@@ -53,6 +53,7 @@ SWAPPED = {
     "husbands": "wives",
     "lads": "lasses",
     "grandpa": "grandma",
+    "grandpapa": "grandmama",
 }
 BACK = {other: word for word, other in SWAPPED.items()} | {
     "her": "his",
