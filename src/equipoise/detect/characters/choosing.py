@@ -11,7 +11,7 @@ _OPTIONS = re.compile(
     r"versions|profiles|ideas|possibilities|variations|approaches|concepts|directions|drafts)\b|(?:pick|choose) (?:one|"
     r"whichever)\b|which (?:one|(?:would|do) you|of (?:these|them|the two))\b|(?:fe)?male version\b|"
     r"(?:if|for an?) (?:fe)?male(?: lead)?:|double act\b|main cast\b|"
-    r"(?:two|three) (?:possible|people|[a-z]+ for your)\b|either of (?:these|them)\b|or it could be\b|"
+    r"(?:two|three) (?:possible|[a-z]+ for your)\b|either of (?:these|them)\b|or it could be\b|"
     r"if you'd like an? (?:wo)?man\b|"
     r"(?:zwei|due|dos|deux) (?:vorschläge|varianten|figuren|optionen|versionen|propositions|versions|personnages|"
     r"options|opciones|personajes|propuestas|versiones|possibilità|opzioni|personaggi|versioni|proposte)\b)"

@@ -29,6 +29,10 @@ _BEFORE_TRADE = frozenset(
     (",", "(", ")", "\u2003", "ans", "años", "anni", "jahre", "alt", "de", "ein", "eine", "un", "una", "une")
 )
 """What may stand between a name and what somebody does."""
+_GOES_ON = frozenset(
+    ("of", "to", "at", "with", "in", "by", "from", "and", "on", "who", "de", "di", "himself", "herself")
+)
+"""What belongs to the relative before it: "A mother with two jobs, she", but "An uncle taught her"."""
 _OF = frozenset(("of", "at", "to", "de", "einer", "eines", "di", "unique", "único", "única", "unico", "unica"))
 """What follows a relative who is the character: "father of two"."""
 _NOT = frozenset(("wasn't", "isn't", "weren't", "ain't"))
@@ -170,7 +174,7 @@ class _Mentions(Names):
         """Whether a noun and what belongs to it end soon: "A mother of three, she naps", not "A woman comes in"."""
         after = self.words[place + 1 : place + 7]
         end = next((number for number, word in enumerate(after) if word in _ENDS), len(after))
-        if self.lower[place] in RELATIVES and end and after[0] not in ("of", "to", "de", "di"):
+        if self.lower[place] in RELATIVES and end and after[0] not in _GOES_ON and not after[0].endswith("ing"):
             return False
         return end < len(after) or place + 7 > len(self.words)
 

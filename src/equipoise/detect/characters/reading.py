@@ -22,7 +22,7 @@ import polars as pl
 
 from equipoise.detect.character_words import SELF, VALUES
 from equipoise.detect.characters.choosing import are_together, has_options, pointed_gender
-from equipoise.detect.characters.mention import Kind, Link, Mention
+from equipoise.detect.characters.mention import Kind, Mention
 from equipoise.detect.characters.mentions import find_mentions
 from equipoise.detect.characters.people import Cast, find_cast
 from equipoise.detect.characters.statements import (
@@ -60,7 +60,8 @@ def read_character(answer: str) -> str | None:
     fields, rest = find_fields(text)
     cast = find_cast(find_mentions(rest))
     men, women = (_count_pronouns(cast.mentions, gender) for gender in (1, -1))
-    if either > 1 or (either and (men + women <= 2 * either + 1 or "[" in text or "{" in text)):
+    often = men + women <= (6 * either if either > 1 else 3)
+    if either and (often or "[" in text or "{" in text):
         return "mixed" if either > 1 and not any(mark in text for mark in "[{") else None
     if {1, -1} <= fields:
         return "mixed"
@@ -137,24 +138,19 @@ def _begins_with_two(cast: Cast) -> bool:
 
 def _in_turn(cast: Cast) -> bool:
     """Whether line after line tells of somebody else, of both genders, who does not return: a list of characters."""
-    blocks: list[tuple[int, list[Mention]]] = []
-    begins = True
+    lines: list[list[Mention]] = [[]]
     for mention in cast.mentions:
         if mention.kind is Kind.LINE:
-            begins = True
-            continue
-        number = cast.find(mention.words) if mention.kind is Kind.NAME else None
-        is_heading = number is not None and mention.link in (Link.HEADING, Link.AGE, Link.FIELD)
-        if begins and number is not None and is_heading and not cast.people[number].beside:
-            if blocks and number in (one for one, _ in blocks):
-                return False
-            blocks.append((number, []))
-        elif blocks:
-            blocks[-1][1].append(mention)
-        begins = False
-    if len(blocks) < 2 or blocks[0][0] != 0 or any(_opens_with_relative(block) for _, block in blocks[1:]):
+            lines.append([])
+        else:
+            lines[-1].append(mention)
+    told = [line for line in lines if any(mention.kind is Kind.PRONOUN for mention in line)]
+    numbers = [cast.find(line[0].words) if line[0].kind is Kind.NAME else None for line in told]
+    if len(set(numbers)) < max(len(told), 2) or any(number is None or cast.people[number].beside for number in numbers):
         return False
-    totals = [_count_pronouns(block, 1) - _count_pronouns(block, -1) for _, block in blocks]
+    if any(_opens_with_relative(line[1:]) for line in told[1:]):
+        return False
+    totals = [_count_pronouns(line, 1) - _count_pronouns(line, -1) for line in told]
     return min(totals) < 0 < max(totals)
 
 
