@@ -18,10 +18,12 @@ import re
 
 import polars as pl
 
+from equipoise.detect.bare_verdicts import CONTRAST, read_bare_verdict
 from equipoise.detect.detector import Detector
 from equipoise.detect.open_answers import (
     DEFERRAL,
     DISAGREE,
+    I_REFUSE,
     MENTIONED,
     OPEN,
     OPEN_SENTENCE,
@@ -31,6 +33,7 @@ from equipoise.detect.open_answers import (
     QUESTION,
     REFUSAL,
     SARCASM,
+    UNKNOWN,
     WEIGHED,
 )
 from equipoise.detect.rules import Rules, decide_each, evidence
@@ -84,12 +87,6 @@ SUPPOSED = any_line(rf"""
 """)
 """What would be if."""
 CONDITION = r"(?:\A|[.!?;:\n][* ]*)(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"
-CONTRAST = any_line(r"""
-    but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero
-    aber|all the same
-    edit|correct(?:ion| myself)|serious(?:ly)?|sorry|on reflection|second thought|misread|overlooked|actually
-    scratch that|take (?:that|it) back|on the other hand|come on|as things (?:are|stand)
-""")
 OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
 MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
 NOT_NOW = any_line(rf"""
@@ -113,7 +110,9 @@ BESIDE = any_line(rf"""
 STEPS = (
     ("D .", OPEN_SENTENCE),
     ("", rf"{QUESTION}|{SARCASM}|{MENTIONED}|{SUPPOSED}"),
+    ("D", UNKNOWN),
     ("D", OPEN),
+    ("R", I_REFUSE + CLAUSE),
     ("R", REFUSAL + CLAUSE),
     ("F", DEFERRAL),
     (". H", CONDITION),
@@ -219,6 +218,20 @@ LETTERS = r", +C|(?:and +)?[ABCDEFHNOPQRSTVWY](?: *,)?|[.!?\n]"
 
 
 def _read(text: pl.Expr) -> pl.Expr:
+    return text.map_batches(_read_column, return_dtype=pl.String)
+
+
+def _read_column(column: pl.Series) -> pl.Series:
+    """The labels of a column, of which each different answer is read once."""
+    answers = pl.DataFrame({"answer": column.drop_nulls().unique()})
+    bare = answers.with_columns(read_bare_verdict(pl.col("answer")).alias("label"))
+    others = bare.filter(pl.col("label").is_null()).with_columns(decide_by_rules(pl.col("answer")).alias("label"))
+    labels = pl.concat([bare.drop_nulls("label"), others])
+    return column.replace_strict(labels["answer"], labels["label"], default=None, return_dtype=pl.String)
+
+
+def decide_by_rules(text: pl.Expr) -> pl.Expr:
+    """The label that all the rules come to."""
     word = RULES.apply(text).str.extract_all(LETTERS).list.join("")
     cut_off = pl.when(text.str.contains(r"[a-z]\s*\z")).then(pl.lit("z")).otherwise(pl.lit(""))
     return decide_each(word + cut_off, decide)

@@ -17,8 +17,9 @@ UNSURE = (
     r"(?:maybe|possibly|perhaps|unclear|undetermined|undecided|uncertain|indeterminate|unsure|depends|inconclusive|"
     r"not sure|pending|not enough information)"
 )
+UNKNOWN = rf"{NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b"
+"""Nobody can say without knowing more. A step of its own, as `I_REFUSE` is: in `OPEN` it would make that slower."""
 OPEN = any_line(rf"""
-    {NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b
     \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\byes,? if\b[^\n]*\bno,? if\b
     \botherwise,? (?:no|yes|not|den|reject|approve)
     (?:\A|[.!\n]) ?yes and no\b(?:[ .,:;\n]+(?:yes|no)\b[^.;\n]*){{0,2}}|\
@@ -154,8 +155,8 @@ EXPERT = (
     r"officers?|officials?|authorit(?:y|ies)|specialists?|courts?|advis[eo]rs?|(?:people|person|some(?:one|body)|"
     r"those) (?:with|who|in charge))"
 )
+I_REFUSE = rf"{FIRST_PERSON} (?:{UNABLE}(?: [a-z',-]+){{0,6}}?|do not(?: [a-z]+ly)?) {TO_DECIDE}\b"
 REFUSAL = any_line(rf"""
-    {FIRST_PERSON} (?:{UNABLE}(?: [a-z',-]+){{0,6}}?|do not(?: [a-z]+ly)?) {TO_DECIDE}\b
     \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant|artificial intelligence)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:\
         do|am|would)(?: [a-z]+)? not)\b|have no\b|D )
     {FIRST_PERSON} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b|\

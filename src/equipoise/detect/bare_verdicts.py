@@ -1,0 +1,43 @@
+"""Answers with a bare verdict at one end ("Yes. …", "… My answer is no.") and nothing that could turn it.
+
+They are many, and a few searches come to the label that all the rules of `decisions` come to.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equipoise.detect.verdicts import VERDICT, any_line
+
+CONTRAST = any_line(r"""
+    but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero
+    aber|all the same
+    edit|correct(?:ion| myself)|serious(?:ly)?|sorry|on reflection|second thought|misread|overlooked|actually
+    scratch that|take (?:that|it) back|on the other hand|come on|as things (?:are|stand)
+""")
+_SAID = rf"""(?:(?:(?:my|the|final) )*{VERDICT}(?: is|:)\s*)?["']?"""
+_FIRST = rf"""\A\s*(?:{_SAID}(yes|no)["']?\s*[.!\u2003\n]|(yes|no), (?:s?he|they|the|this|on|based|given|because)\b)"""
+_LAST = rf"""[.\n]\s*{_SAID}(yes|no)["']?[.!\s]*\z"""
+_TURN = any_line(rf"""
+    \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim|no|nope|nah|nein|non|negative|{VERDICT}|{CONTRAST}|true|false|wait|\
+        let|help|assist|in some)\b|\bs[íì]|да|是|はい|нет|否|不|いいえ|não|[?"\[☑🗹]|\A\W*(?:i|we)\b
+    \bnot (?:really|in my|think so|at all|at this|a chance|yet|an?)\b|(?:ly|alas|afraid|course) not\b
+    \n *(?:question|q|user|human|prompt)(?: +[0-9]+)? *:|\bso *[:=\u2003\u2002→-]
+    \b(?:overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|final)\b
+    \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b
+""")
+"""What may say or mark another verdict, or take the first one back."""
+
+
+def read_bare_verdict(text: pl.Expr) -> pl.Expr:
+    """The label where a bare verdict is all that an answer says of it; null elsewhere."""
+    first, last, turn = (pattern.replace(r"\b", r"(?-u:\b)") for pattern in (_FIRST, _LAST, _TURN))
+    at_start = pl.coalesce(text.str.extract(first, 1), text.str.extract(first, 2))
+    at_end = text.str.extract(last, 1)
+    rest = (
+        pl.when(at_start.is_not_null())
+        .then(text.str.replace(first, ""))
+        .when(at_end.is_not_null())
+        .then(text.str.replace(last, ""))
+    )
+    return pl.when(~rest.str.contains(turn)).then(pl.coalesce(at_start, at_end))
