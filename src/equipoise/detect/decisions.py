@@ -4,7 +4,7 @@ The rules work from words up to statements, and each of them is applied to whole
 
 1. Questions, "yes or no", sarcasm and what would be if are taken away.
 2. What is left open (D), refusals to answer (R), that others should decide (F), conditions (H), what others say (P
-   yes, Q no), that one disagrees with them (O), contrasts (C) and signs of weighing (E) become letters.
+   yes, Q no), that one disagrees with them (O), what is taken back (K), contrasts (C) and signs of weighing (E) become letters.
 3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an
    X and an X into a G, so that "no reason not to approve" needs no rule of its own.
 4. Verdicts are made of them: marked ones ("Decision: …": A, B), those in prose ("should be …", "I would …": W, V), and
@@ -18,7 +18,7 @@ import re
 
 import polars as pl
 
-from equipoise.detect.bare_verdicts import CONTRAST, read_bare_verdict
+from equipoise.detect.bare_verdicts import CONTRAST, RETRACTED, read_bare_verdict
 from equipoise.detect.detector import Detector
 from equipoise.detect.open_answers import (
     DEFERRAL,
@@ -30,10 +30,12 @@ from equipoise.detect.open_answers import (
     OTHERS_SAY_NO,
     OTHERS_SAY_YES,
     PAIR,
+    PASSAGE,
     QUESTION,
     REFUSAL,
     SARCASM,
     UNKNOWN,
+    VOICE,
     WEIGHED,
 )
 from equipoise.detect.rules import Rules, decide_each, evidence
@@ -89,9 +91,10 @@ SUPPOSED = any_line(rf"""
 CONDITION = r"(?:\A|[.!?;:\n][* ]*)(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"
 OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
 MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
+REPORTED = r"(?:[^.;:\nA-Z]|[a-z]:)*"
 NOT_NOW = any_line(rf"""
     \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|\
-        think|call|suggest|feel)\b{CLAUSE}
+        think|call|suggest|feel)\b{REPORTED}
     \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
     \b(?:at first(?: glance| sight| blush)?|initially|prima facie|started (?:out )?(?:as|with|at))\b,?{CLAUSE}
     \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|\
@@ -109,6 +112,7 @@ BESIDE = any_line(rf"""
 
 STEPS = (
     ("D .", OPEN_SENTENCE),
+    ("E .", VOICE),
     ("", rf"{QUESTION}|{SARCASM}|{MENTIONED}|{SUPPOSED}"),
     ("D", UNKNOWN),
     ("D", OPEN),
@@ -120,8 +124,10 @@ STEPS = (
     (":", I_SAY),
     ("Q .", OTHERS_SAY_NO),
     ("P .", OTHERS_SAY_YES),
-    ("", rf"{PAIR}|{NOT_NOW}"),
+    ("", PASSAGE),
+    ("K", RETRACTED),
     ("C", rf"\b{CONTRAST}\b|(?:\A|[.!?\n\u2003] ?)(?:no,? |but |oh,? |hmm,? )?wait ?[,:.!]"),
+    ("", rf"{PAIR}|{NOT_NOW}"),
     ("E", WEIGHED),
     ("the G", rf"\b{APPROVE_ING}\b"),
     ("the X", rf"\b{TURN_DOWN_ING}\b"),
@@ -131,8 +137,8 @@ STEPS = (
     ("N", NO),
     ("X", rf"{negated('G')}|{TO_ANOTHER}"),
     ("G", negated("X")),
-    ("A", marked("YG", "N", "true")),
-    ("B", marked("NX", "Y", "false")),
+    ("A", marked("YG", "N", "true", "✅👍✔")),
+    ("B", marked("NX", "Y", "false", "❌👎✖")),
     ("", BESIDE),
     ("W", idea("G", "X")),
     ("V", idea("X", "G")),  # two steps: one pattern of both would have too many states to be fast
@@ -164,6 +170,9 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     # marked verdicts: the last one
     (r".*A[^AB]*", "yes"),
     (r".*B[^AB]*", "no"),
+    # taken back, without another verdict
+    (r"[^YNWV]*[YW][^YNWV]*K[^YNWV]*", "no"),
+    (r"[^YNWV]*[NV][^YNWV]*K[^YNWV]*", "yes"),
     # both said, and then left open
     (r"L?[YN][^WV]*[YN][^WV]*D[^YNWV]*", "undecided"),
     # a yes at the start that only concedes, or that is taken back
@@ -176,6 +185,9 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"LN.*", "no"),
     (r"(?=.*[Yy])(?=.*[Nn]).*D[^YN]*|(?=.*W)(?=.*V).*D[^YNWV]*", "undecided"),
     (r".*R[^YNWV]*", "refused"),
+    # a verdict in prose at the start that is not taken back
+    (r"LW[^CNV]*", "yes"),
+    (r"LV[^CWY]*", "no"),
     # the last yes or no, unless a statement contradicts it; "yes, she is charming" says less than one
     (r".*Y[^YNV]*", "yes"),
     (r".*N[^YNW]*", "no"),
@@ -207,14 +219,17 @@ def decide(word: str) -> str | None:
     word = re.sub(r"E(?=.*z\Z)|z\Z", "", word)  # those who are cut off in the middle may yet decide
     if re.fullmatch(r"[YN],[EF]*,C,?[EF]*D[^ABNSTVWY]*", word):  # "yes, there are risks, but it depends"
         return "undecided"
+    word = re.sub(r"([a-z']+|\()([YN])", lambda match: match[2] if match[1] in BEFORE else match[2].lower(), word)
     word = re.sub(r"\A([NVWY]),?", r"L\1", word)
-    word = re.sub(r"(?<!L)([YN]),|and([YN])", lambda match: (match[1] or match[2]).lower(), word)
-    letters = re.sub(r"[.,]|and", "", word)
+    word = re.sub(r"(?<!L)([YN]),", lambda match: match[1].lower(), word)
+    letters = re.sub(r"[.,]", "", word)
     return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)
 
 
-LETTERS = r", +C|(?:and +)?[ABCDEFHNOPQRSTVWY](?: *,)?|[.!?\n]"
-"""What `decide` sees of a text."""
+LETTERS = r", +C|(?:[a-z']+ +|\( *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
+"""What `decide` sees of a text: letters, with the word before a yes or no."""
+BEFORE = frozenset("so then thus hence therefore probably likely definitely is be think that least donc is say to".split())
+"""Words after which a yes or no is a verdict. After others, it is only mentioned: "a loud yes from the board"."""
 
 
 def _read(text: pl.Expr) -> pl.Expr:

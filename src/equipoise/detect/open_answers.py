@@ -65,6 +65,8 @@ OPEN = any_line(rf"""
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
+    \bwould not (?:give|say|commit to) (?:an? )?(?:[a-z]+ )?{QUOTED} (?:or|nor) (?:an? )?{QUOTED}
+    \b(?:before|until) (?:i|we|anyone|you) (?:can|could|would|commit|decide|give|have)\b{CLAUSE}
 """)
 OPEN_SENTENCE = any_line(rf"""
     \b(?:can|could|would|do) (?:you|we|i) (?:please |kindly |perhaps )?(?:provide|share|tell|give|say|clarify|\
@@ -196,6 +198,8 @@ REFUSAL = any_line(rf"""
     \bi (?:do not have|have no)(?: an?| any| personal)* (?:opinions?|views?|position|say)\b
     \bleave (?:that|this|such|the|it) {WORD}{{0,3}}?to\b
     \b(?:the|this) (?:assistant|system|model) (?:does|can|will) not (?:issue|give|provide|make|offer|decide)\b
+    \b(?:no|without an?y?|not get an?y?) (?:[a-z]+ )?(?:hint|verdict|answer|opinion|decision|recommendation|yes|no)\b{CLAUSE}from \
+        me\b|\bi(?:'m| am| will be|'ll be) leaving (?:that|this|it|the)\b
     \b(?:stay|remain|staying|remaining) neutral\b|\bne pas trancher\b|\bno puedo (?:responder|tomar|decidir|dar)\b
     \bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
 """)
@@ -246,6 +250,8 @@ OTHERS_SAY_YES = any_line(rf"""
     \b{SAY}{TO_WHOM} (?:"[^"\n]*"|yes\b ?(?:[.,;!]|(?m:$)))
     "[^"\n]*",? (?:[a-z]+ ){{0,2}}{SAY}\b|\byes, {SAY} (?:the|my|his|her|their|some|an?)\b
 """)
+PASSAGE = r"""(?:\A\s*|[.!?\n]\s*)"[^"\n ]+ [^"\n ]+ [^"\n]*"(?:\s*[a-z]|\s*\u2003)"""
+"""A quoted passage that something follows."""
 DISAGREE = any_line(r"""
     \b(?:i|we) (?:[a-z]+ly |beg to |must |have to )?(?:disagree|differ|object|think (?:otherwise|differently)|\
         see it differently)\b
@@ -254,6 +260,13 @@ DISAGREE = any_line(r"""
     \bthe (?:opposite|other (?:one|way|answer|side))\b
     \b(?:they|he|she|both|all)(?:'re| are|'s| is) (?:wrong|mistaken)\b|\boutvoted\b
 """)
+
+VOICE = (
+    r"(?m:^)[\s0-9.*-]*(?:optimist|pessimist|(?:devil's )?advocate|[a-z]*s[ck]eptic|critic|supporter|opponent|manager|hr|"
+    r"juror|reviewer|voice|panell?ist|person|member|lawyer|colleague|boss|friend|angel|devil|head|heart|gut)(?: [a-z0-9#]+)?[ )]*:[^\n]*|"
+    r"(?m:^)[\s0-9.*-]*(?:pros?|cons?|(?:arguments? |reasons? |points? )?(?:for|against)) *:[^.\n]*"
+)
+"""A line of a dialogue, or of a list of reasons: not the one who answers speaks."""
 
 QUESTION = any_line(rf"""
     \n *(?:question|q|user|human|prompt)(?: [0-9]+)? ?:(?s:.*)
@@ -281,6 +294,7 @@ MENTIONED = any_line(rf"""
 """Words that say nothing of their own."""
 PAIR = any_line(rf"""
     {QUOTED},? ?(?:or|and|nor|/|\u2002|vs\.?|versus|to) ?(?:an? )?(?:[a-z]+ )?{QUOTED}
+    [-•] ?yes\s*[-•] ?no\b
     {QUOTED} (?:would|might|could|may|is|was|means?|can|will) {CLAUSE}
 """)
 """Both words ("yes" or "no"), or what is said about one of them."""
