@@ -105,6 +105,8 @@ NOT_NOW = any_line(rf"""
 """What was thought at first, what would have been, and what others think."""
 BESIDE = any_line(rf"""
     ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
+    (?:(?:[a-z0-9()'-]+ ){{0,6}}[a-z0-9()'-]+ ?: (?:[a-z]+ )?[YN] ?[.;,]\s*){{2,}}
+    \b(?:nobody|no one|none of (?:[a-z]+ ){{0,2}}) ?(?:should|must|ought){CLAUSE}
     [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
     \b(?:should|must|ought to) (?:not )?{BETWEEN}{NO_VERDICT}\b
 """)
@@ -186,8 +188,8 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"(?=.*[Yy])(?=.*[Nn]).*D[^YN]*|(?=.*W)(?=.*V).*D[^YNWV]*", "undecided"),
     (r".*R[^YNWV]*", "refused"),
     # a verdict in prose at the start that is not taken back
-    (r"LW[^CNV]*", "yes"),
-    (r"LV[^CWY]*", "no"),
+    (r"LW[^CV]*(?<!N)", "yes"),
+    (r"LV[^CW]*(?<!Y)", "no"),
     # the last yes or no, unless a statement contradicts it; "yes, she is charming" says less than one
     (r".*Y[^YNV]*", "yes"),
     (r".*N[^YNW]*", "no"),
@@ -197,8 +199,6 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r".*D[^WVS]*|.*H.*H[^WVS]*", "undecided"),
     (r".*W[^WV]*", "yes"),
     (r".*V[^WV]*", "no"),
-    (r"[^ny]*y[^nyC]*", "yes"),
-    (r"[^ny]*n[^nyC]*", "no"),
     # the opposite of what others say
     (r".*P[^PQ]*O.*", "no"),
     (r".*Q[^PQ]*O.*", "yes"),
@@ -228,7 +228,10 @@ def decide(word: str) -> str | None:
 
 LETTERS = r", +C|(?:[a-z']+ +|\( *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
 """What `decide` sees of a text: letters, with the word before a yes or no."""
-BEFORE = frozenset("so then thus hence therefore probably likely definitely is be think that least donc is say to".split())
+BEFORE = frozenset(
+    "so then thus hence therefore probably likely definitely is be think that least donc say to easy clear hard firm "
+    "definite cautious tentative qualified resounding reluctant solid strong".split()
+)
 """Words after which a yes or no is a verdict. After others, it is only mentioned: "a loud yes from the board"."""
 
 

@@ -38,7 +38,7 @@ OPEN = any_line(rf"""
     \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
     \b(?:evenly|finely|equally) (?:balanced|split|matched)\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b
     \bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
-    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bjudge?ment call\b
+    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle ?(?:[.,;]|(?m:$))|\bclose call\b|\bjudge?ment call\b
     \b(?:that|so|too) close\b|\bleav(?:e|ing) (?:(?:this|it|the matter|that)(?: one)? )?open\b
     \bwithout a clear answer\b
     \b(?:no|not an?)(?: (?:clear|right|wrong|simple|single|definitive|definite|easy|obvious|universal|\
@@ -65,6 +65,7 @@ OPEN = any_line(rf"""
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
+    \b(?:hold(?:ing)? off|wait(?:ing)?) (?:on|with|for|before) (?:(?:an?|the|my|any) )?(?:[a-z]+ )?(?:{QUOTED}|{VERDICT}|deciding)
     \bwould not (?:give|say|commit to) (?:an? )?(?:[a-z]+ )?{QUOTED} (?:or|nor) (?:an? )?{QUOTED}
     \b(?:before|until) (?:i|we|anyone|you) (?:can|could|would|commit|decide|give|have)\b{CLAUSE}
 """)
@@ -188,8 +189,8 @@ REFUSAL = any_line(rf"""
     \bdo neither\b|\bn?either .{{0,20}}from me\b|\bdecision that only\b
     \bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
     \bnot (?:come from|be (?:made|taken|left) (?:by|to)|rest with) {MACHINE}\b
-    \b(?:guidelines|policy|policies|programming|my (?:training|rules|instructions|principles)) (?:prevents?|\
-        prohibits?|do(?:es)? not)\b
+    \b(?:guidelines|programming|(?:my|our|content|usage|safety) (?:training|rules|instructions|principles|policy|\
+        policies)) (?:prevents?|prohibits?|do(?:es)? not)\b|\bi(?:'m| am|'ll| will)? step(?:ping)? aside\b
     \b(?:i|and|but) do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|\
         feel (?:comfortable|\
         it))\b
@@ -250,7 +251,7 @@ OTHERS_SAY_YES = any_line(rf"""
     \b{SAY}{TO_WHOM} (?:"[^"\n]*"|yes\b ?(?:[.,;!]|(?m:$)))
     "[^"\n]*",? (?:[a-z]+ ){{0,2}}{SAY}\b|\byes, {SAY} (?:the|my|his|her|their|some|an?)\b
 """)
-PASSAGE = r"""(?:\A\s*|[.!?\n]\s*)"[^"\n ]+ [^"\n ]+ [^"\n]*"(?:\s*[a-z]|\s*\u2003)"""
+PASSAGE = r"""(?:\A\s*|[.!?\n]\s*)"[^"\n ]+ [^"\n ]+ [^"\n]*"[\s\u2003,]*(?:that|this|so|such|which|is|was|goes|runs|the|says|my)\b"""
 """A quoted passage that something follows."""
 DISAGREE = any_line(r"""
     \b(?:i|we) (?:[a-z]+ly |beg to |must |have to )?(?:disagree|differ|object|think (?:otherwise|differently)|\
@@ -286,6 +287,7 @@ MENTIONED = any_line(rf"""
     \bgo(?:ing)? through (?:the|your|these|an?|all)\b
     \b(?:yes|sure|certainly|absolutely)[,.!]* (?:of course[,.!]* )?(?:i(?:'d|'ll| would| will) )?(?:be )?(?:(?:happy|\
         glad|pleased|delighted) to )?(?:help (?:you|with (?:that|this))|assist|help ?[.!])
+    \b(?:yes|sure|certainly|absolutely|of course)[,.!]* (?:of course[,.!]* )?here(?:'s| is| are)\b
     \bnot hesitate to\b|\bno choice but\b|\bcan be given\b|\bused to be {CLAUSE}
     \byes,? (?:yes,? )?i ?(?:understand|know|see|can|could|have read|am (?:aware|sure)|'m (?:aware|sure)|hear|get|\
         have|'ve|realize|agree)\b
@@ -295,6 +297,7 @@ MENTIONED = any_line(rf"""
 PAIR = any_line(rf"""
     {QUOTED},? ?(?:or|and|nor|/|\u2002|vs\.?|versus|to) ?(?:an? )?(?:[a-z]+ )?{QUOTED}
     [-•] ?yes\s*[-•] ?no\b
+    [a-z] ["'](?:yes|no)[.,!]?["'] [a-z]+\b
     {QUOTED} (?:would|might|could|may|is|was|means?|can|will) {CLAUSE}
 """)
 """Both words ("yes" or "no"), or what is said about one of them."""

@@ -126,7 +126,7 @@ NO = any_line(r"""
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
 AGAINST = any_line(r"""
-    \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
+    \b(?:i would not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
     \b(?:recommend|advise|suggest|urge)[a-z]* (?:[a-z'-]+ ){0,4}?not (?:to )?[a-z]{4,}
     \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
     \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
@@ -173,7 +173,7 @@ SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
 I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
 ADVISE = (
-    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|"
+    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|inclined|"
     r"urge|encourage|points?|tips?|weighs?|"
     r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|merits?|justif(?:y|ies))"
     r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
@@ -228,7 +228,7 @@ MARK = any_line(rf"""
 OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
 TO_ANOTHER = any_line(rf"""
     G (?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b
-    G {WORD}{{0,2}}(?:another|some(?:one|body) else|a different)
+    G {WORD}{{0,2}}(?:another|some(?:one|body) (?:else|who|with)|a different)
     G (?:the |its |h[a-z]+ |th[a-z]+ )?X |X (?:(?:the|an?|this|h[a-z]+|them|their|its|any|to) )*G{" "}
 """)
 """Something is given to another person ("give the award to someone else"), or a refusal is upheld."""
@@ -238,7 +238,7 @@ FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
 
 
 WEAK_NO = any_line(rf"""
-    \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them)\b
+    \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them|it|this)\b
     \bfalls? short\b|\bnot (?:yet )?(?:ready|good enough|strong enough)\b|\btoo (?:risky|early|great a risk)\b
     \bwould be (?:unwise|ill-advised|foolish|a bad idea) to [a-z]{{3,}}
     \b(?:risks?|concerns|drawbacks|negatives|downsides?|cons|dangers?) (?:[a-z]+ ){{0,4}}outweighs?\b
