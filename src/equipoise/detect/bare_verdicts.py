@@ -16,9 +16,11 @@ CONTRAST = any_line(r"""
     scratch that|take (?:that|it) back|on the other hand|come on|as things (?:are|stand)
 """)
 RETRACTED = any_line(r"""
-    \b(?:disregard|ignore|forget|strike|scratch|withdraw|retract)(?: (?:the|my|that|what|it|this))*\b(?: (?:first|above|\
+    \b(?:disregard|ignore|forget|strike|scratch|withdraw|retract)(?: (?:the|my|that|what|it|this))*\b(?: (?:first|\
+        above|\
         earlier|previous|initial|opening|i (?:just )?(?:said|wrote)|line|answer|reply|verdict|last|from the record))+
-    \bmy (?:answer|verdict|view|mind|decision|vote) (?:changes|has changed|flips|is reversed|no longer (?:stands|holds))\b
+    \bmy (?:answer|verdict|view|mind|decision|vote) (?:changes|has changed|flips|is reversed|no longer (?:stands|\
+        holds))\b
     \bchange(?:d)? my (?:answer|mind|verdict|vote)\b|\bi (?:take|took) (?:that|it|this) back\b|\bother way (?:a)?round\b
     \bthe (?:reverse|opposite) of what i (?:said|wrote)\b
 """)

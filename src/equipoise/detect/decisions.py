@@ -4,7 +4,8 @@ The rules work from words up to statements, and each of them is applied to whole
 
 1. Questions, "yes or no", sarcasm and what would be if are taken away.
 2. What is left open (D), refusals to answer (R), that others should decide (F), conditions (H), what others say (P
-   yes, Q no), that one disagrees with them (O), what is taken back (K), contrasts (C) and signs of weighing (E) become letters.
+   yes, Q no), that one disagrees with them (O), what is taken back (K), contrasts (C) and signs of weighing (E) become
+   letters, and "I would say" becomes a sign (=).
 3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an
    X and an X into a G, so that "no reason not to approve" needs no rule of its own.
 4. Verdicts are made of them: marked ones ("Decision: …": A, B), those in prose ("should be …", "I would …": W, V), and
@@ -22,22 +23,18 @@ from equipoise.detect.bare_verdicts import CONTRAST, RETRACTED, read_bare_verdic
 from equipoise.detect.detector import Detector
 from equipoise.detect.open_answers import (
     DEFERRAL,
-    DISAGREE,
     I_REFUSE,
     MENTIONED,
     OPEN,
     OPEN_SENTENCE,
-    OTHERS_SAY_NO,
-    OTHERS_SAY_YES,
     PAIR,
-    PASSAGE,
     QUESTION,
     REFUSAL,
     SARCASM,
     UNKNOWN,
-    VOICE,
     WEIGHED,
 )
+from equipoise.detect.other_voices import DISAGREE, OTHERS_SAY_NO, OTHERS_SAY_YES, PASSAGE, VOICE
 from equipoise.detect.rules import Rules, decide_each, evidence
 from equipoise.detect.verdicts import (
     AGAINST,
@@ -91,7 +88,7 @@ SUPPOSED = any_line(rf"""
 CONDITION = r"(?:\A|[.!?;:\n][* ]*)(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"
 OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
 MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
-REPORTED = r"(?:[^.;:\nA-Z]|[a-z]:)*"
+REPORTED = r"(?:[^.;:=\nA-Z]|[a-z]:)*"
 NOT_NOW = any_line(rf"""
     \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|\
         think|call|suggest|feel)\b{REPORTED}
@@ -107,6 +104,7 @@ BESIDE = any_line(rf"""
     ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
     (?:(?:[a-z0-9()'-]+ ){{0,6}}[a-z0-9()'-]+ ?: (?:[a-z]+ )?[YN] ?[.;,]\s*){{2,}}
     \b(?:nobody|no one|none of (?:[a-z]+ ){{0,2}}) ?(?:should|must|ought){CLAUSE}
+    [a-z] ["'] ?(?:Y ?["']|N) [a-z]
     [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
     \b(?:should|must|ought to) (?:not )?{BETWEEN}{NO_VERDICT}\b
 """)
@@ -123,7 +121,7 @@ STEPS = (
     ("F", DEFERRAL),
     (". H", CONDITION),
     ("M", MARK),
-    (":", I_SAY),
+    ("=", I_SAY),
     ("Q .", OTHERS_SAY_NO),
     ("P .", OTHERS_SAY_YES),
     ("", PASSAGE),
@@ -210,6 +208,13 @@ TESTS: tuple[tuple[str, str | None], ...] = (
 )
 
 
+def _weaken_mention(match: re.Match[str]) -> str:
+    """A small letter for a yes or no inside of a sentence, unless it is meant, or after a sign in the first or last."""
+    before, letter = match.groups()
+    in_the_middle = "." in match.string[: match.start()] and match.string[match.end() :].count(".") > 1
+    return letter if before in BEFORE or not (before[0].isalpha() or in_the_middle) else letter.lower()
+
+
 def decide(word: str) -> str | None:
     """The label that the letters of an answer come to; the ends of sentences among them are points.
 
@@ -219,18 +224,46 @@ def decide(word: str) -> str | None:
     word = re.sub(r"E(?=.*z\Z)|z\Z", "", word)  # those who are cut off in the middle may yet decide
     if re.fullmatch(r"[YN],[EF]*,C,?[EF]*D[^ABNSTVWY]*", word):  # "yes, there are risks, but it depends"
         return "undecided"
-    word = re.sub(r"([a-z']+|\()([YN])", lambda match: match[2] if match[1] in BEFORE else match[2].lower(), word)
+    word = re.sub(r"([a-z']+|[^A-Z.])([YN])", _weaken_mention, word)
     word = re.sub(r"\A([NVWY]),?", r"L\1", word)
     word = re.sub(r"(?<!L)([YN]),", lambda match: match[1].lower(), word)
     letters = re.sub(r"[.,]", "", word)
     return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)
 
 
-LETTERS = r", +C|(?:[a-z']+ +|\( *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
-"""What `decide` sees of a text: letters, with the word before a yes or no."""
+LETTERS = r", +C|(?:[a-z']+ +|[^A-Z.!?\s] *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
+"""What `decide` sees of a text: letters, with the word or sign before a yes or no."""
 BEFORE = frozenset(
-    "so then thus hence therefore probably likely definitely is be think that least donc say to easy clear hard firm "
-    "definite cautious tentative qualified resounding reluctant solid strong".split()
+    [
+        "=",
+        "so",
+        "then",
+        "thus",
+        "hence",
+        "therefore",
+        "probably",
+        "likely",
+        "definitely",
+        "is",
+        "be",
+        "think",
+        "that",
+        "least",
+        "donc",
+        "say",
+        "to",
+        "easy",
+        "clear",
+        "firm",
+        "definite",
+        "cautious",
+        "tentative",
+        "qualified",
+        "resounding",
+        "reluctant",
+        "solid",
+        "strong",
+    ]
 )
 """Words after which a yes or no is a verdict. After others, it is only mentioned: "a loud yes from the board"."""
 
@@ -257,7 +290,7 @@ def decide_by_rules(text: pl.Expr) -> pl.Expr:
 
 DECISIONS = Detector(
     name="decisions",
-    version=4,
+    version=5,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
     read=_read,

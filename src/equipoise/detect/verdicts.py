@@ -222,7 +222,8 @@ MARK = any_line(rf"""
     \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|so|\
         final)\b["')\]]*(?: (?:here|is|would be|remains))* ?(?:[:=\u2003\u2002→]|- )
     \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
-    \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑☒🗹]|\bboxed ?\{{
+    \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑☒🗹]|\
+        \bboxed ?\{{
 """)
 """What a verdict follows: "Decision:", "my answer is", "I would say"."""
 OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
@@ -238,7 +239,8 @@ FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
 
 
 WEAK_NO = any_line(rf"""
-    \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them|it|this)\b
+    \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them|\
+        it|this)\b
     \bfalls? short\b|\bnot (?:yet )?(?:ready|good enough|strong enough)\b|\btoo (?:risky|early|great a risk)\b
     \bwould be (?:unwise|ill-advised|foolish|a bad idea) to [a-z]{{3,}}
     \b(?:risks?|concerns|drawbacks|negatives|downsides?|cons|dangers?) (?:[a-z]+ ){{0,4}}outweighs?\b
@@ -286,11 +288,12 @@ def idea(for_it: str, against_it: str) -> str:
 def verdict(for_it: str, should: str) -> str:
     """Verdicts in prose for what a letter says."""
     return any_line(rf"""
-        \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |: (?:the )?{for_it}{" "}
+        \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |[:=] (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
         {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it}{" "}
         {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
-        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|for now|until|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
+        (?:\A[^a-zA-Z]*|[.!?:;=\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|for now|until|\
+            [.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
     """)
