@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from equipoise.models import connect
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from runs.fakes import SETTINGS, plan
 
@@ -41,8 +42,8 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
         with measure_time(result):
             asyncio.run(pump(run, model, Policy(concurrency=concurrency)))
             run.close()
-        with RunFile.read(path) as run:
-            answers = [answer for frame in run.attempts(PROBE) for answer in frame["answer"]]
+        with RunReader.open(path) as reader:
+            answers = [answer for frame in reader.attempts(PROBE) for answer in frame["answer"]]
     assert answers == [ANSWER] * requests
     return result
 

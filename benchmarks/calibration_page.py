@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchmarks.calibrate import Coverage, Findings, Reach, Stops
+from benchmarks.calibration_studies import Coverage, Findings, Reach, Stops
 from benchmarks.harness import ROOT
 from benchmarks.simulated import STUDIES
 from equipoise.measuring.looks import SPENT

@@ -31,6 +31,7 @@ from equipoise.models import connect  # noqa: E402
 from equipoise.runs.ask.events import RunProgress  # noqa: E402
 from equipoise.runs.ask.policy import Policy  # noqa: E402
 from equipoise.runs.ask.pump import pump  # noqa: E402
+from equipoise.runs.file.reader import RunReader  # noqa: E402
 from equipoise.runs.file.store import RunFile  # noqa: E402
 from equipoise.schema import ANSWER, ID, PROMPT, STATUS, Status  # noqa: E402
 from runs.fakes import SETTINGS, plan  # noqa: E402
@@ -87,7 +88,7 @@ def fill_run_file(path: Path, url: str, size: int) -> tuple[RunProgress, float]:
 
 def count_misattributed(path: Path) -> int:
     """Count the answers that are stored with a prompt they do not belong to."""
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         texts = dict(run.prompts("alpha").select(ID, PROMPT).iter_rows())
         return sum(
             seal(texts[prompt]) not in (answer or "")

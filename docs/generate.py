@@ -21,6 +21,7 @@ from equipoise.measuring.accuracy import accuracy_table, read_labelled
 from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
+from equipoise.report.text import plural
 from equipoise.runs.sizes import GOALS, packaged_corpus
 from equipoise.runs.suites import SUITES, find_suites
 
@@ -73,8 +74,8 @@ def clusters_table() -> str:
     for name, probe in packaged_probes().items():
         packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
         prompts = plan(probe, **({"corpus": packaged[0]} if packaged else {})).prompts()
-        groups = [f"{prompts[column].n_unique():,} {column}s" for column in probe.clusters]
-        few = [f"{column}s" for column in probe.clusters if prompts[column].n_unique() < FEW_CLUSTERS]
+        groups = [f"{prompts[column].n_unique():,} {plural(column)}" for column in probe.clusters]
+        few = [plural(column) for column in probe.clusters if prompts[column].n_unique() < FEW_CLUSTERS]
         rows.append(f"| `{name}` | {', '.join(groups) or '–'} | {', '.join(few) or '–'} |")
     return "\n".join(["| probe | clusters | too few to generalise |", "| --- | --- | --- |", *rows])
 

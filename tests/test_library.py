@@ -20,7 +20,7 @@ import equipoise
 from answering import JOBS_LUM, answer, answer_all, plain_metrics
 from equipoise import MetricKey, Result
 from equipoise.errors import EquipoiseError, InputError, UnknownName
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -44,7 +44,8 @@ def result() -> Result:
         ("equipoise", {"polars", "numpy", "typer", "rich", "aiohttp"}),
         ("equipoise.cli", {"polars", "numpy", "aiohttp", "jinja2", "vl_convert"}),
         ("equipoise.runs.run", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
-        ("equipoise.runs.session", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.runs.start", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
+        ("equipoise.runs.resume", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
         ("equipoise.measuring.gate", {"typer", "rich", "aiohttp", "jinja2", "vl_convert"}),
     ],
 )

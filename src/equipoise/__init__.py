@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from equipoise.answers.score import score
     from equipoise.authoring import Probe
     from equipoise.errors import EquipoiseError
+    from equipoise.measuring.audit import Audit
     from equipoise.measuring.compare import Comparison
     from equipoise.measuring.gate import Gate, Rules
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan, plan
-    from equipoise.measuring.result import Audit, Result
+    from equipoise.measuring.result import Result
     from equipoise.models import Sampling
     from equipoise.report.charts.canvas import Drawing
     from equipoise.report.charts.plot import plot
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
     from equipoise.runs.estimate import estimate
     from equipoise.runs.finished import compare, gate
     from equipoise.runs.imports import import_answers
+    from equipoise.runs.resume import resume
     from equipoise.runs.run import Run
-    from equipoise.runs.session import resume, start
+    from equipoise.runs.start import start
     from equipoise.schema import Estimate, MetricKey
 
 __version__ = "0.1.0"
@@ -49,11 +51,12 @@ _MODULES = {
     "answers.score": ("score",),
     "authoring": ("Probe",),
     "errors": ("EquipoiseError",),
+    "measuring.audit": ("Audit",),
     "measuring.compare": ("Comparison",),
     "measuring.gate": ("Gate", "Rules"),
     "measuring.partials": ("Partial",),
     "measuring.plan": ("Plan", "plan"),
-    "measuring.result": ("Audit", "Result"),
+    "measuring.result": ("Result",),
     "models": ("Sampling",),
     "report.charts.canvas": ("Drawing",),
     "report.charts.plot": ("plot",),
@@ -66,7 +69,8 @@ _MODULES = {
     "runs.finished": ("compare", "gate"),
     "runs.imports": ("import_answers",),
     "runs.audit": ("audit", "audit_async"),
-    "runs.session": ("resume", "start"),
+    "runs.resume": ("resume",),
+    "runs.start": ("start",),
     "schema": ("Estimate", "MetricKey"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from calling import Command
+from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
-from equipoise.runs.session import resume
 from serving.asking import always
 from serving.faults import Fault
 from serving.faulty import FaultyServer, sealed

@@ -14,12 +14,12 @@ import pytest
 import equipoise
 from equipoise import Result
 from equipoise.authoring import Bands, Totals
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.gate import Outcome, Rules, judge
 from equipoise.measuring.influence import measure_totals
 from equipoise.measuring.marks import mark
 from equipoise.measuring.resample import estimate_metrics
-from equipoise.measuring.result import Audit
 from equipoise.measuring.summarise import cells, item_rows, merge_cells, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_reservations

@@ -10,8 +10,9 @@ import pytest
 
 import equipoise
 from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.log_odds import MIN_UNITS, compare_counts
 from equipoise.measuring.plan import plan
-from equipoise.measuring.words import FALSE_DISCOVERIES, MIN_UNITS, WordComparison, compare_counts, discover_words
+from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison, discover_words
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, STATUS, Status
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -100,6 +101,26 @@ def test_several_prompts_are_answered_at_once_and_repetitions_agree(cached: Sett
 
 
 @needs_llama
+@linux
+@pytest.mark.parametrize("room", [True, False])
+def test_weights_are_served_in_eight_bits_where_there_is_room_for_a_copy(cached: Settings, *, room: bool) -> None:
+    model = prepare_embedded("embedded", settings=cached, sampling=GREEDY, context=256)
+
+    async def scenario() -> tuple[Reply, str]:
+        async with model:
+            return await model.answer(PROMPTS[0]), Path(f"/proc/{model.pid}/maps").read_text()
+
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (usual[0] if room else 2**20, usual[1]))
+    try:
+        reply, maps = asyncio.run(scenario())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert reply.answer
+    assert (" (deleted)" in maps, "Q4_1.gguf" in maps) == (room, not room)
+
+
+@needs_llama
 def test_the_system_part_of_a_prompt_reaches_the_embedded_model(cached: Settings) -> None:
     model = prepare_embedded("embedded", settings=cached, sampling=GREEDY, context=256)
 
@@ -149,7 +170,7 @@ def test_the_settings_hold_all_that_shapes_the_answers(cached: Settings) -> None
         "model": "SmolLM2-135M-Instruct.Q4_1.gguf",
         "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         "context": 2048,
-        "slots": 4,
+        "slots": 8,
         "temperature": 0,
         "top_p": None,
         "max_tokens": 12,

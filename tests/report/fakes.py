@@ -14,9 +14,10 @@ from equipoise.answers.score import score_rows
 from equipoise.assets import facts
 from equipoise.authoring import Evidence, Probe
 from equipoise.detect import Detector
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import plan
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.probes import find_probes
 from equipoise.report.html.runs import ReportedRun, Transcripts
 from equipoise.schema import ANSWER, GENDER, ID, ITEM, STATUS, Status, is_measured

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from jinja2 import Environment
 
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 from equipoise.probes import get_probe
 from equipoise.report.charts.canvas import WIDE
 from equipoise.report.charts.scales import MarkedEstimate, draw_scale

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.terminal.marks import FEWEST_MARKS, ROWS, fit_marks, mark_lines
 from equipoise.report.terminal.tables import result_table, selection_table

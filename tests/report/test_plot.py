@@ -11,7 +11,7 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError, StorageError, UnknownName
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 from equipoise.report.charts.heatmap import list_columns, tabulate_marks
 from equipoise.report.charts.plot import name_audits
 from equipoise.report.html.runs import ReportedRun

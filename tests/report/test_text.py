@@ -21,6 +21,7 @@ from equipoise.report.text import (
     format_number,
     format_odds,
     join_words,
+    plural,
     reveal_invisible,
     typeset_number,
 )
@@ -72,6 +73,10 @@ def test_dates_are_written_for_people() -> None:
 )
 def test_words_are_listed_as_in_a_sentence(words: list[str], sentence: str) -> None:
     assert join_words(words) == sentence
+
+
+def test_columns_are_named_in_the_plural() -> None:
+    assert [plural("city"), plural("name")] == ["cities", "names"]
 
 
 def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import polars as pl
 from aiohttp import web
 
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.reader import RunReader
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION
 from runs.fakes import seal
 
@@ -97,7 +97,7 @@ def acknowledged(output: str) -> set[tuple[str, str, int]]:
     }
 
 
-def stored(run: RunFile) -> dict[tuple[str, str, int], Any]:
+def stored(run: RunReader) -> dict[tuple[str, str, int], Any]:
     """Each stored attempt with its answer."""
     answers: dict[tuple[str, str, int], Any] = {}
     for probe in run.probes():
@@ -108,7 +108,7 @@ def stored(run: RunFile) -> dict[tuple[str, str, int], Any]:
     return answers
 
 
-def texts(run: RunFile) -> dict[tuple[str, str], str]:
+def texts(run: RunReader) -> dict[tuple[str, str], str]:
     """Each prompt's text."""
     return {
         (probe.name, prompt): text

@@ -18,7 +18,8 @@ from equipoise.errors import EquipoiseError, InputError
 from equipoise.runs.approvals import FILE_NAME
 from equipoise.runs.connection import Connection, open_model
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.session import resume, start
+from equipoise.runs.resume import resume
+from equipoise.runs.start import start
 from equipoise.runs.suites import plan_probes
 from equipoise.settings import Settings
 from serving.asking import KEY, find_key

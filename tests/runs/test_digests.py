@@ -16,6 +16,7 @@ import pytest
 
 from equipoise.errors import EquipoiseError, IntegrityError
 from equipoise.models.protocol import Reply
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.run import Run
 from equipoise.schema import Status
@@ -112,9 +113,9 @@ def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, statement: str, wo
         run.record([finish(first), finish(second, Reply(status=Status.TIMEOUT)), finish(third), finish(fourth)])
         assert run.ask_again([Status.TIMEOUT]) == 1
         run.record([finish(second), finish(fifth)])
-    RunFile.read(path).close()
+    RunReader.open(path).close()
     execute(statement)(path)
-    for open_run in (RunFile.read, RunFile.open):
+    for open_run in (RunReader.open, RunFile.open):
         with pytest.raises(IntegrityError) as caught:
             open_run(path)
         assert "was changed after it was written: " in str(caught.value)
@@ -179,7 +180,7 @@ def test_failures_that_are_asked_again_are_kept_and_the_counts_add_up(tmp_path: 
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         kept = connection.execute("select place, status, detail from earlier_failures").fetchall()
     assert kept == [(n, *(("empty", None) if n % 2 == 0 else ("http_error", "503"))) for n in range(1, 11)]
-    with RunFile.read(tmp_path / "run.db") as run:
+    with RunReader.open(tmp_path / "run.db") as run:
         assert run.counts()[Status.OK] == 10
 
 
@@ -224,7 +225,7 @@ def test_a_wal_that_does_not_belong_to_the_file_is_refused(tmp_path: Path, case:
     }[case]
     copy_run(tmp_path / file / "run.db", mixed)
     shutil.copy(tmp_path / wal / "run.db-wal", f"{mixed}-wal")
-    for open_run in (RunFile.read, RunFile.open):
+    for open_run in (RunReader.open, RunFile.open):
         with pytest.raises(IntegrityError, match=r"run\.db and .*run\.db-wal do not belong together") as caught:
             open_run(mixed)
         assert caught.value.exit_code == 6
@@ -244,17 +245,17 @@ def test_an_older_file_of_the_same_sitting_is_noticed_by_its_attempts(tmp_path: 
         record_one(run)
         shutil.copy(f"{path}-wal", f"{mixed}-wal")
     with pytest.raises(IntegrityError, match=r"run\.db-wal"):
-        RunFile.read(mixed)
+        RunReader.open(mixed)
 
 
 def test_a_wal_that_a_reader_keeps_is_no_reason_to_refuse(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     run = create(path)
     record_one(run)
-    with RunFile.read(path) as reader:
+    with RunReader.open(path) as reader:
         run.close()
         assert reader.counts()[Status.OK] == 1
-        with RunFile.read(path) as another:
+        with RunReader.open(path) as another:
             assert another.counts()[Status.OK] == 1
     with RunFile.open(path) as run:
         assert run.counts()[Status.OK] == 1

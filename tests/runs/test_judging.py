@@ -19,6 +19,7 @@ import equipoise
 from equipoise import Connection, Policy, Run
 from equipoise.errors import BudgetReached, EndpointError, InputError, IntegrityError
 from equipoise.runs.ask.events import Event, RunProgress
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.prices import TokenPrice
 from equipoise.schema import Status
@@ -66,7 +67,7 @@ def at(server: FaultyServer, **options: Any) -> Connection:
 
 
 def verdicts(path: Path) -> list[str | None]:
-    with RunFile.read(path) as file:
+    with RunReader.open(path) as file:
         return file.verdicts("hiring_an")["verdict"].to_list()
 
 

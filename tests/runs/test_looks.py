@@ -20,10 +20,10 @@ import equipoise
 from equipoise import Policy, Run
 from equipoise.errors import BudgetReached, IntegrityError
 from equipoise.measuring.looks import SPENT, look_level, look_number, look_sizes
-from equipoise.runs import session
 from equipoise.runs.ask.events import Event, Look, Note, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.looks import Looks, wants_more
+from equipoise.runs.resume import resume
 from equipoise.schema import ID, Status
 from runs.fakes import SETTINGS
 from simulating import SMALL
@@ -151,7 +151,7 @@ def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests
         stops = 1
     while not (run := Run.open(path)).complete or wants_more(run):
         try:
-            session.resume(path, model=model, policy=policy).ask()
+            resume(path, model=model, policy=policy).ask()
         except BudgetReached:
             stops += 1
     assert stops == 90 // requests
@@ -180,7 +180,7 @@ audit_once(model, probes="jobs_lum", out={str(path)!r}, sample_k=90, until_certa
     killed = Run.open(path)
     assert 0 < killed.ended < 90
     assert not killed.complete
-    session.resume(path, model=flip).ask()
+    resume(path, model=flip).ask()
     check_same(Run.open(path), whole)
 
 

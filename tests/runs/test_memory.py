@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.reader import RunReader
 from equipoise.schema import Status
 from runs.fakes import create, plan
 from runs.killable import TESTS
@@ -31,6 +31,6 @@ def test_large_answers_at_once_need_bounded_memory(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "runs.large_child", str(path), server.url, str(AT_ONCE)]
         output = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=True).stdout
     before, after = map(int, output.split())
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == AT_ONCE
     assert after - before < MOST_MEGABYTES

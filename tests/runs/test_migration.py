@@ -16,8 +16,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from equipoise.models import Sampling
-from equipoise.runs.file import sql
+from equipoise.runs.file import migrations
 from equipoise.runs.file.columns import decode_text
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
 from runs.fakes import finish
@@ -36,7 +37,7 @@ def select(path: Path, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
 
 
-def read_all(run: RunFile) -> dict[str, list[pl.DataFrame]]:
+def read_all(run: RunReader) -> dict[str, list[pl.DataFrame]]:
     """Everything that can be read of each probe."""
     everything = {}
     for probe in PROBES:
@@ -50,7 +51,7 @@ def test_the_file_has_schema_1() -> None:
 
 
 def test_reading_leaves_the_file_unchanged_and_gives_every_prompt_and_attempt(path: Path) -> None:
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert [probe.name for probe in run.probes()] == PROBES
         everything, pending, counts = read_all(run), list(run.pending()), run.counts()
         settings = run.settings
@@ -83,7 +84,7 @@ def test_reading_leaves_the_file_unchanged_and_gives_every_prompt_and_attempt(pa
 
 def test_the_sample_of_pairs_is_counted_in_pairs(path: Path) -> None:
     assert select(path, "select parameters ->> 'sample_k' from probes where name = 'hiring_an'") == [(12,)]
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         read = {probe.name: probe.parameters["sample_k"] for probe in run.probes()}
     assert read == {
         "business_vocabulary": 12,
@@ -97,7 +98,7 @@ def test_the_sample_of_pairs_is_counted_in_pairs(path: Path) -> None:
 
 
 def test_the_owner_migrates_the_file_and_goes_on(path: Path) -> None:
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         before, pending, settings = read_all(run), list(run.pending()), run.settings
     with RunFile.open(path) as run:
         assert run.settings == settings
@@ -107,11 +108,11 @@ def test_the_owner_migrates_the_file_and_goes_on(path: Path) -> None:
                 assert_frame_equal(new, old)
         assert run.record(map(finish, pending)) == 116
         assert list(run.pending()) == []
-    assert select(path, "pragma user_version") == [(sql.SCHEMA,)]
+    assert select(path, "pragma user_version") == [(migrations.SCHEMA,)]
     assert select(path, "select count(*) from sqlite_schema where name = 'results'") == [(0,)]
     assert select(path, "select distinct system from prompts") == [(None,)]
     assert [file.name for file in path.parent.iterdir()] == [path.name]
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 70 + 116
         assert sum(run.counts().values()) == 196
 
@@ -123,7 +124,7 @@ SCHEMA_2 = Path(__file__).parent / "data" / "schema-2.equipoise"
 def test_a_file_of_schema_2_is_read_as_it_is_and_migrated_by_its_owner(tmp_path: Path) -> None:
     path = Path(shutil.copy(SCHEMA_2, tmp_path / "run.equipoise"))
     assert select(path, "pragma user_version") == [(2,)]
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         attempts = {probe.name: pl.concat(run.attempts(probe.name)) for probe in run.probes()}
         pending, counts, usage, settings = list(run.pending()), run.counts(), run.usage(), run.settings
     assert (len(pending), sum(counts.values()), usage) == (18, 88, (3976, 305))
@@ -133,8 +134,8 @@ def test_a_file_of_schema_2_is_read_as_it_is_and_migrated_by_its_owner(tmp_path:
         for name, frame in attempts.items():
             assert_frame_equal(pl.concat(run.attempts(name)), frame)
         assert run.record(map(finish, pending)) == 18
-    assert select(path, "pragma user_version") == [(sql.SCHEMA,)]
+    assert select(path, "pragma user_version") == [(migrations.SCHEMA,)]
     assert select(path, "select min(place), max(place), count(distinct place) from attempts") == [(1, 88, 88)]
     assert select(path, "select generation, attempts from head") == [(1, 88)]
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.PENDING] == 0

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import BadFile, BadParameter, EquipoiseError, IntegrityError, StorageError
-from equipoise.runs.file import sql
+from equipoise.runs.file import migrations
 from equipoise.runs.file.digests import write_digests
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
 from runs.fakes import create, finish, plan
@@ -151,7 +152,7 @@ DAMAGED: list[tuple[str, Damage, str]] = [
 
 
 def read_all(path: Path) -> None:
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.settings.model == "fake"
         assert run.prompts("alpha").height
         assert list(run.attempts("alpha"))
@@ -174,14 +175,15 @@ def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Da
 
 
 @pytest.mark.fault("U7")
-@pytest.mark.parametrize("open_run", [RunFile.open, RunFile.read])
-def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: Callable[[Path], RunFile]) -> None:
+@pytest.mark.parametrize("open_run", [RunFile.open, RunReader.open])
+def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: Callable[[Path], RunReader]) -> None:
     path = tmp_path / "run.db"
     create(path).close()
-    execute(f"pragma user_version = {sql.SCHEMA + 1}", "create table newer (a)")(path)
+    execute(f"pragma user_version = {migrations.SCHEMA + 1}", "create table newer (a)")(path)
     before = path.read_bytes()
     with pytest.raises(
-        IntegrityError, match=rf"newer equipoise: its schema is {sql.SCHEMA + 1}.*up to {sql.SCHEMA}.*untouched"
+        IntegrityError,
+        match=rf"newer equipoise: its schema is {migrations.SCHEMA + 1}.*up to {migrations.SCHEMA}.*untouched",
     ) as caught:
         open_run(path)
     assert caught.value.exit_code == 6
@@ -189,8 +191,8 @@ def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: 
     assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
 
 
-@pytest.mark.parametrize("open_run", [RunFile.open, RunFile.read])
-def test_a_missing_file_is_an_error_in_the_input(tmp_path: Path, open_run: Callable[[Path], RunFile]) -> None:
+@pytest.mark.parametrize("open_run", [RunFile.open, RunReader.open])
+def test_a_missing_file_is_an_error_in_the_input(tmp_path: Path, open_run: Callable[[Path], RunReader]) -> None:
     for path in (tmp_path / "none.db", tmp_path):
         with pytest.raises(BadFile) as caught:
             open_run(path)
@@ -205,19 +207,19 @@ def test_an_older_file_can_be_read_and_is_migrated_by_its_owner(
     with create(path) as run:
         run.record([finish(next(run.pending()))])
     step = ("alter table attempts add column mood text", "update attempts set mood = 'calm'")
-    monkeypatch.setattr(sql, "MIGRATIONS", (*sql.MIGRATIONS, step))
-    monkeypatch.setattr(sql, "SCHEMA", sql.SCHEMA + 1)
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
+    monkeypatch.setattr(migrations, "SCHEMA", migrations.SCHEMA + 1)
     before = path.read_bytes()
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 1
     assert path.read_bytes() == before
     with RunFile.open(path) as run:
         assert run.counts()[Status.OK] == 1
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 1
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("select mood from attempts").fetchall() == [("calm",)]
-        assert connection.execute("pragma user_version").fetchall() == [(sql.SCHEMA,)]
+        assert connection.execute("pragma user_version").fetchall() == [(migrations.SCHEMA,)]
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,9 +227,9 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
     create(path).close()
     before = path.read_bytes()
     monkeypatch.setattr(
-        sql, "MIGRATIONS", (*sql.MIGRATIONS, ("create table more (a)", "insert into nowhere values (1)"))
+        migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("create table more (a)", "insert into nowhere values (1)"))
     )
-    monkeypatch.setattr(sql, "SCHEMA", sql.SCHEMA + 1)
+    monkeypatch.setattr(migrations, "SCHEMA", migrations.SCHEMA + 1)
     with pytest.raises(IntegrityError):
         RunFile.open(path)
     monkeypatch.undo()
@@ -244,7 +246,7 @@ def test_a_copy_without_its_wal_is_recognised(tmp_path: Path) -> None:
         run.record([finish(next(run.pending()))])
         shutil.copy(path, copy)
         before = copy.read_bytes()
-        for open_run in (RunFile.open, RunFile.read):
+        for open_run in (RunFile.open, RunReader.open):
             with pytest.raises(IntegrityError, match=r"copied while it was in use.*run\.db and run\.db-wal") as caught:
                 open_run(copy)
             assert caught.value.exit_code == 6
@@ -252,7 +254,7 @@ def test_a_copy_without_its_wal_is_recognised(tmp_path: Path) -> None:
         assert [file.name for file in copy.parent.iterdir()] == ["run.db"]
 
         shutil.copy(tmp_path / "run.db-wal", copy.parent)
-        with RunFile.read(copy) as both:
+        with RunReader.open(copy) as both:
             assert both.counts()[Status.OK] == 1
         copy.unlink()
     shutil.copy(path, copy)
@@ -278,7 +280,7 @@ def test_a_run_file_left_by_a_kill_can_be_read_and_resumed(tmp_path: Path) -> No
     path = tmp_path / "run.db"
     create_and_kill(path)
     assert {"run.db", "run.db-wal", "run.db.lock"} <= {file.name for file in tmp_path.iterdir()}
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 1
     with RunFile.open(path) as run:
         assert run.counts()[Status.OK] == 1
@@ -296,7 +298,7 @@ def test_a_change_interrupted_by_a_kill_is_undone_by_the_owner(tmp_path: Path) -
         for name in ("run.db", "run.db-journal"):
             shutil.copy(tmp_path / name, interrupted.parent)
     with pytest.raises(StorageError, match="was interrupted; `equipoise resume` repairs"):
-        RunFile.read(interrupted)
+        RunReader.open(interrupted)
     with RunFile.open(interrupted) as run:
         assert run.prompts("alpha")["item"][0] == "0"
     assert [file.name for file in interrupted.parent.iterdir()] == ["run.db"]
@@ -308,7 +310,7 @@ def test_another_tool_may_checkpoint_the_file_after_a_kill(tmp_path: Path) -> No
     create_and_kill(path)
     execute("select 1 from settings")(path)  # the last connection that closes moves the -wal into the file
     assert not (tmp_path / "run.db-wal").exists()
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 1
     with RunFile.open(path) as run:
         assert run.counts()[Status.OK] == 1
@@ -337,7 +339,7 @@ def test_a_read_only_directory_is_refused_before_asking(tmp_path: Path) -> None:
             with pytest.raises(StorageError, match="cannot be written") as caught:
                 open_run(file)
             assert caught.value.exit_code == 5
-        with RunFile.read(path) as run:
+        with RunReader.open(path) as run:
             assert run.counts()[Status.PENDING] == 10
     assert [file.name for file in folder.iterdir()] == ["run.db"]
 
@@ -390,7 +392,7 @@ def test_numbers_of_tokens_that_no_run_has_are_refused(tmp_path: Path, tokens: i
     with create(tmp_path / "run.db") as run:
         run.record(map(finish, run.pending()))
     forge(f"update attempts set prompt_tokens = {tokens}")(tmp_path / "run.db")
-    with RunFile.read(tmp_path / "run.db") as run, pytest.raises(IntegrityError, match="no run has so many tokens"):
+    with RunReader.open(tmp_path / "run.db") as run, pytest.raises(IntegrityError, match="no run has so many tokens"):
         run.usage()
 
 

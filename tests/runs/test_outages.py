@@ -17,8 +17,9 @@ from equipoise.models import Sampling, connect
 from equipoise.models.protocol import Reply
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.connection import Connection
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.session import start
+from equipoise.runs.start import start
 from equipoise.schema import Status
 from runs import killable
 from runs.fakes import QUICK, Fake, create, ok, plan, transient
@@ -188,5 +189,5 @@ def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -
             child.send_signal(signal.SIGCONT)
         _, err = child.communicate(timeout=30)
     assert child.returncode == 0, err
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 100

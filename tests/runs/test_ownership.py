@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StorageError
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
 from runs.fakes import create, finish, plan
@@ -56,7 +57,7 @@ def test_a_run_that_loses_its_file_stops_and_saves_everything(tmp_path: Path, ac
     assert f"{path} was deleted or replaced while it was in use. All answers are in {saved}." in err
     assert f"To go on: equipoise resume {saved}" in err
     assert asked < 2000, "it stopped"
-    with RunFile.read(saved) as run:
+    with RunReader.open(saved) as run:
         assert stored(run).keys() == acknowledged(out)
         assert run.counts()[Status.OK] == asked, "nothing that came back is lost"
     assert (path.read_bytes() if path.exists() else None) == content, "what took its place is left alone"
@@ -76,8 +77,8 @@ def test_a_file_that_is_gone_when_it_is_closed_is_saved_too(tmp_path: Path) -> N
     (tmp_path / "run.db").unlink()
     with pytest.raises(StorageError, match=r"All answers are in .*run-saved2\.db"):
         run.close()
-    with RunFile.read(tmp_path / "run-saved2.db") as run:
-        assert run.counts()[Status.OK] == 10
+    with RunReader.open(tmp_path / "run-saved2.db") as saved:
+        assert saved.counts()[Status.OK] == 10
     with pytest.raises(StorageError, match=r"first .*All answers are in .*run-saved3\.db"):
         fail_after_deleting(tmp_path / "run.db")
 
@@ -109,7 +110,7 @@ def test_without_its_lock_file_a_run_still_has_one_owner(tmp_path: Path) -> None
         _, err = first.communicate(timeout=60)
         assert first.returncode == 0, err
         assert sum(server.requests.values()) == 50
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 50
 
 
@@ -121,7 +122,7 @@ def test_this_process_cannot_own_a_run_twice(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match=f"in use by another process \\(pid {os.getpid()}\\)"):
             RunFile.open(path)
         run.record(map(finish, run.pending()))
-        with RunFile.read(path) as reader:
+        with RunReader.open(path) as reader:
             assert reader.counts()[Status.OK] == 10
 
 
@@ -131,12 +132,12 @@ def test_a_reader_in_the_owners_process_does_not_end_the_owners_locks(tmp_path: 
     """Closing a file ends all POSIX locks of a process on it; then another tool would take away the -wal."""
     path = tmp_path / "run.db"
     with create(path) as run:
-        RunFile.read(path).close()
+        RunReader.open(path).close()
         tool = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('select 1 from settings').connection.close()"
         subprocess.run(["python3", "-c", tool, str(path)], check=True)
         assert (tmp_path / "run.db-wal").exists()
         run.record(map(finish, run.pending()))
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 10
 
 
@@ -149,11 +150,11 @@ def test_a_run_works_through_a_link(tmp_path: Path) -> None:
     create(path).close()
     with RunFile.open(link) as run:
         run.record([finish(next(run.pending()))])
-        with RunFile.read(link) as reader, RunFile.read(path) as direct:
+        with RunReader.open(link) as reader, RunReader.open(path) as direct:
             assert reader.counts() == direct.counts()
             assert reader.counts()[Status.OK] == 1
         assert [file.name for file in link.parent.iterdir()] == ["link.db"]
-    with RunFile.read(link) as reader:
+    with RunReader.open(link) as reader:
         assert reader.counts()[Status.OK] == 1
 
 

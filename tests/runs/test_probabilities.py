@@ -25,10 +25,12 @@ from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.file import sql
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.settings import asking_of
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
-from equipoise.runs.session import resume, start
+from equipoise.runs.start import start
 from equipoise.schema import PROBABILITIES, Status
 from runs.fakes import QUICK, Fake, answering, create, finish, plan
 
@@ -211,7 +213,7 @@ SCHEMA_3 = Path(__file__).parent / "data" / "schema-3.equipoise"
 
 def test_a_file_of_schema_3_is_read_as_it_is_and_migrated_by_its_owner(tmp_path: Path) -> None:
     path = Path(shutil.copy(SCHEMA_3, tmp_path / "run.equipoise"))
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         attempts = {probe.name: pl.concat(run.attempts(probe.name)) for probe in run.probes()}
         pending, counts, usage = list(run.pending()), run.counts(), run.usage()
         assert {probe.asking.max_tokens for probe in run.probes()} == {None}
@@ -225,6 +227,6 @@ def test_a_file_of_schema_3_is_read_as_it_is_and_migrated_by_its_owner(tmp_path:
         assert run.record(map(finish, pending)) == len(pending) == 8
     with closing(sqlite3.connect(SCHEMA_3)) as before:
         assert before.execute(sql.HEAD).fetchone()[-1] == digest
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.PENDING] == 0
     assert metrics.height == Run.open(path).metrics().height

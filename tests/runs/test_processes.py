@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.reader import RunReader
 from equipoise.schema import Status
 from runs.fakes import create, plan, seal
 from runs.killable import Server, acknowledged, start, stored, texts
@@ -25,7 +25,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals and limits 
 
 def assert_whole(path: Path, server: Server, printed: set[tuple[str, str, int]], kills: int) -> None:
     """Every planned attempt is there once, with the answer to its own prompt; none was asked again without need."""
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         answers, prompts, counts = stored(run), texts(run), run.counts()
     assert counts[Status.OK] == sum(counts.values()) == len(answers)
     assert printed <= answers.keys()
@@ -84,7 +84,7 @@ def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path, number: 
         assert child.returncode == code
         assert f"Stopped. {path} holds" in err
         assert f"To go on: equipoise resume {path}" in err
-        with RunFile.read(path) as run:
+        with RunReader.open(path) as run:
             assert stored(run).keys() == acknowledged(out)
             assert run.counts()[Status.OK] == sum(server.requests.values()) < 500, "requests under way came back"
         assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
@@ -111,7 +111,7 @@ def test_two_signals_end_the_process_at_once(tmp_path: Path) -> None:
         out, _ = child.communicate(timeout=60)
         assert child.returncode == 130
         server.may_answer.set()
-        with RunFile.read(path) as run:
+        with RunReader.open(path) as run:
             assert stored(run).keys() == acknowledged(out)
         finish(path, server)
 
@@ -130,7 +130,7 @@ def test_a_second_process_on_the_same_run_is_refused(tmp_path: Path) -> None:
         _, err = second.communicate(timeout=60)
         assert second.returncode == 5
         assert f"in use by another process (pid {first.pid})" in err
-        with RunFile.read(path) as reader:
+        with RunReader.open(path) as reader:
             assert reader.counts()[Status.PENDING] == 50, "reading is allowed"
         server.may_answer.set()
         _, err = first.communicate(timeout=60)
@@ -144,7 +144,7 @@ def finish(path: Path, server: Server) -> None:
     child = start(path, server)
     _, err = child.communicate(timeout=120)
     assert child.returncode == 0, err
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == sum(run.counts().values())
         prompts = texts(run)
         for (probe, prompt, _), answer in stored(run).items():
@@ -168,7 +168,7 @@ def test_a_limit_on_the_size_of_files_stops_the_run_and_keeps_the_file(tmp_path:
         assert f"To go on: equipoise resume {path}" in err
         assert str(path) in err
         asked = sum(server.requests.values())
-        with RunFile.read(path) as run:
+        with RunReader.open(path) as run:
             counts = run.counts()
             assert sum(counts.values()) == 2000
             assert stored(run).keys() == acknowledged(out)
@@ -203,7 +203,7 @@ def test_a_full_disk_stops_the_run_and_keeps_the_file(tmp_path: Path, small_disk
         assert asked < 2000
         shutil.copytree(small_disk, moved)
         for place in (moved / "run.db", path):
-            with RunFile.read(place) as run:
+            with RunReader.open(place) as run:
                 assert sum(run.counts().values()) == 2000
                 assert stored(run).keys() == acknowledged(out)
                 if reserve:

@@ -20,6 +20,7 @@ from equipoise.runs.ask.events import Event, RunProgress, describe_duration
 from equipoise.runs.ask.pacing import limit_connections
 from equipoise.runs.ask.policy import Policy, check_complete
 from equipoise.runs.ask.pump import Pump, pump
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, PROMPT, Status, missing_share
 from runs.fakes import QUICK, Fake, answering, create, ok, plan, seal, transient
@@ -38,7 +39,7 @@ def test_every_prompt_is_asked_once_and_gets_its_own_answer(path: Path) -> None:
     assert outcome.error is None
     assert outcome.states == {Status.OK: 600}
     assert set(model.asked.values()) == {2}
-    with RunFile.read(path) as run:
+    with RunReader.open(path) as run:
         texts = dict(run.prompts("alpha").select(ID, PROMPT).iter_rows())
         assert all(seal(texts[prompt]) == answer for prompt, answer in outcome.attempts.select(ID, ANSWER).iter_rows())
     last = outcome.progress[-1]

@@ -11,7 +11,8 @@ from equipoise.errors import BudgetReached, InputError
 from equipoise.models import Sampling
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection
-from equipoise.runs.session import resume, start
+from equipoise.runs.resume import resume
+from equipoise.runs.start import start
 from serving.faulty import FaultyServer
 
 KEY = "sk-canary-0123456789abcdefgh"

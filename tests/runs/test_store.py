@@ -19,6 +19,8 @@ from equipoise.measuring.plan import plan as plan_probe
 from equipoise.models.protocol import Reply
 from equipoise.runs.file import sql, tables
 from equipoise.runs.file.columns import decode_text, encode_text
+from equipoise.runs.file.reader import RunReader
+from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
 from runs.fakes import SETTINGS, create, finish, plan, seal
@@ -103,7 +105,7 @@ def test_a_closed_run_is_one_file_and_an_open_one_has_its_wal(tmp_path: Path) ->
         run.record(map(finish, run.pending()))
         assert file_names(tmp_path) == ["run.db", "run.db-shm", "run.db-wal", "run.db.lock"]
     assert file_names(tmp_path) == ["run.db"]
-    with RunFile.read(tmp_path / "run.db") as run:
+    with RunReader.open(tmp_path / "run.db") as run:
         assert run.counts()[Status.OK] == 10
         assert file_names(tmp_path) == ["run.db"]
 
@@ -176,7 +178,7 @@ def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None
         [row] = connection.execute("select answer, reasoning, detail, finish_reason from attempts")
     connection.close()
     assert [decode_text(value) for value in row] == [answer] * 4
-    with RunFile.read(tmp_path / "run.db") as run:
+    with RunReader.open(tmp_path / "run.db") as run:
         [frame] = run.attempts("alpha")
         assert frame[ANSWER].to_list() == [replace_surrogates(answer)]
 
@@ -259,7 +261,7 @@ def test_parts_are_bounded_by_the_bytes_of_answers(tmp_path: Path, limit: int, m
     monkeypatch.setattr(tables, "BATCH_BYTES", limit)
     with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2)) as run:
         run.record(finish(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
-    with RunFile.read(tmp_path / "run.db") as run:
+    with RunReader.open(tmp_path / "run.db") as run:
         for parts in (list(run.answers("alpha")), list(run.transcripts("alpha"))):
             prompts, attempts = (pl.concat(column) for column in zip(*parts, strict=True))
             assert_frame_equal(prompts, run.prompts("alpha"))
@@ -307,11 +309,11 @@ def test_each_note_is_stored_once(tmp_path: Path) -> None:
 
 
 def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -> None:
-    with create(tmp_path / "run.db") as run, RunFile.read(tmp_path / "run.db") as reader:
+    with create(tmp_path / "run.db") as run, RunReader.open(tmp_path / "run.db") as reader:
         run.record([finish(next(run.pending()))])
         assert reader.counts()[Status.OK] == 1
-        with pytest.raises(StorageError, match="cannot be written"):
-            reader.record([finish(next(run.pending()))])
+        with pytest.raises(StorageError, match="cannot be written"), translate_storage_errors(reader.path):
+            reader._connection.execute("delete from attempts")
     assert file_names(tmp_path)[0] == "run.db"
     with RunFile.open(tmp_path / "run.db"):
         pass

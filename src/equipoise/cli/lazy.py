@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from equipoise.report.terminal import comparisons, gates, marks, tables
     from equipoise.report.transcripts import choose as choosing
     from equipoise.report.transcripts import write as transcripts
-    from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, session, suites
+    from equipoise.runs import batches, connection, estimate, finished, imports, looks, prices, run, suites
+    from equipoise.runs import resume as resuming
+    from equipoise.runs import start as starting
     from equipoise.runs import verify as verification
     from equipoise.runs.ask import events, policy
 else:
@@ -74,7 +76,8 @@ else:
     looks = LazyModule("equipoise.runs.looks")
     prices = LazyModule("equipoise.runs.prices")
     run = LazyModule("equipoise.runs.run")
-    session = LazyModule("equipoise.runs.session")
+    starting = LazyModule("equipoise.runs.start")
+    resuming = LazyModule("equipoise.runs.resume")
     suites = LazyModule("equipoise.runs.suites")
     events = LazyModule("equipoise.runs.ask.events")
     policy = LazyModule("equipoise.runs.ask.policy")
@@ -110,11 +113,12 @@ __all__ = [
     "progress",
     "ray_engine",
     "redact",
+    "resuming",
     "run",
     "scoring",
     "seal",
-    "session",
     "shards",
+    "starting",
     "suites",
     "table",
     "tables",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import looks, session
+from equipoise.cli.lazy import looks, resuming
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, check_report_target
 from equipoise.cli.run import ask, print_outcome
@@ -66,7 +66,7 @@ def command(
     )
     run = runs.Run.open(file)
     options.check_whole_numbers(max_tokens=max_tokens)
-    failures = session.parse_failures(retry.split(",") if retry else ())
+    failures = resuming.parse_failures(retry.split(",") if retry else ())
     if max_tokens is not None and not failures:
         raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
     judge = judge or run.judge
@@ -86,7 +86,7 @@ def command(
             judge_price=judge_price,
         )
         run = ask(
-            session.resume(
+            resuming.resume(
                 file,
                 base_url=base_url,
                 key_variable=key_variable,

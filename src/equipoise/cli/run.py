@@ -11,7 +11,7 @@ import typer
 from equipoise.cli import model_options as options
 from equipoise.cli.config import Config, read_config, typed_options
 from equipoise.cli.confirm import confirm_run
-from equipoise.cli.lazy import html, policy, session, suites
+from equipoise.cli.lazy import html, policy, starting, suites
 from equipoise.cli.output import AsJson, check_report_target, note, open_console
 from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.progress import show_progress
@@ -128,7 +128,7 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
 
 def _start(given: SimpleNamespace) -> Session:
     """Start the run that the options describe."""
-    path = given.out or session.default_path(given.model)
+    path = given.out or starting.default_path(given.model)
     check_run_target(path)
     if given.report is not None and given.report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
@@ -158,7 +158,7 @@ def _start(given: SimpleNamespace) -> Session:
         judge=given.judge,
         judge_price=given.judge_price,
     )
-    return session.start(
+    return starting.start(
         given.model,
         probes=chosen,
         suite=given.suite,

@@ -119,10 +119,11 @@ def measure_accuracy(probe: Probe, split: str, kind: str | None = None, label: s
     return compare_labels(probe.detector, [row["label"] for row in rows], found)
 
 
-def wilson(part: int, whole: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson(part: int, whole: int) -> tuple[float, float]:
     """Wilson's 95% interval of a share."""
     if not whole:
         return 0.0, 1.0
+    z = 1.959964
     share, square = part / whole, z * z / whole
     middle = (share + square / 2) / (1 + square)
     half = z * math.sqrt(share * (1 - share) / whole + square / (4 * whole)) / (1 + square)

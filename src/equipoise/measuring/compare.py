@@ -18,8 +18,9 @@ import polars as pl
 
 from equipoise.errors import InputError
 from equipoise.measuring import notebook
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.differences import Difference, paired_differences
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import item_rows
 from equipoise.schema import ID, PROBABILITIES, Estimate, without_nan
 

@@ -12,10 +12,11 @@ from typing import Any
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
 from equipoise.measuring.notebook import format_interval
 from equipoise.measuring.precision import AT_A_LIMIT
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.schema import (
     ALLOW_MISSING,
     MEASURED,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from equipoise.schema import Estimate
 
 if TYPE_CHECKING:
+    from equipoise.measuring.audit import Audit
     from equipoise.measuring.compare import Comparison
-    from equipoise.measuring.result import Audit, Result
+    from equipoise.measuring.result import Result
 
 
 def format_interval(estimate: Estimate) -> str:

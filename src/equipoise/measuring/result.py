@@ -1,10 +1,9 @@
-"""Results as values: estimates, marks and coverage, and the tables of them."""
+"""`Result`: what one probe found, as a value and as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,7 +16,7 @@ from equipoise.measuring.looks import look_number
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.selection import Selections, SelectionTable
-from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
+from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,117 +233,6 @@ class Result:
 
     def _repr_html_(self) -> str:
         return notebook.result_html(self)
-
-
-class Audit(Mapping[str, Result]):
-    """The results of several probes, by name, and where they come from."""
-
-    def __init__(
-        self,
-        results: Mapping[str, Result],
-        *,
-        model: str = "",
-        path: Path | None = None,
-        sampling: Mapping[str, Any] | None = None,
-        simulated: bool = False,
-        imported: bool = False,
-        owner: object = None,
-    ) -> None:
-        self._results = dict(results)
-        self._owner = owner  # a temporary run file is deleted with the run that owns it
-        self.model = model
-        """The model that was asked."""
-        self.path = path
-        """The run file that holds the answers, if there is one."""
-        self.sampling = dict(sampling or {})
-        """How the model was asked to answer: temperature, token limit, …"""
-        self.simulated = simulated
-        """Whether the answers are those of a reference model: no language model was asked."""
-        self.imported = imported
-        """Whether the answers come from elsewhere: how the model was asked is not known."""
-
-    def __getitem__(self, probe: str) -> Result:
-        return self._results[probe]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._results)
-
-    def __len__(self) -> int:
-        return len(self._results)
-
-    @property
-    def origin(self) -> str:
-        """Where the answers come from, in a sentence; empty if a model was asked."""
-        if self.simulated:
-            return "The answers of the run are simulated: no language model was asked."
-        if self.imported:
-            return "The answers were imported: how the model was asked is not known."
-        return ""
-
-    @property
-    def metrics(self) -> dict[str, dict[str, Estimate]]:
-        """The metrics of each probe."""
-        return {name: result.metrics for name, result in self.items()}
-
-    @property
-    def marks(self) -> dict[str, Mapping[str, Mark | None]]:
-        """The marks of each probe."""
-        return {name: result.marks for name, result in self.items()}
-
-    @property
-    def counts(self) -> dict[Status, int]:
-        """Attempts by state, over all probes. They add up to the plan."""
-        return {status: sum(result.coverage["all"][status] for result in self.values()) for status in Status}
-
-    @property
-    def planned(self) -> int:
-        """How many attempts were planned."""
-        return sum(self.counts.values())
-
-    @property
-    def ended(self) -> int:
-        """How many attempts are not pending any more."""
-        return self.planned - self.counts[Status.PENDING]
-
-    @property
-    def answered(self) -> int:
-        """How many attempts have an answer to measure."""
-        return sum(self.counts[status] for status in MEASURED)
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is pending."""
-        return not self.counts[Status.PENDING]
-
-    def to_frame(self) -> pl.DataFrame:
-        """All metrics of all probes as one table: model, probe, metric, slice, group, value, low, high, n, mark …"""
-        tables = [pl.DataFrame(schema=METRICS_TABLE), *(result.to_frame() for result in self.values())]
-        return pl.concat(tables).with_columns(pl.lit(self.model or None, dtype=pl.String).alias("model"))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same for pandas, if it is installed."""
-        return self.to_frame().to_pandas()
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, ready for JSON."""
-        return {name: result.to_dict() for name, result in self.items()}
-
-    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
-        """Write the report, one HTML file that works offline: as `equipoise.write_report`."""
-        return equipoise.write_report(self, out, charts)
-
-    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
-        """A chart of `metric` or `probe.metric`, also by the groups of a slice; without a metric, a map of all marks.
-
-        Notebooks show it; `.save("chart.svg")` or `.save("chart.png")` writes it.
-        """
-        return equipoise.plot(self, metric, by)
-
-    def __repr__(self) -> str:
-        return "\n".join([*filter(None, [self.model, self.origin]), *map(repr, self.values())])
-
-    def _repr_html_(self) -> str:
-        return notebook.audit_html(self)
 
 
 def _mark_columns(mark: Mark | None) -> dict[str, str | None]:

@@ -18,7 +18,7 @@ from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 
 from equipoise.errors import InputError, IntegrityError, UnknownName
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
 from equipoise.runs.finished import RunSource, open_run

@@ -136,9 +136,9 @@ def describe_bounds(result: Result) -> Iterator[str]:
 def describe_generalisation(result: Result) -> Iterator[str]:
     """One sentence for each marked metric: its interval for other prompts like these."""
     for name, found in result.generalised.items():
-        groups = join_words([f"{count:,} {column}s" for column, count in found.clusters.items()])
+        groups = join_words([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
         low, high = format_number(found.low), format_number(found.high)
-        few = [f"{column}s" for column in found.too_few]
+        few = [plural(column) for column in found.too_few]
         doubt = f"; so few {join_words(few)} cannot speak for others" if few else ""
         yield f"{name} for other prompts like these ({groups}): {low} to {high}{doubt}."
 
@@ -225,6 +225,11 @@ def join_words(words: list[str]) -> str:
     if len(words) < 2:
         return words[0] if words else "nothing"
     return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def plural(noun: str) -> str:
+    """Several of what a column names: "names", "cities"."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def is_seen(character: str) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from equipoise.errors import InputError
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 from equipoise.models import Sampling
 from equipoise.models.llama import EMBEDDED
 from equipoise.models.simulated import is_simulated
@@ -18,8 +19,8 @@ from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.connection import Connection, ModelLike, default_concurrency
 from equipoise.runs.judging import JudgeLike
-from equipoise.runs.run import Run, delete_with
-from equipoise.runs.session import SUFFIX, start
+from equipoise.runs.run import Run
+from equipoise.runs.start import SUFFIX, start
 from equipoise.runs.suites import Probes, choose_probes_for
 from equipoise.runs.waiting import blocking
 from equipoise.schema import MEASURED
@@ -97,7 +98,8 @@ async def audit_async(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     if folder is not None:
-        delete_with(run)
+        # The results refer to the run, so its file lasts as long as they do.
+        weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     _refuse_no_answers(run)
     return await asyncio.to_thread(run.results)
 

@@ -1,4 +1,4 @@
-"""What a run would take, before anything is sent: prompts, tokens, money, time."""
+"""`estimate`: what a run of a model would take, or a run that is precise enough; nothing is sent."""
 
 from __future__ import annotations
 

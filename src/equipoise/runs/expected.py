@@ -1,4 +1,4 @@
-"""What plans would take, before anything is sent: prompts, tokens, money, time."""
+"""The arithmetic of estimates: from plans to prompts, tokens, money and time."""
 
 from __future__ import annotations
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import InputError
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
 from equipoise.measuring.gate import Gate, Rules, judge
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.runs.run import Run
 
 RunSource = str | Path | Run | Audit

@@ -13,10 +13,11 @@ from equipoise.runs.approvals import approve, refuse_foreign_destination
 from equipoise.runs.ask.policy import Policy, PriceFunction, Spent
 from equipoise.runs.connection import Connection, ModelLike, default_concurrency, open_model, wrap_model
 from equipoise.runs.file.changes import refuse_other_judge
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.run import check_probe_version
-from equipoise.runs.verdicts import Verdicts
+from equipoise.runs.setup import check_probe_version
+from equipoise.runs.verdicts import count_verdicts
 from equipoise.schema import Status
 from equipoise.settings import Settings
 
@@ -39,7 +40,7 @@ class Judge:
     retry: tuple[Status, ...] = ()
     """Verdicts that failed in these ways are asked for again."""
 
-    def policy(self, policy: Policy, file: RunFile, requests: int) -> Policy:
+    def policy(self, policy: Policy, file: RunReader, requests: int) -> Policy:
         """The policy of a run for its judge: what was spent on the run counts towards the same limits."""
         tokens, earlier = file.usage(), file.judge_usage()
         spent = Spent(
@@ -52,7 +53,7 @@ class Judge:
         return replace(policy, price=policy.judge_price, concurrency=concurrency, spent=spent)
 
 
-def spent_on_judge(file: RunFile, policy: Policy) -> Spent:
+def spent_on_judge(file: RunReader, policy: Policy) -> Spent:
     """What the judge of a run has used in earlier sessions."""
     prompt_tokens, completion_tokens = tokens = file.judge_usage()
     return Spent(
@@ -117,7 +118,7 @@ def find_judge(
     if given:
         chosen = (probes[planned.name] for planned in file.probes() if not planned.asking.probabilities)
         judge = begin_judging(file, prepare_judge(given, chosen, policy))
-    elif stored and (needed or Verdicts(file, probes, stored, retry).counts()[Status.PENDING]):
+    elif stored and (needed or count_verdicts(file, probes, stored, retry)[Status.PENDING]):
         judge = _recall_judge(file, stored, policy, **allowed)
     else:
         return None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.values import Answered
 from equipoise.settings import Settings, write_private
 
@@ -40,7 +40,7 @@ class Rate:
         return completion_tokens * self.seconds_per_token if known is None else attempts * known
 
 
-def measure_rate(file: RunFile, *, requests: int, elapsed: float, concurrency: int) -> Rate | None:
+def measure_rate(file: RunReader, *, requests: int, elapsed: float, concurrency: int) -> Rate | None:
     """The rate of a session, if it was long enough: probes share its time as the latencies of their answers say."""
     answered = file.answered_by_probe()
     attempts, latency = _total(answered, "attempts"), _total(answered, "latency")

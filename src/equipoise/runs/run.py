@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import html
-import shutil
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,29 +14,28 @@ from polars.exceptions import PolarsError
 
 import equipoise
 from equipoise.authoring import Probe
-from equipoise.errors import EquipoiseError, InputError, IntegrityError, ProbeError, UnknownName
+from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.judging import can_be_judged, evaluate_judged
+from equipoise.measuring.judging import evaluate_judged
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes import find_probes
 from equipoise.runs.file.provenance import Provenance
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.values import Planned
-from equipoise.runs.verdicts import Verdicts
+from equipoise.runs.setup import are_prompts_of, find_setup
+from equipoise.runs.verdicts import count_verdicts
 from equipoise.schema import (
     ANSWER,
     ATTEMPT,
-    ATTEMPT_COLUMNS,
-    CAREFUL,
     ID,
     ITEM,
     MEASURED,
-    PROBABILITIES,
     PROMPT,
     READINGS,
     REPETITION,
@@ -72,7 +69,7 @@ class Run:
         self._judged = judged
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
-        with RunFile.read(path) as file:
+        with RunReader.open(path) as file:
             self.settings = file.settings
             self.planned = {planned.name: planned for planned in file.probes()}
             self.states = file.states()
@@ -108,8 +105,8 @@ class Run:
         if self.settings.judge is None:
             return {}
         probes = {name: self.setup(name).probe for name in self.planned}
-        with RunFile.read(self.path) as file:
-            return Verdicts(file, probes, self.settings.judge).counts()
+        with RunReader.open(self.path) as file:
+            return count_verdicts(file, probes, self.settings.judge)
 
     def unjudged(self, failures: Iterable[Status] = ()) -> int:
         """How many verdicts are pending, or have failed in one of these ways."""
@@ -118,19 +115,19 @@ class Run:
     @functools.cached_property
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.judge_usage()
 
     @functools.cached_property
     def usage(self) -> tuple[int, int]:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.usage()
 
     @functools.cached_property
     def provenance(self) -> Provenance:
         """Who answered, when, what failed, and one digest for the whole content."""
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.provenance()
 
     @property
@@ -175,13 +172,13 @@ class Run:
         """Attempts that are empty because the token limit was reached before any text came."""
         if not self.counts[Status.EMPTY]:
             return 0
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             return file.count_empty_by_limit()
 
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""
         names = [self._find_planned(probe).name] if probe else list(self.planned)
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             parts = [
                 batch.select(pl.lit(name).alias("probe"), pl.all()) for name in names for batch in file.attempts(name)
             ]
@@ -194,7 +191,7 @@ class Run:
     def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, at least one."""
         name = self._find_planned(probe).name
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             yield from file.prompt_batches(name)
 
     def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
@@ -208,7 +205,7 @@ class Run:
     def transcript_batches(self, probe: str, among: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""
         setup = self.setup(probe)
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             read = self._known_reader(probe) or self._reader(setup, file)
             for prompts, attempts in file.transcripts(probe) if among is None else file.transcripts_of(probe, among):
                 joined = prompts.join(attempts, on=ID, maintain_order="left_right")
@@ -285,32 +282,10 @@ class Run:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
         known = self._given_probes.get(probe) or find_probes().get(probe)
-        check_probe_version(planned, known, self.path)
-        assert known is not None
-        known = known.read_by(self._reading or (CAREFUL if known.reading == PROBABILITIES else None))
-        if planned.asking.probabilities:
-            known = known.read_by(PROBABILITIES)
-        try:
-            parameters = known.resolve(planned.parameters)
-        except InputError as error:
-            raise IntegrityError(f"{self.path} holds parameters that no run of {probe} writes: {error}") from None
-        known = known.with_parameters(parameters)
-        if parameters["num_repetitions"] != planned.repetitions:
-            raise IntegrityError(f"{self.path} is damaged: it says twice how often {probe} was repeated, differently.")
-        if missing := sorted({*known.needed_columns} - planned.covariates.keys()):
-            raise IntegrityError(f"{self.path} does not hold what {probe} asks for: its prompts lack {missing}.")
-        if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
-            raise IntegrityError(f"{self.path} is damaged: the prompts of {probe} have columns of attempts: {hiding}.")
-        return Setup(
-            probe=known,
-            parameters=parameters,
-            corpus=planned.corpus,
-            corpus_sha256=planned.corpus_sha256,
-            judge=self.judge if can_be_judged(known) else None,
-        )
+        return find_setup(planned, known, self.path, reading=self._reading, judge=self.judge)
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
-        with RunFile.read(self.path) as file:
+        with RunReader.open(self.path) as file:
             read = self._reader(setup, file)
             for prompts, answers in file.answers(setup.probe.name):
                 joined = prompts.join(answers, on=ID, maintain_order="left_right")
@@ -321,7 +296,7 @@ class Run:
         known = self._results[probe].attempts if probe in self._results else None
         return partial(_look_up, known) if isinstance(known, pl.DataFrame) else None
 
-    def _reader(self, setup: Setup, file: RunFile) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def _reader(self, setup: Setup, file: RunReader) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
         if setup.judge is None:
             return partial(evaluate, setup.probe.detector)
@@ -330,10 +305,8 @@ class Run:
 
     def _holds_planned_prompts(self, setup: Setup) -> bool:
         """Whether the prompts in the file are those that the probe plans, so that a mistake must be the probe's."""
-        stored = self.prompts(setup.probe.name)
         try:
-            planned = plan(setup.probe, **setup.parameters).prompts()
-            return stored.select(planned.columns).cast(planned.schema).equals(planned)
+            return are_prompts_of(plan(setup.probe, **setup.parameters), self.prompt_batches(setup.probe.name))
         except ProbeError:
             return True
         except (EquipoiseError, PolarsError):
@@ -367,19 +340,3 @@ def _look_up(known: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     new = [name for name in known.columns if name not in attempts.columns]
     found = attempts.select(ATTEMPT).join(known.select(*ATTEMPT, *new), on=ATTEMPT, how="left", maintain_order="left")
     return found.with_columns(pl.col(pl.Boolean).fill_null(value=False))
-
-
-def delete_with(run: Run) -> None:
-    """Delete the folder of a temporary run when nothing refers to the run or its results any more."""
-    weakref.finalize(run, shutil.rmtree, run.path.parent, ignore_errors=True)
-
-
-def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> None:
-    """Refuse a probe that is not there, or of another version: it would read the answers by other rules."""
-    if probe is None:
-        raise IntegrityError(f"{path} holds answers of the probe {planned.name!r}, which is not installed.")
-    if probe.version != planned.version:
-        raise IntegrityError(
-            f"{path} holds answers of {planned.name} version {planned.version}; version {probe.version} is installed "
-            "and would read them by other rules."
-        )

@@ -26,9 +26,9 @@ PILOT_ITEMS = 400
 MOST_REPETITIONS = 100
 """No item is asked more often, whatever that leaves undecided."""
 QUICK = "quick"
-QUICK_SECONDS = 10.0
+QUICK_SECONDS = 9.0
 """So long each probe of the quick suite may take with the embedded model on two cores, but for the least sizes."""
-SECONDS_READING, SECONDS_WRITING = 0.0028, 0.009
+SECONDS_READING, SECONDS_WRITING = 0.0021, 0.0085
 """About what a token of a prompt and one of an answer take there (`docs/embedded.md`)."""
 LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Parameter, Probe
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
@@ -14,7 +13,6 @@ from equipoise.models.simulated import choose_able, is_simulated
 from equipoise.probes import choose_probes, find_probes
 from equipoise.runs.sizes import GOALS, QUICK, find_size, packaged_corpus
 from equipoise.schema import PROBABILITIES
-from equipoise.settings import Settings
 
 Probes = str | Probe | Iterable[str | Probe] | None
 """One probe or several, by name or as values; None: all that are installed."""
@@ -49,7 +47,7 @@ SUITES = {
     for suite in (
         Suite(
             name=QUICK,
-            summary="On the packaged corpora, three minutes of the embedded model: shows strong bias, and leaves most "
+            summary="On the packaged corpora, two minutes of the embedded model: shows strong bias, and leaves most "
             "marks open.",
         ),
         Suite(
@@ -138,8 +136,6 @@ def plan_probes(
     probes: Probes,
     suite: str,
     parameters: Mapping[str, Any],
-    settings: Settings | None = None,
-    on_download: ProgressCallback | None = None,
     *,
     asked: bool = False,
     probabilities: bool = False,
@@ -160,4 +156,4 @@ def plan_probes(
     if not chosen:
         raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
     values = suite_parameters(get_suite(suite), chosen, parameters, asked=asked)
-    return [plan(probe, settings=settings, on_download=on_download, **values[probe.name]) for probe in chosen]
+    return [plan(probe, **values[probe.name]) for probe in chosen]

@@ -5,7 +5,7 @@ What is pending are the answers that a reading leaves open and that have no verd
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +14,10 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
 from equipoise.measuring.judging import ask_judge, can_be_judged, find_unread
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import Attempt, Pending, Planned, Verdict
+from equipoise.runs.file.values import Attempt, Pending, Verdict
 from equipoise.schema import ATTEMPT, ID, REPETITION, STATUS, Status
 
 _NOTE = "The judge: "
@@ -32,24 +33,22 @@ class Verdicts:
     def __init__(
         self, file: RunFile, probes: Mapping[str, Probe], settings: RunSettings, retry: Iterable[Status] = ()
     ) -> None:
-        self.owned = file.owned
-        self.add_notes = lambda notes: file.add_notes(f"{_NOTE}{note}" for note in notes)
-        self.short_of_space = file.short_of_space
         self._file = file
         self._settings = settings
-        self._retry = [status.value for status in retry]
+        self._retry = list(retry)
         self._questions: dict[tuple[str, str, int], str] = {}
         """Questions under way."""
-        self._probes = [
-            self._check(probes[planned.name].read_by(settings.suite), planned)
-            for planned in file.probes()
-            if not planned.asking.probabilities and can_be_judged(probes[planned.name])
-        ]
+        self._probes = _judged_probes(file, probes, settings)
 
     @property
     def path(self) -> Path:
         """The run file."""
         return self._file.path
+
+    @property
+    def owned(self) -> bool:
+        """Whether this process may write to the file."""
+        return self._file.owned
 
     @property
     def settings(self) -> RunSettings:
@@ -60,7 +59,7 @@ class Verdicts:
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""
         for probe in self._probes:
-            for unread in self._unread(probe):
+            for unread in _unread(self._file, probe, self._retry):
                 pending = unread.filter(pl.col("ended").is_null())
                 for (key, repetition), question in zip(
                     pending.select(ATTEMPT).iter_rows(), ask_judge(probe, pending), strict=True
@@ -70,9 +69,7 @@ class Verdicts:
 
     def counts(self) -> dict[Status, int]:
         """How many open answers there are, by the state of their verdicts."""
-        ended = pl.concat([*(part["ended"] for probe in self._probes for part in self._unread(probe)), _NOTHING])
-        stored = dict(ended.fill_null(Status.PENDING.value).value_counts().iter_rows())
-        return {status: int(stored.get(status.value, 0)) for status in Status}
+        return _count_unread(self._file, self._probes, self._retry)
 
     def answered(self) -> Iterator[Pending]:
         """The question that got the last verdict."""
@@ -89,17 +86,46 @@ class Verdicts:
         for key in keyed:
             del self._questions[key]
 
-    def _unread(self, probe: Probe) -> Iterator[pl.DataFrame]:
-        """The open answers with their prompts, and the state in which their verdicts `ended`, if they did."""
-        again = pl.col(STATUS).is_in(self._retry)
-        ended = self._file.verdicts(probe.name).filter(~again).select(ID, REPETITION, ended=STATUS)
-        for prompts, answers in self._file.answers(probe.name):
-            unread = find_unread(probe, prompts.join(answers, on=ID, maintain_order="left_right"))
-            yield unread.join(ended, on=ATTEMPT, how="left", maintain_order="left")
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add notes about the judge to those of the run."""
+        self._file.add_notes(f"{_NOTE}{note}" for note in notes)
 
-    def _check(self, probe: Probe, planned: Planned) -> Probe:
-        """Refuse prompts without the names that must be masked."""
+    def short_of_space(self) -> str | None:
+        """A message if the disk has too little left."""
+        return self._file.short_of_space()
+
+
+def count_verdicts(
+    file: RunReader, probes: Mapping[str, Probe], settings: RunSettings, retry: Iterable[Status] = ()
+) -> dict[Status, int]:
+    """How many answers of a run are for its judge, by the state of their verdicts. Failures to `retry` are pending."""
+    return _count_unread(file, _judged_probes(file, probes, settings), list(retry))
+
+
+def _count_unread(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status]) -> dict[Status, int]:
+    ended = pl.concat([*(part["ended"] for probe in probes for part in _unread(file, probe, retry)), _NOTHING])
+    stored = dict(ended.fill_null(Status.PENDING.value).value_counts().iter_rows())
+    return {status: int(stored.get(status.value, 0)) for status in Status}
+
+
+def _unread(file: RunReader, probe: Probe, retry: Sequence[Status]) -> Iterator[pl.DataFrame]:
+    """The open answers with their prompts, and the state in which their verdicts `ended`, if they did."""
+    again = pl.col(STATUS).is_in([status.value for status in retry])
+    ended = file.verdicts(probe.name).filter(~again).select(ID, REPETITION, ended=STATUS)
+    for prompts, answers in file.answers(probe.name):
+        unread = find_unread(probe, prompts.join(answers, on=ID, maintain_order="left_right"))
+        yield unread.join(ended, on=ATTEMPT, how="left", maintain_order="left")
+
+
+def _judged_probes(file: RunReader, probes: Mapping[str, Probe], settings: RunSettings) -> list[Probe]:
+    """The probes whose open answers the judge is asked about, as they are read."""
+    judged = []
+    for planned in file.probes():
+        if planned.asking.probabilities or not can_be_judged(probes[planned.name]):
+            continue
+        probe = probes[planned.name].read_by(settings.suite)
         assert probe.judge is not None
         if missing := sorted({*probe.judge.names} - planned.covariates.keys()):
-            raise IntegrityError(f"{self.path} does not hold what a judge of {probe.name} must not see: {missing}.")
-        return probe
+            raise IntegrityError(f"{file.path} does not hold what a judge of {probe.name} must not see: {missing}.")
+        judged.append(probe)
+    return judged

@@ -6,16 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-from polars.exceptions import PolarsError
-
 from equipoise.authoring import Probe
 from equipoise.errors import AssetUnavailable, EquipoiseError, IntegrityError
-from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
 from equipoise.runs.run import Run
+from equipoise.runs.setup import are_prompts_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,22 +65,7 @@ def _verify_prompts(run: Run, name: str) -> str:
             f"the corpus {setup.corpus} had the SHA-256 {setup.corpus_sha256} when it was asked about, and has "
             f"{planned.setup.corpus_sha256} here"
         )
-    if not _holds_prompts_of(run, name, planned):
+    if not are_prompts_of(planned, run.prompt_batches(name)):
         raise IntegrityError(f"they are not those that version {setup.probe.version} asks with these parameters")
     corpus = f", corpus {setup.corpus} with SHA-256 {setup.corpus_sha256}" if setup.corpus_sha256 else ""
     return f"the prompts of {name} are those of version {setup.probe.version}{corpus}"
-
-
-def _holds_prompts_of(run: Run, name: str, planned: Plan) -> bool:
-    """Whether the stored prompts are the planned ones, compared by a hash of each row."""
-    try:
-        expected = [(batch.columns, batch.schema, _hash_rows(batch)) for batch in planned.batches()]
-        columns, schema, _ = expected[0]
-        stored = [_hash_rows(batch.select(columns).cast(schema)) for batch in run.prompt_batches(name)]
-    except PolarsError:
-        return False
-    return bool(np.array_equal(np.concatenate(stored), np.concatenate([hashes for *_, hashes in expected])))
-
-
-def _hash_rows(table: pl.DataFrame) -> NDArray[np.uint64]:
-    return table.hash_rows().to_numpy()

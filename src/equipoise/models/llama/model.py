@@ -14,7 +14,6 @@ from typing import Self
 import aiohttp
 
 from equipoise.assets import REGISTRY, locate, sha256_of
-from equipoise.assets.store import ProgressCallback
 from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models.chat.connecting import connect
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
@@ -29,7 +28,8 @@ GGUF_MAGIC = b"GGUF"
 PACKAGE = "xllamacpp"
 EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
 """How the packaged model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
-DEFAULT_SLOTS = 4
+GGUF_SLOTS, EMBEDDED_SLOTS = 4, 8
+"""Answers at a time; larger weights need more memory for each."""
 DEFAULT_CONTEXT = 2048
 
 
@@ -158,15 +158,16 @@ def prepare_embedded(
     *,
     settings: Settings,
     sampling: Sampling,
-    slots: int = DEFAULT_SLOTS,
+    slots: int | None = None,
     context: int = DEFAULT_CONTEXT,
     deadline: float = DEFAULT_DEADLINE,
     limits: WatchLimits | None = None,
-    progress: ProgressCallback | None = None,
 ) -> EmbeddedModel:
     """Make the model `embedded`, whose weights are fetched if need be, or `gguf:FILE`; no child is started yet."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise InputError(f"The model {name!r} needs llama.cpp. To add it: pip install 'equipoise[embedded]'")
+    if slots is None:
+        slots = EMBEDDED_SLOTS if name == EMBEDDED else GGUF_SLOTS
     for parameter, value in (("slots", slots), ("context", context)):
         if value < 1:
             raise BadParameter(f"The parameter {parameter!r} must be 1 or more. Got {value} instead.")
@@ -175,7 +176,7 @@ def prepare_embedded(
         _check_gguf(weights)
         sha256 = sha256_of(weights)
     else:
-        weights = locate(ASSET, settings, progress)
+        weights = locate(ASSET, settings)
         sha256 = REGISTRY[ASSET].sha256
         sampling = _with_default_sampling(sampling)
     return EmbeddedModel(

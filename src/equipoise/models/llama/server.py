@@ -13,14 +13,19 @@ import argparse
 import ctypes
 import importlib
 import os
+import runpy
 import signal
 import sys
+import tempfile
 import threading
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 BATCH_TOKENS = 256
 """Tokens computed at a time. The server looks at new requests only between two batches."""
 LOG_WARNINGS = 2
+
+_kept_open: list[IO[bytes]] = []
 
 
 def main() -> None:
@@ -30,8 +35,9 @@ def main() -> None:
     _die_with_parent()
     watcher = threading.Thread(target=_exit_when_stdin_closes, daemon=True)
     watcher.start()
+    weights = _widen_weights(arguments.weights) if arguments.eight_bit else arguments.weights
     try:
-        servers = [_start_server(arguments, key) for _ in range(arguments.servers)]
+        servers = [_start_server(arguments, weights, key) for _ in range(arguments.servers)]
     except RuntimeError as error:
         sys.exit(str(error))
     # llama.cpp installs its own handler for SIGTERM, which would not end the process.
@@ -47,17 +53,37 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--alias", required=True)
     for number in ("--context", "--slots", "--servers", "--threads"):
         parser.add_argument(number, type=int, required=True)
+    parser.add_argument("--eight-bit", action="store_true")
     return parser.parse_args()
 
 
-def _start_server(arguments: argparse.Namespace, key: str) -> Any:
+def _widen_weights(path: str) -> str:
+    """The path of a copy of the weights in eight bits, which has no name and ends with this process.
+
+    Where such a file cannot be had (other systems, a full disk), the weights are served as they are, only slower.
+    """
+    widen = runpy.run_path(str(Path(__file__).with_name("eight_bit.py")))["write_eight_bit"]
+    try:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as this process runs
+        with Path(path).open("rb") as source:
+            widen(source, copy)
+        copy.flush()
+    except OSError as error:
+        sys.stderr.write(f"The weights are served as they are: {error}\n")
+        return path
+    _kept_open.append(copy)
+    named = f"/proc/self/fd/{copy.fileno()}"
+    return named if Path(named).exists() else path
+
+
+def _start_server(arguments: argparse.Namespace, weights: str, key: str) -> Any:
     """Load the weights and listen on a free port of 127.0.0.1."""
     # Threads that wait for each other spin for a moment, then sleep. Without any spinning it is 1.5 times slower on
     # free cores; with the default spinning it is several times slower on shared ones (measured on two cores).
     os.putenv("GOMP_SPINCOUNT", "20000")
     llama = importlib.import_module("xllamacpp")
     params = llama.CommonParams()
-    params.model.path = arguments.weights
+    params.model.path = weights
     params.model_alias = {arguments.alias}
     params.offline = True
     params.api_keys = [key]

@@ -11,6 +11,7 @@ from equipoise.report.charts.widths import text_width
 SEPARATION = 4
 """Labels that would come nearer to one another than this are left out."""
 STEPS = (1, 2, 5, 10)
+TICKS = 5
 
 
 def draw_bottom_axis(
@@ -37,12 +38,12 @@ def draw_left_axis(y: Scale, labels: Mapping[float, str], width: int, title: str
     ]
 
 
-def label_ticks(domain: tuple[float, float], count: int = 5) -> dict[float, str]:
-    """About so many round numbers within a domain, written with the decimals that tell them apart."""
+def label_ticks(domain: tuple[float, float]) -> dict[float, str]:
+    """About TICKS round numbers within a domain, written with the decimals that tell them apart."""
     low, high = domain
-    power = math.floor(math.log10((high - low) / count))
+    power = math.floor(math.log10((high - low) / TICKS))
     # The candidate nearest to the wished number of steps, by ratio.
-    step = min((factor * 10.0**power for factor in STEPS), key=lambda step: abs(math.log((high - low) / step / count)))
+    step = min((factor * 10.0**power for factor in STEPS), key=lambda step: abs(math.log((high - low) / step / TICKS)))
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     places = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
     return {place * step: f"{place * step:.{decimals}f}".replace("-", "−") for place in places}

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.result import Audit
 from equipoise.report.charts.canvas import Drawing, row_labels
 from equipoise.report.charts.palette import LIGHT
 from equipoise.report.charts.shapes import NORMAL, SMALL, Layer, col, layer, text

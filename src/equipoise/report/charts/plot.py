@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from equipoise.authoring import Intervals, Metric
 from equipoise.errors import InputError, UnknownName
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.audit import Audit
+from equipoise.measuring.result import Result
 from equipoise.report.charts.canvas import WIDE, Drawing
 from equipoise.report.charts.figures import draw_intervals
 from equipoise.report.charts.heatmap import draw_heatmap

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 from equipoise.report.html.provenance import Facts, describe_provenance
 from equipoise.report.text import describe_reasoning
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from equipoise.measuring.result import Audit
+from equipoise.measuring.audit import Audit
 from equipoise.report.charts.heatmap import tabulate_marks
 from equipoise.report.exports import for_spreadsheets
 from equipoise.report.files import check_target, make_folder, writing

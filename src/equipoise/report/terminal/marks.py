@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from equipoise.authoring import Bands
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import UNDECIDED, Mark
 from equipoise.measuring.precision import AT_A_LIMIT, find_needs
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import Result
 from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.terminal.tables import COLOURS, WIDE
 from equipoise.report.text import format_centre, format_number

@@ -1,4 +1,4 @@
-"""What the pump needs of what it fills: a run file, or the verdicts in it (`runs/judging.py`)."""
+"""What the pump needs of what it fills: a run file, or the verdicts in it (`runs/verdicts.py`)."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ import orjson
 from equipoise.errors import IntegrityError
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE, RunSettings, asking_of
-from equipoise.runs.file.store import RunFile
 
 _ABSENT = object()
 
 
-def refuse_changes(run: RunFile, settings: RunSettings, plans: Iterable[Plan] | None = None) -> None:
+def refuse_changes(run: RunReader, settings: RunSettings, plans: Iterable[Plan] | None = None) -> None:
     """Refuse other settings, or other probes if plans are given: IntegrityError that names each changed field."""
     differences = changes(run, settings, plans)
     if differences:
@@ -27,7 +27,7 @@ def refuse_changes(run: RunFile, settings: RunSettings, plans: Iterable[Plan] | 
         )
 
 
-def changes(run: RunFile, settings: RunSettings, plans: Iterable[Plan] | None = None) -> list[str]:
+def changes(run: RunReader, settings: RunSettings, plans: Iterable[Plan] | None = None) -> list[str]:
     """The differences, one line per field: `field: was X, is Y`."""
     differences = list(_differences(_given(run.settings), _as_stored(_given(settings))))
     if plans is not None:
@@ -49,7 +49,7 @@ def changes(run: RunFile, settings: RunSettings, plans: Iterable[Plan] | None = 
     return differences
 
 
-def refuse_other_judge(run: RunFile, settings: RunSettings) -> None:
+def refuse_other_judge(run: RunReader, settings: RunSettings) -> None:
     """Refuse another judge than the one whose verdicts the file holds."""
     stored = run.settings.judge
     differences = list(_differences(_given(stored), _as_stored(_given(settings)))) if stored else []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
-from equipoise.runs.file import sql
+from equipoise.runs.file import migrations, sql
 from equipoise.runs.file.columns import decode_json
 from equipoise.runs.file.digests import check_digests
 from equipoise.runs.file.lock import has_lock_of_owner
@@ -45,10 +45,10 @@ def check_header(path: Path) -> bool:
     if int.from_bytes(header[68:72], "big") != sql.APPLICATION_ID:
         raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
     version = int.from_bytes(header[60:64], "big")
-    if version > sql.SCHEMA:
+    if version > migrations.SCHEMA:
         raise IntegrityError(
-            f"{path} was written by a newer equipoise: its schema is {version}, this one knows up to {sql.SCHEMA}. "
-            "It was left untouched. Update: pip install -U equipoise"
+            f"{path} was written by a newer equipoise: its schema is {version}, this one knows up to "
+            f"{migrations.SCHEMA}. It was left untouched. Update: pip install -U equipoise"
         )
     return header[18] == 2
 
@@ -56,9 +56,9 @@ def check_header(path: Path) -> bool:
 def check_schema(connection: sqlite3.Connection, path: Path) -> int:
     """Refuse a file with anything in its schema that is missing, changed or not ours; return the schema's number."""
     version = schema_version(connection)
-    if not 0 < version <= sql.SCHEMA:
-        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows 1 to {sql.SCHEMA}.")
-    actual, expected = _schema_objects(connection), _expected_objects(version, sql.MIGRATIONS)
+    if not 0 < version <= migrations.SCHEMA:
+        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows 1 to {migrations.SCHEMA}.")
+    actual, expected = _schema_objects(connection), _expected_objects(version, migrations.MIGRATIONS)
     if actual != expected:
         different = [entry for entry in actual if entry not in expected] + [
             entry for entry in expected if entry not in actual
@@ -96,7 +96,7 @@ def check_content(connection: sqlite3.Connection, path: Path, schema: int) -> No
             if not isinstance(decode_json(parameters, path), dict):
                 raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
             check_covariates(decode_json(covariates, path), name, path)
-        if schema >= sql.SCHEMA_WITH_DIGESTS:
+        if schema >= migrations.SCHEMA_WITH_DIGESTS:
             check_digests(connection, path, schema)
     finally:
         if connection.in_transaction:

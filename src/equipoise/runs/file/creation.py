@@ -58,7 +58,7 @@ def _add_settings(connection: sqlite3.Connection, settings: RunSettings) -> None
     created = utc_now().isoformat(timespec="seconds")
     complete = replace(settings, created=created, equipoise=version("equipoise"), notes=())
     stored = complete.to_json() | {"in_use": False}
-    connection.executemany(sql.ADD_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
+    connection.executemany(sql.SET_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
 
 
 def extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None:

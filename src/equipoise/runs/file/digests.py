@@ -18,7 +18,7 @@ from typing import Any
 from orjson import dumps
 
 from equipoise.errors import IntegrityError
-from equipoise.runs.file import sql
+from equipoise.runs.file import migrations, sql
 
 _DIGEST_BYTES = 16
 _PAGE = 1000
@@ -113,7 +113,7 @@ def _find_break_in_chain(connection: sqlite3.Connection, schema: int) -> str | N
     """What is wrong with the first attempt that does not fit to the one before."""
     run, _, length, last = connection.execute(sql.HEAD).fetchone()
     others = [connection.execute(sql.for_schema(sql.FAILURE_CHAIN, schema)).fetchall()]
-    if schema >= sql.SCHEMA_WITH_VERDICTS:
+    if schema >= migrations.SCHEMA_WITH_VERDICTS:
         others.append(connection.execute(sql.VERDICT_CHAIN).fetchall())
     rows: Iterable[Any] = connection.execute(sql.for_schema(sql.ATTEMPT_CHAIN, schema))
     if any(others):
@@ -134,12 +134,12 @@ def _find_break_in_chain(connection: sqlite3.Connection, schema: int) -> str | N
     return None if digest == last else "the last attempt"
 
 
-def _part_digests(connection: sqlite3.Connection, schema: int = sql.SCHEMA) -> Iterator[tuple[str, bytes]]:
+def _part_digests(connection: sqlite3.Connection, schema: int = migrations.SCHEMA) -> Iterator[tuple[str, bytes]]:
     for key, value in connection.execute(sql.ALL_SETTINGS).fetchall():
         yield _setting_digest(key, value)
     for probe in connection.execute(sql.for_schema(sql.PROBE_ROWS, schema)).fetchall():
         yield _probe_digest(connection, probe)
-    if schema >= sql.SCHEMA_WITH_LABELS:
+    if schema >= migrations.SCHEMA_WITH_LABELS:
         yield from _label_digest(connection)
 
 

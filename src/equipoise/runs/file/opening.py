@@ -13,10 +13,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.runs.file import checks, sql
+from equipoise.runs.file import checks, migrations, sql
 from equipoise.runs.file.digests import write_digests, write_setting
 from equipoise.runs.file.lock import is_owned_here
 from equipoise.runs.file.storage_errors import translate_storage_errors
+from equipoise.runs.file.undo import on_error
 
 _BUSY_SECONDS = 2.0
 _LIMITS = {
@@ -43,9 +44,9 @@ def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
     has_wal = checks.wal_path(path).exists()
     # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
     connection = _connect(path, _IMMUTABLE if wal_mode and not has_wal else "mode=ro", sql.READER)
-    with _close_on_error(connection), translate_storage_errors(path):
+    with on_error(connection.close), translate_storage_errors(path):
         schema = checks.check_schema(connection, path)
-        if has_wal and not owned_here and schema >= sql.SCHEMA_WITH_DIGESTS:
+        if has_wal and not owned_here and schema >= migrations.SCHEMA_WITH_DIGESTS:
             _check_wal_belongs(connection, path)
         checks.check_not_partial_copy(connection, path, has_wal=has_wal)
         try:
@@ -63,14 +64,14 @@ def connect_owner(path: Path) -> sqlite3.Connection:
         _roll_back(path)
     _connect_checked(path, owned_here=False).close()
     connection, deadline = _connect(path, "mode=rw", sql.OWNER), time.monotonic() + _BUSY_SECONDS
-    with _close_on_error(connection), translate_storage_errors(path):
+    with on_error(connection.close), translate_storage_errors(path):
         version = checks.check_schema(connection, path)
         # What a killed owner left in the -wal goes into the file, so that nothing below is written to an old -wal.
         while not _leave_wal(connection):
             if time.monotonic() > deadline:
                 raise StorageError(f"{path} is being read by another process. Try again when that has ended.")
             time.sleep(_BUSY_SECONDS / 20)
-        if version < sql.SCHEMA:
+        if version < migrations.SCHEMA:
             with transaction(connection):
                 _apply_migrations(connection, since=version)
         checks.check_schema(connection, path)
@@ -117,7 +118,7 @@ def create_empty(path: Path) -> sqlite3.Connection:
     with translate_storage_errors(path):
         create_private_file(path)
     connection = _connect(path, "mode=rw", sql.OWNER)
-    with _close_on_error(connection), translate_storage_errors(path):
+    with on_error(connection.close), translate_storage_errors(path):
         connection.execute(sql.SET_APPLICATION_ID)
         connection.execute(sql.BEGIN)
         _apply_schema(connection, since=0)
@@ -155,15 +156,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _apply_migrations(connection: sqlite3.Connection, since: int) -> None:
     """Bring an older file to the newest schema. The caller has begun a transaction: by all steps or none."""
     _apply_schema(connection, since)
-    if since < sql.SCHEMA_WITH_DIGESTS:
+    if since < migrations.SCHEMA_WITH_DIGESTS:
         write_digests(connection, new_run_id())
 
 
 def _apply_schema(connection: sqlite3.Connection, since: int) -> None:
-    for statements in sql.MIGRATIONS[since:]:
+    for statements in migrations.MIGRATIONS[since:]:
         for statement in statements:
             connection.execute(statement)
-    connection.execute(sql.SET_VERSION.format(sql.SCHEMA))
+    connection.execute(sql.SET_VERSION.format(migrations.SCHEMA))
 
 
 def new_run_id() -> str:
@@ -180,7 +181,7 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
             isolation_level=None,
             check_same_thread=False,  # the pump uses the connection in a thread of its own, and only there
         )
-    with _close_on_error(connection), translate_storage_errors(path):
+    with on_error(connection.close), translate_storage_errors(path):
         for limit, value in _LIMITS.items():
             connection.setlimit(limit, value)
         if sys.version_info >= (3, 12):
@@ -189,15 +190,6 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
         for pragma in pragmas:
             connection.execute(pragma)
     return connection
-
-
-@contextmanager
-def _close_on_error(connection: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        connection.close()
-        raise
 
 
 def _check_wal_belongs(connection: sqlite3.Connection, path: Path) -> None:

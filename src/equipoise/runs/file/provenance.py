@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from equipoise.runs.file import sql
+from equipoise.runs.file import migrations, sql
 from equipoise.runs.file.columns import decode_text
 from equipoise.runs.file.digests import content_digest
 
@@ -46,7 +46,7 @@ class Provenance:
 
 def read_provenance(connection: sqlite3.Connection, schema: int) -> Provenance:
     """Read it from a file of this schema."""
-    with_digests = schema >= sql.SCHEMA_WITH_DIGESTS
+    with_digests = schema >= migrations.SCHEMA_WITH_DIGESTS
     served = connection.execute(sql.SERVED).fetchall()
     ((earlier,),) = connection.execute(sql.COUNT_EARLIER_FAILURES) if with_digests else ((0,),)
     return Provenance(

@@ -1,87 +1,75 @@
-"""The run file: one model, some probes, every prompt, and every attempt that has ended.
-
-An attempt that is planned and not stored is pending. So the states always add up to the plan, and to resume a run is to
-ask for the attempts that are not there.
-"""
+"""A run file and its one owner, which writes: one model, some probes, every prompt, every attempt that has ended."""
 
 from __future__ import annotations
 
 import contextlib
-import heapq
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import polars as pl
 
-from equipoise.errors import EquipoiseError, IntegrityError, StorageError
+from equipoise.errors import IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
-from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, creation, opening, sql, tables
-from equipoise.runs.file.columns import decode_json, decode_text, encode_json
+from equipoise.runs.file.columns import encode_json
 from equipoise.runs.file.digests import Chain, write_setting
 from equipoise.runs.file.labels import Reading, write_labels
 from equipoise.runs.file.lock import Lock, is_owned_here
-from equipoise.runs.file.provenance import Provenance, read_provenance
+from equipoise.runs.file.reader import RunReader, follow_link
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import Answered, Attempt, Pending, Planned, Verdict
-from equipoise.schema import ID, LENGTH_REASONS, MEASURED, PROMPT, SYSTEM, Status, is_measured, replace_surrogates
+from equipoise.runs.file.undo import on_error
+from equipoise.runs.file.values import Attempt, Pending, Verdict
+from equipoise.schema import MEASURED, Status, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
 """Bytes that must stay free, so that answers to requests under way can still be stored when nothing more is sent."""
-_PAGE = 256
-_MOST_TOKENS = 10**15
-Transcripts = tuple[pl.DataFrame, pl.DataFrame]
-"""Some prompts, whole items, and the attempts at them that have ended."""
 RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.PENDING))
 """The states of attempts that can be asked again."""
 
 
-class RunFile:
-    """An open run file. Only the owner (`create`, `open`) writes; `read` opens it for reading."""
+class RunFile(RunReader):
+    """A run file that this process owns. Only its owner writes to it."""
 
     asked = "model"
     """Whom the pump asks."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None, reserve: int = 0) -> None:
-        self.path = path
-        self._connection = connection
-        self._lock = lock
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock, reserve: int) -> None:
+        super().__init__(path, connection)
+        self._lock: Lock | None = lock
+        """None once the file is closed."""
         self._reserve = reserve
         self._companions: dict[Path, os.stat_result] = {}
         """The -wal and -shm of the owner, to tell them from those of a file that takes the place of this one."""
         self._limits: dict[tuple[str, str, int], int] = {}
         """Limits on the length of answers to attempts that are asked again, where they differ from the probe's."""
-        self._schema = checks.schema_version(connection)
 
     @classmethod
     def create(cls, path: Path, *, settings: RunSettings, plans: Iterable[Plan], reserve: int = RESERVE) -> RunFile:
         """Create a run with all prompts of the plans, and own it. The settings hold no secret."""
-        path = _follow_link(path)
+        path = follow_link(path)
         lock = Lock(path)
-        with _release_on_error(lock):
+        with on_error(lock.release):
             creation.write_run_file(path, settings, plans)
         return cls._take_ownership(path, lock, reserve)
 
     @classmethod
     def open(cls, path: Path, *, reserve: int = RESERVE) -> RunFile:
         """Open the run as its owner, to go on with it. Refused while another process owns it."""
-        path = _follow_link(path)
+        path = follow_link(path)
         if not is_owned_here(path):
             checks.check_header(path)  # first, so that no lock file is put beside a file that is not ours
         return cls._take_ownership(path, Lock(path), reserve)
 
     @classmethod
     def _take_ownership(cls, path: Path, lock: Lock, reserve: int) -> RunFile:
-        with _release_on_error(lock):
+        with on_error(lock.release):
             lock.take_file()
             run = cls(path, opening.connect_owner(path), lock, reserve)
         try:
@@ -100,19 +88,13 @@ class RunFile:
             opening.mark_in_use(self._connection)
             self._companions = {file: file.stat() for file in checks.companion_paths(self.path) if file.exists()}
 
-    @classmethod
-    def read(cls, path: Path) -> RunFile:
-        """Open the run for reading, also while its owner writes. Nothing in the file is believed unchecked."""
-        path = _follow_link(path)
-        return cls(path, opening.connect_reader(path), None)
-
     @property
     def owned(self) -> bool:
         """Whether this process may write to it."""
         return self._lock is not None
 
     def close(self) -> None:
-        """Close the file. The owner leaves one file that can be copied or, if the disk fails, resumed."""
+        """Close the file and leave one file that can be copied or, if the disk fails, resumed."""
         moved = self._save_if_moved()
         lock, self._lock, clean = self._lock, None, False
         try:
@@ -127,107 +109,11 @@ class RunFile:
         if moved:
             raise moved
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self.close()
-        except StorageError as problem:
-            if error is None:
-                raise
-            if isinstance(error, EquipoiseError):  # the first error is the one to report
-                error.args = (f"{error} {problem}",)
-
-    # The plan
-
-    @property
-    def settings(self) -> RunSettings:
-        """The settings that the run was started with."""
-        with translate_storage_errors(self.path):
-            return checks.read_settings(self._connection, self.path)
-
-    def probes(self) -> list[Planned]:
-        """The probes of the run, by name."""
-        return [
-            Planned(
-                name=name,
-                version=version,
-                parameters=decode_json(parameters, self.path),
-                corpus=corpus,
-                corpus_sha256=sha256,
-                repetitions=repetitions,
-                covariates=decode_json(covariates, self.path),
-                prompts=prompts,
-                asking=Asking(max_tokens=limit, probabilities=bool(probabilities)),
-            )
-            for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, probabilities, prompts) in (
-                self._rows(sql.PROBES)
-            )
-        ]
-
-    def prompts(self, probe: str) -> pl.DataFrame:
-        """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates."""
-        return pl.concat(list(self.prompt_batches(probe)))
-
-    def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
-        """The same, one part after the other; at least one."""
-        with translate_storage_errors(self.path):
-            yield from tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
-
     def extend(self, plans: Iterable[Plan]) -> None:
         """Add the prompts of larger plans of probes that are in the file, all of them or none."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             for plan in plans:
                 creation.extend_probe(self._connection, plan, self.path)
-
-    def _covariates(self, probe: str) -> Mapping[str, str]:
-        return next((planned.covariates for planned in self.probes() if planned.name == probe), {})
-
-    def pending(self) -> Iterator[Pending]:
-        """The pending attempts, in an order of which any beginning is a fair sample of the whole.
-
-        One repetition after another, and within each all probes at the same pace, each in its own seeded order.
-        """
-        probes = self.probes()
-        for repetition in range(1, max((probe.repetitions for probe in probes), default=0) + 1):
-            streams = [self._pending(probe, repetition) for probe in probes if repetition <= probe.repetitions]
-            yield from heapq.merge(*streams, key=lambda pending: pending.place)
-
-    def _pending(self, probe: Planned, repetition: int) -> Iterator[Pending]:
-        ((ended,),) = self._rows(sql.COUNT_ENDED, (probe.name, repetition))
-        pages = self._lookup_pending if ended > probe.prompts / 2 else self._scan_pending
-        for page in pages(probe.name, repetition):
-            with translate_storage_errors(self.path):
-                texts = [(decode_text(text), decode_text(system)) for _, text, system, _ in page]
-            for (prompt, _, _, position), (text, system) in zip(page, texts, strict=True):
-                assert text is not None
-                place = (position + 0.5) / probe.prompts
-                asking = self._asking(probe, prompt, repetition)
-                yield Pending(probe.name, prompt, repetition, text, system, place, asking)
-
-    def _asking(self, probe: Planned, prompt: str, repetition: int) -> Asking:
-        limit = self._limits.get((probe.name, prompt, repetition)) if self._limits else None
-        return probe.asking if limit is None or probe.asking.probabilities else replace(probe.asking, max_tokens=limit)
-
-    def _scan_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
-        """Pages of pending attempts, by going through the plan. Fast when most attempts are pending."""
-        last = -1
-        while page := self._rows(sql.PENDING, (probe, last, repetition, _PAGE)):
-            yield page
-            last = page[-1][-1]
-
-    def _lookup_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
-        """Pages of pending attempts, by looking up their ids first. Fast when few attempts are pending."""
-        ids = [prompt for (prompt,) in self._rows(sql.PENDING_IDS, (probe, probe, repetition))]
-        positions = sorted(position for (position,) in self._rows(sql.POSITIONS, (encode_json(ids), probe)))
-        for start in range(0, len(positions), _PAGE):
-            page = encode_json(positions[start : start + _PAGE])
-            yield self._rows(sql.PENDING_AT, (probe, page))
-
-    # The attempts
 
     def record(self, attempts: Iterable[Attempt]) -> int:
         """Store attempts durably; return how many are new. An attempt that is already stored stays as it is.
@@ -271,7 +157,14 @@ class RunFile:
                 self._connection.execute(sql.KEEP_FAILURES, (status,))
             return sum(self._connection.execute(sql.REMOVE_FAILURES, (status,)).rowcount for status in statuses)
 
-    # The verdicts of a judge on the answers
+    def pending(self) -> Iterator[Pending]:
+        """The same as for a reader, with the limits that `ask_again` was given."""
+        for pending in super().pending():
+            limit = self._limits.get((pending.probe, pending.prompt, pending.repetition)) if self._limits else None
+            if limit is None or pending.asking.probabilities:
+                yield pending
+            else:
+                yield replace(pending, asking=replace(pending.asking, max_tokens=limit))
 
     def set_judge(self, settings: RunSettings) -> None:
         """Store how the judge is reached and asked."""
@@ -288,27 +181,22 @@ class RunFile:
             self._connection.executemany(sql.ADD_VERDICT, rows)
             chained.write(self._connection)
 
-    def verdicts(self, probe: str) -> pl.DataFrame:
-        """The last verdict on each answer of a probe: `id`, `repetition`, `status`, `verdict` (the judge's words)."""
-        rows = self._rows(sql.VERDICTS, (probe,)) if self._schema >= sql.SCHEMA_WITH_VERDICTS else []
-        with translate_storage_errors(self.path):
-            return tables.typed_frame([row[:-1] for row in rows], tables.VERDICTS)
-
-    def judged_questions(self) -> Iterator[Pending]:
-        """The question that got the last verdict, if there is one."""
-        for probe, prompt, repetition, question in self._rows(sql.LAST_VERDICT):
-            yield Pending(probe, prompt, repetition, decode_text(question) or "", None, 0.0)
-
-    def judge_usage(self) -> tuple[int, int]:
-        """Tokens of all questions to the judge and of all its verdicts."""
-        return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= sql.SCHEMA_WITH_VERDICTS else (0, 0)
-
-    # The labels of a reading, for other tools
-
     def replace_labels(self, labels: Iterable[tuple[Reading, Iterable[pl.DataFrame]]]) -> None:
         """Store what the answers say by a reading of each probe, in place of what was stored; all of it or nothing."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             write_labels(self._connection, labels)
+
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add notes to `settings.notes`, each of them once."""
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            known = self.settings.notes
+            added = [note for note in map(replace_surrogates, notes) if note not in known]
+            write_setting(self._connection, "notes", encode_json([*known, *added]))
+
+    def short_of_space(self) -> str | None:
+        """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
+        with translate_storage_errors(self.path):
+            return describe_shortage(self.path, self._reserve) if self._reserve else None
 
     def _save_if_moved(self) -> StorageError | None:
         """If the file was deleted, or another one has taken its place, go on with a copy under a new name."""
@@ -324,133 +212,6 @@ class RunFile:
         self._lock = None
         self.__dict__.update(vars(RunFile.open(new, reserve=self._reserve)))
         return StorageError(f"{old} was deleted or replaced while it was in use. All answers are in {new}.")
-
-    def add_notes(self, notes: Iterable[str]) -> None:
-        """Add notes to `settings.notes`, each of them once."""
-        with translate_storage_errors(self.path), opening.transaction(self._connection):
-            known = self.settings.notes
-            added = [note for note in map(replace_surrogates, notes) if note not in known]
-            write_setting(self._connection, "notes", encode_json([*known, *added]))
-
-    def attempts(self, probe: str) -> Iterator[pl.DataFrame]:
-        """The attempts of a probe that have ended, in the order of its plan, as frames of bounded size."""
-        with translate_storage_errors(self.path):
-            yield from tables.read_attempts(self._execute(sql.ATTEMPTS, (probe,)))
-
-    def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[Transcripts]:
-        """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`, `first_token`).
-
-        At least one pair. Each has about `size` prompts, fewer where answers are long, always whole items, in the order
-        of the plan.
-        """
-        return self._read_items(probe, size, sql.ANSWERS, tables.ANSWERS)
-
-    def transcripts(self, probe: str) -> Iterator[Transcripts]:
-        """The same with everything that is stored of an attempt."""
-        return self._read_items(probe, tables.BATCH, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
-
-    def transcripts_of(self, probe: str, prompts: Sequence[str]) -> Iterator[Transcripts]:
-        """The same for some prompts, one by one, in the order of the plan."""
-        covariates = self._covariates(probe)
-        for (position,) in sorted(self._rows(sql.POSITIONS, (encode_json(list(prompts)), probe))):
-            rows = self._rows(sql.PROMPTS_AFTER, (probe, position - 1, 1))
-            yield from self._read_parts(probe, rows, covariates, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
-
-    def _read_items(self, probe: str, size: int, statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
-        covariates = self._covariates(probe)
-        last, more = -1, True
-        while more:
-            rows = self._rows(sql.PROMPTS_AFTER, (probe, last, size))
-            more = len(rows) == size
-            if more and not (rows := tables.whole_items(rows)):
-                size *= 2
-                continue
-            yield from self._read_parts(probe, rows, covariates, statement, schema)
-            last = rows[-1][-1] if rows else last
-
-    def _read_parts(
-        self, probe: str, rows: list[Any], covariates: Mapping[str, str], statement: str, schema: tables.Schema
-    ) -> Iterator[Transcripts]:
-        """These prompts and the attempts at them, in parts that are bounded by the bytes of the answers, too."""
-        first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
-        with translate_storage_errors(self.path):
-            found: Iterable[Any] = self._execute(statement, (probe, first, last))
-            if self.owned:  # an open statement would be in the way when the owner closes the file
-                found = list(found)
-            for prompts, attempts in tables.split_items(rows, found):
-                yield tables.prompt_frame(prompts, covariates), tables.typed_frame(attempts, schema)
-
-    def answered(self) -> Iterator[Pending]:
-        """Prompts that have an answer."""
-        for planned in self.probes():
-            for prompts, attempts in self.answers(planned.name, 4 * _PAGE):
-                found = attempts.filter(is_measured()).select(ID)
-                for row in prompts.join(found, on=ID, how="semi").iter_rows(named=True):
-                    yield Pending(planned.name, row[ID], 1, row[PROMPT], row.get(SYSTEM), 0.0, planned.asking)
-
-    def states(self) -> dict[str, dict[Status, int]]:
-        """For each probe, how many attempts are in each state. They add up to the plan."""
-        stored = {(probe, status): count for probe, status, count in self._rows(sql.STATES)}
-        names = sorted({probe for probe, _ in stored})
-        return {name: {status: stored.get((name, status), 0) for status in Status} for name in names}
-
-    def counts(self) -> dict[Status, int]:
-        """How many attempts are in each state, over all probes."""
-        states = self.states().values()
-        return {status: sum(counts[status] for counts in states) for status in Status}
-
-    def usage(self) -> tuple[int, int]:
-        """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
-        return self._count_tokens(sql.USAGE)
-
-    def answered_by_probe(self) -> dict[str, Answered]:
-        """For each probe how many answers came, and what they took."""
-        return {
-            probe: Answered(attempts=attempts, latency=latency, completion_tokens=tokens)
-            for probe, attempts, latency, tokens in self._rows(sql.ANSWERED_BY_PROBE)
-        }
-
-    def count_empty_by_limit(self) -> int:
-        """How many attempts are empty because the token limit was reached before any text came."""
-        rows = self._rows(sql.EMPTY_REASONS)
-        return sum(count for reason, count in rows if (decode_text(reason) or "").lower() in LENGTH_REASONS)
-
-    def provenance(self) -> Provenance:
-        """Where the answers come from, and one digest for the whole content."""
-        with translate_storage_errors(self.path):
-            return read_provenance(self._connection, self._schema)
-
-    def _count_tokens(self, statement: str) -> tuple[int, int]:
-        ((prompts, completions),) = self._rows(statement)
-        if not all(0 <= tokens <= _MOST_TOKENS for tokens in (prompts, completions)):
-            raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
-        return int(prompts), int(completions)
-
-    def short_of_space(self) -> str | None:
-        """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
-        with translate_storage_errors(self.path):
-            return describe_shortage(self.path, self._reserve) if self._reserve else None
-
-    def _rows(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
-        with translate_storage_errors(self.path):
-            return self._execute(statement, values).fetchall()
-
-    def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
-        return self._connection.execute(sql.for_schema(statement, self._schema), values)
-
-
-@contextmanager
-def _release_on_error(lock: Lock) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        lock.release()
-        raise
-
-
-def _follow_link(path: Path) -> Path:
-    """The file that a symbolic link leads to: SQLite and the lock have their files beside that one."""
-    return path.resolve() if os.path.islink(path) else path  # noqa: PTH114 - never raises
 
 
 def _unused_name(path: Path) -> Path:

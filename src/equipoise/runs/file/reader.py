@@ -1,0 +1,272 @@
+"""A run file that is open for reading: its settings and plan, what is pending, its attempts, verdicts and counts.
+
+An attempt that is planned and not stored is pending. So the states always add up to the plan, and to resume a run is to
+ask for the attempts that are not there.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+
+from equipoise.errors import EquipoiseError, IntegrityError, StorageError
+from equipoise.models.protocol import Asking
+from equipoise.runs.file import checks, migrations, opening, sql, tables
+from equipoise.runs.file.columns import decode_json, decode_text, encode_json
+from equipoise.runs.file.provenance import Provenance, read_provenance
+from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.storage_errors import translate_storage_errors
+from equipoise.runs.file.values import Answered, Pending, Planned
+from equipoise.schema import ID, LENGTH_REASONS, PROMPT, SYSTEM, Status, is_measured
+
+_PAGE = 256
+_MOST_TOKENS = 10**15
+Transcripts = tuple[pl.DataFrame, pl.DataFrame]
+"""Some prompts, whole items, and the attempts at them that have ended."""
+
+
+class RunReader:
+    """A run file that is open for reading, also while its owner writes. Nothing in it is believed unchecked."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._schema = checks.schema_version(connection)
+
+    @classmethod
+    def open(cls, path: Path) -> RunReader:
+        """Open the run for reading."""
+        path = follow_link(path)
+        return RunReader(path, opening.connect_reader(path))
+
+    @property
+    def owned(self) -> bool:
+        """Whether this process may write to it."""
+        return False
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except StorageError as problem:
+            if error is None:
+                raise
+            if isinstance(error, EquipoiseError):  # the first error is the one to report
+                error.args = (f"{error} {problem}",)
+
+    # The plan
+
+    @property
+    def settings(self) -> RunSettings:
+        """The settings that the run was started with."""
+        with translate_storage_errors(self.path):
+            return checks.read_settings(self._connection, self.path)
+
+    def probes(self) -> list[Planned]:
+        """The probes of the run, by name."""
+        return [
+            Planned(
+                name=name,
+                version=version,
+                parameters=decode_json(parameters, self.path),
+                corpus=corpus,
+                corpus_sha256=sha256,
+                repetitions=repetitions,
+                covariates=decode_json(covariates, self.path),
+                prompts=prompts,
+                asking=Asking(max_tokens=limit, probabilities=bool(probabilities)),
+            )
+            for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, probabilities, prompts) in (
+                self._rows(sql.PROBES)
+            )
+        ]
+
+    def prompts(self, probe: str) -> pl.DataFrame:
+        """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates."""
+        return pl.concat(list(self.prompt_batches(probe)))
+
+    def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The same, one part after the other; at least one."""
+        with translate_storage_errors(self.path):
+            yield from tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
+
+    def _covariates(self, probe: str) -> Mapping[str, str]:
+        return next((planned.covariates for planned in self.probes() if planned.name == probe), {})
+
+    # What is pending
+
+    def pending(self) -> Iterator[Pending]:
+        """The pending attempts, in an order of which any beginning is a fair sample of the whole.
+
+        One repetition after another, and within each all probes at the same pace, each in its own seeded order.
+        """
+        probes = self.probes()
+        for repetition in range(1, max((probe.repetitions for probe in probes), default=0) + 1):
+            streams = [self._pending(probe, repetition) for probe in probes if repetition <= probe.repetitions]
+            yield from heapq.merge(*streams, key=lambda pending: pending.place)
+
+    def _pending(self, probe: Planned, repetition: int) -> Iterator[Pending]:
+        ((ended,),) = self._rows(sql.COUNT_ENDED, (probe.name, repetition))
+        pages = self._lookup_pending if ended > probe.prompts / 2 else self._scan_pending
+        for page in pages(probe.name, repetition):
+            with translate_storage_errors(self.path):
+                texts = [(decode_text(text), decode_text(system)) for _, text, system, _ in page]
+            for (prompt, _, _, position), (text, system) in zip(page, texts, strict=True):
+                assert text is not None
+                place = (position + 0.5) / probe.prompts
+                yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
+
+    def _scan_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
+        """Pages of pending attempts, by going through the plan. Fast when most attempts are pending."""
+        last = -1
+        while page := self._rows(sql.PENDING, (probe, last, repetition, _PAGE)):
+            yield page
+            last = page[-1][-1]
+
+    def _lookup_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
+        """Pages of pending attempts, by looking up their ids first. Fast when few attempts are pending."""
+        ids = [prompt for (prompt,) in self._rows(sql.PENDING_IDS, (probe, probe, repetition))]
+        positions = sorted(position for (position,) in self._rows(sql.POSITIONS, (encode_json(ids), probe)))
+        for start in range(0, len(positions), _PAGE):
+            page = encode_json(positions[start : start + _PAGE])
+            yield self._rows(sql.PENDING_AT, (probe, page))
+
+    def answered(self) -> Iterator[Pending]:
+        """Prompts that have an answer."""
+        for planned in self.probes():
+            for prompts, attempts in self.answers(planned.name, 4 * _PAGE):
+                found = attempts.filter(is_measured()).select(ID)
+                for row in prompts.join(found, on=ID, how="semi").iter_rows(named=True):
+                    yield Pending(planned.name, row[ID], 1, row[PROMPT], row.get(SYSTEM), 0.0, planned.asking)
+
+    def judged_questions(self) -> Iterator[Pending]:
+        """The question that got the last verdict, if there is one."""
+        for probe, prompt, repetition, question in self._rows(sql.LAST_VERDICT):
+            yield Pending(probe, prompt, repetition, decode_text(question) or "", None, 0.0)
+
+    # The attempts
+
+    def attempts(self, probe: str) -> Iterator[pl.DataFrame]:
+        """The attempts of a probe that have ended, in the order of its plan, as frames of bounded size."""
+        with translate_storage_errors(self.path):
+            yield from tables.read_attempts(self._execute(sql.ATTEMPTS, (probe,)))
+
+    def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[Transcripts]:
+        """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`, `first_token`).
+
+        At least one pair. Each has about `size` prompts, fewer where answers are long, always whole items, in the order
+        of the plan.
+        """
+        return self._read_items(probe, size, sql.ANSWERS, tables.ANSWERS)
+
+    def transcripts(self, probe: str) -> Iterator[Transcripts]:
+        """The same with everything that is stored of an attempt."""
+        return self._read_items(probe, tables.BATCH, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
+
+    def transcripts_of(self, probe: str, prompts: Sequence[str]) -> Iterator[Transcripts]:
+        """The same for some prompts, one by one, in the order of the plan."""
+        covariates = self._covariates(probe)
+        for (position,) in sorted(self._rows(sql.POSITIONS, (encode_json(list(prompts)), probe))):
+            rows = self._rows(sql.PROMPTS_AFTER, (probe, position - 1, 1))
+            yield from self._read_parts(probe, rows, covariates, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
+
+    def _read_items(self, probe: str, size: int, statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
+        covariates = self._covariates(probe)
+        last, more = -1, True
+        while more:
+            rows = self._rows(sql.PROMPTS_AFTER, (probe, last, size))
+            more = len(rows) == size
+            if more and not (rows := tables.whole_items(rows)):
+                size *= 2
+                continue
+            yield from self._read_parts(probe, rows, covariates, statement, schema)
+            last = rows[-1][-1] if rows else last
+
+    def _read_parts(
+        self, probe: str, rows: list[Any], covariates: Mapping[str, str], statement: str, schema: tables.Schema
+    ) -> Iterator[Transcripts]:
+        """These prompts and the attempts at them, in parts that are bounded by the bytes of the answers, too."""
+        first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
+        with translate_storage_errors(self.path):
+            found: Iterable[Any] = self._execute(statement, (probe, first, last))
+            if self.owned:  # an open statement would be in the way when the owner closes the file
+                found = list(found)
+            for prompts, attempts in tables.split_items(rows, found):
+                yield tables.prompt_frame(prompts, covariates), tables.typed_frame(attempts, schema)
+
+    def verdicts(self, probe: str) -> pl.DataFrame:
+        """The last verdict on each answer of a probe: `id`, `repetition`, `status`, `verdict` (the judge's words)."""
+        rows = self._rows(sql.VERDICTS, (probe,)) if self._schema >= migrations.SCHEMA_WITH_VERDICTS else []
+        with translate_storage_errors(self.path):
+            return tables.typed_frame([row[:-1] for row in rows], tables.VERDICTS)
+
+    # Counts
+
+    def states(self) -> dict[str, dict[Status, int]]:
+        """For each probe, how many attempts are in each state. They add up to the plan."""
+        stored = {(probe, status): count for probe, status, count in self._rows(sql.STATES)}
+        names = sorted({probe for probe, _ in stored})
+        return {name: {status: stored.get((name, status), 0) for status in Status} for name in names}
+
+    def counts(self) -> dict[Status, int]:
+        """How many attempts are in each state, over all probes."""
+        states = self.states().values()
+        return {status: sum(counts[status] for counts in states) for status in Status}
+
+    def usage(self) -> tuple[int, int]:
+        """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
+        return self._count_tokens(sql.USAGE)
+
+    def judge_usage(self) -> tuple[int, int]:
+        """Tokens of all questions to the judge and of all its verdicts."""
+        return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= migrations.SCHEMA_WITH_VERDICTS else (0, 0)
+
+    def answered_by_probe(self) -> dict[str, Answered]:
+        """For each probe how many answers came, and what they took."""
+        return {
+            probe: Answered(attempts=attempts, latency=latency, completion_tokens=tokens)
+            for probe, attempts, latency, tokens in self._rows(sql.ANSWERED_BY_PROBE)
+        }
+
+    def count_empty_by_limit(self) -> int:
+        """How many attempts are empty because the token limit was reached before any text came."""
+        rows = self._rows(sql.EMPTY_REASONS)
+        return sum(count for reason, count in rows if (decode_text(reason) or "").lower() in LENGTH_REASONS)
+
+    def provenance(self) -> Provenance:
+        """Where the answers come from, and one digest for the whole content."""
+        with translate_storage_errors(self.path):
+            return read_provenance(self._connection, self._schema)
+
+    def _count_tokens(self, statement: str) -> tuple[int, int]:
+        ((prompts, completions),) = self._rows(statement)
+        if not all(0 <= tokens <= _MOST_TOKENS for tokens in (prompts, completions)):
+            raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
+        return int(prompts), int(completions)
+
+    def _rows(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
+        with translate_storage_errors(self.path):
+            return self._execute(statement, values).fetchall()
+
+    def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+        return self._connection.execute(sql.for_schema(statement, self._schema), values)
+
+
+def follow_link(path: Path) -> Path:
+    """The file that a symbolic link leads to: SQLite and the lock have their files beside that one."""
+    return path.resolve() if os.path.islink(path) else path  # noqa: PTH114 - never raises

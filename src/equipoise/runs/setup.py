@@ -1,0 +1,75 @@
+"""The probe that a run file holds answers of, and whether what the file says fits to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from polars.exceptions import PolarsError
+
+from equipoise.authoring import Probe
+from equipoise.errors import InputError, IntegrityError
+from equipoise.measuring.judging import can_be_judged
+from equipoise.measuring.plan import Plan, Setup
+from equipoise.runs.file.values import Planned
+from equipoise.schema import ATTEMPT_COLUMNS, CAREFUL, PROBABILITIES
+
+
+def find_setup(planned: Planned, known: Probe | None, path: Path, *, reading: str | None, judge: str | None) -> Setup:
+    """The known probe with the parameters that the run asked with; IntegrityError if they do not fit together.
+
+    `reading` is how its answers are read; None: as the probe is. Where they are probabilities, they are read as such.
+    """
+    check_probe_version(planned, known, path)
+    assert known is not None
+    known = known.read_by(reading or (CAREFUL if known.reading == PROBABILITIES else None))
+    if planned.asking.probabilities:
+        known = known.read_by(PROBABILITIES)
+    name = planned.name
+    try:
+        parameters = known.resolve(planned.parameters)
+    except InputError as error:
+        raise IntegrityError(f"{path} holds parameters that no run of {name} writes: {error}") from None
+    known = known.with_parameters(parameters)
+    if parameters["num_repetitions"] != planned.repetitions:
+        raise IntegrityError(f"{path} is damaged: it says twice how often {name} was repeated, differently.")
+    if missing := sorted({*known.needed_columns} - planned.covariates.keys()):
+        raise IntegrityError(f"{path} does not hold what {name} asks for: its prompts lack {missing}.")
+    if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
+        raise IntegrityError(f"{path} is damaged: the prompts of {name} have columns of attempts: {hiding}.")
+    return Setup(
+        probe=known,
+        parameters=parameters,
+        corpus=planned.corpus,
+        corpus_sha256=planned.corpus_sha256,
+        judge=judge if can_be_judged(known) else None,
+    )
+
+
+def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> None:
+    """Refuse a probe that is not there, or of another version: it would read the answers by other rules."""
+    if probe is None:
+        raise IntegrityError(f"{path} holds answers of the probe {planned.name!r}, which is not installed.")
+    if probe.version != planned.version:
+        raise IntegrityError(
+            f"{path} holds answers of {planned.name} version {planned.version}; version {probe.version} is installed "
+            "and would read them by other rules."
+        )
+
+
+def are_prompts_of(planned: Plan, stored: Iterable[pl.DataFrame]) -> bool:
+    """Whether the stored prompts are the planned ones, compared by a hash of each row."""
+    try:
+        expected = [(batch.columns, batch.schema, _hash_rows(batch)) for batch in planned.batches()]
+        columns, schema, _ = expected[0]
+        found = [_hash_rows(batch.select(columns).cast(schema)) for batch in stored]
+    except PolarsError:
+        return False
+    return bool(np.array_equal(np.concatenate(found), np.concatenate([hashes for *_, hashes in expected])))
+
+
+def _hash_rows(table: pl.DataFrame) -> NDArray[np.uint64]:
+    return table.hash_rows().to_numpy()
