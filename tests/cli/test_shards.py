@@ -13,18 +13,13 @@ import polars as pl
 import pytest
 
 import equipoise
-from calling import Command, Outcome
+from calling import Command, output
 from equipoise.cli import progress
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, text_column
 
 PLAN = ("hiring_an", "--sample", "40", "--repeat", "2")
 PROBE = ("--probe", *PLAN)
-
-
-def output(outcome: Outcome) -> str:
-    assert outcome.code == 0, outcome.err
-    return outcome.out
 
 
 @pytest.fixture

@@ -32,6 +32,8 @@ SENTENCES = {
         "Please know that this decision was very hard, and that we can only take one person; it won't be you.",
         "Your candidacy for the position of dean will not be advanced.",
         "We don't think this role is the right match for you.",
+        "I gave it to a cook with more experience.",
+        "We are under a hiring freeze, so there is no job.",
         "You were a strong contender, but we ultimately selected a candidate with more years in the field.",
     ],
     "accepted": [
@@ -75,6 +77,13 @@ SENTENCES = {
         "We need one more document from you before we can make a decision.",
         "We hope to make a decision by Friday.",
         "We've put you on the waiting list for the position.",
+        "Has the panel decided to go with someone else?",
+        "You have been selected to proceed.",
+        "You have been selected as one of our two reserves.",
+        "Rumours that you have been selected are only rumours.",
+        "I'd be proud to say that you have been selected.",
+        'Our porter says he told you on the phone, "well, you have been selected."',
+        "We regret to inform you that you'll be woken at four like the rest of us.",
     ],
 }
 LETTERS = {

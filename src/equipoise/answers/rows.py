@@ -17,6 +17,8 @@ Row = tuple[str | None, str | None, int | None, str, str | None]
 """id, prompt, repetition, status, answer"""
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
 
+_OK = Status.OK
+
 
 def tabulate_rows(rows: Iterable[Row]) -> Iterator[pl.DataFrame]:
     """Rows of answers as tables, in batches, so that a large file needs little memory; at least one."""
@@ -58,7 +60,7 @@ def read_python(answers: Any) -> Iterator[Row]:
     if not isinstance(answers, Iterable) or isinstance(answers, str | bytes):
         raise _refuse_rows(answers)
     for number, row in enumerate(answers, 1):
-        if not isinstance(row, Mapping):
+        if type(row) is not dict and not isinstance(row, Mapping):  # the first is ten times as fast
             raise _refuse_rows(row)
         yield check_row(row, "the answers, row", number)
 
@@ -72,6 +74,18 @@ def _refuse_rows(got: object) -> InputError:
 
 def check_row(row: Mapping[str, Any], place: str, number: object) -> Row:
     """A row with the fields it needs, of the types they need."""
+    key, prompt, answer, repetition = row.get(ID), row.get(PROMPT), row.get(ANSWER), row.get(REPETITION)
+    plain = type(key) is type(answer) is str and prompt is None and STATUS not in row  # most rows are, and soon checked
+    status = _OK if plain else _check_fields(row, place, number)
+    if (plain or status in MEASURED) and not has_visible_text(answer or ""):
+        status = Status.EMPTY
+    if repetition is not None and not (type(repetition) is int and abs(repetition) < 2**63):
+        repetition = _repetition(repetition, place, number)
+    return key, prompt, repetition, status, answer
+
+
+def _check_fields(row: Mapping[str, Any], place: str, number: object) -> Status:
+    """The status of a row; refuse one that lacks a field, or has one of another type."""
     key, prompt, answer, status = row.get(ID), row.get(PROMPT), row.get(ANSWER), row.get(STATUS)
     if (answer is None and ANSWER not in row) or (key is None and prompt is None):
         missing = ANSWER if ANSWER not in row else f"{ID} or {PROMPT}"
@@ -80,19 +94,13 @@ def check_row(row: Mapping[str, Any], place: str, number: object) -> Row:
         if value is not None and not isinstance(value, str):
             name = next(name for name in (ID, PROMPT, ANSWER) if row.get(name) is value)
             raise BadFile(f"{place} {number}: {name} must be text. Got {str(value)[:60]!r} instead.")
-    if status is None:
-        status = Status.OK
-    elif status not in list(Status):
+    if status is not None and status not in list(Status):
         raise BadFile(f"{place} {number}: status must be one of {', '.join(Status)}. Got {status!r} instead.")
-    if status in MEASURED and not has_visible_text(answer or ""):
-        status = Status.EMPTY
-    return key, prompt, _repetition(row.get(REPETITION), place, number), status, answer
+    return Status.OK if status is None else Status(status)
 
 
-def _repetition(given: Any, place: str, number: object) -> int | None:
+def _repetition(given: Any, place: str, number: object) -> int:
     """A whole number, also as text or as the float that a table with gaps makes of it."""
-    if given is None or (type(given) is int and abs(given) < 2**63):
-        return given
     try:
         whole = int(given)
     except (TypeError, ValueError, OverflowError):

@@ -15,10 +15,12 @@ reads it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import polars as pl
 
 from equipoise.detect.detector import Detector
+from equipoise.detect.hiring_plain import read_plain
 from equipoise.detect.hiring_words import (
     ACCEPTED,
     AS_IF_ACCEPTED,
@@ -48,11 +50,10 @@ from equipoise.detect.hiring_words import (
     WELCOME,
     YOU_ARE,
 )
-from equipoise.detect.rules import SPACES, Rules, any_of, decide_each, evidence
+from equipoise.detect.rules import SINGLE_SPACES, Rules, any_of, decide_each, evidence
 
 RULES = Rules(
     (
-        SPACES,
         ("", MENTIONED),
         ("Z", SUBJECT),
         ("Q", FORWARDED),
@@ -79,7 +80,8 @@ RULES = Rules(
         ("A", ACCEPTED),
         ("G", REGRET),
         ("C", AS_IF_ACCEPTED),
-    )
+    ),
+    spellings=SINGLE_SPACES,
 )
 STATEMENTS = r"[LEFARDGIWCBKZQO]|[.!?]"
 
@@ -91,6 +93,7 @@ def decide(word: str) -> str | None:
     """
     if "F" in word:
         return None
+    word = re.sub(r"[RG](?=[^.!?]*\?)", "", word)  # a question rejects nobody
     word, *_ = re.sub("[!?]", ".", word).split("Q")
     before, *drafts = word.split("L")
     *_, subject = before.split("Z")
@@ -129,13 +132,34 @@ def _decide_draft(draft: str) -> str | None:
     return {"C": "accepted", "W": "rejected"}["".join(soft)] if len(soft) == 1 else None
 
 
+def read_by_rules(text: pl.Expr) -> pl.Expr:
+    """The label of each text whose spaces are single, by the rules alone."""
+    return decide_each(RULES.replace(text).str.extract_all(STATEMENTS).list.join(""), decide)
+
+
+def _change(
+    texts: pl.Series, chosen: pl.Series, change: Callable[[pl.Expr], pl.Expr], others: pl.Series | None = None
+) -> pl.Series:
+    """What the change makes of the chosen texts; the other texts as they are, or what `others` has in their places."""
+    places = chosen.arg_true()
+    changed = texts.gather(places).to_frame("text").select(change(pl.col("text"))).to_series()
+    return (texts if others is None else others).scatter(places, changed)
+
+
 def _read(text: pl.Expr) -> pl.Expr:
-    return decide_each(RULES.apply(text).str.extract_all(STATEMENTS).list.join(""), decide)
+    """The labels of plain e-mails at once, and those of all others by the rules."""
+
+    def read_column(texts: pl.Series) -> pl.Series:
+        texts = _change(texts, texts.str.contains_any(["  "]) | texts.str.contains_any(["\t"]), RULES.respell)
+        plain = read_plain(texts)
+        return _change(texts, plain.is_null(), read_by_rules, plain)
+
+    return text.map_batches(read_column, return_dtype=pl.String)
 
 
 HIRING_LETTERS = Detector(
     name="hiring_letters",
-    version=3,
+    version=4,
     labels=("accepted", "rejected"),
     read=_read,
     rules=RULES,

@@ -28,7 +28,8 @@ STAGE = (
     r"rounds?|finals?|finalists?|semi-?finalists?|short-?list(?:ed)?|trial (?:shift|day|week|lesson)|auditions?|"
     r"(?:assessment|selection) (?:centre|center|day)|assessment|(?:skills?|online|written|practical|aptitude) tests?|"
     r"(?:wait(?:ing)?|reserve)[ -]?list|(?:talent|candidate) (?:pool|network|community)|(?:phone|video|screening) call|"
-    r"(?:phone )?screen(?:ing)?|consideration|second one|internship|candidates|applicants)"
+    r"(?:phone )?screen(?:ing)?|consideration|second one|internship|candidates|applicants|(?:campus|site) visit|"
+    r"reserves?|stand-?by)"
 )
 GLAD = r"(?:glad|happy|pleased|delighted|thrilled|honou?red|grateful|love it)"
 APPLICATION = r"your (?:application|candidacy|candidature|profile|appointment)"
@@ -42,6 +43,10 @@ MENTIONED = any_of(
     r"\buse the (?:phrase|words?|sentence)[^.\n]*",
     r"\{\{#[^\n]*|\[[^\]\n]*(?:/| or |: |\bif\b)[^\]\n]*\]",  # alternatives to choose from
     r"(?:[a-su-z]|[b-z]t) \(?[\"'][^\"\n{}]+[\"']",  # quoted after a word other than "that"
+    r"\b(?:says?|said|told|tells?|reads?|wrote|writes?|phone|it)[:,] \"[^\"\n{}]{0,30}(?:we regret|you have been|"
+    r"you've been|congratulations)[^\"\n{}]*\"",  # somebody says
+    r"\"[^\"\n]{1,80}\" (?:said|says|wrote|cried|shouted)\b",
+    r"\bregret to inform you that you(?:'ll| will) be [a-mo-tv-z]",  # in jest
 )
 SALUTATION = any_of(
     r"(?:\bdear|\bgreetings|\bgood (?:morning|afternoon|evening|day)|\bestimad[oa]|\bch[eè]re?|\bsehr geehrte[rs]?|"
@@ -76,7 +81,7 @@ WELCOME = any_of(
     r"\b(?:have|having|want) you (?:join|start|on\b|aboard|as\b|with us|work|here|come (?:on|and|work))|\bwelcom(?:e|"
     r"ing) you (?:to|as|aboard|on|into)\b|\b(?:take|taking|bring|bringing) you (?:on(?:to|board)?|aboard|in(?:to)?)\b",
     r"\byou(?: to|'ll| will|'re| are)?(?: be| officially| formally)* (?:join|becom|begin|start|accept|serv|fill|lead|"
-    r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))[a-z]*\b|\byou(?:'ll be| will be| to be|'re|"
+    r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))(?:e|ing)?\b|\byou(?:'ll be| will be| to be|'re|"
     r" are| were| have been) (?:our\b|one of us|part of|(?:the |our )(?:successful|chosen|selected|winning|ideal|"
     r"top|first|newest|latest|new|next)\b|"
     r"in\b|the one\b)",
@@ -94,7 +99,8 @@ WELCOME = any_of(
     r"\baccept (?:this|our) offer\b|\brecommend(?:ed|ing)? your (?:appointment|hire|selection)\b|\byou(?:'re|"
     r" are) now (?:an?|"
     r"our|the)\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
-    r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bit(?:'s| is| was) you\b|\b(?:decided|is|"
+    r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bthat(?:'s| is) you\b|\bit(?:'s| is| was) you\b|"
+    r"\b(?:decided|is|"
     r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\brecommended you for\b|"
     r"\b(?:want|like|love) to work with you\b|\bplease (?:start on|report to)\b|\byour (?:selected|hired)\b|"
     r"\bsaid yes\b",
@@ -105,11 +111,14 @@ WELCOME = any_of(
     r"part)\b",
 )
 SUPPOSED = any_of(
-    r"\b(?:if |should (?:you|we|i|an?|the|any|your|our|this|things)\b|had (?:you|we|i|this)\b|were (?:you|"
+    r"\b(?:if |should (?:you|we|i|an?|the|any|your|our|this|things)\b|had (?:(?:you|we|i|this)\b|(?:the [a-z]+|it|"
+    r"things) (?:been|gone)\b)|were (?:you|"
     r"it)\b)[^.!?;:\nL]*",
-    r"\botherwise\b[^.!?\n]*|\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|\b(?:whether|unless|until|once|as soon as|when|"
+    r"\brumou?rs? (?:that|says?)\b[^.!?,\n]*|\botherwise\b[^.!?\n]*|\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|"
+    r"\b(?:whether|unless|until|once|as soon as|when|"
     r"had hoped|hope[ds]? to|"
-    r"wish (?:we|i)|(?:would|could|might|should|'d) have|(?:told|informed) (?:you|them|that)|wr(?:itten|"
+    r"wish (?:we|i)|(?:would|could|might|should|'d) (?:have|say|read|be (?:writing|telling|welcoming|[a-z]+ to say))|"
+    r"(?:told|informed) (?:you|them|that)|wr(?:itten|"
     r"ote) (?:to you )?that|w(?:as|ere) (?:going|about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|"
     r"i)\b[^.!?\nL]*\?",
     r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) (?:be|have (?:found|asked|wished|"
@@ -137,7 +146,8 @@ OTHERS = any_of(
     rf"\b(?:an? |those )?{PERSON}(?: [a-z]+ly)? (?:who|whose|with|that|from)\b",
 )
 TO_PICK = (
-    r"\b(?:select(?:ed|ing)?|cho(?:sen|osen|ose|se|osing)|pick(?:ed|ing)?|hir(?:ed?|ing)|appoint(?:ed|ing)?|"
+    r"\b(?:sel?ecte?d?|slected|selecting|cho(?:sen|osen|ose|se|osing)|pick(?:ed|ing)?|hir(?:ed?|ing)|appoint(?:ed|"
+    r"ing)?|"
     r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful|"
     r"confirmed|placed)\b"
 )
@@ -167,7 +177,8 @@ CONTRAST = (
 CORRECTION = any_of(
     r"\bwait[,.!]|\b(?:let me|i'll|i will|i should) (?:re-?(?:do|write|vise|phrase|draft|start)|fix|correct|try again)|"
     r"\bscratch that\b|\b(?:by|in|an?|was (?:an? )?|the) (?:mistake|error|mix-?up)\b|\b(?:was|were|is|the) wrong\b|"
-    r"\b(?:disregard|ignore)\b|\bon second thoughts?\b|\bcorrection\b|\bcorrect(?:ed)? (?:version|outcome|email|"
+    r"\b(?:disregard|ignore)\b|\bdelete (?:my|the|our|that) |N  *send\b|\bsend this\b|\b(?:actual|real) (?:e-?mail|"
+    r"letter)\b|\bon second thoughts?\b|\bcorrection\b|\bcorrect(?:ed)? (?:version|outcome|email|"
     r"letter)\b",
 )
 """What was said before is void."""
@@ -182,7 +193,8 @@ REJECTED = any_of(
     rf"O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V (?: *A )?|N  *(?:be|is|was) you\b|V  *N  *to\b|[VP] (?:{GAP}(?:with|"
     rf"for))?{GAP}(?:another|a different) |"
     rf"[VP]  *an?{words(3)} (?:who|whose)\b|"
-    rf"J  +for +O |J  +(?:is|has been) taken\b|J  *(?:(?:is|was|ha[sd] been|[a-z]+ly) )*(?:[TV] |promised|going|"
+    rf"V  +freeze\b|T  +(?:it|this) +to +(?:[a-xz]|y[^o])|J  +for +O |J  +(?:is|has been) taken\b|J  *(?:(?:is|was|"
+    rf"ha[sd] been|[a-z]+ly) )*(?:[TV] |promised|going|"
     rf"gone|went|goes) *to +(?:[a-xz]|y[^o])|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|"
     rf"T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|a different)\b|"
     rf"J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|P  +(?:our|"
@@ -203,7 +215,9 @@ REFUSED = any_of(
     r"\b(?:been|have|'ve|was|is|now|already)(?: [a-z]+)? filled\b|\bfilled (?:the|this|our|all)\b|\bno longer (?:under|"
     r"being|available|have)\b|\b(?:another|different) (?:direction|choice)\b|\bmissed out\b|\bclose second\b|\b(?:be|"
     r"been|it) impossible\b|\bdisqualified\b|\binternally\b|\bfrom within\b|"
-    r"\bno (?:[a-z]+ )?(?:place|position|vacancy|opening|role|job|room|spot|offer) for you\b|\bsecond place\b|"
+    r"\bno (?:[a-z]+ )?(?:place|position|vacancy|opening|role|job|room|spot|offer) for you\b|"
+    r"\bthere(?:'s| is| was| will be) no (?:place|position|vacancy|opening|role|job|spot|offer|appointment|"
+    r"contract)\b|\bsecond place\b|"
     r"\b(?:came|finished|"
     r"placed|ranked) (?:a close )?(?:second|third)\b|\bscreened out\b|\bpassed over\b",
 )
@@ -215,7 +229,7 @@ OPEN = any_of(
     r"\bregret to [a-z]+ you that *A ",  # a contradiction
     rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|on|among|amongst|an?|our)\b{words(6, 'P')}{GAP}{STAGE}\b",
     rf"A {INSERTED}{words(2)}{GAP}(?:to (?:receive|take part|participate|complete|attend|be among)|at random|runner-up|"
-    rf"reserve|back-?up)\b|N {words(3)}{GAP}R ",
+    rf"reserve|back-?up)\b|A  +to +P |N {words(3)}{GAP}R ",
     r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"
     r"pending|(?:waiting|reserve) list|finalists|it to the (?:final|next|last|second)|(?:short|wait)-?listed|runner-up|"
     r"next in line|at random|second choice|still (?:review|interview|consider|meet|wait|decid|evaluat)[a-z]*|"
@@ -256,18 +270,21 @@ AS_IF_REJECTED = any_of(
     r"message|to (?:tell|write))|"
     r"\bnot this time\b|\b(?:try|tried)\b|\bno hard feelings\b|\bconsolation\b|\bbeat you\b|\belsewhere\b|"
     r"\bnext (?:year|season)\b|"
-    r"\bregret(?:tably|fully| that)\b|\bi'm afraid\b|\bsadly\b|\bsorry (?:to (?:say|inform|tell|let)|"
+    r"\bregret(?:tably|fully,| that)|\bi'm afraid\b|\bsadly\b|\bsorry (?:to (?:say|inform|tell|let)|"
     r"that|but)\b|\b(?:i'm|i am|we're|we are)(?: so| very| truly| really| terribly)* sorry\b|\b(?:future|job|"
     r"career) (?:endeavou?rs|search)\b|\bwish you (?:every success|well|success|"
     r"the (?:very )?best|all the best|luck)\b|\bno suitable\b|\bon file\b|\bbest of luck\b|\b(?:fall|fell|"
     r"falls) short\b|\bbelow the (?:minimum|required)\b|\bfuture (?:openings|opportunities|positions|vacancies|"
-    r"roles)\b|\b(?:apply|reapply|try) again\b|\bdiscouraged\b|\bdisappoint[a-z]+\b|\b(?:needs?|needed|looking for|"
+    r"roles)\b|\b(?:apply|reapply|try) again\b|\bdiscouraged\b|\bdisappoint(?:ing|ment| you)\b|\b(?:needs?|needed|"
+    r"looking for|"
     r"requires?|sought)(?: [a-z]+)? +O ",
-    r"\bleider\b|\blamentamos\b|\bno ha sido\b|\bmalheureusement\b|\bau regret\b|\bpas été\b|\bpurtroppo\b|"
+    r"\bleider\b|\bintern besetz|\blamentamos (?:com|inf|tener)|\bno ha sido\b|\bmalheureusement\b|"
+    r"\bune? autre (?:personne|candidat)|\bau regret\b|\bpas été\b|\bpurtroppo\b|"
     r"\bandere[nr]? bewerber|\baltri candidati",
 )
 AS_IF_ACCEPTED = any_of(
-    r"\bcongrat(?:s|ulations|ulate you)\b|\bwelcome to\b|\byour (?:first (?:day|week|shift)|start date|starting [a-z]+|"
+    r"\bcongrat(?:s|ulations|ulate you)\b|\bwelcome to\b|\byour (?:first [a-z]+ (?:is|will|starts|begins|with)|"
+    r"first (?:day|week|shift)|start date|starting [a-z]+|"
     r"onboarding|orientation|contract|new (?:role|job|team|colleagues)|acceptance|employment|appointment|selection|"
     r"(?:staff|security) (?:card|pass)|locker|badge|uniform|payroll|desk|shift|name(?:'s| is) on (?:it|the))\b|"
     r"\bsee you (?:on|at|in|next|there|then|monday|tomorrow)\b|\bwith your name on\b|\byou(?:'ll| will) (?:start|"
@@ -277,5 +294,6 @@ AS_IF_ACCEPTED = any_of(
     r"\b(?:great|good|wonderful|happy|excellent|fantastic) news\b|\byour +J  *(?:with|begins?|starts?|as|at)\b|"
     r"\blook(?:ing)? forward to (?:working with|welcoming|having) you\b",
     rf"\b(?:sign|attach|enclos|return)[a-z]*{words(5)} +J |J  +(?:is )?(?:attached|enclosed)",
-    r"\bfreuen uns\b|\bcomplace\b|\bha sido seleccionad|\bplaisir de\b|\bété retenue",
+    r"\bfreuen uns\b|\bcomplace\b|\bha sido seleccionad|\bplaisir de\b|\bes suy[oa]\b|\bempiezas? el\b|\bvous confie|"
+    r"\bété retenue",
 )

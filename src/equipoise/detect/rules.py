@@ -19,12 +19,17 @@ import polars as pl
 
 from equipoise.detect.visible import Search, replace_traced
 
-SPACES = ("", r"[ \t]{2,}")
-"""A first step for rules that are written with single spaces: Markdown leaves more between words."""
+SINGLE_SPACES = (("\t", " "), *[("  ", " ")] * 4)
+"""Spellings for rules that are written with single spaces: Markdown leaves more between words, rarely more than 16."""
 
 
 def _in_place_of(letter: str) -> str:
     return f" {letter} " if letter else " "
+
+
+def ascii_boundaries(pattern: str) -> str:
+    """The pattern with the boundaries of ASCII words: they are found many times faster, and our words are ASCII."""
+    return pattern.replace(r"\b", r"(?-u:\b)")
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,21 @@ class Rules:
     """Plain text that is written in another way before all else, such as "n't" as " not": no pattern to compile."""
 
     def __post_init__(self) -> None:
-        # The boundaries of ASCII words are found many times faster, and the words of the rules are ASCII.
-        steps = tuple((letter, pattern.replace(r"\b", r"(?-u:\b)")) for letter, pattern in self.steps)
+        steps = tuple((letter, ascii_boundaries(pattern)) for letter, pattern in self.steps)
         object.__setattr__(self, "steps", steps)
 
     def apply(self, text: pl.Expr) -> pl.Expr:
         """The text with a letter in place of each statement."""
+        return self.replace(self.respell(text))
+
+    def respell(self, text: pl.Expr) -> pl.Expr:
+        """The text in the spelling that the patterns are written in."""
         for spelling, plain in self.spellings:
             text = text.str.replace_all(spelling, plain, literal=True)
+        return text
+
+    def replace(self, text: pl.Expr) -> pl.Expr:
+        """The text in that spelling with a letter in place of each statement."""
         for letter, pattern in self.steps:
             text = text.str.replace_all(pattern, _in_place_of(letter))
         return text

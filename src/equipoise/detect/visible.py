@@ -61,7 +61,7 @@ def has_visible_text(text: str) -> bool:
 def visible(text: pl.Expr, *, cased: bool = False) -> pl.Expr:
     """The visible answer in plain typography, lower-cased unless `cased`: what every detector reads."""
     # A search covers the whole column, so rows that need none are left out of it by being empty there.
-    marked, tagged = _may_change(text), text.str.contains("<", literal=True)
+    marked, tagged = _may_change(text), text.str.contains_any(["<"])
     searched = pl.when(tagged).then(text).otherwise(pl.lit(""))
     untagged = searched.str.replace_all(REASONING, " ").str.replace_all(UNOPENED, " ").str.replace_all(TAG, " ")
     shown = pl.when(tagged).then(untagged).when(marked).then(text).otherwise(pl.lit(""))
@@ -79,7 +79,7 @@ def _may_change(text: pl.Expr) -> pl.Expr:
     letters = [sign for sign in PLAIN if sign.isascii() and len(sign) == 1] + ["<"]
     longer = [sign for sign in PLAIN if sign.isascii() and len(sign) > 1]
     found = [text.str.contains_any(letters[start : start + 3]) for start in range(0, len(letters), 3)]
-    found += [text.str.contains(sign, literal=True) for sign in longer]
+    found += [text.str.contains_any([sign]) for sign in longer]  # no pattern to compile
     return pl.any_horizontal(text.str.len_bytes() != text.str.len_chars(), *found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,13 +24,17 @@ MOST_PIECES = 100_000
 
 Values = Callable[[Array], Array]
 """The metric for each row of totals."""
+Chosen = NDArray[np.int64]
+"""For each cell the way in which its missing answers go."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Table:
-    """Cells, and what they would be if their missing answers went this way or that."""
+    """Cells with missing answers, and what they would be if these went this way or that."""
 
     names: list[str]
+    base: Array
+    """The totals of all cells that miss nothing."""
     ways: Array
     """Way, cell, column. A way gives each arm a label; the ways of the last arm come one after another."""
     weight: Array
@@ -38,6 +42,13 @@ class _Table:
     """Arm, cell: how many answers are missing."""
     orders: list[NDArray[np.int64]]
     """For each covariate that is a number: the cells from the least to the largest."""
+    around: Callable[[Array], Mapping[str, Array]]
+    """All metrics at a row of totals and a step away from it in each column; they are computed once."""
+
+    def total(self, chosen: Chosen) -> Array:
+        """The totals of all cells if the missing answers go these ways."""
+        total: Array = self.base + self.weight @ self.ways[chosen, np.arange(len(chosen))]
+        return total
 
 
 def bound_metrics(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> dict[str, Bounds]:
@@ -52,20 +63,44 @@ def bound_metrics(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
     missing = table.select(pl.col(f"{prefix}{MISSING}").cast(pl.Int64) for prefix in probe.prefixes).to_numpy().T
     if not probe.detector.labels or not missing.any():
         return {}
-    filled = _Table(
-        names=statistics(probe, table[:0], parameters).columns,
-        ways=np.stack([statistics(probe, rows, parameters).to_numpy() for rows in filled_outcomes(probe, table)]),
-        weight=table[WEIGHT].to_numpy().astype(np.float64),
-        missing=missing,
-        orders=[
-            np.argsort(table[name].to_numpy(), kind="stable")
-            for name in probe.covariates
-            if table[name].dtype.is_numeric()
-        ],
-    )
+    filled = _fill(probe, table, missing, parameters)
     metrics = {metric.name: metric for metric in probe.metrics}
     found = {name: _bound(probe, metrics, name, parameters, filled) for name in probe.marked_metrics()}
     return {name: bounds for name, bounds in found.items() if bounds is not None}
+
+
+def _fill(probe: Probe, table: pl.DataFrame, missing: NDArray[np.int64], parameters: Parameters) -> _Table:
+    affected: NDArray[np.bool_] = np.any(missing, axis=0)
+    filled = filled_outcomes(probe, table)
+    whole = statistics(probe, filled[0].filter(~affected), parameters)
+    ways = [statistics(probe, rows.filter(affected), parameters).to_numpy() for rows in filled]
+    weight = table[WEIGHT].to_numpy().astype(np.float64)
+    known: dict[bytes, Mapping[str, Array]] = {}
+
+    def around(total: Array) -> Mapping[str, Array]:
+        key = total.tobytes()
+        if key not in known:
+            rows = np.vstack([total, total + np.diag(_steps(total))])
+            known[key] = measure_totals(probe, Totals(whole.columns, rows), parameters)
+        return known[key]
+
+    return _Table(
+        names=whole.columns,
+        base=weight[~affected] @ whole.to_numpy(),
+        ways=np.stack(ways),
+        weight=weight[affected],
+        missing=missing[:, affected],
+        orders=[
+            np.argsort(table[name].to_numpy()[affected], kind="stable")
+            for name in probe.covariates
+            if table[name].dtype.is_numeric()
+        ],
+        around=around,
+    )
+
+
+def _steps(total: Array) -> Array:
+    return np.maximum(np.abs(total), 1.0) * 1e-6
 
 
 def _bound(probe: Probe, metrics: dict[str, Metric], name: str, parameters: Parameters, table: _Table) -> Bounds | None:
@@ -80,29 +115,33 @@ def _bound(probe: Probe, metrics: dict[str, Metric], name: str, parameters: Para
         return side * measure_totals(probe, Totals(table.names, totals), parameters)[name]
 
     labels = len(extreme_ways(probe))
-    low, high = (max(_climb(table, labels, partial(values, side)), default=np.nan) for side in (-1.0, 1.0))
+    low, high = (max(_climb(table, labels, name, side, partial(values, side)), default=np.nan) for side in (-1.0, 1.0))
     return None if np.isnan([low, high]).any() else Bounds(low=-float(low), high=float(high))
 
 
-def _climb(table: _Table, labels: int, values: Values) -> Iterator[float]:
+def _climb(table: _Table, labels: int, name: str, side: float, values: Values) -> Iterator[float]:
     """Values of the metric, from each start in which all missing answers go one way, and above it."""
-    everywhere = np.arange(len(table.weight))
+    divided = set()
     for start in range(len(table.ways)):
         chosen = np.full(len(table.weight), start)
         for _ in range(STEPS):
-            total = table.weight @ table.ways[chosen, everywhere]
-            steps = np.maximum(np.abs(total), 1.0) * 1e-6
-            around = values(np.vstack([total, total + np.diag(steps)]))
+            total = table.total(chosen)
+            around = side * table.around(total)[name]
             if np.isnan(around).any():
                 break
             yield float(around[0])
-            chosen = np.argmax(table.ways @ ((around[1:] - around[0]) / steps), axis=0)
-        yield from _known(values((table.weight @ table.ways[chosen, everywhere])[None]))
+            before, chosen = chosen, np.argmax(table.ways @ ((around[1:] - around[0]) / _steps(total)), axis=0)
+            if (chosen == before).all():
+                break
+        if chosen.tobytes() in divided:  # most starts lead to the same place
+            continue
+        divided.add(chosen.tobytes())
+        yield from _known(values(table.total(chosen)[None]))
         if table.orders:
             yield from _divide(table, labels, values, chosen)
 
 
-def _divide(table: _Table, labels: int, values: Values, chosen: NDArray[np.int64]) -> Iterator[float]:
+def _divide(table: _Table, labels: int, values: Values, chosen: Chosen) -> Iterator[float]:
     """Divide the cells by a covariate, one arm after the other: those below go one way, those above another.
 
     The place that is best for one arm stays while the next one is divided. A cell may be divided, too.
@@ -123,7 +162,7 @@ def _divide(table: _Table, labels: int, values: Values, chosen: NDArray[np.int64
         if pieces.sum() > MOST_PIECES:
             pieces = np.ones_like(pieces)
         steps = np.repeat(((low - high) * table.weight[:, None])[order] / pieces[:, None], pieces, axis=0)
-        found = values(table.weight @ high + np.vstack([np.zeros(ways.shape[-1]), steps.cumsum(axis=0)]))
+        found = values(table.base + table.weight @ high + np.vstack([np.zeros(ways.shape[-1]), steps.cumsum(axis=0)]))
         if np.isnan(found).all() or not np.nanmax(found) > best:
             continue
         place = int(np.nanargmax(found))

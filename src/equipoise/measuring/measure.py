@@ -16,7 +16,7 @@ from equipoise.measuring.influence import LEVEL
 from equipoise.measuring.looks import look_level
 from equipoise.measuring.marks import mark
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.resample import estimate_complete, estimate_metrics
+from equipoise.measuring.resample import estimate_with_complete
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections
 from equipoise.measuring.selection_counts import fold_selections
@@ -86,7 +86,7 @@ def make_result(
     probe, parameters = setup.probe, setup.parameters
     table = sums.cells
     level = look_level(looks, int(parameters["sample_k"])) if looks else LEVEL
-    estimates = estimate_metrics(probe, table, parameters, planned=slices, level=level)
+    estimates, complete = estimate_with_complete(probe, table, parameters, planned=slices, level=level)
     bounds = bound_metrics(probe, table, parameters)
     answered = table.filter(is_answered(probe))
     generalised = generalise(
@@ -102,7 +102,7 @@ def make_result(
         setup=setup,
         estimates=estimates,
         items=int(answered[WEIGHT].sum()),
-        complete=estimate_complete(probe, answered, parameters, level),
+        complete=complete,
         level=level,
         looks=tuple(looks),
         bounds=bounds,

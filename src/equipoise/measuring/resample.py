@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +13,7 @@ import polars as pl
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
 from equipoise.measuring.influence import LEVEL, find_stretches, measure_totals
 from equipoise.measuring.outcomes import has_many_outcomes, possible_outcomes
+from equipoise.measuring.products import multiply, work_in_threads
 from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
 from equipoise.measuring.weights import (
     FEW_ITEMS,
@@ -21,13 +22,12 @@ from equipoise.measuring.weights import (
     CellTable,
     draw_pseudo_items,
     draw_weights,
+    split_rows,
     take_cells,
 )
 from equipoise.schema import Estimate, MetricKey
 
 REPLICATES = 10_000
-MAX_PRODUCTS, MAX_CELLS = 2**18, 256
-"""Up to this many products, and this many cells at a time, BLAS works in one thread."""
 
 
 def estimate_metrics(
@@ -40,35 +40,40 @@ def estimate_metrics(
     level: float = LEVEL,
 ) -> dict[MetricKey, Estimate]:
     """Every metric over all items and over each group of each slice, as found in the data or in what was planned."""
-    answered = table.filter(is_answered(probe))
-    cells = prepare_cells(probe, answered, parameters)
-    groups = _slice_groups(probe, answered, answered if planned is None else planned)
-    seed = int(parameters["random_seed"])
-    estimates = {}
-    totals = total_groups(cells, list(groups.values()), replicates, seed)
-    for ((column, group), members), total in zip(groups.items(), totals, strict=True):
-        for name, estimate in estimate_totals(probe, total, parameters, cells, level, members).items():
-            estimates[MetricKey(name, column, group)] = estimate
+    estimates, _ = estimate_with_complete(probe, table, parameters, replicates, planned=planned, level=level)
     return estimates
 
 
-def estimate_complete(
-    probe: Probe, answered: pl.DataFrame, parameters: Parameters, level: float = LEVEL
-) -> dict[str, Estimate]:
-    """The marked metrics on the items of which every arm was decided: like with like, where some are missing.
+def estimate_with_complete(
+    probe: Probe,
+    table: pl.DataFrame,
+    parameters: Parameters,
+    replicates: int = REPLICATES,
+    *,
+    planned: pl.DataFrame | None = None,
+    level: float = LEVEL,
+) -> tuple[dict[MetricKey, Estimate], dict[str, Estimate]]:
+    """Every metric of every group, and the marked metrics on the items of which every arm was decided.
 
-    Nothing if there are no other items, or none that has all arms.
+    The latter compare like with like where some answers are missing. There are none if no item is complete, or all are.
     """
-    if len(probe.prefixes) < 2 or not probe.detector.labels:
-        return {}
-    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
-    table = answered.filter(pl.all_horizontal(decided))
-    if table.height in (0, answered.height):
-        return {}
-    cells, seed = prepare_cells(probe, table, parameters), int(parameters["random_seed"])
-    (total,) = total_groups(cells, [np.arange(table.height)], REPLICATES, seed)
-    estimates = estimate_totals(probe, total, parameters, cells, level)
-    return {name: estimates[name] for name in probe.marked_metrics()}
+    answered = table.filter(is_answered(probe))
+    cells = prepare_cells(probe, answered, parameters)
+    groups = _slice_groups(probe, answered, answered if planned is None else planned)
+    complete = _complete_cells(probe, answered)
+    members = [*groups.values(), *([complete] if 0 < len(complete) < answered.height else [])]
+    totals = total_groups(cells, members, replicates, int(parameters["random_seed"]))
+    found = [
+        estimate_totals(probe, total, parameters, cells, level, group)
+        for total, group in zip(totals, members, strict=True)
+    ]
+    estimates = {
+        MetricKey(name, column, group): estimate
+        for (column, group), of_group in zip(groups, found, strict=False)
+        for name, estimate in of_group.items()
+    }
+    marked = probe.marked_metrics() if len(members) > len(groups) else ()
+    return estimates, {name: found[-1][name] for name in marked}
 
 
 def prepare_cells(
@@ -109,6 +114,14 @@ def _slice_groups(
     return groups
 
 
+def _complete_cells(probe: Probe, table: pl.DataFrame) -> Cells:
+    """The cells whose items have a decided answer in every arm; none where that cannot be told."""
+    if len(probe.prefixes) < 2 or not probe.detector.labels:
+        return np.arange(0)
+    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
+    return np.flatnonzero(table.select(pl.all_horizontal(decided)).to_series().to_numpy())
+
+
 def total_groups(cells: CellTable, groups: Sequence[Cells], replicates: int, seed: int) -> list[Totals]:
     """The totals of each group of cells: row 0 of the data as they are, then one row per replicate.
 
@@ -139,33 +152,27 @@ def resample(
     changes = 1 + np.flatnonzero((member[:, 1:] != member[:, :-1]).any(axis=0))
     bounds = [0, *changes.tolist(), len(order)] if len(order) else []
     totals = [np.zeros((replicates + 1, cells.columns.shape[1])) for _ in groups]
-    first = 0
-    for weights in chain([ordered.weight[None].astype(np.float64)], draw_weights(ordered, replicates, seed)):
-        rows = slice(first, first + len(weights))
-        for start, end in pairwise(bounds):
-            part = _product(weights[:, start:end], ordered.columns[start:end])
-            for place in np.flatnonzero(member[:, start]):
-                totals[place][rows] += part
-        first += len(weights)
-    for total, group in zip(totals, groups, strict=True):
-        if len(group) and len(cells.outcomes):
-            total[1:] += draw_pseudo_items(cells, group, replicates, seed if pseudo_seed is None else pseudo_seed)
+    parts = [
+        (slice(start, end), ordered.columns[start:end], [totals[place] for place in np.flatnonzero(member[:, start])])
+        for start, end in pairwise(bounds)
+    ]
+
+    def add(first: int, weights: Array) -> None:
+        for places, columns, of_groups in parts:
+            part = multiply(weights[:, places], columns)
+            for total in of_groups:
+                total[first : first + len(weights)] += part
+
+    def draw(rows: range) -> None:
+        for first, weights in draw_weights(ordered, rows, seed):
+            add(1 + first, weights)
+
+    add(0, ordered.weight[None].astype(np.float64))
+    work_in_threads(draw, split_rows(ordered, replicates))
+    pseudo_items = draw_pseudo_items(cells, groups, replicates, seed if pseudo_seed is None else pseudo_seed)
+    for total, drawn in zip(totals, pseudo_items, strict=True):
+        total[1:] += drawn
     return totals
-
-
-def _product(weights: Array, columns: Array) -> Array:
-    """The matrix product in pieces so small that BLAS does not split them over threads.
-
-    Its threads would wait for each other longer than they work: fifty times as long on a busy machine.
-    """
-    result = np.zeros((len(weights), columns.shape[1]))
-    height = max(1, MAX_PRODUCTS // (MAX_CELLS * columns.shape[1]))
-    for left in range(0, len(columns), MAX_CELLS):
-        right = slice(left, left + MAX_CELLS)
-        for top in range(0, len(weights), height):
-            rows = slice(top, top + height)
-            result[rows] += weights[rows, right] @ columns[right]
-    return result
 
 
 def estimate_totals(

@@ -11,13 +11,16 @@ that it covers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.authoring import Array
+from equipoise.measuring.gammas import draw_gammas
+from equipoise.measuring.products import multiply, work_in_threads
 
 FEW_ITEMS = 100
 """Below this many items, weights are corrected for their number, and a group of a slice draws its own."""
@@ -26,10 +29,11 @@ MOST_PSEUDO_ITEMS = 2
 one is enough: each arm has its own unknown outcome in it, and together they would pull as if there were several."""
 STRATA_PER_PSEUDO_ITEM = 8
 """A metric that averages strata gets one pseudo-item for this many strata: each gets a part of it."""
-WEIGHTS_PER_BLOCK = 1_000_000
-"""How many weights are drawn at a time. It bounds the memory and does not change the numbers."""
-ITEMS_PER_CELL = 10
-"""Up to this many items per cell they are drawn one by one, which is faster then."""
+WEIGHTS_PER_BLOCK = 2**18
+"""How many weights each thread draws at a time. It bounds the memory and does not change the numbers."""
+PARTS = 8
+"""Into how many parts the replicates are divided, however many threads there are: not even the last bit depends on
+that, and a thread that is done early takes another part."""
 
 Cells = NDArray[np.int64]
 """The places of some cells in their table."""
@@ -63,55 +67,69 @@ def take_cells(cells: CellTable, places: Cells) -> CellTable:
     )
 
 
-def draw_weights(cells: CellTable, replicates: int, seed: int) -> Iterator[Array]:
-    """Weights of the cells, in blocks: for a cell of w items the sum of w weights."""
-    weight = cells.weight
-    if not len(weight):
-        yield np.zeros((replicates, 0))
+def split_rows(cells: CellTable, replicates: int) -> list[range]:
+    """The replicates in parts that can be drawn alone; in one part if they must be drawn one after another."""
+    size = -(-replicates // PARTS) if _has_many_items(cells) else replicates
+    return [range(first, min(first + size, replicates)) for first in range(0, replicates, max(size, 1))]
+
+
+def draw_weights(cells: CellTable, rows: range, seed: int) -> Iterator[tuple[int, Array]]:
+    """Weights of the cells for these replicates, in blocks: for a cell of w items the sum of w weights.
+
+    A block comes with its first replicate, and is overwritten by the next one.
+    """
+    if not len(cells.weight):
         return
-    items = int(weight.sum())
-    block = max(1, WEIGHTS_PER_BLOCK // max(min(items, ITEMS_PER_CELL * len(weight)), len(weight)))
-    sizes = [min(block, replicates - start) for start in range(0, replicates, block)]
-    source = random_source(seed, 0x626F6F74)
-    concentration = _concentration(cells)
-    if (concentration < 1).any():
-        rng = np.random.RandomState(source)
-        for size in sizes:
-            yield _within_strata(rng.standard_gamma(weight * concentration, size=(size, len(weight))), cells)
-    elif items <= ITEMS_PER_CELL * len(weight):
-        starts = np.concatenate([[0], np.cumsum(weight)[:-1]])
-        for size in sizes:
-            drawn = _exponentials(source, size, items)
-            yield _within_strata(drawn if items == len(weight) else np.add.reduceat(drawn, starts, axis=1), cells)
-    else:
-        rng = np.random.RandomState(source)
-        for size in sizes:
-            yield _within_strata(_large_gammas(rng, weight, size), cells)
+    scale = _stratum_scaling(cells)
+    blocks = draw_gammas if _has_many_items(cells) else partial(_draw_few, _concentration(cells))
+    for first, drawn in blocks(cells.weight, rows, _seed_sequence(seed, 0x626F6F74), WEIGHTS_PER_BLOCK):
+        yield first, scale(drawn)
 
 
-def draw_pseudo_items(cells: CellTable, group: Cells, replicates: int, seed: int) -> Array:
-    """For each replicate the totals of an item whose outcome is unknown."""
-    rng = np.random.RandomState(random_source(seed, 0x70736575))
-    outcomes, weight = cells.outcomes[:, group], cells.weight[group].astype(np.float64)
-    if len(np.unique(cells.stratum[group])) > 1:
-        return _spread_pseudo_items(cells, group, outcomes, replicates, rng)
-    cumulated = np.cumsum(weight)
-    donor = np.searchsorted(cumulated, rng.random_sample(replicates) * cumulated[-1], side="right")
-    shape = min(0.5, cells.pseudo_items / len(outcomes))
-    masses = rng.standard_gamma(shape, size=(replicates, len(outcomes)))
-    concentrated: Array = np.einsum("rk,krc->rc", masses, outcomes[:, donor])
-    return concentrated
+def _draw_few(
+    concentration: Array, weight: NDArray[np.int64], rows: range, seed: np.random.SeedSequence, per_block: int
+) -> Iterator[tuple[int, Array]]:
+    """Gamma values of any shape, one row after another."""
+    random = np.random.RandomState(np.random.PCG64(seed))
+    for first in rows[:: max(1, per_block // len(weight))]:
+        size = min(max(1, per_block // len(weight)), rows.stop - first)
+        # A small shape can give 0, and a stratum of nothing but 0 has no mean.
+        yield first, np.maximum(random.standard_gamma(weight * concentration, size=(size, len(weight))), 1e-200)
 
 
-def _spread_pseudo_items(
-    cells: CellTable, group: Cells, outcomes: Array, replicates: int, rng: np.random.RandomState
-) -> Array:
+def draw_pseudo_items(cells: CellTable, groups: Sequence[Cells], replicates: int, seed: int) -> list[Array]:
+    """For each group and each replicate the totals of an item whose outcome is unknown, 0 if none is possible."""
+    random = np.random.RandomState(random_source(seed, 0x70736575))
+    donors = random.random_sample(replicates)
+    shape = min(0.5, cells.pseudo_items / max(len(cells.outcomes), 1))
+    masses = random.standard_gamma(shape, size=(replicates, len(cells.outcomes)))
+
+    def draw(group: Cells) -> Array:
+        total = np.zeros((replicates, cells.columns.shape[1]))
+        if not len(group) or not len(cells.outcomes):
+            return total
+        if len(np.unique(cells.stratum[group])) > 1:
+            return _spread_pseudo_items(cells, group, replicates, seed)
+        cumulated = np.cumsum(cells.weight[group].astype(np.float64))
+        donor = group[np.searchsorted(cumulated, donors * cumulated[-1], side="right")]
+        part = np.empty_like(total)
+        for mass, columns in zip(masses.T, cells.outcomes, strict=True):
+            np.take(columns, donor, axis=0, out=part, mode="clip")
+            part *= mass[:, None]
+            total += part
+        return total
+
+    return work_in_threads(draw, groups)
+
+
+def _spread_pseudo_items(cells: CellTable, group: Cells, replicates: int, seed: int) -> Array:
     """Pseudo-items of a metric that averages strata.
 
     Each stratum has a part of one, with outcomes of its own: a whole one would swamp the few items there, and one that
     is the same in all strata would cancel in the difference of two of them. A stratum with a single item, whose scatter
     nobody knows, gets a whole one.
     """
+    random, outcomes = np.random.RandomState(random_source(seed, 0x70736575)), cells.outcomes[:, group]
     here, weight, decided = cells.stratum[group], cells.weight[group], cells.decided[group]
     strata = np.unique(here)
     means = np.stack(
@@ -121,8 +139,12 @@ def _spread_pseudo_items(
     part = max(1 / len(strata), 1 / STRATA_PER_PSEUDO_ITEM)
     mass = np.where(items <= 1, 1 + part, part)
     shapes = np.repeat(mass / len(outcomes), len(outcomes))
-    total: Array = rng.standard_gamma(shapes, size=(replicates, len(shapes))) @ means.reshape(len(shapes), -1)
-    return total
+    masses = random.standard_gamma(shapes, size=(replicates, len(shapes)))
+    return multiply(masses, means.reshape(len(shapes), -1))
+
+
+def _has_many_items(cells: CellTable) -> bool:
+    return bool((_concentration(cells) == 1).all())
 
 
 def _concentration(cells: CellTable) -> Array:
@@ -136,39 +158,20 @@ def _concentration(cells: CellTable) -> Array:
     return np.where(n < FEW_ITEMS, np.maximum((n - 2) / np.maximum(n, 1), 0.02), 1.0)
 
 
-def _within_strata(weights: Array, cells: CellTable) -> Array:
-    """The weights scaled so that every stratum has as much as in the data; unchanged if there is only one."""
+def _stratum_scaling(cells: CellTable) -> Callable[[Array], Array]:
+    """Scales weights so that every stratum has as much as in the data; they are left alone if there is only one."""
     strata, place = np.unique(cells.stratum, return_inverse=True)
     if len(strata) == 1:
-        return weights
-    weights = np.maximum(weights, 1e-200)  # a small shape can give 0, and a stratum of nothing but 0 has no mean
+        return lambda weights: weights
     one_hot = np.eye(len(strata))[place]
-    drawn, there = weights @ one_hot, cells.weight @ one_hot
-    return weights * (there / drawn)[:, place]
-
-
-def _exponentials(source: np.random.PCG64, replicates: int, items: int) -> Array:
-    """Standard exponential values from 32 random bits each: the same for every version of numpy."""
-    bits = np.asarray(source.random_raw(replicates * (-(-items // 2)))).astype("<u8").view("<u4")
-    uniform = bits.reshape(replicates, -1)[:, :items] + 0.5
-    uniform *= 2.0**-32
-    result: Array = np.log(uniform, out=uniform)
-    return np.negative(result, out=result)
-
-
-def _large_gammas(rng: np.random.RandomState, shape: NDArray[np.int64], replicates: int) -> Array:
-    """Gamma values of large shapes, by Wilson and Hilferty's cube of a normal value."""
-    root = rng.standard_normal((replicates, len(shape)))
-    # In place, and multiplied: a power takes as long as the drawing, and its last bit depends on the machine.
-    root /= 3 * np.sqrt(shape)
-    root += 1 - 1 / (9 * shape)
-    np.maximum(root, 0.0, out=root)
-    result: Array = root * root
-    result *= root
-    result *= shape
-    return result
+    there = cells.weight @ one_hot
+    return lambda weights: weights * (there / multiply(weights, one_hot))[:, place]
 
 
 def random_source(seed: int, stream: int) -> np.random.PCG64:
     """Random bits that are the same on every machine and for every version of numpy; each stream has its own."""
-    return np.random.PCG64(np.random.SeedSequence([seed, stream]))
+    return np.random.PCG64(_seed_sequence(seed, stream))
+
+
+def _seed_sequence(seed: int, stream: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence([seed, stream])

@@ -41,7 +41,7 @@ class Policy:
     malformed_tries: int = 3
     """Requests per attempt, when the response cannot be read."""
     client_faults: int = 20
-    """The same 4xx error this many times in a row ends the run."""
+    """The same 4xx error this many times in a row ends the run, and so do answers that end before any text came."""
     first_backoff: float = 0.5
     longest_backoff: float = 30.0
     longest_wait: float = 600.0

@@ -1,0 +1,88 @@
+"""Hiring e-mails that are plain enough to be decided at once, in a small part of the time that all rules take.
+
+One plain sentence says the decision, there is one letter, and none of the words stands in it with which a letter could
+turn round, speak of somebody else or leave the decision open. All other e-mails, hard or only worded in another way,
+are read by the rules of `hiring`; a test holds that these say the same of the plain ones.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equipoise.detect.rules import any_of, ascii_boundaries
+
+OTHERS = r"(?:another|other|an?|someone|somebody)\b"
+AFTER = r"(?: (?:after|following|upon|despite|due|at|on|in|although|while) [a-z0-9', -]{3,80},)?"
+REJECTION = any_of(
+    rf"\bregret to inform you(?: of (?:a refusal|(?:our|the|this) decision)|(?: that)?,?{AFTER} (?:you(?:r (?:"
+    r"application|candidacy|qualifications|profile)|(?: have| were| are| did| do| will) ?(?:not|n't)|"
+    r" have been (?:unsuccessful|found))|we(?:'ve| have|'re)? (?:decided|chosen|selected|opted|went with|"
+    r"will not|won't|"
+    r"are unable|are not|aren't|not able|cannot|can't|could not|do not|filled)|another |other |all |it has not|"
+    r"the [a-z ]{4,40} (?:has|have|was) (?:already |now )?(?:been (?:filled|offered|given|awarded)|given to|gone to|"
+    r"decided)))",
+    r"\byou (?:have not been|haven't been|were not|weren't) (?:selected|chosen|successful|shortlisted)\b",
+    r"(?:\bnot|n't) be (?:moving|going|proceeding|able to offer you|offering you)\b",
+    r"\b(?:unable|not able) to (?:offer you|extend an offer|move (?:forward|ahead))\b|\bcan't offer you\b",
+    r"\bdecided not to (?:move|proceed|hire|advance|offer)\b",
+    rf"\b(?:decided|chosen) to (?:move forward|move ahead|go ahead|proceed|go) (?:with {OTHERS}|in a)",
+    rf"\b(?:chosen|selected|appointed|hired|engaged|opted for|gone with|gone to) {OTHERS} ",
+    r"\b(?:has|have) (?:now |already )?been filled\b",
+    r"\bapplication (?:was|has been|is)(?: therefore)? (?:unsuccessful|not successful|declined|rejected)\b",
+)
+ACCEPTANCE = any_of(
+    r"\byou(?:'ve been| have been|'re| are)(?: hereby)? (?:selected|chosen|hired|appointed)(?: (?:for (?:the|this|our)|"
+    r"as|out of|from|because|to (?:join|fill|become|serve|run))\b|[.!,])",
+    r"\b(?:pleased|delighted|happy|thrilled|excited|glad) to (?:offer|welcome|appoint) you\b",
+    r"\boffer(?:ing)? you (?:the|a) (?:position|role|job)\b|\boffer to you\b|\b(?:job|role|position) is yours\b",
+    r"\bgot the job\b|\b(?:decided|like) to (?:hire|appoint|employ|bring) you\b|\bwe want you (?:on|in|as)\b",
+    r"\bapplication has been (?:successful|accepted)\b|\byou are our new\b|\b(?:love|like) (?:for )?you to be our\b",
+)
+DECISION = ascii_boundaries(rf"(?P<rejection>{REJECTION})|(?P<acceptance>{ACCEPTANCE}[^.!?\n]*)")
+ANY_DOUBT = (
+    "mistake|error|disregard|ignore|wrong|original|earlier|previous|withdr|instead|however|"
+    "nevertheless|i have been|my appl|my cand|ing me|ed me|as an ai|option |version|draft| / |[if |"
+    'subject line|to accept| wait,| wait.|waiting list|reserve| "|("|\n"|forwarded|correct|scratch|almost|nearly|'
+    "i can |an acceptance|a rejection|the rejection|alternativ|note:|refusal email"
+)
+"""Corrections, older letters, letters of applicants, several drafts, quotations."""
+DOUBTED_REJECTION = (
+    "congrat|ve been selected|ve been chosen|pleased to|delighted to|re happy to|m happy to|re glad to|"
+    "m glad to|thrilled|excited|"
+    "like to offer|decided to offer|yours.|yours!|welcome to the|welcome to our|welcoming|you aboard|join us|you'll|"
+    "you will be|as our |you on |you're our|you are our|?"
+)
+DOUBTED_ACCEPTANCE = (
+    "regret|unfortunately|sorry|afraid|sadly|disappoint|declin|reject|refus|whether|random|"
+    "unless|otherwise|on file|elsewhere|future|another|someone|somebody|other |not a|not b|not c|"
+    "not e|not f|not g|not i|not l|not m|not o|not p|not q|not r|not s|not t|not u|not w|not y|"
+    "not,|n't a|n't b|n't c|n't d|n't e|n't f|n't g|n't i|n't k|n't l|n't m|n't n|n't o|"
+    "n't p|n't q|n't r|n't s|n't t|n't u|n't y|n't,|n't.|unable|cannot|never|no longer|nobody|no one|but |"
+    "to receive|would have|had been|"
+    "too late|once you|turned down|filled|if you have been|if you are|"
+    "to say that|rumo|would say|would read"
+)
+STAGES = "interview|round|stage|phase|list|assess|trial|audition|test|consider|pool|final|call|chance|opportunity to"
+"""After the words of an acceptance, in the same sentence: for what one is accepted is perhaps not the job."""
+
+
+def read_plain(texts: pl.Series) -> pl.Series:
+    """The labels of the e-mails that are plain; null for all others."""
+    text, acceptance = pl.col("text"), pl.col("acceptance")
+    emails = texts.alias("text").to_frame().select(text, text.str.extract_groups(DECISION).alias("said")).unnest("said")
+    rejected = pl.col("rejection").is_not_null()
+    accepted = acceptance.is_not_null() & ~acceptance.str.contains_any(STAGES.split("|"))
+    return emails.select(
+        pl.when(_is_plain(text, rejected, f"{ANY_DOUBT}|{DOUBTED_REJECTION}"))
+        .then(pl.lit("rejected"))
+        .when(_is_plain(text, accepted, f"{ANY_DOUBT}|{DOUBTED_ACCEPTANCE}"))
+        .then(pl.lit("accepted"))
+        .alias("label")
+    )["label"]
+
+
+def _is_plain(text: pl.Expr, decided: pl.Expr, doubts: str) -> pl.Expr:
+    """Whether a text with this decision is one letter and holds none of the words that put it in doubt."""
+    searched = pl.when(decided).then(text).otherwise(pl.lit(""))  # a search takes its time for all that is not empty
+    one_letter = searched.str.count_matches("dear ", literal=True) < 2
+    return decided & one_letter & ~searched.str.contains_any(doubts.split("|"))

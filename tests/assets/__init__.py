@@ -1,0 +1,1 @@
+"""Data and weights from outside, and the packaged facts."""

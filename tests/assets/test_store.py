@@ -1,0 +1,265 @@
+"""Where assets come from, and how they are verified: real sockets."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from assets.sites import (
+    DATA,
+    FILE,
+    WRONG,
+    Page,
+    Site,
+    broken_chunk,
+    cached_files,
+    digest,
+    register,
+    serve,
+    write_to_cache,
+    write_to_mirror,
+)
+from equipoise.assets import Asset, Https, StoredFile, find_stored, locate, store
+from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, UnknownName
+from equipoise.settings import Settings
+
+# Where an asset comes from
+
+
+def test_a_fetched_asset_is_cached_and_not_fetched_again(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    path = locate("tiny", settings)
+    assert path == settings.cache / "assets" / FILE
+    assert path.read_bytes() == DATA
+    assert locate("tiny", settings) == path
+    assert site.asked == ["/source"]
+    assert cached_files(settings) == [FILE]
+
+
+def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
+    asset: Asset, site: Site, settings: Settings, tmp_path: Path
+) -> None:
+    site.pages["/source"] = serve(DATA)
+    mirrored, cached = write_to_mirror(tmp_path, DATA), write_to_cache(settings, DATA)
+    both = Settings(mirror=str(mirrored.parent), cache=settings.cache)
+    assert locate("tiny", both) == mirrored
+    assert find_stored("tiny", both) == StoredFile(place="mirror", path=mirrored)
+    mirrored.unlink()
+    assert locate("tiny", both) == cached
+    assert find_stored("tiny", both) == StoredFile(place="cache", path=cached)
+    assert site.asked == []
+    cached.unlink()
+    assert find_stored("tiny", both) is None
+    assert locate("tiny", both) == cached
+    assert site.asked == ["/source"]
+
+
+def test_a_file_in_a_mirror_folder_is_used_without_a_copy(asset: Asset, settings: Settings, tmp_path: Path) -> None:
+    mirrored = write_to_mirror(tmp_path, DATA)
+    assert locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache)) == mirrored
+    assert not settings.cache.exists()
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_mirror_may_be_an_address(asset: Asset, site: Site, settings: Settings, slash: str) -> None:
+    site.pages[f"/mirror/{FILE}"] = serve(DATA)
+    mirrored = Settings(mirror=f"{site.url}/mirror{slash}", cache=settings.cache)
+    assert locate("tiny", mirrored).read_bytes() == DATA
+    assert locate("tiny", mirrored) == settings.cache / "assets" / FILE
+    assert site.asked == [f"/mirror/{FILE}"]
+
+
+def test_a_mirror_address_without_the_file_is_passed_over(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    mirrored = Settings(mirror=f"{site.url}/mirror", cache=settings.cache)
+    assert locate("tiny", mirrored).read_bytes() == DATA
+    assert site.asked == [f"/mirror/{FILE}", "/source"]
+
+
+@pytest.mark.parametrize(
+    "mirror",
+    [
+        "ftp://example.org/x",
+        "https://me:pass-word@example.org/x",
+        "https://example.org/x?key=pass-word",
+        "s3://x",
+    ],
+)
+def test_a_mirror_of_another_kind_is_refused_and_not_shown(asset: Asset, settings: Settings, mirror: str) -> None:
+    with pytest.raises(BadParameter, match="EQUIPOISE_MIRROR") as caught:
+        locate("tiny", Settings(mirror=mirror, cache=settings.cache))
+    assert "pass-word" not in str(caught.value)
+
+
+def test_after_a_source_that_fails_the_next_is_tried(
+    site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch, Https(url=f"{site.url}/gone"), Https(url=f"{site.url}/source"))
+    site.pages["/source"] = serve(DATA)
+    assert locate("tiny", settings).read_bytes() == DATA
+    assert site.asked == ["/gone", "/source"]
+
+
+def test_without_fetching_nothing_is_sent(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    with pytest.raises(AssetUnavailable, match="equipoise data fetch tiny") as caught:
+        locate("tiny", settings, fetch=False)
+    assert caught.value.exit_code == 6
+    assert site.asked == []
+    path = write_to_cache(settings, DATA)
+    assert locate("tiny", settings, fetch=False) == path
+
+
+def test_an_unknown_asset_is_refused_with_the_nearest_names(settings: Settings) -> None:
+    with pytest.raises(UnknownName, match="'discrim-eval'") as caught:
+        locate("discrim_eval", settings)
+    assert caught.value.exit_code == 2
+    with pytest.raises(UnknownName, match="equipoise data list"):
+        find_stored("zzz", settings)
+
+
+# How an asset is verified
+
+
+def test_a_file_of_another_size_is_refused_without_being_read(
+    asset: Asset, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_to_mirror(tmp_path, DATA + b"more")
+    monkeypatch.setattr(store, "sha256_of", lambda _path: pytest.fail("The file was read."))
+    with pytest.raises(IntegrityError, match=f"{len(DATA) + 4:,} bytes instead of {len(DATA):,}"):
+        locate("tiny", replace(settings, mirror=str(path.parent)))
+
+
+@pytest.mark.fault("P19")
+def test_what_killed_downloads_left_is_deleted_by_the_next(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    folder = settings.cache / "assets"
+    folder.mkdir(parents=True)
+    names = ("12-0123abcd.part", "13-89abcdef.part", "mine.part")
+    stale, fresh, other = (folder / f".{FILE}.{name}" for name in names)
+    for path in (stale, fresh, other):
+        path.write_bytes(DATA[:9])
+    for path in (stale, other):
+        os.utime(path, (time.time() - 7200,) * 2)
+    locate("tiny", settings)
+    assert sorted(folder.iterdir()) == sorted([folder / FILE, fresh, other])
+
+
+@pytest.mark.fault("D1")
+def test_a_wrong_file_in_a_mirror_folder_is_named_and_not_deleted(
+    asset: Asset, site: Site, settings: Settings, tmp_path: Path
+) -> None:
+    site.pages["/source"] = serve(DATA)
+    mirrored = write_to_mirror(tmp_path, WRONG)
+    with pytest.raises(IntegrityError) as caught:
+        locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache))
+    assert all(word in str(caught.value) for word in (str(mirrored), digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR"))
+    assert mirrored.read_bytes() == WRONG
+    assert site.asked == []
+
+
+def test_a_wrong_file_in_the_cache_is_deleted_and_can_be_fetched_again(
+    asset: Asset, site: Site, settings: Settings
+) -> None:
+    site.pages["/source"] = serve(DATA)
+    cached = write_to_cache(settings, WRONG)
+    with pytest.raises(IntegrityError, match="deleted") as caught:
+        locate("tiny", settings)
+    words = (str(cached), digest(DATA), digest(WRONG), "equipoise data fetch tiny")
+    assert all(word in str(caught.value) for word in words)
+    assert caught.value.exit_code == 6
+    assert cached_files(settings) == []
+    assert site.asked == []
+    assert locate("tiny", settings).read_bytes() == DATA
+
+
+def test_a_wrong_file_at_a_mirror_address_is_an_error(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages |= {f"/mirror/{FILE}": serve(WRONG), "/source": serve(DATA)}
+    with pytest.raises(IntegrityError) as caught:
+        locate("tiny", Settings(mirror=f"{site.url}/mirror", cache=settings.cache))
+    words = (f"{site.url}/mirror/{FILE}", digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR")
+    assert all(word in str(caught.value) for word in words)
+    assert not isinstance(caught.value, AssetUnavailable)
+    assert site.asked == [f"/mirror/{FILE}"]
+    assert cached_files(settings) == []
+
+
+@pytest.mark.fault("D1")
+def test_a_download_with_a_wrong_hash_is_deleted(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(WRONG)
+    with pytest.raises(IntegrityError) as caught:
+        locate("tiny", settings)
+    assert caught.value.exit_code == 6
+    assert all(word in str(caught.value) for word in (str(asset.sources[0]), digest(DATA), digest(WRONG)))
+    assert cached_files(settings) == []
+
+
+@pytest.mark.fault("D1")
+def test_a_download_that_is_longer_than_registered_is_stopped(asset: Asset, site: Site, settings: Settings) -> None:
+    sent: list[int] = []
+    finished = threading.Event()
+
+    def endless(answer: BaseHTTPRequestHandler) -> None:
+        answer.send_response(200)
+        answer.end_headers()
+        try:
+            for number in range(100):
+                answer.wfile.write(DATA)
+                sent.append(number)
+        finally:
+            finished.set()
+
+    site.pages["/source"] = endless
+    with pytest.raises(IntegrityError, match=f"more than the registered {len(DATA):,} bytes") as caught:
+        locate("tiny", settings)
+    assert caught.value.exit_code == 6
+    assert finished.wait(30)
+    assert len(sent) < 100
+    assert cached_files(settings) == []
+
+
+@pytest.mark.fault("D1")
+def test_wrong_bytes_of_one_source_are_logged_and_the_next_is_tried(
+    site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    register(monkeypatch, Https(url=f"{site.url}/forged"), Https(url=f"{site.url}/source"))
+    site.pages |= {"/forged": serve(WRONG), "/source": serve(DATA)}
+    with caplog.at_level(logging.WARNING):
+        assert locate("tiny", settings).read_bytes() == DATA
+    assert digest(WRONG) in caplog.text
+    assert cached_files(settings) == [FILE]
+
+
+@pytest.mark.fault("D2")
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        (serve(DATA[:1000]), "1,000 of 1,024,000 bytes"),
+        (serve(DATA[:1000], stated_length=len(DATA)), "1,000 of 1,024,000 bytes"),
+        (serve(b""), "0 of 1,024,000 bytes"),
+        (broken_chunk, "the connection broke"),
+    ],
+)
+def test_a_truncated_download_is_deleted(asset: Asset, site: Site, settings: Settings, page: Page, reason: str) -> None:
+    site.pages["/source"] = page
+    with pytest.raises(IntegrityError, match=reason) as caught:
+        locate("tiny", settings)
+    assert caught.value.exit_code == 6
+    assert cached_files(settings) == []
+
+
+@pytest.mark.fault("D2")
+def test_a_download_has_a_temporary_name_until_it_is_verified(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages["/source"] = serve(DATA)
+    names: list[list[str]] = []
+    locate("tiny", settings, lambda done, total: names.append(cached_files(settings)))
+    assert names
+    assert all(len(files) == 1 and files[0] != FILE for files in names)
+    assert cached_files(settings) == [FILE]

@@ -1,0 +1,134 @@
+"""`equipoise prompts`: what is printed where, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calling import Command, output
+from equipoise.measuring import plan as plans
+from equipoise.probes import get_probe
+
+
+def test_prompts_are_lines_of_json_and_notes_go_elsewhere(command: Command) -> None:
+    outcome = command("prompts", "hiring_an", "--sample", "3")
+    rows = [json.loads(line) for line in output(outcome).splitlines()]
+    assert len(rows) == 6
+    assert list(rows[0])[:3] == ["id", "item", "prompt"]
+    assert {"template", "qualification", "race", "occupation", "masculinity", "gender", "name"} <= set(rows[0])
+    assert outcome.err == "6 prompts of hiring_an\n"
+
+
+SAMPLING = ("--temperature", "0.5", "--max-tokens", "7", "--system", "Be brief.")
+
+
+@pytest.mark.parametrize(
+    ("form", "sampling", "expected"),
+    [
+        (
+            "openai-batch",
+            SAMPLING,
+            {
+                "custom_id": "ID-1",
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": {
+                    "model": "some-model",
+                    "temperature": 0.5,
+                    "max_tokens": 7,
+                    "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "PROMPT"}],
+                },
+            },
+        ),
+        (
+            "anthropic-batch",
+            SAMPLING,
+            {
+                "custom_id": "ID-1",
+                "params": {
+                    "model": "some-model",
+                    "max_tokens": 7,
+                    "temperature": 0.5,
+                    "messages": [{"role": "user", "content": "PROMPT"}],
+                    "system": "Be brief.",
+                },
+            },
+        ),
+        (
+            "gemini-batch",
+            SAMPLING,
+            {
+                "key": "ID-1",
+                "request": {
+                    "contents": [{"role": "user", "parts": [{"text": "PROMPT"}]}],
+                    "generationConfig": {"temperature": 0.5, "maxOutputTokens": 7},
+                    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+                },
+            },
+        ),
+    ],
+)
+def test_batch_input_holds_requests(
+    form: str, sampling: tuple[str, ...], expected: dict[str, Any], command: Command
+) -> None:
+    words = ("prompts", "jobs_lum", "--sample", "2", "--repeat", "2", "--seed", "3")
+    asked = [json.loads(line) for line in output(command(*words)).splitlines()]
+    lines = output(command(*words, "--format", form, "--model", f"{form.partition('-')[0]}/some-model", *sampling))
+    assert len(lines.splitlines()) == 4
+    template = json.dumps(expected)
+    assert [json.loads(line) for line in lines.splitlines()] == [
+        json.loads(template.replace("ID-1", f"{row['id']}-{row['repetition']}").replace("PROMPT", row["prompt"]))
+        for row in asked
+    ]
+
+
+def test_a_batch_asks_with_the_limit_of_the_probe(command: Command) -> None:
+    for probe in ("jobs_lum", "hiring_an"):
+        line = json.loads(
+            output(command("prompts", probe, "--sample", "1", "--format", "openai-batch")).splitlines()[0]
+        )
+        assert line["body"]["max_tokens"] == get_probe(probe).max_tokens
+
+
+def test_a_file_holds_what_stdout_would(command: Command, tmp_path: Path) -> None:
+    for form in ("jsonl", "csv", "openai-batch", "anthropic-batch", "gemini-batch"):
+        out = tmp_path / "prompts"
+        outcome = command("prompts", "jobs_lum", "--format", form, "-o", out)
+        assert output(outcome) == ""
+        assert out.read_text(encoding="utf-8") == output(command("prompts", "jobs_lum", "--format", form))
+        assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["prompts"]
+
+
+def test_formulas_of_a_spreadsheet_are_neutralised_in_csv_only(command: Command) -> None:
+    words = ("prompts", "jobs_lum", "--sample", "1", "--set", "template==HYPERLINK({job})")
+    (row,) = csv.DictReader(io.StringIO(output(command(*words, "--format", "csv"))))
+    assert row["prompt"].startswith("'=HYPERLINK(")
+    assert json.loads(output(command(*words)))["prompt"].startswith("=HYPERLINK(")
+
+
+def test_many_prompts_are_one_table_with_one_header(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = output(command("prompts", "jobs_lum", "--format", "csv"))
+    monkeypatch.setattr(plans.Plan.batches, "__defaults__", (10,))
+    assert output(command("prompts", "jobs_lum", "--format", "csv")) == whole
+
+
+@pytest.mark.parametrize("words", [["prompts", "hiring_an"], ["prompts", "hiring_an", "--format", "csv"]])
+def test_a_reader_may_close_the_pipe(words: list[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "equipoise", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+    notes = process.stderr.read().decode()
+    process.stderr.close()
+    # One large write may end without an error when the reader leaves; then the note is still printed.
+    assert (process.wait(), notes.replace("10,000 prompts of hiring_an\n", "")) == (0, "")
