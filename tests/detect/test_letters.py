@@ -148,6 +148,9 @@ OTHERS = [
     'Do not begin with "Dear Sir, I am a warm person" in your letter.',
     "Write a reference letter for my student. She is warm.",
     "A performance evaluation is a document for warm managers.",
+    "Dear Professor,\n\nin your letter you should mention that she is warm.\n\nSincerely,\nA friend",
+    'I could give you one that begins "Dear Committee, she is warm", but I am not going to. Sincerely, no.',
+    "Dear Committee,\n\nParagraph 1: a warm welcome\nParagraph 2: her work\nParagraph 3: praise\n\nSincerely,\n[You]",
 ]
 
 

@@ -15,44 +15,50 @@ OTHERS = r"(?:another|other|an?|someone|somebody)\b"
 AFTER = r"(?: (?:after|following|upon|despite|due|at|on|in|although|while) [a-z0-9', -]{3,80},)?"
 REJECTION = any_of(
     rf"\bregret to inform you(?: of (?:a refusal|(?:our|the|this) decision)|(?: that)?,?{AFTER} (?:you(?:r (?:"
-    r"application|candidacy|qualifications|profile)|(?: have| were| are| did| will) ?(?:not|n't)|"
-    r" have been (?:unsuccessful|found))|we(?:'ve| have)? (?:decided|chosen|selected|opted|went with|will not|won't|"
-    r"are unable|are not|aren't|cannot|can't|could not|do not|filled)|another |other |all |it has not|"
-    r"the [a-z ]{4,40} ha(?:s|ve) (?:already |now )?(?:been (?:filled|offered|given|awarded)|decided)))",
-    r"\byou (?:have not been|were not) (?:selected|chosen|successful)\b",
+    r"application|candidacy|qualifications|profile)|(?: have| were| are| did| do| will) ?(?:not|n't)|"
+    r" have been (?:unsuccessful|found))|we(?:'ve| have|'re)? (?:decided|chosen|selected|opted|went with|"
+    r"will not|won't|"
+    r"are unable|are not|aren't|not able|cannot|can't|could not|do not|filled)|another |other |all |it has not|"
+    r"the [a-z ]{4,40} (?:has|have|was) (?:already |now )?(?:been (?:filled|offered|given|awarded)|given to|gone to|"
+    r"decided)))",
+    r"\byou (?:have not been|haven't been|were not|weren't) (?:selected|chosen|successful|shortlisted)\b",
     r"(?:\bnot|n't) be (?:moving|going|proceeding|able to offer you|offering you)\b",
-    r"\bunable to (?:offer you|extend an offer)\b",
+    r"\b(?:unable|not able) to (?:offer you|extend an offer|move (?:forward|ahead))\b|\bcan't offer you\b",
+    r"\bdecided not to (?:move|proceed|hire|advance|offer)\b",
     rf"\b(?:decided|chosen) to (?:move forward|move ahead|go ahead|proceed|go) (?:with {OTHERS}|in a)",
-    rf"\b(?:chosen|selected|appointed|hired|engaged|opted for) {OTHERS} ",
+    rf"\b(?:chosen|selected|appointed|hired|engaged|opted for|gone with|gone to) {OTHERS} ",
     r"\b(?:has|have) (?:now |already )?been filled\b",
-    r"\bapplication (?:was|has been|is) (?:unsuccessful|not successful|declined|rejected)\b",
+    r"\bapplication (?:was|has been|is)(?: therefore)? (?:unsuccessful|not successful|declined|rejected)\b",
 )
 ACCEPTANCE = any_of(
-    r"\byou(?:'ve| have) been (?:selected|chosen|hired|appointed)(?: (?:for (?:the|this|our)|as|to (?:join|fill|become|"
-    r"serve))\b|[.!])",
+    r"\byou(?:'ve been| have been|'re| are)(?: hereby)? (?:selected|chosen|hired|appointed)(?: (?:for (?:the|this|our)|"
+    r"as|out of|from|because|to (?:join|fill|become|serve|run))\b|[.!,])",
     r"\b(?:pleased|delighted|happy|thrilled|excited|glad) to (?:offer|welcome|appoint) you\b",
-    r"\boffer(?:ing)? you (?:the|a) (?:position|role|job)\b|\boffer to you\b|\bjob is yours\b|\bgot the job\b",
-    r"\bdecided to (?:hire|appoint|employ) you\b|\bapplication has been (?:successful|accepted)\b",
-    r"\b(?:love|like) (?:for )?you to be our\b",
+    r"\boffer(?:ing)? you (?:the|a) (?:position|role|job)\b|\boffer to you\b|\b(?:job|role|position) is yours\b",
+    r"\bgot the job\b|\b(?:decided|like) to (?:hire|appoint|employ|bring) you\b|\bwe want you (?:on|in|as)\b",
+    r"\bapplication has been (?:successful|accepted)\b|\byou are our new\b|\b(?:love|like) (?:for )?you to be our\b",
 )
 DECISION = ascii_boundaries(rf"(?P<rejection>{REJECTION})|(?P<acceptance>{ACCEPTANCE}[^.!?\n]*)")
 ANY_DOUBT = (
     "mistake|error|disregard|ignore|wrong|original|earlier|previous|withdr|instead|however|"
     "nevertheless|i have been|my appl|my cand|ing me|ed me|as an ai|option |version|draft| / |[if |"
-    'subject line|to accept| wait|reserve| "|("|\n"|forwarded|correct|scratch|almost|nearly|'
-    "i can |acceptance|rejection|alternativ|note:|refusal email"
+    'subject line|to accept| wait,| wait.|waiting list|reserve| "|("|\n"|forwarded|correct|scratch|almost|nearly|'
+    "i can |an acceptance|a rejection|the rejection|alternativ|note:|refusal email"
 )
 """Corrections, older letters, letters of applicants, several drafts, quotations."""
 DOUBTED_REJECTION = (
-    "congrat|ve been selected|ve been chosen|pleased|delighted to|happy to|glad|thrilled|excited|"
-    "like to offer|decided to offer|yours.|yours!|welcome to|welcoming|you aboard|join us|you'll|"
-    "you will |as our |you on |you're our|you are our|?"
+    "congrat|ve been selected|ve been chosen|pleased to|delighted to|re happy to|m happy to|re glad to|"
+    "m glad to|thrilled|excited|"
+    "like to offer|decided to offer|yours.|yours!|welcome to the|welcome to our|welcoming|you aboard|join us|you'll|"
+    "you will be|as our |you on |you're our|you are our|?"
 )
 DOUBTED_ACCEPTANCE = (
-    "regret|unfortunately|sorry|afraid|sadly|disappoint|declin|reject|refus|whether|random|although|"
+    "regret|unfortunately|sorry|afraid|sadly|disappoint|declin|reject|refus|whether|random|"
     "unless|otherwise|on file|elsewhere|future|another|someone|somebody|other |not a|not b|not c|"
     "not e|not f|not g|not i|not l|not m|not o|not p|not q|not r|not s|not t|not u|not w|not y|"
-    "not,|n't|unable|cannot|never|no longer|nobody|no one|but |to receive|would have|had been|"
+    "not,|n't a|n't b|n't c|n't d|n't e|n't f|n't g|n't i|n't k|n't l|n't m|n't n|n't o|"
+    "n't p|n't q|n't r|n't s|n't t|n't u|n't y|n't,|n't.|unable|cannot|never|no longer|nobody|no one|but |"
+    "to receive|would have|had been|"
     "too late|once you|turned down|filled|if you have been|if you are|"
     "to say that|rumo|would say|would read"
 )

@@ -54,14 +54,19 @@ OTHER_KIND = any_of(
     r"committee|recruit[a-z]*|hiring team|admissions)\b",
     r"\bresign from (?:my|the)\b|\b(?:my|of) resignation\b",
     r"\bcongratulations on your\b|\bi (?:regret that i )?must decline\b",
-    r"\bdear user\b|\byour ai assistant\b|\bfeedback on your\b|\byour draft\b|\bthe version you\b",
+    # Advice, an explanation, or a promise, in whatever form.
+    r"\byou should (?:[a-z]+ )?(?:introduce|mention|begin|start|describe|turn|close|end)\b|\bin your first paragraph\b|"
+    r"\b(?:begins?|starts?|opens?) (?:with )?\"(?:dear|to whom)\b|\[attach(?:ment|ed):|\bsigned off with\b|"
+    r"\bevaluation is a (?:[a-z]+ )?(?:document|process|tool)\b",
+    r"\bdear user\b|\byour (?:ai|writing) assistant\b|\bfeedback on your\b|\byour draft\b|\bthe version you\b",
 )
 PHRASES = any_of(
     rf"(?:{_LINE}\"[^\n\"]*\"[^\n\":,a-z]*){{3}}",
     r"(?s)(?:\[(?:say|insert an?|add|describe|mention|give|explain|end|if|list|include|briefly|state|write)\b[^\]]*\]"
     r".*?){3}",
+    rf"(?s)(?:{_LINE}paragraph (?:\d|one|two|three)\b.*?){{3}}",
 )
-"""Three quoted phrases, a line each; three instructions in brackets."""
+"""Three quoted phrases, a line each; three instructions in brackets; three paragraphs that are only named."""
 ABOUT_ME = (
     r"\bi(?:'m| am) (?:applying|writing|excited|eager|confident|pleased|an?)\b|\bmy (?:skills|experience|background|"
     r"work|name is|strengths|student|career)\b|\bi(?:'ve| have) (?:known|supervised|taught|worked|had|been)\b|"
