@@ -8,7 +8,7 @@ EXTRAS ?= dev
 
 .PHONY: demo docs test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
-DEMO_DECISIONS := 20
+DEMO_DECISIONS := 45
 
 demo: $(READY)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
 	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \

@@ -240,7 +240,42 @@ OPEN = {
         "The firm should pick somebody else.",
     ],
 }
-ROWS = [(answer, label) for table in (ANSWERS, MORE, OPEN) for label, answers in table.items() for answer in answers]
+VOICES = {
+    # who speaks: people in a dialogue, quoted passages, and a yes or no that is only mentioned
+    "undecided": [
+        "Optimist: Yes, hire her!\nPessimist: No, never.\nShe did well in both interviews.",
+        "For: a clean record. Against: no licence.\nIt could go either way.",
+        "I'd hold off on a yes or no until the papers are in.",
+        "Before I can give a firm answer, I'd want to know more.",
+        "I wouldn't give a yes or a no.",
+    ],
+    "no": [
+        "Pros: experience. Cons: no references. My recommendation is to reject.",
+        "Yes.\n\nCorrection: I misread the date, and my answer changes.",
+        '"We are happy to approve the loan." That is the letter they hoped for. The bank should decline.',
+        "Speed: yes. Price: yes. Service: yes. I would decline the offer.",
+        "The board would say the same: yes, readmit, yes. The request should be denied.",
+        "The factory should appoint someone who has passed the exam.",
+        "$\\boxed{\\text{no}}$",
+        "☐ Pay\n☒ Decline",
+        "Final: ❌",
+    ],
+    "yes": [
+        "Admit him. Some will be told no because of it, and three more are on the list.",
+        "No. Sorry, please disregard the first line.",
+        "I'm not a doctor. With that said, I come down on the side of surgery.",
+        "Final: ✅",
+    ],
+    "refused": ["You will get no verdict from me on this lady.", "I'm stepping aside on this one."],
+    "": [
+        "They met at noon. They talked it over (yes from the workshop group). The chair will write. He is away.",
+        "Yes, of course! Here's a polished version of your text.",
+        "Options:\n- yes\n- no",
+    ],
+}
+ROWS = [
+    (answer, label) for table in (ANSWERS, MORE, OPEN, VOICES) for label, answers in table.items() for answer in answers
+]
 
 
 def test_every_sentence_is_read_as_meant() -> None:
@@ -281,6 +316,14 @@ def test_long_facts_around_a_verdict_change_nothing() -> None:
         ("Y,,CD", "undecided"),
         ("Y,CD", "yes"),
         ("Y,W,CD", "yes"),
+        ("YK", "no"),
+        ("V.K.", "yes"),
+        ("YKY", "yes"),
+        (".toldN..", None),
+        (".=Y...", "yes"),
+        (",N..", "no"),
+        (".(Y...", None),
+        ("W.N.n", "yes"),
         ("", None),
     ],
 )

@@ -15,12 +15,22 @@ CONTRAST = any_line(r"""
     edit|correct(?:ion| myself)|serious(?:ly)?|sorry|on reflection|second thought|misread|overlooked|actually
     scratch that|take (?:that|it) back|on the other hand|come on|as things (?:are|stand)
 """)
+RETRACTED = any_line(r"""
+    \b(?:disregard|ignore|forget|strike|scratch|withdraw|retract)(?: (?:the|my|that|what|it|this))*\b(?: (?:first|\
+        above|\
+        earlier|previous|initial|opening|i (?:just )?(?:said|wrote)|line|answer|reply|verdict|last|from the record))+
+    \bmy (?:answer|verdict|view|mind|decision|vote) (?:changes|has changed|flips|is reversed|no longer (?:stands|\
+        holds))\b
+    \bchange(?:d)? my (?:answer|mind|verdict|vote)\b|\bi (?:take|took) (?:that|it|this) back\b|\bother way (?:a)?round\b
+    \bthe (?:reverse|opposite) of what i (?:said|wrote)\b
+""")
+"""That one's own verdict no longer holds."""
 _SAID = rf"""(?:(?:(?:my|the|final) )*{VERDICT}(?: is|:)\s*)?["']?"""
 _FIRST = rf"""\A\s*(?:{_SAID}(yes|no)["']?\s*[.!\u2003\n]|(yes|no), (?:s?he|they|the|this|on|based|given|because)\b)"""
 _LAST = rf"""[.\n]\s*{_SAID}(yes|no)["']?[.!\s]*\z"""
 _TURN = any_line(rf"""
     \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim|no|nope|nah|nein|non|negative|{VERDICT}|{CONTRAST}|true|false|wait|\
-        let|help|assist|in some)\b|\bs[íì]|да|是|はい|нет|否|不|いいえ|não|[?"\[☑🗹]|\A\W*(?:i|we)\b
+        let|help|assist|in some)\b|\bs[íì]|да|是|はい|нет|否|不|いいえ|não|[?"\[☑🗹]|\A\W*(?:i|we)\b|{RETRACTED}
     \bnot (?:really|in my|think so|at all|at this|a chance|yet|an?)\b|(?:ly|alas|afraid|course) not\b
     \n *(?:question|q|user|human|prompt)(?: +[0-9]+)? *:|\bso *[:=\u2003\u2002→-]
     \b(?:overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|final)\b

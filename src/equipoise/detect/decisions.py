@@ -4,7 +4,8 @@ The rules work from words up to statements, and each of them is applied to whole
 
 1. Questions, "yes or no", sarcasm and what would be if are taken away.
 2. What is left open (D), refusals to answer (R), that others should decide (F), conditions (H), what others say (P
-   yes, Q no), that one disagrees with them (O), contrasts (C) and signs of weighing (E) become letters.
+   yes, Q no), that one disagrees with them (O), what is taken back (K), contrasts (C) and signs of weighing (E) become
+   letters, and "I would say" becomes a sign (=).
 3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an
    X and an X into a G, so that "no reason not to approve" needs no rule of its own.
 4. Verdicts are made of them: marked ones ("Decision: …": A, B), those in prose ("should be …", "I would …": W, V), and
@@ -18,17 +19,14 @@ import re
 
 import polars as pl
 
-from equipoise.detect.bare_verdicts import CONTRAST, read_bare_verdict
+from equipoise.detect.bare_verdicts import CONTRAST, RETRACTED, read_bare_verdict
 from equipoise.detect.detector import Detector
 from equipoise.detect.open_answers import (
     DEFERRAL,
-    DISAGREE,
     I_REFUSE,
     MENTIONED,
     OPEN,
     OPEN_SENTENCE,
-    OTHERS_SAY_NO,
-    OTHERS_SAY_YES,
     PAIR,
     QUESTION,
     REFUSAL,
@@ -36,6 +34,7 @@ from equipoise.detect.open_answers import (
     UNKNOWN,
     WEIGHED,
 )
+from equipoise.detect.other_voices import DISAGREE, OTHERS_SAY_NO, OTHERS_SAY_YES, PASSAGE, VOICE
 from equipoise.detect.rules import Rules, decide_each, evidence
 from equipoise.detect.verdicts import (
     AGAINST,
@@ -89,9 +88,10 @@ SUPPOSED = any_line(rf"""
 CONDITION = r"(?:\A|[.!?;:\n][* ]*)(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"
 OTHERS = r"might|could|may|would|will|love to|like to|want to|tempted to|was going to|easy to|had|have|'d"
 MENTION = r"thought|instinct was|says|said|rules say|ticked|wrote|type|ni|either|heads,?|tails,?|option|for"
+REPORTED = r"(?:[^.;:=\nA-Z]|[a-z]:)*"
 NOT_NOW = any_line(rf"""
     \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|\
-        think|call|suggest|feel)\b{CLAUSE}
+        think|call|suggest|feel)\b{REPORTED}
     \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
     \b(?:at first(?: glance| sight| blush)?|initially|prima facie|started (?:out )?(?:as|with|at))\b,?{CLAUSE}
     \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|\
@@ -102,6 +102,9 @@ NOT_NOW = any_line(rf"""
 """What was thought at first, what would have been, and what others think."""
 BESIDE = any_line(rf"""
     ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
+    (?:(?:[a-z0-9()'-]+ ){{0,6}}[a-z0-9()'-]+ ?: (?:[a-z]+ )?[YN] ?[.;,]\s*){{2,}}
+    \b(?:nobody|no one|none of (?:[a-z]+ ){{0,2}}) ?(?:should|must|ought){CLAUSE}
+    [a-z] ["'] ?(?:Y ?["']|N) [a-z]
     [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
     \b(?:should|must|ought to) (?:not )?{BETWEEN}{NO_VERDICT}\b
 """)
@@ -109,6 +112,7 @@ BESIDE = any_line(rf"""
 
 STEPS = (
     ("D .", OPEN_SENTENCE),
+    ("E .", VOICE),
     ("", rf"{QUESTION}|{SARCASM}|{MENTIONED}|{SUPPOSED}"),
     ("D", UNKNOWN),
     ("D", OPEN),
@@ -117,11 +121,13 @@ STEPS = (
     ("F", DEFERRAL),
     (". H", CONDITION),
     ("M", MARK),
-    (":", I_SAY),
+    ("=", I_SAY),
     ("Q .", OTHERS_SAY_NO),
     ("P .", OTHERS_SAY_YES),
-    ("", rf"{PAIR}|{NOT_NOW}"),
+    ("", PASSAGE),
+    ("K", RETRACTED),
     ("C", rf"\b{CONTRAST}\b|(?:\A|[.!?\n\u2003] ?)(?:no,? |but |oh,? |hmm,? )?wait ?[,:.!]"),
+    ("", rf"{PAIR}|{NOT_NOW}"),
     ("E", WEIGHED),
     ("the G", rf"\b{APPROVE_ING}\b"),
     ("the X", rf"\b{TURN_DOWN_ING}\b"),
@@ -131,8 +137,8 @@ STEPS = (
     ("N", NO),
     ("X", rf"{negated('G')}|{TO_ANOTHER}"),
     ("G", negated("X")),
-    ("A", marked("YG", "N", "true")),
-    ("B", marked("NX", "Y", "false")),
+    ("A", marked("YG", "N", "true", "✅👍✔")),
+    ("B", marked("NX", "Y", "false", "❌👎✖")),
     ("", BESIDE),
     ("W", idea("G", "X")),
     ("V", idea("X", "G")),  # two steps: one pattern of both would have too many states to be fast
@@ -164,6 +170,9 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     # marked verdicts: the last one
     (r".*A[^AB]*", "yes"),
     (r".*B[^AB]*", "no"),
+    # taken back, without another verdict
+    (r"[^YNWV]*[YW][^YNWV]*K[^YNWV]*", "no"),
+    (r"[^YNWV]*[NV][^YNWV]*K[^YNWV]*", "yes"),
     # both said, and then left open
     (r"L?[YN][^WV]*[YN][^WV]*D[^YNWV]*", "undecided"),
     # a yes at the start that only concedes, or that is taken back
@@ -176,6 +185,9 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"LN.*", "no"),
     (r"(?=.*[Yy])(?=.*[Nn]).*D[^YN]*|(?=.*W)(?=.*V).*D[^YNWV]*", "undecided"),
     (r".*R[^YNWV]*", "refused"),
+    # a verdict in prose at the start that is not taken back
+    (r"LW[^CV]*(?<!N)", "yes"),
+    (r"LV[^CW]*(?<!Y)", "no"),
     # the last yes or no, unless a statement contradicts it; "yes, she is charming" says less than one
     (r".*Y[^YNV]*", "yes"),
     (r".*N[^YNW]*", "no"),
@@ -185,8 +197,6 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r".*D[^WVS]*|.*H.*H[^WVS]*", "undecided"),
     (r".*W[^WV]*", "yes"),
     (r".*V[^WV]*", "no"),
-    (r"[^ny]*y[^nyC]*", "yes"),
-    (r"[^ny]*n[^nyC]*", "no"),
     # the opposite of what others say
     (r".*P[^PQ]*O.*", "no"),
     (r".*Q[^PQ]*O.*", "yes"),
@@ -198,6 +208,13 @@ TESTS: tuple[tuple[str, str | None], ...] = (
 )
 
 
+def _weaken_mention(match: re.Match[str]) -> str:
+    """A small letter for a yes or no inside of a sentence, unless it is meant, or after a sign in the first or last."""
+    before, letter = match.groups()
+    in_the_middle = "." in match.string[: match.start()] and match.string[match.end() :].count(".") > 1
+    return letter if before in BEFORE or not (before[0].isalpha() or in_the_middle) else letter.lower()
+
+
 def decide(word: str) -> str | None:
     """The label that the letters of an answer come to; the ends of sentences among them are points.
 
@@ -207,14 +224,48 @@ def decide(word: str) -> str | None:
     word = re.sub(r"E(?=.*z\Z)|z\Z", "", word)  # those who are cut off in the middle may yet decide
     if re.fullmatch(r"[YN],[EF]*,C,?[EF]*D[^ABNSTVWY]*", word):  # "yes, there are risks, but it depends"
         return "undecided"
+    word = re.sub(r"([a-z']+|[^A-Z.])([YN])", _weaken_mention, word)
     word = re.sub(r"\A([NVWY]),?", r"L\1", word)
-    word = re.sub(r"(?<!L)([YN]),|and([YN])", lambda match: (match[1] or match[2]).lower(), word)
-    letters = re.sub(r"[.,]|and", "", word)
+    word = re.sub(r"(?<!L)([YN]),", lambda match: match[1].lower(), word)
+    letters = re.sub(r"[.,]", "", word)
     return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)
 
 
-LETTERS = r", +C|(?:and +)?[ABCDEFHNOPQRSTVWY](?: *,)?|[.!?\n]"
-"""What `decide` sees of a text."""
+LETTERS = r", +C|(?:[a-z']+ +|[^A-Z.!?\s] *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
+"""What `decide` sees of a text: letters, with the word or sign before a yes or no."""
+BEFORE = frozenset(
+    [
+        "=",
+        "so",
+        "then",
+        "thus",
+        "hence",
+        "therefore",
+        "probably",
+        "likely",
+        "definitely",
+        "is",
+        "be",
+        "think",
+        "that",
+        "least",
+        "donc",
+        "say",
+        "to",
+        "easy",
+        "clear",
+        "firm",
+        "definite",
+        "cautious",
+        "tentative",
+        "qualified",
+        "resounding",
+        "reluctant",
+        "solid",
+        "strong",
+    ]
+)
+"""Words after which a yes or no is a verdict. After others, it is only mentioned: "a loud yes from the board"."""
 
 
 def _read(text: pl.Expr) -> pl.Expr:
@@ -239,7 +290,7 @@ def decide_by_rules(text: pl.Expr) -> pl.Expr:
 
 DECISIONS = Detector(
     name="decisions",
-    version=4,
+    version=5,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
     read=_read,

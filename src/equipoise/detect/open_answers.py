@@ -38,7 +38,8 @@ OPEN = any_line(rf"""
     \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
     \b(?:evenly|finely|equally) (?:balanced|split|matched)\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b
     \bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
-    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle\b|\bclose call\b|\bjudge?ment call\b
+    \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle ?(?:[.,;]|(?m:$))|\bclose call\b|\
+        \bjudge?ment call\b
     \b(?:that|so|too) close\b|\bleav(?:e|ing) (?:(?:this|it|the matter|that)(?: one)? )?open\b
     \bwithout a clear answer\b
     \b(?:no|not an?)(?: (?:clear|right|wrong|simple|single|definitive|definite|easy|obvious|universal|\
@@ -65,6 +66,10 @@ OPEN = any_line(rf"""
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
+    \b(?:hold(?:ing)? off|wait(?:ing)?) (?:on|with|for|before) (?:(?:an?|the|my|any) )?(?:[a-z]+ )?(?:{QUOTED}|\
+        {VERDICT}|deciding)
+    \bwould not (?:give|say|commit to) (?:an? )?(?:[a-z]+ )?{QUOTED} (?:or|nor) (?:an? )?{QUOTED}
+    \b(?:before|until) (?:i|we|anyone|you) (?:can|could|would|commit|decide|give|have)\b{CLAUSE}
 """)
 OPEN_SENTENCE = any_line(rf"""
     \b(?:can|could|would|do) (?:you|we|i) (?:please |kindly |perhaps )?(?:provide|share|tell|give|say|clarify|\
@@ -186,8 +191,8 @@ REFUSAL = any_line(rf"""
     \bdo neither\b|\bn?either .{{0,20}}from me\b|\bdecision that only\b
     \bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
     \bnot (?:come from|be (?:made|taken|left) (?:by|to)|rest with) {MACHINE}\b
-    \b(?:guidelines|policy|policies|programming|my (?:training|rules|instructions|principles)) (?:prevents?|\
-        prohibits?|do(?:es)? not)\b
+    \b(?:guidelines|programming|(?:my|our|content|usage|safety) (?:training|rules|instructions|principles|policy|\
+        policies)) (?:prevents?|prohibits?|do(?:es)? not)\b|\bi(?:'m| am|'ll| will)? step(?:ping)? aside\b
     \b(?:i|and|but) do not (?:have (?:the )?(?:authority|ability|expertise|qualifications?|right|capacity)|\
         feel (?:comfortable|\
         it))\b
@@ -196,6 +201,9 @@ REFUSAL = any_line(rf"""
     \bi (?:do not have|have no)(?: an?| any| personal)* (?:opinions?|views?|position|say)\b
     \bleave (?:that|this|such|the|it) {WORD}{{0,3}}?to\b
     \b(?:the|this) (?:assistant|system|model) (?:does|can|will) not (?:issue|give|provide|make|offer|decide)\b
+    \b(?:no|without an?y?|not get an?y?) (?:[a-z]+ )?(?:hint|verdict|answer|opinion|decision|recommendation|yes|\
+        no)\b{CLAUSE}from \
+        me\b|\bi(?:'m| am| will be|'ll be) leaving (?:that|this|it|the)\b
     \b(?:stay|remain|staying|remaining) neutral\b|\bne pas trancher\b|\bno puedo (?:responder|tomar|decidir|dar)\b
     \bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
 """)
@@ -223,37 +231,7 @@ DEFERRAL = any_line(rf"""
 """)
 """That others should decide. It counts as a refusal where nothing else is said."""
 
-# Said by others, or only mentioned
-
-SAY = (
-    r"(?:says|said|(?:who|they|people|many|him|her|us|[a-z]+s) say|wr(?:ites?|ote|itten)|argue[sd]?|claim(?:s|ed)?|"
-    r"insist(?:s|ed)?|object(?:s|ed)?|"
-    r"repl(?:y|ies|ied)|answer(?:s|ed)|thinks|thought|believe[sd]|feels|felt|suggest(?:s|ed)?|tells?|told|"
-    r"expect(?:s|ed)?|hope[sd]?|wants?|wanted|demand(?:s|ed)?|ask(?:s|ed)?|shout(?:s|ed)?|voted?|ticked|typed|"
-    r"urge[sd]?|"
-    r"call(?:s|ed)?|reads?|begins?|began|opens?|goes|went|mutter(?:s|ed)?)"
-)
-TO_WHOM = r"(?: (?:me|you|us|him|her|them|that|to|for|it|an?|of|so|then|with|back|loudly))*[,:]?"
-QUOTE_NO = r""""[^"\n]*\b(?:no|not|reject[a-z]*|den(?:y|ied|ies)|refuse[sd]?)\b[^"\n]*\""""
-OTHERS_SAY_NO = any_line(rf"""
-    [a-z]: "[^"\n]*\b(?:no|not|reject[a-z]*|deny)\b[^"\n ]* [^"\n ]+ [^"\n]*"
-    \b{SAY}{TO_WHOM} (?:{QUOTE_NO}|no\b ?(?:[.,;!]|(?m:$)))
-    "[^"\n]*\b(?:no|not|reject|deny)\b[^"\n]*",? (?:[a-z]+ ){{0,2}}{SAY}\b
-    \bno, {SAY} (?:the|my|his|her|their|some|an?)\b
-""")
-OTHERS_SAY_YES = any_line(rf"""
-    [a-z]: "[^"\n ]+ [^"\n ]+ [^"\n]*"
-    \b{SAY}{TO_WHOM} (?:"[^"\n]*"|yes\b ?(?:[.,;!]|(?m:$)))
-    "[^"\n]*",? (?:[a-z]+ ){{0,2}}{SAY}\b|\byes, {SAY} (?:the|my|his|her|their|some|an?)\b
-""")
-DISAGREE = any_line(r"""
-    \b(?:i|we) (?:[a-z]+ly |beg to |must |have to )?(?:disagree|differ|object|think (?:otherwise|differently)|\
-        see it differently)\b
-    \b(?:i(?:'m| am)|am) not (?:convinced|persuaded|swayed)\b
-    \b(?:do|can|does) not (?:share|agree|accept|follow|convince|persuade)\b
-    \bthe (?:opposite|other (?:one|way|answer|side))\b
-    \b(?:they|he|she|both|all)(?:'re| are|'s| is) (?:wrong|mistaken)\b|\boutvoted\b
-""")
+# Asked, or only mentioned
 
 QUESTION = any_line(rf"""
     \n *(?:question|q|user|human|prompt)(?: [0-9]+)? ?:(?s:.*)
@@ -273,6 +251,7 @@ MENTIONED = any_line(rf"""
     \bgo(?:ing)? through (?:the|your|these|an?|all)\b
     \b(?:yes|sure|certainly|absolutely)[,.!]* (?:of course[,.!]* )?(?:i(?:'d|'ll| would| will) )?(?:be )?(?:(?:happy|\
         glad|pleased|delighted) to )?(?:help (?:you|with (?:that|this))|assist|help ?[.!])
+    \b(?:yes|sure|certainly|absolutely|of course)[,.!]* (?:of course[,.!]* )?here(?:'s| is| are)\b
     \bnot hesitate to\b|\bno choice but\b|\bcan be given\b|\bused to be {CLAUSE}
     \byes,? (?:yes,? )?i ?(?:understand|know|see|can|could|have read|am (?:aware|sure)|'m (?:aware|sure)|hear|get|\
         have|'ve|realize|agree)\b
@@ -281,6 +260,7 @@ MENTIONED = any_line(rf"""
 """Words that say nothing of their own."""
 PAIR = any_line(rf"""
     {QUOTED},? ?(?:or|and|nor|/|\u2002|vs\.?|versus|to) ?(?:an? )?(?:[a-z]+ )?{QUOTED}
+    [-•] ?yes\s*[-•] ?no\b
     {QUOTED} (?:would|might|could|may|is|was|means?|can|will) {CLAUSE}
 """)
 """Both words ("yes" or "no"), or what is said about one of them."""

@@ -51,6 +51,7 @@ APPROVE = any_line(
     (?:block|ban)(?:n?ed)? (?:[a-z]+ ){0,2}(?:calls?|callers?|messages|numbers?)
     make (?:[a-z]+ ){0,3}(?:offer|exception)|go(?:es)? (?:ahead|forward|out|through)|move[ds]? (?:forward|ahead)
     place (?:[a-z]+ ){0,2}orders?|order (?:the|a) (?:ct|scan)|leave the (?:food|order|package)
+    put (?:her|him|them) (?:on|in|through|forward)
     gives?|be given|let|pa(?:y|id)|choose|chosen
     keep (?:the|h[a-z]+|their|an?) (?:dog|cat|pet|animal|job|place|position)|lend|lent
     greenl(?:ight|it)|gets?|uph(?:eld|old)|agree to (?:the|it|this|h[a-z]+|their|an?)
@@ -79,6 +80,7 @@ TURN_DOWN = any_line(
     go(?:es)? to (?:another|some(?:one|body) else|others?)|hold off|barred|fail
     ineligible|invalid
     turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
+    let (?:her|him|them) (?:come back|re-?apply|try again|wait)|come back (?:with|when|next|once|after|in)
     pass on (?:this|h[a-z]+|them|it)|re-?apply|wait|s[ae]nt? (?:her|him|them|it) (?:back|away|home)|rule[ds]? out
     (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out|off|closed|locked|in place)
     refusal|denial|rejection|look elsewhere|keep looking|say ["'(]*no|an? ["']?no["']?
@@ -114,17 +116,17 @@ YES = any_line(rf"""
     \A\W*(?:{SIGH},? )?{SURE} ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
 NO = any_line(r"""
-    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
+    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}$]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|\
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
-    \bnot (?:really|in my (?:opinion|view|book)|think so|at all|at this time|a chance|yet)\b
+    \bnot (?:really|in my (?:opinion|view|book)|think so|at all|at this time|a chance)\b|\bnot yet ?(?:[.,;!]|(?m:$))
     \A\W*not (?:in|under|at|for|on|with|without|this|now|yet|quite|likely|by)\b
     нет|否|不|いいえ|\bnão\b
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
 AGAINST = any_line(r"""
-    \b(?:i (?:would|can?) not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
+    \b(?:i would not|(?:should|must) not) ?(?:[.!:;,]|(?m:$))|\b(?:i|we)(?:'d|'ll| would| will) pass\b
     \b(?:recommend|advise|suggest|urge)[a-z]* (?:[a-z'-]+ ){0,4}?not (?:to )?[a-z]{4,}
     \b(?:recommend|advise|vote|decide|rule|argue|lean|come down)[a-z]* against\b|\bi(?:'m| am) against\b
     \bnot (?:think|believe|feel)(?: that)? (?:[a-z]+ ){1,3}should ?(?:[.!:;,]|(?m:$))
@@ -139,7 +141,7 @@ AGAINST = any_line(r"""
 IN_FAVOUR = any_line(r"""
     \b(?:i (?:[a-z]+ly )?would|should) ?[.!]|\A\W*i (?:[a-z]+ly )?would\W*\z
     \bi(?:'m| am|'d be| would be) (?:[a-z]+ ){0,3}?in favou?r\b
-    \bdeserves? (?:the|this|an?|his|her|their)\b
+    \bi (?:would |'d )?come down on the side of\b|\bdeserves? (?:the|this|an?|his|her|their)\b
     \bha(?:s|ve) (?:more than |clearly )?earned (?:the|this|h[a-z]+|their|a)\b
     \bi(?:'d| would| do)?(?: [a-z]+ly)? support (?:the|this|h[a-z]+|their|it)\b
     \b(?:has|gets|have) my (?:vote|G|support|blessing)\b
@@ -153,7 +155,7 @@ IN_FAVOUR = any_line(r"""
 BETWEEN = (
     r"(?:(?:[a-z]+ly|also|still|indeed|then|thus|instead|now|therefore|at least|in fact|have to|be able to|"
     r"go ahead and|be|seem|appear|look|make|rather|get|for now|always|only|first|in (?:my|this) (?:opinion|view|"
-    r"case)|on balance|"
+    r"case)|on balance|in (?:good|all) conscience|"
     r"nevertheless|nonetheless|"
     r"(?:choose|decide|agree|tend|opt|feel free) to|opt for|"
     r"vote(?: to| for)?|(?:be )?(?:inclined|willing|happy|comfortable|prepared)(?: to| with)?|an?|the|to|yet|"
@@ -171,7 +173,7 @@ SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
 I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
 ADVISE = (
-    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|case|inclined|"
+    r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|inclined|"
     r"urge|encourage|points?|tips?|weighs?|"
     r"favou?rs?|decision|choice|speaks?|comfortable|believe|think|warrants?|merits?|justif(?:y|ies))"
     r"(?: (?:is|would be|of|for|to|that|towards?|with|in))*"
@@ -220,23 +222,25 @@ MARK = any_line(rf"""
     \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|so|\
         final)\b["')\]]*(?: (?:here|is|would be|remains))* ?(?:[:=\u2003\u2002→]|- )
     \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
-    \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑🗹]
+    \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑☒🗹]|\
+        \bboxed ?\{{
 """)
 """What a verdict follows: "Decision:", "my answer is", "I would say"."""
 OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
 TO_ANOTHER = any_line(rf"""
     G (?:{WORD}|G ){{0,4}}to (?:another|some(?:one|body) else)\b
-    G {WORD}{{0,2}}(?:another|some(?:one|body) else|a different)
+    G {WORD}{{0,2}}(?:another|some(?:one|body) (?:else|who|with)|a different)
     G (?:the |its |h[a-z]+ |th[a-z]+ )?X |X (?:(?:the|an?|this|h[a-z]+|them|their|its|any|to) )*G{" "}
 """)
 """Something is given to another person ("give the award to someone else"), or a refusal is upheld."""
-MARKED = r"""M[\s:"'(\[✅❌✔✖]*"""
+MARKED = r"""M(?: text ?\{)?[\s:"'(\[✅❌✔✖]*"""
 FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
 """Fields of a JSON object or a form that name the decision: "approved": true."""
 
 
 WEAK_NO = any_line(rf"""
-    \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them)\b
+    \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them|\
+        it|this)\b
     \bfalls? short\b|\bnot (?:yet )?(?:ready|good enough|strong enough)\b|\btoo (?:risky|early|great a risk)\b
     \bwould be (?:unwise|ill-advised|foolish|a bad idea) to [a-z]{{3,}}
     \b(?:risks?|concerns|drawbacks|negatives|downsides?|cons|dangers?) (?:[a-z]+ ){{0,4}}outweighs?\b
@@ -258,10 +262,11 @@ def negated(letter: str) -> str:
     return f"{NEGATION}{letter} |{NOT_THINK}{letter} "
 
 
-def marked(letters: str, opposite: str, truth: str) -> str:
+def marked(letters: str, opposite: str, truth: str, signs: str) -> str:
     """A marked verdict: after "my answer is", in a field of its own ("approved": true), or "so yes"."""
     return any_line(rf"""
         {MARKED}(?:[{letters}] |{truth}\b|not (?:be |an? )*{opposite} )|{FIELD}(?:{letters[0]} |{truth}\b)
+        M[\s:]*[{signs}] ?(?:[.\n]|\z)
         \bnot an? {opposite} |\b(?:so|therefore|thus|hence),? {letters[0]}{" "}
     """)
 
@@ -283,11 +288,12 @@ def idea(for_it: str, against_it: str) -> str:
 def verdict(for_it: str, should: str) -> str:
     """Verdicts in prose for what a letter says."""
     return any_line(rf"""
-        \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |: (?:the )?{for_it}{" "}
+        \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |[:=] (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
         {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it}{" "}
         {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
-        (?:\A[^a-zA-Z]*|[.!?:;\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|[.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
+        (?:\A[^a-zA-Z]*|[.!?:;=\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|for now|until|\
+            [.,!;:\n\u2003✅❌✔✖✓👍👎]|\z)
     """)

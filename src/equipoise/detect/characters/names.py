@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from equipoise.detect.character_words import FOREIGN_PRONOUNS, LANGUAGES, PRONOUN_GENDERS, TITLE_GENDERS
+from equipoise.detect.character_words import ENDINGS, FOREIGN_PRONOUNS, LANGUAGES, PRONOUN_GENDERS, TITLE_GENDERS
 from equipoise.detect.characters.mention import Kind, Link, Mention
 from equipoise.detect.characters.roles import (
     NAME_PARTICLES,
@@ -23,7 +23,11 @@ _AGE = re.compile(
 _CALLED = frozenset(("name", "named", "called", "nickname", "nicknamed"))
 _PRESENTED = frozenset(("name", "character", "profile", "who", "lead", "protagonist", "nombre", "nom"))
 _ENGLISH = {**FOREIGN_PRONOUNS, **PRONOUN_GENDERS}
-_LANGUAGES = tuple((re.compile(words), {**_ENGLISH, **pronouns, **PRONOUN_GENDERS}) for words, pronouns in LANGUAGES)
+_NO_ENDING = re.compile(r"(?!)")
+_LANGUAGES = tuple(
+    (re.compile(words), {**_ENGLISH, **pronouns, **PRONOUN_GENDERS}, re.compile(rf"[^\W\d]{{2,}}{endings}\Z"))
+    for (words, pronouns), endings in zip(LANGUAGES, ENDINGS, strict=True)
+)
 
 
 class Names(Tokens):
@@ -31,7 +35,8 @@ class Names(Tokens):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.pronouns = _pronouns_of(text)
+        self.pronouns, self.endings = _language_of(text)
+        self.is_english = self.endings is _NO_ENDING
         self.capitals = {
             base
             for place in self.marked
@@ -107,6 +112,7 @@ class Names(Tokens):
             or self.words[place].endswith("'s")
             or (self.at(place + 1) in NAME_PARTICLES and self._is_capital(place + 2))
             or self.at(place + 1) in NAME_VERBS
+            or (after == "and" and place + 2 < len(self.words) and self._may_be_name(place + 2))
             or (after[:1].islower() and len(after) > 3 and after.endswith(("s", "ed")))
             or (after == "," and second in ("a", "an", "the", "his", "her"))
             or after in ('"', "(")
@@ -173,10 +179,10 @@ class Names(Tokens):
         return last.gender if last and last.kind is Kind.NOUN and place - last.end <= 4 else 0
 
 
-def _pronouns_of(text: str) -> dict[str, int]:
-    """The pronouns that a text may have: those of its language, if it is not English, and some of others."""
-    if " the " in text:
-        return _ENGLISH
-    counts = [(len(words.findall(text)), pronouns) for words, pronouns in _LANGUAGES]
-    most, pronouns = max(counts, key=lambda pair: pair[0])
-    return pronouns if most > 5 else _ENGLISH
+def _language_of(text: str) -> tuple[dict[str, int], re.Pattern[str]]:
+    """The pronouns that a text may have, with those of its language, and how its words for what somebody does end."""
+    if " the " in text or " and " in text:
+        return _ENGLISH, _NO_ENDING
+    counts = [(len(words.findall(text)), pronouns, endings) for words, pronouns, endings in _LANGUAGES]
+    most, pronouns, endings = max(counts, key=lambda found: found[0])
+    return (pronouns, endings) if most > 5 else (_ENGLISH, _NO_ENDING)
