@@ -111,6 +111,11 @@ class Plan(Setup):
         return repetitions.join(self.prompts(), how="cross").select(ID, REPETITION, pl.exclude(ID, REPETITION))
 
 
+MOST_TRIED = 64
+_tried: dict[tuple[int, str | None, str | None, str], Probe] = {}
+"""Definitions that were tried, kept alive so that no other probe gets the id: each is tried once in a process."""
+
+
 def plan(
     probe: str | Probe,
     *,
@@ -124,7 +129,8 @@ def plan(
     `reading` says how answers will be read, "careful" or "specified"; the prompts and their ids do not depend on it.
     The probe is tried on a few simulated answers, so that a mistake in it is found before a model is asked.
     """
-    probe = get_probe(probe).read_by(reading)
+    given = get_probe(probe)
+    probe = given.read_by(reading)
     resolved = probe.resolve(parameters)
     with running(probe, "adapt"):
         probe = probe.with_parameters(resolved)
@@ -153,7 +159,12 @@ def plan(
         corpus=name,
         corpus_sha256=digest,
     )
-    check_definition(probe, resolved, population)
+    tried = (id(given), reading, digest, repr({**resolved, "sample_k": None, "num_repetitions": 1, "random_seed": 0}))
+    if tried not in _tried:
+        check_definition(probe, resolved, population)
+        if len(_tried) >= MOST_TRIED:
+            _tried.clear()
+        _tried[tried] = given
     return planned
 
 
