@@ -11,10 +11,9 @@ from equipoise.detect.characters.roles import (
     NAME_VERBS,
     NO_NAMES,
     PLACE_WORDS,
-    RANKS,
     WEAK_PLACE_WORDS,
 )
-from equipoise.detect.characters.single_words import CAPITAL, NOUNS, THEY
+from equipoise.detect.characters.single_words import CAPITAL, TITLE
 from equipoise.detect.characters.tokens import Tokens
 
 _AGE = re.compile(
@@ -80,21 +79,17 @@ class Names(Tokens):
         return self._is_capital(place) and self.bases[place] not in NO_NAMES and self.lower[place] not in self.pronouns
 
     def skip_titles(self, place: int) -> int:
-        """Where the name begins that titles stand before ("Mr. Hale"), or the place itself."""
-        if self.bases[place] not in TITLE_GENDERS and self.bases[place] not in RANKS:
-            return place
+        """Where the name begins that the title at a place stands before ("Mr. Hale"), or the place itself."""
         for after in range(place + 1, min(place + 6, len(self.words))):
-            if self.words[after] != "." and self.bases[after] not in TITLE_GENDERS and self.bases[after] not in RANKS:
+            if self.words[after] != "." and not self.marks[after] & TITLE:
                 is_name = self._may_be_name(after) and self.sentences[after] == self.sentences[place]
                 return after if is_name else place
         return place
 
     def is_name(self, place: int) -> bool:
-        """Whether a name begins at a place."""
+        """Whether a name begins at a place where a word may be one by itself."""
         base = self.bases[place]
-        if not self._may_be_name(place) or len(base) == 1 or self.lower[place] in NOUNS:
-            return False
-        if base in TITLE_GENDERS or base in RANKS or self.lower[place] in THEY:
+        if self.lower[place] in self.pronouns:
             return False
         if base in self.capitals or base in self.known:
             return True
