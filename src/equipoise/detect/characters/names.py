@@ -55,20 +55,17 @@ class Names(Tokens):
         kind: Kind,
         place: int,
         *,
-        words: tuple[str, ...] = (),
         gender: int = 0,
-        end: int | None = None,
         subject: bool = False,
         owner: str = "",
         link: Link = Link.NONE,
         aside: bool = False,
     ) -> None:
-        """Note a mention at a place."""
+        """Note a mention that is one word, at its place."""
         sentence = self.sentences[place] + (kind is Kind.LINE)  # the line that begins there
-        end = place if end is None else end
-        words = words or (self.lower[place],)
+        words = (self.lower[place],)
         self.found.append(
-            Mention(kind, words, gender, place, end, sentence, self.clauses[place], subject, owner, link, aside)
+            Mention(kind, words, gender, place, place, sentence, self.clauses[place], subject, owner, link, aside)
         )
 
     def _is_capital(self, place: int) -> bool:
@@ -131,7 +128,8 @@ class Names(Tokens):
         names = tuple(word for word in words if len(word) > 1) or tuple(words)
         self.known.update(names)
         subject = (self.starts[place] or self.at(after) in NAME_VERBS) and not owns
-        self.add(Kind.NAME, place, words=names, gender=gender, end=after - 1, subject=subject, link=link)
+        where = (place, after - 1, self.sentences[place], self.clauses[place])
+        self.found.append(Mention(Kind.NAME, names, gender, *where, subject=subject, link=link))
         return after
 
     def _goes_on(self, place: int, words: list[str]) -> bool:
