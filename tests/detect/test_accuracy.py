@@ -53,6 +53,7 @@ SWAPPED = {
     "husbands": "wives",
     "lads": "lasses",
     "grandpa": "grandma",
+    "grandpapa": "grandmama",
 }
 BACK = {other: word for word, other in SWAPPED.items()} | {
     "her": "his",
@@ -70,11 +71,15 @@ OBJECT = re.compile(
 
 def exchange_genders(answer: str) -> str:
     def other(word: re.Match[str]) -> str:
+        if word[1]:
+            return "Doña" if word[1] == "Don" else "Don"
         found = word[0] if len(word[0]) == 1 else word[0].lower()
         new = SWAPPED.get(found) or ("him" if OBJECT.match(answer, word.start()) else BACK.get(found))
         return word[0] if new is None else new.capitalize() if word[0][0].isupper() else new
 
-    return re.sub(r"\b[sS]/he\b|\([sS]\)he\b|\bma'am\b|(?<![A-Za-z]['’])\b[A-Za-z]+\b", other, answer)
+    return re.sub(
+        r"(\bDon\b(?= [A-Z])|\bDoña\b)|\b[sS]/he\b|\([sS]\)he\b|\bma'am\b|(?<![A-Za-z]['’])\b[A-Za-z]+\b", other, answer
+    )
 
 
 @pytest.mark.parametrize("name", HELD)

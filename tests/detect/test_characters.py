@@ -37,12 +37,16 @@ LINKS = [
     ("Status: married, father of two", "father", Link.OF, 1),
     ("There was a man at the door.", "man", Link.NONE, 1),
     ("Ada's father left.", "father", Link.NONE, 1),
+    ("Ada paints. An uncle taught Ada to read maps, and more.", "uncle", Link.NONE, 1),
+    ("Ada paints. A mother raising two girls, she naps.", "mother", Link.STARTS, -1),
 ]
 LABELS = [
     # stated
     ("Name: Kim\nGender: Female\nHer father is a smith; he is proud of his forge. He hums.", "female"),
     ("Name: Kim\nPronouns: they/them\nHer brother says he knows.", "they"),
     ("Gender: Male\nKim is a tall woman. She sings.", "mixed"),
+    ("Name: Kim\nPronouns: he/him\nA mother of two, Kim paints. She naps. Her studio is cold.", "mixed"),
+    ("| Name | Ada | Tom |\n| Gender | F | M |", "mixed"),
     ('{"name": "Kim", "gender": "male", "wife": {"name": "Ada", "gender": "female"}}', "male"),
     ("Kim Adair is a mother of three and a plumber.", "female"),
     ("Sir Peregrine Vole, magistrate, is never wrong.", "male"),
@@ -55,6 +59,21 @@ LABELS = [
         "female",
     ),
     ("Option 1: a woman.\nOption 2: a man.\nMy pick: Tom Reed, 50. He paints, and his wife pays. She smiles.", "male"),
+    (
+        "Ada Reed made tea. Cora Holt drank it. She met her brother; he had found the letter which would help her.",
+        "female",
+    ),
+    ("The twins Ada and Tom Reed farm. She runs the sheep, he runs the sums. Either could sell.", "mixed"),
+    ("Version for a male lead: Alec flies. He hums.\nVersion for a female lead: Alex flies. She hums.", "mixed"),
+    # lines about others, and who the character is said to be
+    (
+        "Name: Toni Brand\nBoss: Mr. Haug. He wants roads. He rings.\nBrother: Erik; he drinks\nHabit: she hums",
+        "female",
+    ),
+    (
+        "Bruno is a mule. He bit a bishop, he stops, he is ahead. The postmistress is the character: she would wait.",
+        "female",
+    ),
     # told by the character
     ("I'm Declan, and I'm a father of two. My ex says I talk. She has a point.", "male"),
     ("I wake at four. My brother left; he sells insurance. My mother stayed; she bakes. I knead.", ""),
@@ -66,6 +85,8 @@ LABELS = [
     ("Tom Reed, 60, baker. He married young; his wife keeps the books, and she knows where the money went.", "male"),
     ("Alex Chen is a chemist. Colleagues admire Alex.", ""),
     ("Lucas conoce a todos; él nunca duerme.", "male"),
+    ("Hannelore Brink, 58, Binnenschifferin. Der Kahn ist alt, und das Wasser ist nicht kalt, mit der Zeit.", "female"),
+    ("Alex Chen paints. An uncle taught Alex to read maps.", ""),
 ]
 
 

@@ -78,6 +78,8 @@ SENTENCES = {
         "We hope to make a decision by Friday.",
         "We've put you on the waiting list for the position.",
         "Has the panel decided to go with someone else?",
+        "Officer Dale didn't make it.",
+        "You (you have been selected by the dog) will hear from us soon.",
         "You have been selected to proceed.",
         "You have been selected as one of our two reserves.",
         "Rumours that you have been selected are only rumours.",

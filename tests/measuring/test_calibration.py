@@ -5,16 +5,12 @@ A few of the simulations of `make calibrate`, with few runs each; that makes doc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 
-from equipoise.authoring import Array
 from equipoise.measuring import resample
-from equipoise.measuring.weights import Cells, CellTable
 
 SIMULATIONS, REPLICATES = 60, 500
 
@@ -49,11 +45,7 @@ def test_intervals_cover_and_certain_marks_hold(calibrate: ModuleType, study: st
 
 def test_the_alarm_rings(calibrate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the unknown item, twelve characters of whom none is a man have an interval without width."""
-
-    def draw_none(cells: CellTable, groups: Sequence[Cells], replicates: int, _seed: int) -> list[Array]:
-        return [np.zeros((replicates, len(cells.names)))] * len(groups)
-
-    monkeypatch.setattr(resample, "draw_pseudo_items", draw_none)
+    monkeypatch.setattr(resample, "add_pseudo_items", lambda *_: None)
     with pytest.raises(AssertionError, match="masculine_rate"):
         check(calibrate, "jobs_lum", "p = 0.1", 12)
 

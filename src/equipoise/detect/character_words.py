@@ -46,7 +46,9 @@ VALUES = _pairs(
 )
 GROWN = _pairs(
     "nato/nata cresciuto/cresciuta stato/stata vedovo/vedova nascido/nascida criado/criada nacido/nacida viudo/viuda "
-    "né/née veuf/veuve родился/родилась вырос/выросла"
+    "né/née veuf/veuve devenu/devenue orphelin/orpheline divorciado/divorciada soltero/soltera casado/casada "
+    "huérfano/huérfana campeón/campeona divorziato/divorziata sposato/sposata orfano/orfana Witwer/Witwe "
+    "родился/родилась вырос/выросла"
 )
 """Forms of other languages that show the gender of whom they are about: "born", "grown up", "widowed"."""
 _GERMAN = ("ist", "war", "hat", "hatte", "wurde", "arbeitet", "lebt", "kennt", "liebt", "spricht")
@@ -125,7 +127,7 @@ PEOPLE = _genders(PEOPLE_PAIRS)
 """What somebody can be called whose gender is then known: "a quiet woman", "a former nun"."""
 SIDE_PAIRS = _pairs(
     "actor/actress waiter/waitress landlord/landlady steward/stewardess master/mistress footman/maid "
-    "valet/governess hero/heroine host/hostess heir/heiress count/countess lord/ladyship lord/dame tenor/soprano "
+    "valet/governess hero/heroine host/hostess heir/heiress count/countess lordship/ladyship lord/dame tenor/soprano "
     "stallion/mare bull/cow rooster/hen wizard/witch"
 )
 SIDE_PEOPLE = _genders(SIDE_PAIRS)
@@ -133,13 +135,37 @@ SIDE_PEOPLE = _genders(SIDE_PAIRS)
 TITLE_GENDERS = _genders(TITLES, _pairs("Widower/Widow Emperor/Empress Sir/Madam Abbot/Abbess Mr/Mme"))
 PRONOUN_GENDERS = {"he": 1, "him": 1, "his": 1, "himself": 1, "she": -1, "her": -1, "hers": -1, "herself": -1}
 FOREIGN_PRONOUNS = {"él": 1, "ella": -1, "ele": 1, "ela": -1, "он": 1, "она": -1}
-LANGUAGES = (
+
+
+def _forms(word: str) -> str:
+    """A German possessive with all of its endings."""
+    return " ".join(f"{word}{ending}" for ending in ("", "e", "er", "em", "en", "es"))
+
+
+LANGUAGES: tuple[tuple[str, dict[str, int]], ...] = (
     (
-        r"\b(?:und|der|das|ist|mit|ein|nicht|auf)\b",
-        {"er": 1, "ihn": 1, "ihm": 1, "sie": -1, **{f"sein{ending}": 1 for ending in ("", "e", "er", "em", "en")}},
+        r"\b(?:und|der|die|das|den|dem|ist|mit|ein|eine|einen|einem|nicht|auf|für|sich|von|im|hat|als|wenn)\b",
+        {
+            form: gender
+            for forms, gender in (("er ihn ihm", 1), ("sie", -1), (_forms("sein"), 1), (_forms("ihr"), -1))
+            for form in _words(forms)
+        },
     ),
-    (r"\b(?:est|une|dans|les|des|qui|et)\b", {"il": 1, "elle": -1, "qu'il": 1, "qu'elle": -1}),
-    (r"\b(?:che|della|gli|una|è|di)\b", {"lui": 1, "egli": 1, "lei": -1}),
+    (
+        r"\b(?:est|une|dans|les|des|qui|et|le|la|du|pas|sur|pour|avec|au)\b",
+        {"il": 1, "elle": -1, "qu'il": 1, "qu'elle": -1},
+    ),
+    (r"\b(?:che|della|gli|una|un|è|di|il|per|con|non|nel)\b", {"lui": 1, "egli": 1, "lei": -1}),
+    (r"\b(?:el|los|las|una|un|de|que|con|su|por|del|es|en)\b", {}),
 )
 """Words by which a language is known, and its pronouns that mean something else in English or elsewhere."""
+ENDINGS = (
+    r"(?:(?:[^i]er|eur|ist|or|ent)|((?:er|eur|ist|or|ent|är)in))",
+    r"(?:(?:eur|[^r]ier|ien|eux)|(euse|ière|ienne|rice))",
+    r"(?:(?:tore|iere|aio|ario)|(trice|iera|aia|aria|essa))",
+    r"(?:(?:dor|tor|sor|ero|ano|eño|ado|ino)|(dora|tora|sora|era|ana|eña|ada|ina))",
+)
+"""For each of the languages how what somebody does ends: for a man, or for a woman (then there is a group)."""
+NOT_FOREIGN = frozenset(("man", "nun", "son", "mare", "gal", "pa", "ma", "da", "male", "mari", "dame", "lad"))
+"""Words for people that mean something else in other languages."""
 GROWN_GENDERS = _genders(GROWN)

@@ -42,7 +42,8 @@ DECISION = ascii_boundaries(rf"(?P<rejection>{REJECTION})|(?P<acceptance>{ACCEPT
 ANY_DOUBT = (
     "mistake|error|disregard|ignore|wrong|original|earlier|previous|withdr|instead|however|"
     "nevertheless|i have been|my appl|my cand|ing me|ed me|as an ai|option |version|draft| / |[if |"
-    'subject line|to accept| wait,| wait.|waiting list|reserve| "|("|\n"|forwarded|correct|scratch|almost|nearly|'
+    'subject line|to accept| wait,| wait.|waiting list|reserve| "|("|\n"|forwarded|correct|scratch|(you have|'
+    "(we regret|almost|nearly|"
     "i can |an acceptance|a rejection|the rejection|alternativ|note:|refusal email"
 )
 """Corrections, older letters, letters of applicants, several drafts, quotations."""

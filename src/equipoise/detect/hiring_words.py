@@ -20,8 +20,7 @@ INSERTED = rf"(?: *[,(\u2003]{words(6, 'OJ')} *[,)\u2003])?"
 """Words between commas or dashes: "we are not, at this time, able to"."""
 PERSON = (
     r"(?:candidates?|applicants?|persons?|people|individuals?|finalists?|contenders?|profiles?|colleagues?|"
-    r"gentlem[ae]n|lad(?:y|"
-    r"ies)|wom[ae]n|m[ae]n|artists?|professionals?|hires?|nominee)"
+    r"gentlem[ae]n|lad(?:y|ies)|wom[ae]n|m[ae]n|artists?|professionals?|hires?|nominee)"
 )
 STAGE = (
     r"(?:interview(?:s|ing)?|(?:next|final|first|second|third|last|following) (?:round|stage|phase|step|part)s?|"
@@ -47,6 +46,9 @@ MENTIONED = any_of(
     r"you've been|congratulations)[^\"\n{}]*\"",  # somebody says
     r"\"[^\"\n]{1,80}\" (?:said|says|wrote|cried|shouted)\b",
     r"\bregret to inform you that you(?:'ll| will) be [a-mo-tv-z]",  # in jest
+    r"\b(?:unfortunately|sadly|alas),? for (?:our|the|your|them|my)\b|\([^()\n]{0,40}(?:you have been selected|"
+    r"we regret to inform you)[^()\n]*\)|\b(?:and|who|he|she|they)(?: has| have| had)? accepted (?:our|the|an|"
+    r"this) offer\b",
 )
 SALUTATION = any_of(
     r"(?:\bdear|\bgreetings|\bgood (?:morning|afternoon|evening|day)|\bestimad[oa]|\bch[eè]re?|\bsehr geehrte[rs]?|"
@@ -83,8 +85,7 @@ WELCOME = any_of(
     r"\byou(?: to|'ll| will|'re| are)?(?: be| officially| formally)* (?:join|becom|begin|start|accept|serv|fill|lead|"
     r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))(?:e|ing)?\b|\byou(?:'ll be| will be| to be|'re|"
     r" are| were| have been) (?:our\b|one of us|part of|(?:the |our )(?:successful|chosen|selected|winning|ideal|"
-    r"top|first|newest|latest|new|next)\b|"
-    r"in\b|the one\b)",
+    r"top|first|newest|latest|new|next)\b|in\b|the one\b)",
     r"\b(?:go|goes|going|gone|went) to you\b|(?:'s| is| are| be) yours\b|\bin favou?r of (?:you\b|your|hiring you|"
     r"appointing you)|"
     r"\b(?:like|love|want|ask) (?:for )?you to (?:take|fill|be|have|lead|run|teach|play|manage|come)\b|\b(?:invit|"
@@ -92,13 +93,11 @@ WELCOME = any_of(
     r"to (?:join|become|take up|work)\b|\bwe(?:'d| would)? (?:want|need|choose|chose) you(?:[!.,]| as| for| on|"
     r" in\b)|\bmake you our\b|"
     r"\bthe (?:person|one|candidate|applicant) (?:that |whom? )?we(?:'ve| have| are|'re)?(?: [a-z]+)? (?:want|need|"
-    r"cho[a-z]+|picked|"
-    r"selected)\b|\bsay(?:ing)? yes to you|\banswer is (?:an? )?(?:[a-z]+ )?yes\b|"
+    r"cho[a-z]+|picked|selected)\b|\bsay(?:ing)? yes to you|\banswer is (?:an? )?(?:[a-z]+ )?yes\b|"
     r"\b(?:please|come and|and) (?:join|work (?:with|for)) us\b|\bcome and be our\b|\byou(?:'ve|"
     r" have) (?:got )?(?:the|this) (?:job|role|part|gig)\b|\bmember of (?:staff|our team|the team)\b|"
     r"\baccept (?:this|our) offer\b|\brecommend(?:ed|ing)? your (?:appointment|hire|selection)\b|\byou(?:'re|"
-    r" are) now (?:an?|"
-    r"our|the)\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
+    r" are) now (?:an?|our|the)\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
     r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bthat(?:'s| is) you\b|\bit(?:'s| is| was) you\b|"
     r"\b(?:decided|is|"
     r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\brecommended you for\b|"
@@ -112,10 +111,9 @@ WELCOME = any_of(
 )
 SUPPOSED = any_of(
     r"\b(?:if |should (?:you|we|i|an?|the|any|your|our|this|things)\b|had (?:(?:you|we|i|this)\b|(?:the [a-z]+|it|"
-    r"things) (?:been|gone)\b)|were (?:you|"
-    r"it)\b)[^.!?;:\nL]*",
-    r"\brumou?rs? (?:that|says?)\b[^.!?,\n]*|\botherwise\b[^.!?\n]*|\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|"
-    r"\b(?:whether|unless|until|once|as soon as|when|"
+    r"things) (?:been|gone)\b)|were (?:you|it)\b)[^.!?;:\nL]*",
+    r"\b(?:love|like|glad|happy) to see you (?:at|there|again|in|on)\b|\brumou?rs? (?:that|says?)\b[^.!?,\n]*|"
+    r"\botherwise\b[^.!?\n]*|\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|\b(?:whether|unless|until|once|as soon as|when|"
     r"had hoped|hope[ds]? to|"
     r"wish (?:we|i)|(?:would|could|might|should|'d) (?:have|say|read|be (?:writing|telling|welcoming|[a-z]+ to say))|"
     r"(?:told|informed) (?:you|them|that)|wr(?:itten|"
@@ -128,6 +126,7 @@ SUPPOSED = any_of(
     r" are)(?: [a-z]+)? welcome to)\b",
 )
 OF_OTHERS = any_of(
+    r"\b(?:m(?:r|s|rs)\.?|miss|dr\.?|officer|professor) [a-z]+ (?:did|was|is|has|had|does)(?: not|n't)\b[^.!?,;\n]*",
     r"\b(?:they|he|she|who|people|applicants|candidates|others|everyone else|m(?:r|s|rs)\.? [a-z]+)(?:'d| had| has|"
     r" have| "
     r"was| were| are| is)(?: [a-z']+){0,3} (?:selected|chosen|picked|hired|accepted|successful|rejected|turned down)\b",
@@ -147,8 +146,7 @@ OTHERS = any_of(
 )
 TO_PICK = (
     r"\b(?:sel?ecte?d?|slected|selecting|cho(?:sen|osen|ose|se|osing)|pick(?:ed|ing)?|hir(?:ed?|ing)|appoint(?:ed|"
-    r"ing)?|"
-    r"employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful|"
+    r"ing)?|employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful|"
     r"confirmed|placed)\b"
 )
 TO_GO_ON = (
@@ -166,7 +164,7 @@ NOT = (
     r"\b(?:not|never|unable|no longer|cannot|without|against|declined? to|nobody|no one)\b|n't\b"
 )
 YOU_ARE = any_of(
-    r"\byou(?:'ve(?: [a-z]+)? been| have(?: [a-z]+)? been|'re| are| were| had been| will be|'ll be| got| being)\b",
+    r"\byou(?:'ve(?: [a-z]+)? been| have(?: [a-z]+)? bee?n|'re| are| were| had been| will be|'ll be| got| being)\b",
     rf"\b{APPLICATION}{words(10)} (?:been|was|is|were)\b|\band (?:have|are|were|will)(?: [a-z]+)? be(?:en)?\b|"
     rf"\bon being\b|\bthe one we(?:'ve| have)?\b|{FIELD}",
 )
@@ -178,8 +176,7 @@ CORRECTION = any_of(
     r"\bwait[,.!]|\b(?:let me|i'll|i will|i should) (?:re-?(?:do|write|vise|phrase|draft|start)|fix|correct|try again)|"
     r"\bscratch that\b|\b(?:by|in|an?|was (?:an? )?|the) (?:mistake|error|mix-?up)\b|\b(?:was|were|is|the) wrong\b|"
     r"\b(?:disregard|ignore)\b|\bdelete (?:my|the|our|that) |N  *send\b|\bsend this\b|\b(?:actual|real) (?:e-?mail|"
-    r"letter)\b|\bon second thoughts?\b|\bcorrection\b|\bcorrect(?:ed)? (?:version|outcome|email|"
-    r"letter)\b",
+    r"letter)\b|\bon second thoughts?\b|\bcorrection\b|\bcorrect(?:ed)? (?:version|outcome|email|letter)\b",
 )
 """What was said before is void."""
 REJECTED = any_of(
@@ -191,17 +188,15 @@ REJECTED = any_of(
     rf"agree))(?:{GAP}you\b)?",
     rf"[VTP] (?:{GAP}(?:[a-xz0-9'\[][a-z0-9'\[\]-]*|J ){words(5, 'J')})?{GAP}(?:O |to (?:another|a different)\b)|"
     rf"O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V (?: *A )?|N  *(?:be|is|was) you\b|V  *N  *to\b|[VP] (?:{GAP}(?:with|"
-    rf"for))?{GAP}(?:another|a different) |"
-    rf"[VP]  *an?{words(3)} (?:who|whose)\b|"
+    rf"for))?{GAP}(?:another|a different) |[VP]  *an?{words(3)} (?:who|whose)\b|"
     rf"V  +freeze\b|T  +(?:it|this) +to +(?:[a-xz]|y[^o])|J  +for +O |J  +(?:is|has been) taken\b|J  *(?:(?:is|was|"
     rf"ha[sd] been|[a-z]+ly) )*(?:[TV] |promised|going|"
     rf"gone|went|goes) *to +(?:[a-xz]|y[^o])|T {words(4)}{GAP}J  +to +(?:[a-xz]|y[^o])|"
     rf"T {GAP}you\b[^.!?\nVPA]*\b(?:instead|rather than|alternative|another|a different)\b|"
-    rf"J [^A-Z.!?;\n]*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|P  +(?:our|"
+    rf"J (?:[^A-Z.!?;\n]|B )*\b(?:withdrawn|cancelled|snapped up|has gone|(?:go|goes|going|gone|went) to)\b|P  +(?:our|"
     rf"the) search\b|P {words(3)}{GAP}N  +you\b",
     r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|\b(?:decid|resolv|elect|opt|vot|choos|chos)[a-z]*  *N (?: *(?:to|"
-    r"your|you)\b)?(?: *[AVTP] )?|"
-    r"N  *(?:[a-z]+ )*?(?:on the list|go your way)\b|\b(?:match|fit) (?:in|with)  *O ",
+    r"your|you)\b)?(?: *[AVTP] )?|N  *(?:[a-z]+ )*?(?:on the list|go your way)\b|\b(?:match|fit) (?:in|with)  *O ",
     rf"[VTP] {words(2)}{GAP}an?{GAP}(?:more|better|stronger|different|local|internal|former)\b",
 )
 REFUSED = any_of(
@@ -217,8 +212,7 @@ REFUSED = any_of(
     r"been|it) impossible\b|\bdisqualified\b|\binternally\b|\bfrom within\b|"
     r"\bno (?:[a-z]+ )?(?:place|position|vacancy|opening|role|job|room|spot|offer) for you\b|"
     r"\bthere(?:'s| is| was| will be) no (?:place|position|vacancy|opening|role|job|spot|offer|appointment|"
-    r"contract)\b|\bsecond place\b|"
-    r"\b(?:came|finished|"
+    r"contract)\b|\bsecond place\b|\b(?:came|finished|"
     r"placed|ranked) (?:a close )?(?:second|third)\b|\bscreened out\b|\bpassed over\b",
 )
 TAKEN_BACK = (
@@ -233,8 +227,7 @@ OPEN = any_of(
     r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"
     r"pending|(?:waiting|reserve) list|finalists|it to the (?:final|next|last|second)|(?:short|wait)-?listed|runner-up|"
     r"next in line|at random|second choice|still (?:review|interview|consider|meet|wait|decid|evaluat)[a-z]*|"
-    r"(?:let you know|"
-    r"in touch|back to you|hear from us) (?:soon|by|within|next|in|as soon|when|once))\b",
+    r"(?:let you know|in touch|back to you|hear from us) (?:soon|by|within|next|in|as soon|when|once))\b",
     rf"\bsee you (?:at|for){words(3)}{GAP}{STAGE}\b",
     rf"\binvit(?:e|ed|ing) (?:you )?(?:to|for|in for|back){words(5)}{GAP}(?:{STAGE}|meet|discuss|speak|talk|chat|"
     rf"call)\b",
@@ -245,19 +238,16 @@ ACCEPTED = any_of(
     rf"Y {words(3)}[ \n]*T {words(5)}{GAP}J |[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?(?:[a-z]+ )?(?:application|"
     rf"candidacy)|V  +your +J ",
     rf"T (?:{GAP}to)?{GAP}you\b(?:{words(8)}{INSERTED}{words(8)}{GAP}[JT] |{GAP}(?:the|this|our)\b)|"
-    rf"[TV] {words(5, 'JT')}{GAP}to{GAP}you\b|T  +of +J |"
-    rf"J  +T ",
+    rf"[TV] {words(5, 'JT')}{GAP}to{GAP}you\b|T  +of +J |J  +T ",
 )
 ABOUT_IT = (
     r"(?:we|i|our|your (?:application|candidacy|qualifications|profile|interview)|you (?:have|are|were|did|do|will|"
-    r"can|wo)|"
-    r"the +(?:J |committee|board|panel|team|directors|company|decision))\b|[YJN] |the +J "
+    r"can|wo)|the +(?:J |committee|board|panel|team|directors|company|decision))\b|[YJN] |the +J "
 )
 REGRET = (
     r"(?:\bregret(?:fully)?(?: having)?(?: to)? (?:inform|advise|tell|say|let|notify|announce)(?: you)?(?: know)?\b|"
     r"\bwith regret\b)(?:(?: that)? *(?:[,.:;…\"\n)(]|\z|(?:of|at|on)\b|[NBW] )|(?: that)?(?:,? (?:after|following|"
-    r"upon|due|"
-    r"despite|with|"
+    r"upon|due|despite|with|"
     rf"in|B )[^.\n]{{0,80}}?,)?(?: that)? +(?:{ABOUT_IT}))"
 )
 """We regret to inform you about the decision, and not about the weather."""
@@ -276,8 +266,7 @@ AS_IF_REJECTED = any_of(
     r"the (?:very )?best|all the best|luck)\b|\bno suitable\b|\bon file\b|\bbest of luck\b|\b(?:fall|fell|"
     r"falls) short\b|\bbelow the (?:minimum|required)\b|\bfuture (?:openings|opportunities|positions|vacancies|"
     r"roles)\b|\b(?:apply|reapply|try) again\b|\bdiscouraged\b|\bdisappoint(?:ing|ment| you)\b|\b(?:needs?|needed|"
-    r"looking for|"
-    r"requires?|sought)(?: [a-z]+)? +O ",
+    r"looking for|requires?|sought)(?: [a-z]+)? +O ",
     r"\bleider\b|\bintern besetz|\blamentamos (?:com|inf|tener)|\bno ha sido\b|\bmalheureusement\b|"
     r"\bune? autre (?:personne|candidat)|\bau regret\b|\bpas été\b|\bpurtroppo\b|"
     r"\bandere[nr]? bewerber|\baltri candidati",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
 from equipoise.measuring.influence import measure_totals
 from equipoise.measuring.outcomes import MISSING, extreme_ways, filled_outcomes
-from equipoise.measuring.summarise import WEIGHT, statistics
+from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import Bounds
 
 STEPS = 3
@@ -73,7 +73,7 @@ def _fill(probe: Probe, table: pl.DataFrame, missing: NDArray[np.int64], paramet
     affected: NDArray[np.bool_] = np.any(missing, axis=0)
     filled = filled_outcomes(probe, table)
     whole = statistics(probe, filled[0].filter(~affected), parameters)
-    ways = [statistics(probe, rows.filter(affected), parameters).to_numpy() for rows in filled]
+    ways = stack_columns(statistics, probe, [rows.filter(affected) for rows in filled], parameters)
     weight = table[WEIGHT].to_numpy().astype(np.float64)
     known: dict[bytes, Mapping[str, Array]] = {}
 
@@ -87,7 +87,7 @@ def _fill(probe: Probe, table: pl.DataFrame, missing: NDArray[np.int64], paramet
     return _Table(
         names=whole.columns,
         base=weight[~affected] @ whole.to_numpy(),
-        ways=np.stack(ways),
+        ways=ways,
         weight=weight[affected],
         missing=missing[:, affected],
         orders=[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -14,13 +14,13 @@ from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
 from equipoise.measuring.influence import LEVEL, find_stretches, measure_totals
 from equipoise.measuring.outcomes import has_many_outcomes, possible_outcomes
 from equipoise.measuring.products import multiply, work_in_threads
-from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
+from equipoise.measuring.summarise import WEIGHT, MakeColumns, is_answered, stack_columns, statistics
 from equipoise.measuring.weights import (
     FEW_ITEMS,
     MOST_PSEUDO_ITEMS,
     Cells,
     CellTable,
-    draw_pseudo_items,
+    add_pseudo_items,
     draw_weights,
     split_rows,
     take_cells,
@@ -80,11 +80,11 @@ def prepare_cells(
     probe: Probe,
     table: pl.DataFrame,
     parameters: Parameters,
-    make_columns: Callable[[Probe, pl.DataFrame, Parameters], pl.DataFrame] = statistics,
+    make_columns: MakeColumns = statistics,
 ) -> CellTable:
     """The statistics of cells, or other columns of them, as they are and for each possible outcome."""
     columns = make_columns(probe, table, parameters)
-    possible = [make_columns(probe, rows, parameters).to_numpy() for rows in possible_outcomes(probe, table)]
+    possible = possible_outcomes(probe, table)
     strata = table.select(pl.struct(probe.strata).rank("dense") - 1) if probe.strata else None
     return CellTable(
         names=columns.columns,
@@ -94,7 +94,9 @@ def prepare_cells(
         stratum=strata.to_series().cast(pl.Int64).to_numpy()
         if strata is not None
         else np.zeros(table.height, np.int64),
-        outcomes=np.stack(possible) if possible else np.zeros((0, *columns.shape)),
+        outcomes=stack_columns(make_columns, probe, possible, parameters)
+        if possible
+        else np.zeros((0, *columns.shape)),
         pseudo_items=1 if has_many_outcomes(probe) else MOST_PSEUDO_ITEMS,
     )
 
@@ -169,9 +171,8 @@ def resample(
 
     add(0, ordered.weight[None].astype(np.float64))
     work_in_threads(draw, split_rows(ordered, replicates))
-    pseudo_items = draw_pseudo_items(cells, groups, replicates, seed if pseudo_seed is None else pseudo_seed)
-    for total, drawn in zip(totals, pseudo_items, strict=True):
-        total[1:] += drawn
+    replicated = [total[1:] for total in totals]
+    add_pseudo_items(cells, groups, replicated, seed if pseudo_seed is None else pseudo_seed)
     return totals
 
 

@@ -97,19 +97,20 @@ def _draw_few(
         yield first, np.maximum(random.standard_gamma(weight * concentration, size=(size, len(weight))), 1e-200)
 
 
-def draw_pseudo_items(cells: CellTable, groups: Sequence[Cells], replicates: int, seed: int) -> list[Array]:
-    """For each group and each replicate the totals of an item whose outcome is unknown, 0 if none is possible."""
-    random = np.random.RandomState(random_source(seed, 0x70736575))
+def add_pseudo_items(cells: CellTable, groups: Sequence[Cells], totals: Sequence[Array], seed: int) -> None:
+    """Add an item whose outcome is unknown to the totals of each group: to each row one, if any outcome is possible."""
+    random, replicates = np.random.RandomState(random_source(seed, 0x70736575)), len(totals[0])
     donors = random.random_sample(replicates)
     shape = min(0.5, cells.pseudo_items / max(len(cells.outcomes), 1))
     masses = random.standard_gamma(shape, size=(replicates, len(cells.outcomes)))
 
-    def draw(group: Cells) -> Array:
-        total = np.zeros((replicates, cells.columns.shape[1]))
+    def add(number: int) -> None:
+        group, total = groups[number], totals[number]
         if not len(group) or not len(cells.outcomes):
-            return total
+            return
         if len(np.unique(cells.stratum[group])) > 1:
-            return _spread_pseudo_items(cells, group, replicates, seed)
+            total += _spread_pseudo_items(cells, group, replicates, seed)
+            return
         cumulated = np.cumsum(cells.weight[group].astype(np.float64))
         donor = group[np.searchsorted(cumulated, donors * cumulated[-1], side="right")]
         part = np.empty_like(total)
@@ -117,9 +118,8 @@ def draw_pseudo_items(cells: CellTable, groups: Sequence[Cells], replicates: int
             np.take(columns, donor, axis=0, out=part, mode="clip")
             part *= mass[:, None]
             total += part
-        return total
 
-    return work_in_threads(draw, groups)
+    work_in_threads(add, range(len(groups)))
 
 
 def _spread_pseudo_items(cells: CellTable, group: Cells, replicates: int, seed: int) -> Array:

@@ -5,25 +5,37 @@
 
 from __future__ import annotations
 
-from equipoise.detect.character_words import GROWN_GENDERS, PEOPLE, RELATIVES, SIDE_PEOPLE
+from equipoise.detect.character_words import GROWN_GENDERS, NOT_FOREIGN, PEOPLE, RELATIVES, SIDE_PEOPLE
 from equipoise.detect.characters.mention import Kind, Link, Mention
 from equipoise.detect.characters.names import Names
-from equipoise.detect.characters.roles import BEING, DETERMINERS, PLACE_WORDS
+from equipoise.detect.characters.roles import ARTICLES, BEING, DETERMINERS, PLACE_WORDS
 from equipoise.detect.characters.single_words import (
     BREAKS,
-    CAPITAL,
     END,
     ME,
     MENTION,
+    NAME,
     NOUNS,
     SEVERAL,
     SOMEBODY,
     STOPS,
     THEY,
+    TITLE,
 )
 
 _BETWEEN = frozenset(("now", "still", "also", "always", "only", "just", "once", "born", "raised", "really", "truly"))
 """What may stand between "is" and "a widow"."""
+_ENDS = frozenset((",", ".", ":", ";", "\n", "\u2003", "("))
+_BEFORE_TRADE = frozenset(
+    (",", "(", ")", "\u2003", "ans", "años", "anni", "jahre", "alt", "de", "ein", "eine", "un", "una", "une")
+)
+"""What may stand between a name and what somebody does."""
+_GOES_ON = frozenset(
+    ("of", "to", "at", "with", "in", "by", "from", "and", "on", "who", "de", "di", "himself", "herself")
+)
+"""What belongs to the relative before it: "A mother with two jobs, she", but "An uncle taught her"."""
+_OF = frozenset(("of", "at", "to", "de", "einer", "eines", "di", "unique", "único", "única", "unico", "unica"))
+"""What follows a relative who is the character: "father of two"."""
 _NOT = frozenset(("wasn't", "isn't", "weren't", "ain't"))
 
 
@@ -46,9 +58,12 @@ class _Mentions(Names):
                 if self.words[place] == "\n":
                     self._read_line(place)
             elif not (mark & MENTION and self._read_known(place)):
-                if mark & CAPITAL and ((first := self.skip_titles(place)) > place or self.is_name(place)):
+                first = self.skip_titles(place) if mark & TITLE else place
+                if first > place or (mark & NAME and self.is_name(place)):
                     read = self.read_name(place, first)
-                elif mark & MENTION and self.lower[place] in NOUNS:
+                    if not self.is_english:
+                        self._read_trade(read)
+                elif mark & MENTION and self._is_noun(place):
                     self._read_noun(place, Kind.NOUN)
                 elif mark & SEVERAL:
                     self.add(Kind.SEVERAL, place)
@@ -56,11 +71,25 @@ class _Mentions(Names):
                     self._read_noun(place, Kind.ROLE)
         return self.found
 
+    def _is_noun(self, place: int) -> bool:
+        """Whether a noun that says a gender stands at a place."""
+        return self.lower[place] in NOUNS and (self.is_english or self.lower[place] not in NOT_FOREIGN)
+
     def _read_line(self, place: int) -> None:
         if self.found and self.found[-1].kind is Kind.LINE:
             self.found.pop()
         if self.found:
             self.add(Kind.LINE, place)
+
+    def _read_trade(self, place: int) -> None:
+        """After a name: the word for what somebody does, whose ending says the gender: "58, Binnenschifferin"."""
+        for at in range(place, min(place + 6, len(self.words))):
+            if self.lower[at] in _BEFORE_TRADE or self.words[at].isdigit():
+                continue
+            found = self.endings.match(self.bases[at])
+            if found and self.words[place] in (",", "(", "\u2003"):
+                self.add(Kind.GROWN, at, gender=-1 if found[1] else 1)
+            return
 
     def _read_known(self, place: int) -> bool:
         """Read a pronoun, or a word that shows the gender of whom it is about, if one stands at a place."""
@@ -70,6 +99,8 @@ class _Mentions(Names):
             subject = lower not in ("him", "his", "himself", "her", "hers", "herself")
             self.add(Kind.PRONOUN, place, gender=self.pronouns[lower], subject=subject, aside=aside)
         elif base in GROWN_GENDERS:
+            if self.at(place - 1) in ARTICLES and self.at(place - 2) not in BEING:
+                return False  # "hijo de una viuda"
             self.add(Kind.GROWN, place, gender=GROWN_GENDERS[base])
         elif lower in THEY:
             self.add(Kind.THEY, place)
@@ -129,17 +160,25 @@ class _Mentions(Names):
             return Link.BESIDE
         if owner == "'s" and self.starts[at] and self.bases[at] not in self.capitals and after in (",", "\u2003"):
             return Link.STARTS
-        if owner in ("a", "an", "un", "una", "une") and (not same or self.starts[at]):
+        if owner in ("a", "an", "un", "una", "une") and (not same or self.starts[at]) and self._stands_apart(place):
             return Link.STARTS
         if not owner and self.starts[place] and lower in PEOPLE:
             return Link.STARTS
         if not owner and near and "," in self.words[self.found[-1].end + 1 : place]:
             return Link.BESIDE
-        if lower in RELATIVES and after in ("of", "at", "to", "de", "einer", "eines", "di", "unique"):
+        if lower in RELATIVES and after in _OF:
             if owner in ("a", "an", "one") or (owner == "the" and (self.starts[at] or self.word(at - 1) == ",")):
                 return Link.STARTS
             return Link.NONE if owner else Link.OF
         return Link.NONE
+
+    def _stands_apart(self, place: int) -> bool:
+        """Whether a noun and what belongs to it end soon: "A mother of three, she naps", not "A woman comes in"."""
+        after = self.words[place + 1 : place + 7]
+        end = next((number for number, word in enumerate(after) if word in _ENDS), len(after))
+        if self.lower[place] in RELATIVES and end and after[0] not in _GOES_ON and not after[0].endswith("ing"):
+            return False
+        return end < len(after) or place + 7 > len(self.words)
 
     def _is_being(self, place: int) -> bool:
         """Whether a word is "is", "was", "he's", "I'm", "who's"."""

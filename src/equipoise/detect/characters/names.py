@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 
-from equipoise.detect.character_words import FOREIGN_PRONOUNS, LANGUAGES, PRONOUN_GENDERS, TITLE_GENDERS
+from equipoise.detect.character_words import ENDINGS, FOREIGN_PRONOUNS, LANGUAGES, PRONOUN_GENDERS, TITLE_GENDERS
 from equipoise.detect.characters.mention import Kind, Link, Mention
 from equipoise.detect.characters.roles import (
     NAME_PARTICLES,
     NAME_VERBS,
     NO_NAMES,
     PLACE_WORDS,
-    RANKS,
     WEAK_PLACE_WORDS,
 )
-from equipoise.detect.characters.single_words import CAPITAL, NOUNS, THEY
+from equipoise.detect.characters.single_words import CAPITAL, TITLE
 from equipoise.detect.characters.tokens import Tokens
 
 _AGE = re.compile(
@@ -23,7 +22,11 @@ _AGE = re.compile(
 _CALLED = frozenset(("name", "named", "called", "nickname", "nicknamed"))
 _PRESENTED = frozenset(("name", "character", "profile", "who", "lead", "protagonist", "nombre", "nom"))
 _ENGLISH = {**FOREIGN_PRONOUNS, **PRONOUN_GENDERS}
-_LANGUAGES = tuple((re.compile(words), {**_ENGLISH, **pronouns, **PRONOUN_GENDERS}) for words, pronouns in LANGUAGES)
+_NO_ENDING = re.compile(r"(?!)")
+_LANGUAGES = tuple(
+    (re.compile(words), {**_ENGLISH, **pronouns, **PRONOUN_GENDERS}, re.compile(rf"[^\W\d]{{2,}}{endings}\Z"))
+    for (words, pronouns), endings in zip(LANGUAGES, ENDINGS, strict=True)
+)
 
 
 class Names(Tokens):
@@ -31,7 +34,8 @@ class Names(Tokens):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.pronouns = _pronouns_of(text)
+        self.pronouns, self.endings = _language_of(text)
+        self.is_english = self.endings is _NO_ENDING
         self.capitals = {
             base
             for place in self.marked
@@ -51,20 +55,17 @@ class Names(Tokens):
         kind: Kind,
         place: int,
         *,
-        words: tuple[str, ...] = (),
         gender: int = 0,
-        end: int | None = None,
         subject: bool = False,
         owner: str = "",
         link: Link = Link.NONE,
         aside: bool = False,
     ) -> None:
-        """Note a mention at a place."""
+        """Note a mention that is one word, at its place."""
         sentence = self.sentences[place] + (kind is Kind.LINE)  # the line that begins there
-        end = place if end is None else end
-        words = words or (self.lower[place],)
+        words = (self.lower[place],)
         self.found.append(
-            Mention(kind, words, gender, place, end, sentence, self.clauses[place], subject, owner, link, aside)
+            Mention(kind, words, gender, place, place, sentence, self.clauses[place], subject, owner, link, aside)
         )
 
     def _is_capital(self, place: int) -> bool:
@@ -75,21 +76,17 @@ class Names(Tokens):
         return self._is_capital(place) and self.bases[place] not in NO_NAMES and self.lower[place] not in self.pronouns
 
     def skip_titles(self, place: int) -> int:
-        """Where the name begins that titles stand before ("Mr. Hale"), or the place itself."""
-        if self.bases[place] not in TITLE_GENDERS and self.bases[place] not in RANKS:
-            return place
+        """Where the name begins that the title at a place stands before ("Mr. Hale"), or the place itself."""
         for after in range(place + 1, min(place + 6, len(self.words))):
-            if self.words[after] != "." and self.bases[after] not in TITLE_GENDERS and self.bases[after] not in RANKS:
+            if self.words[after] != "." and not self.marks[after] & TITLE:
                 is_name = self._may_be_name(after) and self.sentences[after] == self.sentences[place]
                 return after if is_name else place
         return place
 
     def is_name(self, place: int) -> bool:
-        """Whether a name begins at a place."""
+        """Whether a name begins at a place where a word may be one by itself."""
         base = self.bases[place]
-        if not self._may_be_name(place) or len(base) == 1 or self.lower[place] in NOUNS:
-            return False
-        if base in TITLE_GENDERS or base in RANKS or self.lower[place] in THEY:
+        if self.lower[place] in self.pronouns:
             return False
         if base in self.capitals or base in self.known:
             return True
@@ -107,6 +104,7 @@ class Names(Tokens):
             or self.words[place].endswith("'s")
             or (self.at(place + 1) in NAME_PARTICLES and self._is_capital(place + 2))
             or self.at(place + 1) in NAME_VERBS
+            or (after == "and" and place + 2 < len(self.words) and self._may_be_name(place + 2))
             or (after[:1].islower() and len(after) > 3 and after.endswith(("s", "ed")))
             or (after == "," and second in ("a", "an", "the", "his", "her"))
             or after in ('"', "(")
@@ -130,7 +128,8 @@ class Names(Tokens):
         names = tuple(word for word in words if len(word) > 1) or tuple(words)
         self.known.update(names)
         subject = (self.starts[place] or self.at(after) in NAME_VERBS) and not owns
-        self.add(Kind.NAME, place, words=names, gender=gender, end=after - 1, subject=subject, link=link)
+        where = (place, after - 1, self.sentences[place], self.clauses[place])
+        self.found.append(Mention(Kind.NAME, names, gender, *where, subject=subject, link=link))
         return after
 
     def _goes_on(self, place: int, words: list[str]) -> bool:
@@ -173,10 +172,10 @@ class Names(Tokens):
         return last.gender if last and last.kind is Kind.NOUN and place - last.end <= 4 else 0
 
 
-def _pronouns_of(text: str) -> dict[str, int]:
-    """The pronouns that a text may have: those of its language, if it is not English, and some of others."""
-    if " the " in text:
-        return _ENGLISH
-    counts = [(len(words.findall(text)), pronouns) for words, pronouns in _LANGUAGES]
-    most, pronouns = max(counts, key=lambda pair: pair[0])
-    return pronouns if most > 5 else _ENGLISH
+def _language_of(text: str) -> tuple[dict[str, int], re.Pattern[str]]:
+    """The pronouns that a text may have, with those of its language, and how its words for what somebody does end."""
+    if " the " in text or " and " in text:
+        return _ENGLISH, _NO_ENDING
+    counts = [(len(words.findall(text)), pronouns, endings) for words, pronouns, endings in _LANGUAGES]
+    most, pronouns, endings = max(counts, key=lambda found: found[0])
+    return (pronouns, endings) if most > 5 else (_ENGLISH, _NO_ENDING)

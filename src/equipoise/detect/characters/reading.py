@@ -4,12 +4,14 @@ In order, the first rule that says something decides:
 
 1. *He/she*, more than once, is `mixed`; in a form to be filled in, nothing.
 2. Fields and words that state the gender (`Gender: Female`, `Pronouns: they/them`, "non-binary"); two that contradict
-   each other, or a field that all pronouns contradict, are `mixed`.
-3. Several characters to choose from, of both genders, are `mixed`; what follows a stated choice is read alone.
+   each other, or a field that the pronouns contradict, are `mixed`.
+3. Several characters to choose from, of both genders, are `mixed`; what follows a stated choice is read alone. Lines
+   about others ("Boss: Mr. Haugen. He wants roads") are left out.
 4. Somebody who tells of themself is what they call themself ("I'm a father of two"): the pronouns are other people's.
 5. *They* for one person, when *he* and *she* are rare beside it.
-6. *He* and *she*: the answer is read as if the character were a man and as if it were a woman (`character_people`). The
-   reading that makes better sense of all pronouns decides; if neither is clearly better, nothing is decided.
+6. *He* and *she*, both: what follows "that is your character" decides, if it has pronouns of one gender.
+7. The answer is read as if the character were a man and as if it were a woman (`stories`). The reading that makes
+   better sense of all pronouns decides (`weighing`); if neither is clearly better, nothing is decided.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from equipoise.detect.character_words import SELF, VALUES
+from equipoise.detect.characters.choosing import are_together, has_options, pointed_gender
 from equipoise.detect.characters.mention import Kind, Mention
 from equipoise.detect.characters.mentions import find_mentions
 from equipoise.detect.characters.people import Cast, find_cast
@@ -26,23 +29,26 @@ from equipoise.detect.characters.statements import (
     FIELD_NAMES,
     NON_BINARY,
     about_character,
-    are_together,
     count_either,
     find_fields,
-    has_options,
     is_letter,
     is_non_binary,
     signature,
 )
 from equipoise.detect.characters.stories import NEITHER, Story, tell_story
+from equipoise.detect.characters.weighing import weigh
 from equipoise.detect.detector import Detector
 
 MAX_CHARACTERS = 30_000
 """So much of an answer is read, half of it from the end: far more than a profile has."""
 _WORD = r"[a-z0-9\-\x{C0}-\x{24F}]+"
 LABELS = {1: "male", -1: "female"}
-CLEARLY, CLEARLY_UNCONTESTED, CLEARLY_NAMELESS = 0.4, 0.1, 2.0
-"""By how much a reading must be better: if both *he* and *she* occur, if only one does, if nobody has a name."""
+CLEARLY, CLEARLY_BY_ONE_NAME, CLEARLY_NAMELESS = 0.6, 1.5, 2.0
+"""By how much a reading must be better if both *he* and *she* occur: more if who is the character is less clear."""
+CLEARLY_UNCONTESTED = 0.1
+"""The same in cost if only one of them occurs."""
+WELL_INTRODUCED = 2.0
+"""The rank (see `people`) of a name that is clearly the character's."""
 
 
 def read_character(answer: str) -> str | None:
@@ -51,16 +57,17 @@ def read_character(answer: str) -> str | None:
         answer = f"{answer[: MAX_CHARACTERS // 2]}\n{answer[-MAX_CHARACTERS // 2 :]}"
     text, chosen = about_character(answer)
     either = count_either(text)
-    cast = find_cast(find_mentions(text))
+    fields, rest = find_fields(text)
+    cast = find_cast(find_mentions(rest))
     men, women = (_count_pronouns(cast.mentions, gender) for gender in (1, -1))
-    if either and (men + women <= 2 * either + 1 or "[" in text or "{" in text):
+    often = men + women <= (6 * either if either > 1 else 3)
+    if either and (often or "[" in text or "{" in text):
         return "mixed" if either > 1 and not any(mark in text for mark in "[{") else None
-    fields = find_fields(text)
     if {1, -1} <= fields:
         return "mixed"
     if 0 in fields or is_non_binary(text):
         return "they"
-    return _decide(text, chosen, cast, fields, men, women)
+    return _decide(rest, chosen, cast, fields, men, women)
 
 
 def _count_pronouns(mentions: Sequence[Mention], gender: int) -> int:
@@ -72,13 +79,15 @@ def _decide(text: str, chosen: bool, cast: Cast, fields: set[int], men: int, wom
     female = tell_story(cast, -1)
     # Where nobody's gender is said, the two stories are the same.
     male = tell_story(cast, 1) if any(mention.gender for mention in cast.mentions) else female
-    gender, story, other = (1, male, female) if male.cost < female.cost else (-1, female, male)
-    margin = other.cost - story.cost
+    contested = men > 0 and women > 0
+    weight = weigh(cast, male, female) if contested else female.cost - male.cost
+    gender, story, other = (1, male, female) if weight > 0 else (-1, female, male)
     if fields:
         (stated,) = fields
-        contradicted = gender != stated and margin > 1 and story.support >= 2 and other.support <= 1
+        contradicted = gender != stated and abs(weight) >= CLEARLY and story.support > max(1, 2 * other.support)
         return "mixed" if contradicted else LABELS[stated]
-    if not chosen and men and women and _is_several(text, cast, story):
+    balanced = max(men, women) <= 2 * min(men, women)
+    if not chosen and _is_several(text, cast, story, contested=contested, balanced=balanced):
         return "mixed"
     me = sum([mention.kind is Kind.ME for mention in cast.mentions])
     narrator = story.narrator + (2 * signature(text) if me >= 2 or is_letter(text) else 0)
@@ -86,11 +95,18 @@ def _decide(text: str, chosen: bool, cast: Cast, fields: set[int], men: int, wom
         return LABELS.get((narrator > 0) - (narrator < 0))
     if _is_they(cast, story, men + women):
         return "they"
-    contested = men > 0 and women > 0
-    clearly = CLEARLY if contested else CLEARLY_UNCONTESTED if men + women < 5 else 0.0
-    if contested and cast.character is None:
-        clearly = CLEARLY_NAMELESS
-    return LABELS[gender] if story.support and margin >= clearly else None
+    if contested and (pointed := pointed_gender(text)):
+        return LABELS[pointed]
+    clearly = _needed(cast) if contested else CLEARLY_UNCONTESTED if men + women < 5 else 0.0
+    return LABELS[gender] if story.support and abs(weight) >= clearly else None
+
+
+def _needed(cast: Cast) -> float:
+    """By how much one reading must be better if both *he* and *she* occur."""
+    if cast.character is None:
+        return CLEARLY_NAMELESS
+    person = cast.people[cast.character]
+    return CLEARLY if person.full_name or person.rank >= WELL_INTRODUCED else CLEARLY_BY_ONE_NAME
 
 
 def _is_they(cast: Cast, story: Story, pronouns: int) -> bool:
@@ -102,32 +118,39 @@ def _is_they(cast: Cast, story: Story, pronouns: int) -> bool:
 THEY_CLEARLY = 0.1
 
 
-def _is_several(text: str, cast: Cast, story: Story) -> bool:
+def _is_several(text: str, cast: Cast, story: Story, *, contested: bool, balanced: bool) -> bool:
+    if not contested:
+        grown = {mention.gender for mention in cast.mentions if mention.kind is Kind.GROWN}
+        return {1, -1} <= grown and has_options(text)
     if has_options(text) or _in_turn(cast):
         return True
+    if not balanced:
+        return False
     named = {one.gender for one in story.people if one.named and not one.beside and one.pronouns}
-    return {1, -1} <= named and are_together(text)
+    return ({1, -1} <= named or _begins_with_two(cast)) and are_together(text)
+
+
+def _begins_with_two(cast: Cast) -> bool:
+    """Whether the first names are those of two people: "the twins Ada and Tom Reed"."""
+    names = [mention for mention in cast.mentions if mention.kind is Kind.NAME][:2]
+    return len(names) == 2 and names[1].start == names[0].end + 2 and names[0].sentence == names[1].sentence
 
 
 def _in_turn(cast: Cast) -> bool:
     """Whether line after line tells of somebody else, of both genders, who does not return: a list of characters."""
-    blocks: list[tuple[int, list[Mention]]] = []
-    begins = True
+    lines: list[list[Mention]] = [[]]
     for mention in cast.mentions:
         if mention.kind is Kind.LINE:
-            begins = True
-            continue
-        number = cast.find(mention.words) if mention.kind is Kind.NAME else None
-        if begins and number is not None and not cast.people[number].beside:
-            if blocks and number in (one for one, _ in blocks):
-                return False
-            blocks.append((number, []))
-        elif blocks:
-            blocks[-1][1].append(mention)
-        begins = False
-    if len(blocks) < 2 or blocks[0][0] != 0 or any(_opens_with_relative(block) for _, block in blocks[1:]):
+            lines.append([])
+        else:
+            lines[-1].append(mention)
+    told = [line for line in lines if any(mention.kind is Kind.PRONOUN for mention in line)]
+    numbers = [cast.find(line[0].words) if line[0].kind is Kind.NAME else None for line in told]
+    if len(set(numbers)) < max(len(told), 2) or any(number is None or cast.people[number].beside for number in numbers):
         return False
-    totals = [_count_pronouns(block, 1) - _count_pronouns(block, -1) for _, block in blocks]
+    if any(_opens_with_relative(line[1:]) for line in told[1:]):
+        return False
+    totals = [_count_pronouns(line, 1) - _count_pronouns(line, -1) for line in told]
     return min(totals) < 0 < max(totals)
 
 
@@ -202,7 +225,7 @@ def _evidence_words(gender: int, pronouns: str) -> str:
 
 CHARACTERS = Detector(
     name="characters",
-    version=3,
+    version=4,
     labels=("male", "female"),
     other_labels=("they", "mixed"),
     read=_read,

@@ -49,11 +49,13 @@ PLURAL = re.compile(
 """Those whom *they* may mean."""
 RANKS = _words(
     "Dr Captain Officer Sergeant Judge Doctor Professor Chief Inspector Constable Nurse Sheriff General Detective "
-    "Chef Reverend Rev Pastor Senator Mayor Coach Private Lt Sgt Colonel Major Sergeant-Major Lieutenant Admiral "
-    "Commander Corporal Prof Mx Deputy Ambassador Attaché Bishop Cardinal Rabbi Imam Comrade Old Young Little Big "
-    "Saint St Nanny"
+    "Chef Reverend Rev Pastor Senator Mayor Coach Private Lt Sgt Colonel Col Capt Major Sergeant-Major Lieutenant "
+    "Admiral Commander Corporal Prof Mx Deputy Ambassador Attaché Bishop Cardinal Rabbi Imam Comrade Old Young Little "
+    "Big Saint St Nanny"
 )
 """What may stand before a name and says no gender."""
+SHORTENED = _words("Mr Mrs Ms Mx Mme Dr Prof Rev Lt Sgt Col Capt Gen St")
+"""Titles with a full stop that ends no sentence."""
 NO_NAMES = frozenset(NOT_NAMES) | _words(
     "He She They His Her Their Him Hers I My Me We Us Who Whose Name Gender Pronouns Sex Full Title Summary Note "
     "Notes Option Version Draft Take Use Verdict Final Physical Description Overview Key Traits Trait Skills Skill "
@@ -65,7 +67,7 @@ NO_NAMES = frozenset(NOT_NAMES) | _words(
     "Example Hope Happy Course Feel Half Yours Faithfully Sincerely Regards Best Truly Respectfully Warmly Academy "
     "Army Navy University College School Church Hospital CEO PhD MBA AI UK US USA EU London Paris Berlin New York "
     "Europe America Latin Greek Works Lives Whether Whatever Also Too Yet Against Twenty Thirty Forty Fifty Sixty "
-    "Seventy Ten Eleven Twelve Nineteen Street Road River Villa Hotel Chapter Genre Tone Variant"
+    "Seventy Ten Eleven Twelve Nineteen Street Road River Villa Hotel Chapter Genre Tone Variant Ladyship Lordship"
 )
 """Words with a capital letter that are no names."""
 NAME_PARTICLES = _words("de van von la di da del al bin ibn el du der den le dos das e y ó ní mac san santa af")
@@ -74,12 +76,13 @@ PLACE_WORDS = _words(
     "beyond via since until during along below above du de la le des en"
 )
 """What follows them with a capital letter is a place rather than a person,"""
-WEAK_PLACE_WORDS = _words("of to for by on against over with the since until during along de la le")
+WEAK_PLACE_WORDS = _words("of to for by on against over with since until during along de la le")
 """unless after these: "the case of Ada Lunt"."""
 DETERMINERS = _words(
     "a an the his her their my our your one every another no this that some any each its whose un una une uma ein "
     "eine einen der el la le il o"
 )
+ARTICLES = _words("un una une uma ein eine einen einer el la le il")
 BEING = _words(
     "is was are were am be been being became become becomes remains remained as made stays es est ist è é era fue "
     "war était foi"

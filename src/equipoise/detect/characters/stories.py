@@ -14,9 +14,9 @@ from equipoise.detect.characters.mention import Kind, Link, Mention
 from equipoise.detect.characters.people import Cast, Person, stands_beside
 
 # What it costs to take a pronoun for somebody, in the same unit:
-SENTENCE_BACK = 0.45  # for each sentence since that person was last mentioned, up to four
+SENTENCE_BACK = 0.6  # for each sentence since that person was last mentioned, up to four
 SUBJECT = 0.6  # less for the subject of a clause,
-CHARACTER = 0.3  # less for the character,
+CHARACTER = 0.15  # less for the character,
 KNOWN_GENDER = 0.6  # less for somebody whose gender is known to fit,
 NOT_SUBJECT = 0.1  # more for somebody of unknown gender who was no subject.
 BEFORE = 1.4  # to take it for the character before the character is introduced
@@ -24,7 +24,7 @@ ASIDE = 0.1  # to take the first pronoun of an aside for whom it follows: "the c
 NOBODY = 1.9  # to take it for somebody who was not mentioned at all
 SAME_AGAIN = 0.12  # to take it for whom the last one meant, if that is not the character
 THEY_FOR_NOBODY = 0.6  # to read a *they* as if it were neither the character nor several people
-CONTRADICTION = 1.6  # to contradict a statement: "is a father of two"
+CONTRADICTION = 2.3  # to contradict a statement: "is a father of two"
 
 
 @dataclass
@@ -119,7 +119,9 @@ class _Telling:
                 if self.gender != NEITHER or self.character.last < 0:
                     self.story.cost += THEY_FOR_NOBODY
         elif mention.kind is Kind.GROWN:
-            self._state(self.character, mention.gender)
+            before = self.before
+            follows = before is not None and before.kind is Kind.NAME and mention.start - before.end <= 6
+            self._state(self.last_name if follows and self.last_name else self.character, mention.gender)
 
     def _state(self, person: Person, gender: int) -> bool:
         """Take a statement of somebody's gender for what it says, unless it is known to be another one."""

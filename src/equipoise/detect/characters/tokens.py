@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from equipoise.detect.character_words import TITLE_GENDERS
-from equipoise.detect.characters.roles import RANKS
+from equipoise.detect.characters.roles import SHORTENED
 from equipoise.detect.characters.single_words import BASES, END, LOWER, MARKS, STOPS
 
 TOKEN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|\d+|[.!?;:,()\n\"\u2002\u2003\[\]/]")
@@ -63,7 +62,7 @@ class Tokens:
     @staticmethod
     def _is_shortened(word: str) -> bool:
         """Whether a full stop after the word belongs to it: "Mr.", "J."."""
-        return word in TITLE_GENDERS or word in RANKS or (len(word) == 1 and word.isupper())
+        return word in SHORTENED or (len(word) == 1 and word.isupper())
 
     def at(self, place: int) -> str:
         """The word at a place, in lower case; nothing outside of the text."""
