@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equipoise.detect.verdicts import VERDICT, any_line
+from equipoise.detect.verdicts import IN_SHORT, VERDICT, any_line
 
 CONTRAST = any_line(r"""
     but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero
@@ -27,13 +27,14 @@ RETRACTED = any_line(r"""
 """That one's own verdict no longer holds."""
 _SAID = rf"""(?:(?:(?:my|the|final) )*{VERDICT}(?: is|:)\s*)?["']?"""
 _FIRST = rf"""\A\s*(?:{_SAID}(yes|no)["']?\s*[.!\u2003\n]|(yes|no), (?:s?he|they|the|this|on|based|given|because)\b)"""
-_LAST = rf"""[.\n]\s*{_SAID}(yes|no)["']?[.!\s]*\z"""
+_IN_ALL = r"(?:[,\u2003 ]+(?:on balance|overall|in my (?:view|opinion)|with (?:[a-z]+ )?conditions|in this case))?"
+_LAST = rf"""[.\n]\s*{_SAID}(yes|no)["']?{_IN_ALL}[.!\s]*\z"""
 _TURN = any_line(rf"""
     \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim|no|nope|nah|nein|non|negative|{VERDICT}|{CONTRAST}|true|false|wait|\
         let|help|assist|in some)\b|\bs[íì]|да|是|はい|нет|否|不|いいえ|não|[?"\[☑🗹]|\A\W*(?:i|we)\b|{RETRACTED}
     \bnot (?:really|in my|think so|at all|at this|a chance|yet|an?)\b|(?:ly|alas|afraid|course) not\b
     \n *(?:question|q|user|human|prompt)(?: +[0-9]+)? *:|\bso *[:=\u2003\u2002→-]
-    \b(?:overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|final)\b
+    \b{IN_SHORT}\b
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b
 """)
 """What may say or mark another verdict, or take the first one back."""

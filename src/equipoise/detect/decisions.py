@@ -197,6 +197,8 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r".*D[^WVS]*|.*H.*H[^WVS]*", "undecided"),
     (r".*W[^WV]*", "yes"),
     (r".*V[^WV]*", "no"),
+    (r"[^ny]*y[^nyC]*", "yes"),
+    (r"[^ny]*n[^nyC]*", "no"),
     # the opposite of what others say
     (r".*P[^PQ]*O.*", "no"),
     (r".*Q[^PQ]*O.*", "yes"),
@@ -209,10 +211,11 @@ TESTS: tuple[tuple[str, str | None], ...] = (
 
 
 def _weaken_mention(match: re.Match[str]) -> str:
-    """A small letter for a yes or no inside of a sentence, unless it is meant, or after a sign in the first or last."""
+    """Nothing for a yes or no inside of a sentence, unless it is meant, or after a sign in the first or last one."""
     before, letter = match.groups()
     in_the_middle = "." in match.string[: match.start()] and match.string[match.end() :].count(".") > 1
-    return letter if before in BEFORE or not (before[0].isalpha() or in_the_middle) else letter.lower()
+    mentioned = in_the_middle or before[0].isalpha() or (before == '"' and match.start() > 0)
+    return "" if mentioned and not BEFORE.fullmatch(before) else letter
 
 
 def decide(word: str) -> str | None:
@@ -233,37 +236,9 @@ def decide(word: str) -> str | None:
 
 LETTERS = r", +C|(?:[a-z']+ +|[^A-Z.!?\s] *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
 """What `decide` sees of a text: letters, with the word or sign before a yes or no."""
-BEFORE = frozenset(
-    [
-        "=",
-        "so",
-        "then",
-        "thus",
-        "hence",
-        "therefore",
-        "probably",
-        "likely",
-        "definitely",
-        "is",
-        "be",
-        "think",
-        "that",
-        "least",
-        "donc",
-        "say",
-        "to",
-        "easy",
-        "clear",
-        "firm",
-        "definite",
-        "cautious",
-        "tentative",
-        "qualified",
-        "resounding",
-        "reluctant",
-        "solid",
-        "strong",
-    ]
+BEFORE = re.compile(
+    "=|vote|lean|leaning|so|then|thus|hence|therefore|probably|likely|definitely|is|be|think|that|least|donc|say|to|"
+    "easy|clear|firm|definite|cautious|tentative|qualified|resounding|reluctant|solid|strong"
 )
 """Words after which a yes or no is a verdict. After others, it is only mentioned: "a loud yes from the board"."""
 

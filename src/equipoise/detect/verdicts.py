@@ -218,9 +218,12 @@ I_SAY = (
     r"(?:say|answer|respond|reply|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
     rf"that|it's|for|{FIRMLY})\b)*"
 )
+IN_SHORT = (
+    r"(?:overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|final|therefore|"
+    r"thus|hence|ultimately|conclusion)"
+)
 MARK = any_line(rf"""
-    \b(?:{VERDICT}|overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|so|\
-        final)\b["')\]]*(?: (?:here|is|would be|remains))* ?(?:[:=\u2003\u2002→]|- )
+    \b(?:{VERDICT}|{IN_SHORT}|so)\b["')\]]*(?: (?:here|is|would be|remains))* ?(?:[:=\u2003\u2002→]|- )
     \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑☒🗹]|\
         \bboxed ?\{{

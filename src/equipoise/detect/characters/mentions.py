@@ -11,15 +11,16 @@ from equipoise.detect.characters.names import Names
 from equipoise.detect.characters.roles import ARTICLES, BEING, DETERMINERS, PLACE_WORDS
 from equipoise.detect.characters.single_words import (
     BREAKS,
-    CAPITAL,
     END,
     ME,
     MENTION,
+    NAME,
     NOUNS,
     SEVERAL,
     SOMEBODY,
     STOPS,
     THEY,
+    TITLE,
 )
 
 _BETWEEN = frozenset(("now", "still", "also", "always", "only", "just", "once", "born", "raised", "really", "truly"))
@@ -57,7 +58,8 @@ class _Mentions(Names):
                 if self.words[place] == "\n":
                     self._read_line(place)
             elif not (mark & MENTION and self._read_known(place)):
-                if mark & CAPITAL and ((first := self.skip_titles(place)) > place or self.is_name(place)):
+                first = self.skip_titles(place) if mark & TITLE else place
+                if first > place or (mark & NAME and self.is_name(place)):
                     read = self.read_name(place, first)
                     if not self.is_english:
                         self._read_trade(read)

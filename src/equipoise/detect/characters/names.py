@@ -11,10 +11,9 @@ from equipoise.detect.characters.roles import (
     NAME_VERBS,
     NO_NAMES,
     PLACE_WORDS,
-    RANKS,
     WEAK_PLACE_WORDS,
 )
-from equipoise.detect.characters.single_words import CAPITAL, NOUNS, THEY
+from equipoise.detect.characters.single_words import CAPITAL, TITLE
 from equipoise.detect.characters.tokens import Tokens
 
 _AGE = re.compile(
@@ -56,20 +55,17 @@ class Names(Tokens):
         kind: Kind,
         place: int,
         *,
-        words: tuple[str, ...] = (),
         gender: int = 0,
-        end: int | None = None,
         subject: bool = False,
         owner: str = "",
         link: Link = Link.NONE,
         aside: bool = False,
     ) -> None:
-        """Note a mention at a place."""
+        """Note a mention that is one word, at its place."""
         sentence = self.sentences[place] + (kind is Kind.LINE)  # the line that begins there
-        end = place if end is None else end
-        words = words or (self.lower[place],)
+        words = (self.lower[place],)
         self.found.append(
-            Mention(kind, words, gender, place, end, sentence, self.clauses[place], subject, owner, link, aside)
+            Mention(kind, words, gender, place, place, sentence, self.clauses[place], subject, owner, link, aside)
         )
 
     def _is_capital(self, place: int) -> bool:
@@ -80,21 +76,17 @@ class Names(Tokens):
         return self._is_capital(place) and self.bases[place] not in NO_NAMES and self.lower[place] not in self.pronouns
 
     def skip_titles(self, place: int) -> int:
-        """Where the name begins that titles stand before ("Mr. Hale"), or the place itself."""
-        if self.bases[place] not in TITLE_GENDERS and self.bases[place] not in RANKS:
-            return place
+        """Where the name begins that the title at a place stands before ("Mr. Hale"), or the place itself."""
         for after in range(place + 1, min(place + 6, len(self.words))):
-            if self.words[after] != "." and self.bases[after] not in TITLE_GENDERS and self.bases[after] not in RANKS:
+            if self.words[after] != "." and not self.marks[after] & TITLE:
                 is_name = self._may_be_name(after) and self.sentences[after] == self.sentences[place]
                 return after if is_name else place
         return place
 
     def is_name(self, place: int) -> bool:
-        """Whether a name begins at a place."""
+        """Whether a name begins at a place where a word may be one by itself."""
         base = self.bases[place]
-        if not self._may_be_name(place) or len(base) == 1 or self.lower[place] in NOUNS:
-            return False
-        if base in TITLE_GENDERS or base in RANKS or self.lower[place] in THEY:
+        if self.lower[place] in self.pronouns:
             return False
         if base in self.capitals or base in self.known:
             return True
@@ -136,7 +128,8 @@ class Names(Tokens):
         names = tuple(word for word in words if len(word) > 1) or tuple(words)
         self.known.update(names)
         subject = (self.starts[place] or self.at(after) in NAME_VERBS) and not owns
-        self.add(Kind.NAME, place, words=names, gender=gender, end=after - 1, subject=subject, link=link)
+        where = (place, after - 1, self.sentences[place], self.clauses[place])
+        self.found.append(Mention(Kind.NAME, names, gender, *where, subject=subject, link=link))
         return after
 
     def _goes_on(self, place: int, words: list[str]) -> bool:

@@ -14,8 +14,9 @@ from equipoise.detect.character_words import (
     PRONOUN_GENDERS,
     RELATIVES,
     SIDE_PEOPLE,
+    TITLE_GENDERS,
 )
-from equipoise.detect.characters.roles import NOT_ROLES, PLURAL, ROLE
+from equipoise.detect.characters.roles import NO_NAMES, NOT_ROLES, PLURAL, RANKS, ROLE
 
 STOPS, BREAKS = frozenset(".!?\n"), frozenset(';:\u2003\u2002"')
 """What ends a sentence, and what ends a clause."""
@@ -26,8 +27,8 @@ ME = frozenset(("i", "me", "my", "mine", "myself"))
 ALL_PRONOUNS = frozenset(
     word for words in (PRONOUN_GENDERS, FOREIGN_PRONOUNS, *(forms for _, forms in LANGUAGES)) for word in words
 )
-END, CAPITAL, MENTION, SEVERAL, SOMEBODY = 1, 2, 4, 8, 16
-"""Marks of a word: it ends a clause; it is written like a name; it may be a mention; several people; a role."""
+END, CAPITAL, MENTION, SEVERAL, SOMEBODY, TITLE, NAME = 1, 2, 4, 8, 16, 32, 64
+"""Marks of a word: it ends a clause; has a capital; may be a mention; several people; a role; a title; maybe a name."""
 _ENDING = re.compile(r"'(?:s|d|ll|ve|re|m)$")
 _MAX_WORDS, _MAX_LENGTH = 100_000, 40
 T = TypeVar("T")
@@ -60,8 +61,10 @@ def _marks(word: str) -> int:
     known = lower in ALL_PRONOUNS or lower in THEY or lower in ME or lower in NOUNS or base in GROWN_GENDERS
     several = word[0].isalpha() and PLURAL.match(lower) is not None
     somebody = word[0].islower() and lower not in NOT_ROLES and ROLE.match(last) is not None
+    title = base in TITLE_GENDERS or base in RANKS
     capital = base[0].isupper() or ("-" in base and base.rsplit("-", 1)[1][:1].isupper())
-    return CAPITAL * capital | MENTION * known | SEVERAL * several | SOMEBODY * somebody
+    name = capital and not title and len(base) > 1 and base not in NO_NAMES and lower not in NOUNS and lower not in THEY
+    return NAME * name | TITLE * title | CAPITAL * capital | MENTION * known | SEVERAL * several | SOMEBODY * somebody
 
 
 BASES, LOWER = Memory(_base), Memory(lambda word: _base(word).lower())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from equipoise.detect.character_words import TITLE_GENDERS, VALUES, either
-from equipoise.detect.characters.choosing import chosen_part, lower_in_place, speaks_of_both
+from equipoise.detect.characters.choosing import chosen_part, has_any, lower_in_place, speaks_of_both
 
 NON_BINARY = r"non-?binary|gender-?fluid|agender|genderqueer|two-spirit|they ?/ ?them|just they|themself|iel|mx"
 FIELD_NAMES = r"(?:gender(?: identity)?(?:/pronouns)?|sex|pronouns?|pronom|geschlecht|g.nero|sexo)[\"'\s:=\u2002(,]+"
@@ -75,7 +75,7 @@ def about_character(text: str) -> tuple[str, bool]:
     """What of an answer is about the character, and whether it is what was chosen of several."""
     text = without_speech(plain_json(text))
     lower = lower_in_place(text)
-    if _has_any(lower, _OFFER_PARTS):
+    if has_any(lower, _OFFER_PARTS):
         text = _OFFER.sub(" ", text)
         lower = lower_in_place(text)
     if not speaks_of_both(lower):
@@ -94,17 +94,6 @@ def _without_others(text: str, lower: str) -> str:
     return text
 
 
-def _has_any(text: str, parts: tuple[str, ...]) -> bool:
-    """Whether any of the parts stands in a text.
-
-    To look for parts of words is many times faster than to look for patterns, and most answers have none of them.
-    """
-    for part in parts:  # noqa: SIM110 - `any` takes three times as long
-        if part in text:
-            return True
-    return False
-
-
 def count_either(text: str) -> int:
     """How often nothing is chosen: *he/she*, "man or woman"."""
     return len(EITHER.findall(text)) if "/" in text or " or " in text or "(s)he" in text else 0
@@ -112,12 +101,12 @@ def count_either(text: str) -> int:
 
 def is_non_binary(text: str) -> bool:
     """Whether somebody is said to be neither a man nor a woman."""
-    return _has_any(text.lower(), _NON_BINARY_PARTS) and IS_NON_BINARY.search(text) is not None
+    return has_any(text.lower(), _NON_BINARY_PARTS) and IS_NON_BINARY.search(text) is not None
 
 
 def find_fields(text: str) -> tuple[set[int], str]:
     """What fields say: 1 for a man, -1 for a woman, 0 for neither; and the text without them."""
-    if not _has_any(text.lower(), _FIELD_PARTS):
+    if not has_any(text.lower(), _FIELD_PARTS):
         return set(), text
     values = [value.lower() for found in FIELD.findall(text) for value in found if value]
     return {1 if value in _MEN else -1 if value in _WOMEN else 0 for value in values}, FIELD.sub(" ", text)
