@@ -39,8 +39,8 @@ def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
     return evaluate(detector, attempts)
 
 
-@settings(max_examples=120)
-@given(st.lists(st.one_of(st.none(), anything), min_size=1, max_size=20))
+@settings(max_examples=40)
+@given(st.lists(st.one_of(st.none(), anything), min_size=1, max_size=60))
 def test_no_detector_raises(answers: list[str | None]) -> None:
     for probe in PROBES.values():
         detector = probe.detector

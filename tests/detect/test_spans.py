@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import PRONOUN_GENDER, Detector, phrases, visible, vocabulary
@@ -19,70 +20,74 @@ RULES = {detector.name: detector for detector in ALL if detector.rules is not No
 Words = dict[str, list[str]]
 
 
-def words_in_column(detector: Detector, answer: str) -> Words:
-    """By group of patterns, what polars finds in the visible text."""
+def words_in_column(detector: Detector, answers: list[str]) -> list[Words]:
+    """For each answer, by group of patterns, what polars finds in the visible text."""
     shown = visible(pl.col("answer"))
     searched = join_tokens(shown) if detector.whole_tokens else shown
     found = {group: searched.str.extract_all(pattern) for group, pattern in detector.patterns.items()}
-    return pl.DataFrame({"answer": [answer]}).select(**found).row(0, named=True)
+    return pl.DataFrame({"answer": answers}).select(**found).rows(named=True)
 
 
-def words_at_spans(detector: Detector, answer: str) -> Words:
-    """By group of patterns, the visible text at the spans."""
-    ((shown, origins),) = run_searches([trace_visible(answer)])
+def words_at_spans(detector: Detector, answers: list[str]) -> list[Words]:
+    """For each answer, by group of patterns, the visible text at the spans."""
+    traced = run_searches([trace_visible(answer) for answer in answers])
+    texts = pl.Series("shown", [shown for shown, _ in traced], dtype=pl.String).to_frame()
     if detector.whole_tokens:
-        shown = pl.select(join_tokens(pl.lit(shown))).item()
-    words: Words = {group: [] for group in detector.patterns}
-    for start, end, group in detector.spans(answer):
-        pairs = zip(shown, origins, strict=True)
-        words[group].append("".join(character for character, origin in pairs if start <= origin < end))
-    return words
+        texts = texts.select(join_tokens(pl.col("shown")))
+    found = []
+    for shown, (_, origins), spans in zip(texts["shown"], traced, detector.spans_of(answers), strict=True):
+        words: Words = {group: [] for group in detector.patterns}
+        for start, end, group in spans:
+            pairs = zip(shown, origins, strict=True)
+            words[group].append("".join(character for character, origin in pairs if start <= origin < end))
+        found.append(words)
+    return found
+
+
+def expect_same_words(detector: Detector, answers: list[str]) -> list[Words]:
+    found = words_in_column(detector, answers)
+    for answer, at_spans, in_column in zip(answers, words_at_spans(detector, answers), found, strict=True):
+        assert at_spans == in_column, answer
+    return found
 
 
 @pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
 def test_spans_of_the_examples(detector: Detector) -> None:
-    answers = read_examples()
-    for answer in answers:
-        assert words_at_spans(detector, answer) == words_in_column(detector, answer), answer
-    assert all(any(words_in_column(detector, answer)[group] for answer in answers) for group in detector.patterns)
+    found = expect_same_words(detector, read_examples())
+    assert all(any(words[group] for words in found) for group in detector.patterns)
 
 
 @pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
 def test_spans_of_difficult_texts(detector: Detector) -> None:
-    for answer in PAIRS:
-        assert words_at_spans(detector, answer) == words_in_column(detector, answer), answer
+    expect_same_words(detector, PAIRS)
 
 
-@settings(max_examples=300)
-@given(stored_texts)
-def test_spans_of_any_text(answer: str) -> None:
+@settings(max_examples=30)
+@given(st.lists(stored_texts, min_size=1, max_size=30))
+def test_spans_of_any_text(answers: list[str]) -> None:
     for detector in DETECTORS.values():
-        assert words_at_spans(detector, answer) == words_in_column(detector, answer)
+        expect_same_words(detector, answers)
 
 
-def statements_in_column(detector: Detector, answer: str) -> dict[str, int]:
-    """By group of patterns, how many statements the rules find in a column."""
+def expect_same_statements(detector: Detector, answers: list[str]) -> None:
+    """The rules find in a column as many statements of each group as the spans show."""
     counts = detector.count_evidence(visible(pl.col("answer")))
-    return pl.DataFrame({"answer": [answer]}).select(**counts).row(0, named=True)
-
-
-def statements_at_spans(detector: Detector, answer: str) -> dict[str, int]:
-    spans = detector.spans(answer)
-    assert all(0 <= span.start < span.end <= len(answer) for span in spans), spans
-    return {group: sum(span.group == group for span in spans) for group in detector.patterns}
+    in_column = pl.DataFrame({"answer": answers}).select(**counts).rows(named=True)
+    for answer, spans, counted in zip(answers, detector.spans_of(answers), in_column, strict=True):
+        assert all(0 <= span.start < span.end <= len(answer) for span in spans), spans
+        assert {group: sum(span.group == group for span in spans) for group in detector.patterns} == counted, answer
 
 
 @pytest.mark.parametrize("detector", RULES.values(), ids=RULES)
 def test_rules_find_the_same_statements_in_one_text_as_in_a_column(detector: Detector) -> None:
-    for answer in [*read_examples(), *PAIRS]:
-        assert statements_at_spans(detector, answer) == statements_in_column(detector, answer), answer
+    expect_same_statements(detector, [*read_examples(), *PAIRS])
 
 
-@settings(max_examples=200)
-@given(stored_texts)
-def test_rules_find_the_same_statements_in_any_text(answer: str) -> None:
+@settings(max_examples=20)
+@given(st.lists(stored_texts, min_size=1, max_size=30))
+def test_rules_find_the_same_statements_in_any_text(answers: list[str]) -> None:
     for detector in RULES.values():
-        assert statements_at_spans(detector, answer) == statements_in_column(detector, answer)
+        expect_same_statements(detector, answers)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +132,8 @@ def test_evidence_is_counted_as_often_as_there_are_spans() -> None:
     answers = read_examples()
     for detector in DETECTORS.values():
         counts = pl.DataFrame({"answer": answers}).select(**detector.count_evidence(visible(pl.col("answer"))))
-        for answer, row in zip(answers, counts.iter_rows(named=True), strict=True):
-            groups = [span.group for span in detector.spans(answer)]
+        for spans, row in zip(detector.spans_of(answers), counts.iter_rows(named=True), strict=True):
+            groups = [span.group for span in spans]
             assert row == {group: groups.count(group) for group in detector.patterns}
 
 
