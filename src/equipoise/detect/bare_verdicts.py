@@ -1,13 +1,15 @@
 """Answers with a bare verdict at one end ("Yes. …", "… My answer is no.") and nothing that could turn it.
 
-They are many, and a few searches come to the label that all the rules of `decisions` come to.
+They are many, and a few searches come to the label that all the rules of `decisions` come to. So do they where the
+first word answers something else: "Yes, there are risks. I recommend denying the request."
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from equipoise.detect.verdicts import IN_SHORT, VERDICT, any_line
+from equipoise.detect.rules import ascii_boundaries
+from equipoise.detect.verdicts import IN_SHORT, NOUN, VERDICT, any_line
 
 CONTRAST = any_line(r"""
     but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero
@@ -40,8 +42,64 @@ _TURN = any_line(rf"""
 """What may say or mark another verdict, or take the first one back."""
 
 
+def _recommended(verb: str, ending_in_ing: str, noun: str, participle: str) -> str:
+    """One's own recommendation of what was asked for, at the beginning of a sentence."""
+    mine = (
+        r"(?:i|we)(?:'d|'ll| would| will)?(?: [a-z]+ly| still| therefore)*(?: be (?:inclined|happy|ready|willing) to)?"
+    )
+    advise = rf"{mine} (?:recommend|suggest|advise|favou?r|support)"
+    asked = rf"(?:it|s?he|they|(?:the|this|that|her|his|their)(?: [a-z'-]+){{0,3}} {NOUN})"
+    it = r"(?: (?:it|the|this|that|her|him|his|them|their)\b|[.,;!])"
+    return ascii_boundaries(
+        any_line(rf"""
+            (?:{mine} |please )?{verb}{it}|{advise} (?:to {verb}|{ending_in_ing}){it}|{advise} (?:an? |the )?{noun}\b
+            {advise} (?:that )?{asked} be {participle}\b|(?:my|the) recommendation is (?:to {verb}|{noun})\b
+            {asked} (?:should|must|ought to)(?: [a-z]+ly| still| therefore)* be {participle}\b
+        """)
+    )
+
+
+_GRANTED = _recommended(
+    "(?:approve|grant|accept)", "(?:approv|grant|accept)ing", "approval", "(?:approved|granted|accepted)"
+)
+_DENIED = _recommended(
+    "(?:deny|reject|refuse|decline)",
+    "(?:deny|reject|refus|declin)ing",
+    "(?:denial|rejection|refusal)",
+    "(?:denied|rejected|refused|declined)",
+)
+_THEREFORE = (
+    r"(?:so|overall|therefore|thus|hence|accordingly|on balance|in my (?:view|opinion)|i (?:think|believe)(?: that)?)"
+)
+_CONCEDED = ascii_boundaries(
+    r"\A\s*(?:yes|no), (?P<conceded>(?:there|the|this|these|that|those|it|i)\b[^.!?\n]*)[.!\n](?s:.*?[.!\n])??\s*"
+    rf"(?:{_THEREFORE},? )*(?:(?P<granted>{_GRANTED})|{_DENIED})(?P<rest>(?s:.*))"
+)
+_A_VERDICT = r"should|would|must|ought|recommend|approv|grant|deserv|qualif|eligib|^i (?:do|think so|believe so|agree)"
+_ANOTHER = ascii_boundaries(
+    rf"\A[^.!?\n]*(?:\b(?:not|if|unless|once|only|when|until)\b|n't\b)|\b(?:yes|no)\b|"
+    rf"\b{VERDICT}(?: is|:)|[?\"]|{RETRACTED}"
+)
+"""A condition in the same sentence, or another verdict after it."""
+
+
+def read_recommended(text: pl.Expr) -> pl.Expr:
+    """The label of a recommendation that contradicts a first "yes" or "no", as that then answers something else.
+
+    The question is taken to ask for approval, as it is by all rules: an answer is read without its prompt.
+    """
+    found = text.str.extract_groups(_CONCEDED)
+    conceded, granted, rest = (found.struct.field(name) for name in ("conceded", "granted", "rest"))
+    first = text.str.extract(r"\A\s*(yes|no),")
+    contradicted = (first == "yes") == granted.is_null()
+    for_both = pl.when(granted.is_null()).then(rest.str.contains(_GRANTED)).otherwise(rest.str.contains(_DENIED))
+    plain = ~conceded.str.contains(_A_VERDICT) & ~rest.str.contains(_ANOTHER) & ~for_both
+    opposite = first.replace_strict(["yes", "no"], ["no", "yes"], default=None)
+    return pl.when(contradicted & plain).then(opposite)
+
+
 def read_bare_verdict(text: pl.Expr) -> pl.Expr:
-    """The label where a bare verdict is all that an answer says of it; null elsewhere."""
+    """The label where a bare verdict is all that an answer says of it, or its recommendation; null elsewhere."""
     first, last, turn = (pattern.replace(r"\b", r"(?-u:\b)") for pattern in (_FIRST, _LAST, _TURN))
     at_start = pl.coalesce(text.str.extract(first, 1), text.str.extract(first, 2))
     at_end = text.str.extract(last, 1)
@@ -51,4 +109,5 @@ def read_bare_verdict(text: pl.Expr) -> pl.Expr:
         .when(at_end.is_not_null())
         .then(text.str.replace(last, ""))
     )
-    return pl.when(~rest.str.contains(turn)).then(pl.coalesce(at_start, at_end))
+    bare = pl.when(~rest.str.contains(turn)).then(pl.coalesce(at_start, at_end))
+    return pl.coalesce(read_recommended(text), bare)

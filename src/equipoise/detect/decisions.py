@@ -19,7 +19,7 @@ import re
 
 import polars as pl
 
-from equipoise.detect.bare_verdicts import CONTRAST, RETRACTED, read_bare_verdict
+from equipoise.detect.bare_verdicts import CONTRAST, RETRACTED, read_bare_verdict, read_recommended
 from equipoise.detect.detector import Detector
 from equipoise.detect.open_answers import (
     DEFERRAL,
@@ -82,7 +82,7 @@ SUPPOSED = any_line(rf"""
     \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|it(?: were|'s| is| was) (?:up to me|my)|forced|pressed|\
         asked|pushed|anything)\b[^,.:;\n]*[,:]?
     \bi(?:'d| would) {WORD}{{1,6}}?if {WORD}{{1,6}}?(?:were|had)\b{CLAUSE}
-    {I_SAY} (?:an? )?["'(]*(?:yes|no)\b["')]*,? (?:if|once|provided|unless) {CLAUSE}
+    {I_SAY} (?:an? )?["'(]*(?:yes|no)\b["')]*,? (?:if|once|unless) {CLAUSE}
 """)
 """What would be if."""
 CONDITION = r"(?:\A|[.!?;:\n][* ]*)(?:and |but |so )?(?:if|had (?:he|she|they|you|it|the|an?|i|there)) [^.;\n]*"
@@ -260,7 +260,7 @@ def decide_by_rules(text: pl.Expr) -> pl.Expr:
     """The label that all the rules come to."""
     word = RULES.apply(text).str.extract_all(LETTERS).list.join("")
     cut_off = pl.when(text.str.contains(r"[a-z]\s*\z")).then(pl.lit("z")).otherwise(pl.lit(""))
-    return decide_each(word + cut_off, decide)
+    return pl.coalesce(read_recommended(text), decide_each(word + cut_off, decide))
 
 
 DECISIONS = Detector(

@@ -277,13 +277,14 @@ def marked(letters: str, opposite: str, truth: str, signs: str) -> str:
 def idea(for_it: str, against_it: str) -> str:
     """That it is a good idea to do what one letter says, or a bad one to do what the other says."""
     is_an = (
-        r"(?:is|be|are|seems|appears|would) (?:(?:[a-z]+ly|an?|the|also|more|very|both|only|"
+        r"(?:is|be|are|seems|appears|would) (?:like )?(?:(?:[a-z]+ly|an?|the|also|more|very|both|only|"
         r"[a-z]+, (?:[a-z]+,? ){0,2}(?:and|but)) )*"
     )
     return any_line(rf"""
         \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?(?:the )?{for_it}{" "}
         \b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
-        {for_it} {WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b|{against_it} (?:{WORD}|G ){{0,10}}?{is_an}{BAD_IDEA}\b
+        {for_it} (?:(?:the|an?|this|h[a-z]+|their) G )?{WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b
+        {against_it} (?:{WORD}|G ){{0,10}}?{is_an}{BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,8}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
 
