@@ -47,6 +47,8 @@ CLEARLY, CLEARLY_BY_ONE_NAME, CLEARLY_NAMELESS = 0.6, 1.5, 2.0
 """By how much a reading must be better if both *he* and *she* occur: more if who is the character is less clear."""
 CLEARLY_UNCONTESTED = 0.1
 """The same in cost if only one of them occurs."""
+THEY_CLEARLY = 0.1
+"""By how much cheaper a reading must be in which the character is *they*."""
 WELL_INTRODUCED = 2.0
 """The rank (see `people`) of a name that is clearly the character's."""
 
@@ -113,9 +115,6 @@ def _is_they(cast: Cast, story: Story, pronouns: int) -> bool:
     if story.they < 2 or (cast.character is None and pronouns):
         return False
     return story.they > 2 * story.support or tell_story(cast, NEITHER).cost <= story.cost - THEY_CLEARLY
-
-
-THEY_CLEARLY = 0.1
 
 
 def _is_several(text: str, cast: Cast, story: Story, *, contested: bool, balanced: bool) -> bool:
