@@ -22,6 +22,7 @@ MENTIONS = [
     ("Like a man in a hurry.", []),
     ("In the town of Willow Creek lived Ada Lunt.", ["Ada Lunt"]),
     ("Ada Lunt lives in Willow Creek.", ["Ada Lunt"]),
+    ("In Lyon Ada was happy. At Oxford Tom Reed read law.", ["Ada", "Tom Reed"]),
     ("", []),
 ]
 LINKS = [
@@ -88,12 +89,13 @@ LABELS = [
         "female",
     ),
     (
-        "In the small town of Willow Creek, there lived a man named Samuel. He gave his last coin to a widow; she wept.",
+        "In the town of Willow Creek, there lived a man named Samuel. He gave his last coin to a widow; she wept.",
         "male",
     ),
     ("Once I met a woman called Clara. She gave her last coin to a beggar because he was hungry.", "female"),
     ("In a village there lived a woman. She gave her last coin to a beggar because he was hungry.", "female"),
     ("The nurse tucked a stray curl behind her ear. Mr. Patterson was asleep, his breathing shallow.", ""),
+    ("Emily stood up. A man named Robert entered, and he smiled. She turned away. Her hands shook.", "female"),
     # told by the character
     ("As a mother of two, I've learned patience. I wake at five. My son is loud; he sings.", "female"),
     ("As the daughter of a miner, I know the dark. My father coughed; he never complained. I went too.", "female"),

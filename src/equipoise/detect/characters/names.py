@@ -78,10 +78,12 @@ class Names(Tokens):
 
     def _is_of_place(self, place: int) -> bool:
         """Whether a word stands where the name of a place does: "in Lyon", "in Willow Creek"."""
-        before = place - 1
-        while before > 0 and self.lower[before] not in PLACE_WORDS and self._may_be_name(before):
-            before -= 1
-        return before >= 0 and self.lower[before] in PLACE_WORDS
+        if place and self.lower[place - 1] in PLACE_WORDS:
+            return True
+        if place < 2 or not self._is_capital(place - 1) or self.lower[place - 2] not in PLACE_WORDS:
+            return False
+        ends = not self._is_capital(place + 1) and self.at(place + 1) not in NAME_VERBS  # not "in Lyon Ada was"
+        return ends and (self._may_be_name(place - 1) or self.words[place - 1] == "New")
 
     def skip_titles(self, place: int) -> int:
         """Where the name begins that the title at a place stands before ("Mr. Hale"), or the place itself."""

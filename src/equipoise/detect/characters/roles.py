@@ -94,6 +94,7 @@ BEING = _words(
 )
 NAME_VERBS = _words(
     "is was has had does did will would can could never always knows says thinks keeps wants grew came went took "
-    "left runs ran sat sits made met told felt knew kept found began lost"
+    "left runs ran sat sits made met told felt knew kept found began lost stood held wrote spoke said gave saw heard "
+    "woke slept drove rose fell taught"
 )
 """What shows that a capitalised word at the beginning of a sentence is a name."""
