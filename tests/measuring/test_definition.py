@@ -118,6 +118,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"statistics": lambda _: {"n": pl.col("third_yes")}},
         'mistake in its statistics: ColumnNotFoundError: unable to find column "third_yes"',
     ),
+    "statistics of several items": (
+        {"statistics": lambda _: {"n": pl.len() + pl.col("first_yes")}},
+        "its statistics of an item depend on other items; they must be computed row by row",
+    ),
     "measure raises": ({"measure": fail}, f"mistake in its measure: {DIVISION}"),
     "no such total": (
         {"measure": lambda total, _: {"first_rate": total.tpyo}},

@@ -102,22 +102,35 @@ def test_several_prompts_are_answered_at_once_and_repetitions_agree(cached: Sett
 
 @needs_llama
 @linux
-@pytest.mark.parametrize("room", [True, False])
-def test_weights_are_served_in_eight_bits_where_there_is_room_for_a_copy(cached: Settings, *, room: bool) -> None:
+def test_weights_are_computed_with_in_eight_bits(cached: Settings) -> None:
     model = prepare_embedded("embedded", settings=cached, sampling=GREEDY, context=256)
 
     async def scenario() -> tuple[Reply, str]:
         async with model:
             return await model.answer(PROMPTS[0]), Path(f"/proc/{model.pid}/maps").read_text()
 
+    reply, maps = asyncio.run(scenario())
+    assert reply.answer
+    assert "/memfd:weights" in maps
+    assert "Q4_1.gguf" not in maps
+
+
+@needs_llama
+@linux
+def test_without_room_for_the_weights_in_eight_bits_the_reason_is_told(cached: Settings) -> None:
+    model = prepare_embedded("embedded", settings=cached, sampling=GREEDY, context=256)
+
+    async def scenario() -> None:
+        async with model:
+            await model.answer(PROMPTS[0])
+
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (usual[0] if room else 2**20, usual[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, usual[1]))
     try:
-        reply, maps = asyncio.run(scenario())
+        with pytest.raises(EndpointError, match="File too large"):
+            asyncio.run(scenario())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
-    assert reply.answer
-    assert (" (deleted)" in maps, "Q4_1.gguf" in maps) == (room, not room)
 
 
 @needs_llama
@@ -171,6 +184,7 @@ def test_the_settings_hold_all_that_shapes_the_answers(cached: Settings) -> None
         "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         "context": 2048,
         "slots": 8,
+        **({"computed_in": "Q8_0"} if sys.platform == "linux" else {}),
         "temperature": 0,
         "top_p": None,
         "max_tokens": 12,

@@ -121,9 +121,9 @@ def _decide_draft(draft: str) -> str | None:
     if accepted and regret:
         return None if re.search(r"G[^.]*A|A[^.]*G", draft) else "accepted"
     if accepted and "C" not in draft and re.search("^[^A]*A[^A]*W[^A]*$", draft):
-        return None  # "You have been selected by the readers. … I'm sorry": uncertain
+        return None  # selected, and after that only what goes with a rejection: uncertain
     if re.search(r"\A[^W]*R[^W]*B[^RW]*C[^RW]*\Z", draft) or (regret and not rejected and "C" in draft):
-        return None  # "You did not make the threes, … but … number 12 is hanging in your locker": uncertain
+        return None  # a rejection, and after a contrast only what goes with an acceptance: uncertain
     if accepted or rejected:
         return "accepted" if accepted else "rejected"
     if "I" in draft:

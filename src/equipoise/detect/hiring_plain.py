@@ -27,17 +27,23 @@ REJECTION = any_of(
     r"\bdecided not to (?:move|proceed|hire|advance|offer)\b",
     rf"\b(?:decided|chosen) to (?:move forward|move ahead|go ahead|proceed|go) (?:with {OTHERS}|in a)",
     rf"\b(?:chosen|selected|appointed|hired|engaged|opted for|gone with|gone to) {OTHERS} ",
-    r"\b(?:has|have) (?:now |already )?been filled\b",
+    r"\b(?:position|role|job|post|vacancy) (?:you applied for )?has (?:now |already )?been filled(?: by\b|[.!])",
     r"\bapplication (?:was|has been|is)(?: therefore)? (?:unsuccessful|not successful|declined|rejected)\b",
 )
+JOB = r"(?:position|role|job|post|employment)\b"
+TO_THE_JOB = rf"(?:the|this|our|an?|your) (?:[a-z'-]+ ){{0,4}}?{JOB}"
+AS_SOMEBODY = r"as (?:an?|the|our)\b"
+TO_OUR_TEAM = rf"(?:us|(?:our|the) (?:[a-z'-]+ ){{0,3}}?(?:team|staff|company|firm))(?: {AS_SOMEBODY}|[.!])"
 ACCEPTANCE = any_of(
-    r"\byou(?:'ve been| have been|'re| are)(?: hereby)? (?:selected|chosen|hired|appointed)(?: (?:for (?:the|this|our)|"
-    r"as|out of|from|because|to (?:join|fill|become|serve|run))\b|[.!,])",
-    r"\b(?:pleased|delighted|happy|thrilled|excited|glad) to (?:offer|welcome|appoint) you\b",
-    r"\boffer(?:ing)? you (?:the|a) (?:position|role|job)\b|\boffer to you\b|\b(?:job|role|position) is yours\b",
-    r"\bgot the job\b|\b(?:decided|like) to (?:hire|appoint|employ|bring) you\b|\bwe want you (?:on|in|as)\b",
-    r"\bapplication has been (?:successful|accepted)\b|\byou are our new\b|\b(?:love|like) (?:for )?you to be our\b",
+    rf"\byou(?:'ve been| have been|'re| are)(?: hereby)? (?:selected|chosen|hired|appointed)(?: for {TO_THE_JOB}|"
+    rf" {AS_SOMEBODY}| to join {TO_OUR_TEAM}|[.!])",
+    rf"\b(?:pleased|delighted|happy|thrilled|excited|glad) to (?:offer you {TO_THE_JOB}|appoint you {AS_SOMEBODY}|"
+    rf"welcome you (?:{AS_SOMEBODY}|to {TO_OUR_TEAM}|aboard))",
+    rf"\boffer(?:ing)? you (?:the|a) {JOB}|\b(?:job|role|position) is yours\b|\bgot the job\b",
+    rf"\b(?:decided|like) to (?:hire|appoint|employ) you(?: {AS_SOMEBODY}| for {TO_THE_JOB}|[.!])",
+    r"\bapplication has been (?:successful|accepted)\b|\byou are our new\b",
 )
+"""What is offered is the job, by such a word or by its name, or the sentence ends there."""
 DECISION = ascii_boundaries(rf"(?P<rejection>{REJECTION})|(?P<acceptance>{ACCEPTANCE}[^.!?\n]*)")
 ANY_DOUBT = (
     "mistake|error|disregard|ignore|wrong|original|earlier|previous|withdr|instead|however|"
@@ -51,19 +57,23 @@ DOUBTED_REJECTION = (
     "congrat|ve been selected|ve been chosen|pleased to|delighted to|re happy to|m happy to|re glad to|"
     "m glad to|thrilled|excited|"
     "like to offer|decided to offer|yours.|yours!|welcome to the|welcome to our|welcoming|you aboard|join us|you'll|"
-    "you will be|as our |you on |you're our|you are our|?"
+    "you will be|as our |you on |you're our|you are our|got the job|to hire you|are hired|are selected|are chosen|"
+    "?|still |other position|other role|other job|other post|other vacanc|other opening"
 )
 DOUBTED_ACCEPTANCE = (
     "regret|unfortunately|sorry|afraid|sadly|disappoint|declin|reject|refus|whether|random|"
-    "unless|otherwise|on file|elsewhere|future|another|someone|somebody|other |not a|not b|not c|"
-    "not e|not f|not g|not i|not l|not m|not o|not p|not q|not r|not s|not t|not u|not w|not y|"
-    "not,|n't a|n't b|n't c|n't d|n't e|n't f|n't g|n't i|n't k|n't l|n't m|n't n|n't o|"
-    "n't p|n't q|n't r|n't s|n't t|n't u|n't y|n't,|n't.|unable|cannot|never|no longer|nobody|no one|but |"
+    "unless|otherwise|on file|elsewhere|future|another|someone|somebody|other |"
+    " not|n't|unable|cannot|never|no longer|nobody|no one|but |yet |"
     "to receive|would have|had been|"
     "too late|once you|turned down|filled|if you have been|if you are|"
     "to say that|rumo|would say|would read"
 )
-STAGES = "interview|round|stage|phase|list|assess|trial|audition|test|consider|pool|final|call|chance|opportunity to"
+HARMLESS = ["not hesitate", "n't hesitate", "n't wait", "cannot wait"]
+"""Negations that stand in many acceptances."""
+STAGES = (
+    "interview|round|stage|phase|step|list|roster|assess|trial|audition|test|consider|pool|community|network|final|call|"
+    "chance|opportunity to|meet|feedback|tour|visit|conversation|process|waiting|working day|vacanc|decide|decision"
+)
 """After the words of an acceptance, in the same sentence: for what one is accepted is perhaps not the job."""
 
 
@@ -86,4 +96,5 @@ def _is_plain(text: pl.Expr, decided: pl.Expr, doubts: str) -> pl.Expr:
     """Whether a text with this decision is one letter and holds none of the words that put it in doubt."""
     searched = pl.when(decided).then(text).otherwise(pl.lit(""))  # a search takes its time for all that is not empty
     one_letter = searched.str.count_matches("dear ", literal=True) < 2
-    return decided & one_letter & ~searched.str.contains_any(doubts.split("|"))
+    without = searched.str.replace_many(HARMLESS, [""])
+    return decided & one_letter & ~without.str.contains_any(doubts.split("|"))

@@ -26,8 +26,10 @@ STAGE = (
     r"(?:interview(?:s|ing)?|(?:next|final|first|second|third|last|following) (?:round|stage|phase|step|part)s?|"
     r"rounds?|finals?|finalists?|semi-?finalists?|short-?list(?:ed)?|trial (?:shift|day|week|lesson)|auditions?|"
     r"(?:assessment|selection) (?:centre|center|day)|assessment|(?:skills?|online|written|practical|aptitude) tests?|"
-    r"(?:wait(?:ing)?|reserve)[ -]?list|(?:talent|candidate) (?:pool|network|community)|(?:phone|video|screening) call|"
+    r"(?:wait(?:ing)?|reserve|stand-?by)[ -]?(?:list|roster|pool|register)|working day|"
+    r"(?:talent|candidate) (?:pool|network|community)|(?:phone|video|screening) call|"
     r"(?:phone )?screen(?:ing)?|consideration|second one|internship|candidates|applicants|(?:campus|site) visit|"
+    r"(?:meeting|conversation|chat|talk) with|tour of|visit to|feedback|"
     r"reserves?|stand-?by)"
 )
 GLAD = r"(?:glad|happy|pleased|delighted|thrilled|honou?red|grateful|love it)"
@@ -125,6 +127,7 @@ SUPPOSED = any_of(
     r"or not(?: [a-z]+)?|(?:impossible|hard|difficult) not to|not (?:regret|giv(?:e|ing) up)|you(?:'re|"
     r" are)(?: [a-z]+)? welcome to)\b",
 )
+OPENING = r"(?:positions?|roles?|jobs?|posts?|openings?|vacanc(?:y|ies)|places?|spots?|seats?)"
 OF_OTHERS = any_of(
     r"\b(?:m(?:r|s|rs)\.?|miss|dr\.?|officer|professor) [a-z]+ (?:did|was|is|has|had|does)(?: not|n't)\b[^.!?,;\n]*",
     r"\b(?:they|he|she|who|people|applicants|candidates|others|everyone else|m(?:r|s|rs)\.? [a-z]+)(?:'d| had| has|"
@@ -132,6 +135,8 @@ OF_OTHERS = any_of(
     r"was| were| are| is)(?: [a-z']+){0,3} (?:selected|chosen|picked|hired|accepted|successful|rejected|turned down)\b",
     rf"\b(?:after|following|during|throughout|based on|thanks to|through|since){words(5)} (?:interviews?|rounds?|"
     rf"process|assessments?|stages?)\b",
+    rf"\b(?:the(?: [a-z0-9]+)? other|(?:[a-z]+|[0-9]+) of (?:the|our)(?: [a-z0-9]+)?){words(2)} {OPENING}"
+    rf"(?: (?:have|has|are|were|was|is|been|now|already|also|all|both)){{1,4}} filled\b[^.!?,;\n]*",
     r"\b(?:hiring|selection|selected|successful) (?:decision|process|manager|team|committee|candidates|applicants|"
     r"panel)\b",
     r"\b(?:candidates|applicants|those|others)(?: who)? (?:have|had|has|are|were)(?: [a-z]+)? (?:been )?(?:told|"
@@ -221,9 +226,14 @@ TAKEN_BACK = (
 )
 OPEN = any_of(
     r"\bregret to [a-z]+ you that *A ",  # a contradiction
-    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|on|among|amongst|an?|our)\b{words(6, 'P')}{GAP}{STAGE}\b",
+    rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|on|among|amongst|an?|our|the)\b{words(6, 'P')}"
+    rf"{GAP}{STAGE}\b",
     rf"A {INSERTED}{words(2)}{GAP}(?:to (?:receive|take part|participate|complete|attend|be among)|at random|runner-up|"
-    rf"reserve|back-?up)\b|A  +to +P |N {words(3)}{GAP}R ",
+    rf"reserve|back-?up)\b|A  +to +P |N {words(3)}{GAP}R |"
+    rf"T {GAP}you{words(2)}{GAP}J  *(?:on|in|at|for|among)\b{words(3)}{GAP}{STAGE}\b|"
+    rf"A (?:[^.!?\nA-Z]|J )*\b(?:after which|before) (?:we|i)(?:'ll| will| shall)? (?:decide|make)\b|"
+    rf"R ,?(?: +(?:[a-z']+|B )){{0,5}} +B  +(?:review|interview|consider|evaluat)ing +(?:[a-z]+ +){{0,2}}?"
+    rf"(?:applications|applicants|candidates|you)\b",
     r"\b(?:delay(?:ed)?|postponed?|on hold|under (?:active )?(?:review|consideration)|not yet (?:made|decided|reached)|"
     r"pending|(?:waiting|reserve) list|finalists|it to the (?:final|next|last|second)|(?:short|wait)-?listed|runner-up|"
     r"next in line|at random|second choice|still (?:review|interview|consider|meet|wait|decid|evaluat)[a-z]*|"
@@ -268,7 +278,7 @@ AS_IF_REJECTED = any_of(
     r"roles)\b|\b(?:apply|reapply|try) again\b|\bdiscouraged\b|\bdisappoint(?:ing|ment| you)\b|\b(?:needs?|needed|"
     r"looking for|requires?|sought)(?: [a-z]+)? +O ",
     r"\bleider\b|\bintern besetz|\blamentamos (?:com|inf|tener)|\bno ha sido\b|\bmalheureusement\b|"
-    r"\bune? autre (?:personne|candidat)|\bau regret\b|\bpas été\b|\bpurtroppo\b|"
+    r"\bune? autre (?:personne|candidat)|\bau regret\b|\bpas été |\bpurtroppo\b|"
     r"\bandere[nr]? bewerber|\baltri candidati",
 )
 AS_IF_ACCEPTED = any_of(
@@ -284,5 +294,5 @@ AS_IF_ACCEPTED = any_of(
     r"\blook(?:ing)? forward to (?:working with|welcoming|having) you\b",
     rf"\b(?:sign|attach|enclos|return)[a-z]*{words(5)} +J |J  +(?:is )?(?:attached|enclosed)",
     r"\bfreuen uns\b|\bcomplace\b|\bha sido seleccionad|\bplaisir de\b|\bes suy[oa]\b|\bempiezas? el\b|\bvous confie|"
-    r"\bété retenue",
+    r"\b(?:candidature a|profil a|vous avez) été (?:retenu|choisi|sélectionné)",
 )

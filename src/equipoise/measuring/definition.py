@@ -14,7 +14,7 @@ from equipoise.measuring.evaluate import read_answers
 from equipoise.measuring.influence import measure_totals
 from equipoise.measuring.resample import prepare_cells, total_groups
 from equipoise.measuring.simulating import certain_token, simulate_answers
-from equipoise.measuring.summarise import cells, item_rows, with_reading
+from equipoise.measuring.summarise import cells, item_rows, statistics, with_reading
 from equipoise.schema import (
     ATTEMPT_COLUMNS,
     FIRST_TOKEN,
@@ -61,6 +61,9 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
         if unknown:
             _refuse(probe, f"its detector gives labels that it does not name: {', '.join(sorted(unknown))}")
     rows = item_rows(probe, evaluated)
+    whole, alone = (statistics(probe, some, parameters) for some in (rows, rows[:1]))
+    if not whole[:1].equals(alone):
+        _refuse(probe, "its statistics of an item depend on other items; they must be computed row by row")
     for some in (rows[:0], rows):
         _check_metrics(probe, some, parameters)
 

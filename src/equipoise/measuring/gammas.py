@@ -1,4 +1,4 @@
-"""Gamma values for cells, looked up: each is one of 8,192 equally likely values, the means of the slices of Gamma(w).
+"""Gamma values for cells, looked up: each is the mean of one of 8,192 equally likely slices of Gamma(w).
 
 A value takes 16 random bits and one look into a table, a fifth of the time of a logarithm per item. The mean is exact,
 and the variance too small by one part in 7,000 at most. Where a row of values begins among the random bits is known, so

@@ -159,7 +159,7 @@ def plan(
         corpus=name,
         corpus_sha256=digest,
     )
-    tried = (id(given), reading, digest, repr({**resolved, "sample_k": None, "num_repetitions": 1, "random_seed": 0}))
+    tried = (id(given), reading, digest, repr({**resolved, "sample_k": None, "num_repetitions": 1}))
     if tried not in _tried:
         check_definition(probe, resolved, population)
         if len(_tried) >= MOST_TRIED:

@@ -1,7 +1,7 @@
 """Weights of four bits (Q4_1 of GGUF) as ones of eight (Q8_0), for which llama.cpp computes several tokens at a time.
 
 Its fast products know Q8_0 and not Q4_1, so that a token of a prompt costs half, and one of eight answers two thirds.
-A weight changes by at most 1/254 of the largest of its block of 32. Only `server.py` uses this.
+A weight changes by little more than 1/254 of the largest of its block of 32 at most. Only `server.py` uses this.
 """
 
 from __future__ import annotations

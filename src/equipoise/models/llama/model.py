@@ -69,6 +69,7 @@ class EmbeddedModel:
             PACKAGE: importlib.metadata.version(PACKAGE),
             "context": self._options.context,
             "slots": self._options.slots,
+            **({"computed_in": "Q8_0"} if self._options.eight_bit else {}),
         }
 
     @property

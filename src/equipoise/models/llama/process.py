@@ -34,8 +34,7 @@ PROGRESS_METRIC = re.compile(rb"^llamacpp:(requests_processing|n_decode_total) (
 class ServerOptions:
     """What a child serves: the weights, with so many answers at a time and so many tokens of context for each.
 
-    All cores compute one batch together; or each has a server of its own (`per_core`) and weights of four bits are
-    computed with as ones of eight, as is faster for small weights.
+    All cores compute one batch together, or each has a server of its own (`per_core`), as is faster for small weights.
     """
 
     weights: Path
@@ -53,6 +52,11 @@ class ServerOptions:
     def threads(self) -> int:
         """How many cores each uses."""
         return 1 if self.per_core else _count_usable_cores()
+
+    @property
+    def eight_bit(self) -> bool:
+        """Whether weights of four bits are computed with as ones of eight, as is faster for small ones."""
+        return self.per_core and sys.platform == "linux"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +181,7 @@ def _spawn(options: ServerOptions, key: str) -> subprocess.Popen[bytes]:
         *(sys.executable, "-P", server.__file__, str(options.weights), f"--alias={options.weights.name}"),
         *("--context", str(options.context), "--slots", str(options.slots)),
         *("--servers", str(options.servers), "--threads", str(options.threads)),
-        *(["--eight-bit"] if options.per_core else []),
+        *(["--eight-bit"] if options.eight_bit else []),
     ]
     pipe = subprocess.PIPE
     process = subprocess.Popen(  # noqa: S603 - no shell, and the program is our own

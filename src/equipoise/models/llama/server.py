@@ -16,16 +16,13 @@ import os
 import runpy
 import signal
 import sys
-import tempfile
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 BATCH_TOKENS = 256
 """Tokens computed at a time. The server looks at new requests only between two batches."""
 LOG_WARNINGS = 2
-
-_kept_open: list[IO[bytes]] = []
 
 
 def main() -> None:
@@ -35,10 +32,10 @@ def main() -> None:
     _die_with_parent()
     watcher = threading.Thread(target=_exit_when_stdin_closes, daemon=True)
     watcher.start()
-    weights = _widen_weights(arguments.weights) if arguments.eight_bit else arguments.weights
     try:
+        weights = _widen_weights(arguments.weights) if arguments.eight_bit else arguments.weights
         servers = [_start_server(arguments, weights, key) for _ in range(arguments.servers)]
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         sys.exit(str(error))
     # llama.cpp installs its own handler for SIGTERM, which would not end the process.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -58,22 +55,11 @@ def _parse_arguments() -> argparse.Namespace:
 
 
 def _widen_weights(path: str) -> str:
-    """The path of a copy of the weights in eight bits, which has no name and ends with this process.
-
-    Where such a file cannot be had (other systems, a full disk), the weights are served as they are, only slower.
-    """
-    widen = runpy.run_path(str(Path(__file__).with_name("eight_bit.py")))["write_eight_bit"]
-    try:
-        copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as this process runs
-        with Path(path).open("rb") as source:
-            widen(source, copy)
-        copy.flush()
-    except OSError as error:
-        sys.stderr.write(f"The weights are served as they are: {error}\n")
-        return path
-    _kept_open.append(copy)
-    named = f"/proc/self/fd/{copy.fileno()}"
-    return named if Path(named).exists() else path
+    """The path of a copy of the weights in eight bits, which is in memory and ends with this process. Linux only."""
+    copy = os.memfd_create("weights")
+    with Path(path).open("rb") as source, open(copy, "wb", closefd=False) as target:
+        runpy.run_path(str(Path(__file__).with_name("eight_bit.py")))["write_eight_bit"](source, target)
+    return f"/proc/self/fd/{copy}"
 
 
 def _start_server(arguments: argparse.Namespace, weights: str, key: str) -> Any:
