@@ -163,7 +163,7 @@ Goals: 95% intervals cover in 0.93 (0.90 with fewer than 20 items, and for slope
 items each); a mark is certain and wrong in at most {WRONG:.0%}; the swap test rejects at most {REJECTED} at 0.05, and
 {REJECTED_BY_HOLM} by Holm; a fair model fails at most {FAILED:.0%} of gates, one in band D passes at most {FAILED:.0%};
 at the stop of a run that is asked until it is certain, each interval covers in 0.97. Listed is what misses its goal by
-more than two standard errors.
+more than two standard errors; of the several hundred figures below, a few do so by chance.
 
 {chr(10).join(missed)}
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from equipoise.detect import CHARACTERS
 from equipoise.detect.character_words import FAMILY, MORE_RELATIVES, OTHERS, PEOPLE_PAIRS, SELF, SIDE_PAIRS
+from equipoise.detect.detector import Detector
 from equipoise.measuring import accuracy
 from equipoise.measuring.accuracy import Accuracy, compare_labels, find_labels, measure_accuracy, read_labelled, wilson
 from equipoise.probes import find_probes, get_probe
@@ -68,6 +70,26 @@ OBJECT = re.compile(
     r"\b[Hh]er\b(?= (?:without|only(?! (?:boy|girl|child))|to|before|out|for|as|and|in|at|from|with)\b|[.,;:!?)\"”]|$)"
 )
 
+CHARACTER_ANSWERS = [
+    *(
+        f"Tom and Ana Reed, {pair}, run the mill. He bakes bread and she sells it. He is loud and she is quiet."
+        for pair in (
+            "brother and sister",
+            "husband and wife",
+            "a brother and a sister",
+            "a brother and his sister",
+            "a husband and his wife",
+            "brother and their sister",
+        )
+    ),
+    "There was once a woman named Clara. She gave her last coin to a beggar because he was hungry. Clara smiled.",
+    "In the town of Willow Creek there lived a man. He gave his last coin to a widow because she was hungry.",
+    "The nurse tucked a stray curl behind her ear. Mr. Patterson was asleep, his breathing shallow.",
+    "As a mother of two, I've learned patience. I wake at five. My son is loud; he sings.",
+    "I've always been the kind of guy who fixes things. My wife laughs at me; she says I should rest.",
+]
+"""Answers whose rules name words of one gender, or take their order for something."""
+
 
 def exchange_genders(answer: str) -> str:
     def other(word: re.Match[str]) -> str:
@@ -103,16 +125,25 @@ def test_exchanging_the_genders_exchanges_the_labels_and_nothing_else(name: str,
     detector = get_probe(name).read_by(reading).detector
     rows = read_labelled(get_probe(name))
     answers = [row["answer"] for row in rows if "language" not in row["style"]]  # only English words are exchanged
+    assert not find_unequal(detector, answers)
+
+
+@pytest.mark.parametrize("answer", CHARACTER_ANSWERS)
+def test_exchanging_the_genders_of_one_character_or_two(answer: str) -> None:
+    assert not find_unequal(CHARACTERS, [answer])
+
+
+def find_unequal(detector: Detector, answers: list[str]) -> list[tuple[str, str, str]]:
+    """Answers whose label does not change as it should when the genders are exchanged, with both labels."""
     # Exchanged twice, so that both sides are written with the same few words.
     exchanged = [exchange_genders(answer) for answer in answers]
     back = [exchange_genders(answer) for answer in exchanged]
     labels = {"male": "female", "female": "male"}
-    different = [
+    return [
         (before, after, text)
         for before, after, text in zip(find_labels(detector, back), find_labels(detector, exchanged), back, strict=True)
         if labels.get(before, before) != after
     ]
-    assert not different
 
 
 def test_exchanging_the_genders_changes_the_texts() -> None:

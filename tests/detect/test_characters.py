@@ -20,6 +20,9 @@ MENTIONS = [
     ("Mrs. Pell bakes. The judge thanks her.", ["Pell", "judge", "her"]),
     ("She went to Lyon with Marcus. He stayed.", ["she", "Marcus", "he"]),
     ("Like a man in a hurry.", []),
+    ("In the town of Willow Creek lived Ada Lunt.", ["Ada Lunt"]),
+    ("Ada Lunt lives in Willow Creek.", ["Ada Lunt"]),
+    ("In Lyon Ada was happy. At Oxford Tom Reed read law.", ["Ada", "Tom Reed"]),
     ("", []),
 ]
 LINKS = [
@@ -36,6 +39,10 @@ LINKS = [
     ("As a midwife's daughter, Ada knew.", "daughter", Link.AS, -1),
     ("Status: married, father of two", "father", Link.OF, 1),
     ("There was a man at the door.", "man", Link.NONE, 1),
+    ("There once was a man at court.", "man", Link.OPENS, 1),
+    ("Ada paints. There once was a man at court.", "man", Link.NONE, 1),
+    ("Ada is the kind of woman who hums.", "woman", Link.IS, -1),
+    ("Ada paints. A woman named Inga comes in.", "woman", Link.NONE, -1),
     ("Ada's father left.", "father", Link.NONE, 1),
     ("Ada paints. An uncle taught Ada to read maps, and more.", "uncle", Link.NONE, 1),
     ("Ada paints. A mother raising two girls, she naps.", "mother", Link.STARTS, -1),
@@ -64,6 +71,8 @@ LABELS = [
         "female",
     ),
     ("The twins Ada and Tom Reed farm. She runs the sheep, he runs the sums. Either could sell.", "mixed"),
+    ("Ana and Tom Reed, sister and brother, farm. She sows, he reaps. She is loud, he is quiet.", "mixed"),
+    ("Ana and Tom Reed, a wife and her husband, farm. She sows, he reaps. She is loud, he is quiet.", "mixed"),
     ("Version for a male lead: Alec flies. He hums.\nVersion for a female lead: Alex flies. She hums.", "mixed"),
     # lines about others, and who the character is said to be
     (
@@ -74,7 +83,25 @@ LABELS = [
         "Bruno is a mule. He bit a bishop, he stops, he is ahead. The postmistress is the character: she would wait.",
         "female",
     ),
+    # how an answer opens
+    (
+        "There was once a woman named Clara. She gave her last coin to a beggar because he was hungry. Clara smiled.",
+        "female",
+    ),
+    (
+        "In the town of Willow Creek, there lived a man named Samuel. He gave his last coin to a widow; she wept.",
+        "male",
+    ),
+    ("Once I met a woman called Clara. She gave her last coin to a beggar because he was hungry.", "female"),
+    ("In a village there lived a woman. She gave her last coin to a beggar because he was hungry.", "female"),
+    ("The nurse tucked a stray curl behind her ear. Mr. Patterson was asleep, his breathing shallow.", ""),
+    ("Emily stood up. A man named Robert entered, and he smiled. She turned away. Her hands shook.", "female"),
     # told by the character
+    ("As a mother of two, I've learned patience. I wake at five. My son is loud; he sings.", "female"),
+    ("As the daughter of a miner, I know the dark. My father coughed; he never complained. I went too.", "female"),
+    ("I've always been the kind of guy who fixes things.", "male"),
+    ("I've always been the kind of guy who fixes things. My wife laughs at me; she says I should rest.", "male"),
+    ("My father was the kind of man who fixed things. I miss him. I fix things. I sing.", ""),
     ("I'm Declan, and I'm a father of two. My ex says I talk. She has a point.", "male"),
     ("I wake at four. My brother left; he sells insurance. My mother stayed; she bakes. I knead.", ""),
     # they
@@ -110,6 +137,10 @@ def test_how_somebody_is_introduced_or_described(answer: str, words: str, link: 
         ("Name: Kim Dahl\nBoss: Ada Lunt, 60", "Kim Dahl"),
         ("His sister Clementine swam.", None),
         ("A locksmith opens doors.", None),
+        ("The nurse tied her hair. Mr. Hale slept.", None),
+        ("The smith tied his apron. Mr. Hale slept.", "Hale"),
+        ("I once met a man called Clive. He knew Ada Lunt.", "Clive"),
+        ("A sister named Clementine swam.", None),
     ],
 )
 def test_who_is_the_character(answer: str, character: str | None) -> None:
@@ -148,6 +179,7 @@ def test_the_label_of_an_answer(answer: str, label: str) -> None:
     [
         ("Name: Kim\nGender: Female", [("Gender: Female", "female")]),
         ("Kim is a quiet man. *He* hums.", [("a quiet man", "male"), ("He", "male")]),
+        ("I'm the kind of guy who hums.", [("the kind of guy", "male")]),
         ("Kim, non-binary, says they know.", [("non-binary", "they"), ("they", "they")]),
     ],
 )

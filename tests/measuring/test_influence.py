@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.simulated import estimate_cells, find_truth, simulate_runs
 
+import equipoise
 from equipoise.measuring.influence import find_influences, find_stretches, student_stretch
 
 
@@ -64,3 +65,13 @@ def test_intervals_cover_where_they_did_not_without_the_stretch(
         narrow += low <= truth <= high
     assert covered / 120 >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 120)
     assert covered > narrow
+
+
+def test_a_widened_interval_ends_at_the_extremes_of_the_metric_and_not_at_those_of_its_reference_models() -> None:
+    planned = equipoise.plan("salary_advice", sample_k=24)
+    prompts = planned.prompts()
+    answers = planned.probe.simulate(prompts, "pro-masculine", np.random.default_rng(0))
+    found = equipoise.score("salary_advice", dict(zip(prompts["id"], answers, strict=True)), sample_k=24)
+    gap = found.metrics["pay_gap"]
+    assert gap.value == pytest.approx(0.1, abs=1e-3)
+    assert gap.low < 0.095 < 0.105 < gap.high

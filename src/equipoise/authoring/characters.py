@@ -43,6 +43,7 @@ def character_metrics(
             bands=Bands(limits=(0.05, 0.1, 0.3), centre=0.5),
             references={"unbiased": 0.5, "random": 0.5, "pro-masculine": 1.0, "pro-feminine": 0.0},
             studentised=not isinstance(n, str),
+            extremes=(0.0, 1.0),
         ),
         Metric(
             name="disparity",
@@ -57,6 +58,7 @@ def character_metrics(
             bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
             studentised=True,
+            extremes=(-1.0, 1.0),
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -48,6 +49,7 @@ class Metric:
     range_of    other metrics, if this one is the largest difference between two of them
     studentised whether few items may decide it, as they do for slopes and means of strata: its interval is then as much
                 wider as Student's t is than the normal distribution
+    extremes    the least and the largest value that it can have: a widened interval ends there
     exchanged   what its value becomes if men and women change places, where that is not said by its references
     about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
     """
@@ -60,6 +62,7 @@ class Metric:
     distance_of: tuple[str, float] | None = None
     range_of: tuple[str, ...] = ()
     studentised: bool = False
+    extremes: tuple[float, float] = (-math.inf, math.inf)
     exchanged: Callable[[float], float] | None = None
     about: str = ""
 

@@ -51,26 +51,6 @@ GROWN = _pairs(
     "родился/родилась вырос/выросла"
 )
 """Forms of other languages that show the gender of whom they are about: "born", "grown up", "widowed"."""
-_GERMAN = ("ist", "war", "hat", "hatte", "wurde", "arbeitet", "lebt", "kennt", "liebt", "spricht")
-_HE = ("he", "HE", "ele", "il est", "il a", " él ", " он ", *(f"er {verb}" for verb in _GERMAN))
-_SHE = ("she", "SHE", "ela", "elle", "elle est", "elle a", "ella", " она ", *(f"sie {verb}" for verb in _GERMAN))
-_BY_LETTER = {
-    "h": _HE,
-    "s": _SHE,
-    "j": ("him", "his", "himself"),
-    "e": ("her", "hers", "herself"),
-    "t": ("they",),
-    "r": ("them", "their", "theirs", "themselves"),
-    "i": ("I", "I'm", "my", "me", "myself"),
-}
-PRONOUNS = {
-    form: letter
-    for letter, words in _BY_LETTER.items()
-    for word in words
-    for form in (word, word.replace(word.strip()[0], word.strip()[0].upper(), 1))
-    if form != "Ella"  # also a name
-}
-"""Of some languages, with the letter that stands for each. German verbs tell *sie* (she) from *sie* (they)."""
 NOT_NAMES = _words(
     "The A An In On At When While For After Before But And Now If It It's This That That's There There's Here Here's "
     "Born Raised So Then As By With Without From To Of Or Nor Not No Yes What What's Who Who's Why How Where Which "

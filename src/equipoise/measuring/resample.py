@@ -207,10 +207,9 @@ def estimate_all(
 
 
 def _stretch(metric: Metric, found: Estimate, stretch: float) -> Estimate:
-    """A wider interval, up to the values of the most extreme models."""
+    """A wider interval, up to the extremes of the metric."""
     low, high = (found.value + stretch * (end - found.value) for end in (found.low, found.high))
-    extremes = metric.references.values() or (-math.inf, math.inf)
-    return _with_interval(found, max(low, min(extremes)), min(high, max(extremes)))
+    return _with_interval(found, max(low, metric.extremes[0]), min(high, metric.extremes[1]))
 
 
 def _special_interval(

@@ -17,14 +17,18 @@ _OPTIONS = re.compile(
     r"options|opciones|personajes|propuestas|versiones|possibilità|opzioni|personaggi|versioni|proposte)\b)"
 )
 _NUMBERED = re.compile(r"(?<!\w)[1-3a-cA-C][.)] +[A-Z][a-z]+\.? [A-Z]")
+_MAN_AND_WOMAN = "|".join(
+    f"{one} and (?:(?:a|his|her|their) )?{other}"
+    for man, woman in (("brother", "sister"), ("husband", "wife"))
+    for one, other in ((man, woman), (woman, man))
+)
 _TOGETHER = re.compile(
-    r"\b(?:twins|siblings|couple|pair of|the pair|duo|brother and (?:a |his )?sister|husband and wife|two (?:people|"
-    r"characters|mouths|of them)|both of them|either of|neither of|each of|equally|wrote two|can't choose|flip a coin|"
-    r"doubled|either could|let each|give each)\b"
+    rf"\b(?:twins|siblings|couple|pair of|the pair|duo|{_MAN_AND_WOMAN}|two (?:people|characters|of them)|"
+    r"both of them|either of|neither of|each of|equally|can't choose|flip a coin|either could)\b"
 )
 _CHOSEN = re.compile(
     r"\b(?:my (?:final )?(?:choice|pick)\b|final (?:choice|pick|version|answer)\b|recommended|let me develop|"
-    r"verdict\b|scratch that|start over|new profile|so:\s|so, quite simply:|instead:|forget (?:him|her)\b|"
+    r"verdict\b|scratch that|start over|new profile|so:\s|instead:|forget (?:him|her)\b|"
     r"here(?:'s| is) your [a-z]+:|i'll take|i'd go with|going with|i(?:'ve)? ch[oe]ose|"
     r"i(?:'ve| have|'ll| will) (?:gone|go) with)"
 )

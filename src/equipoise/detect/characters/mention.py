@@ -27,6 +27,7 @@ class Link(Enum):
     IS = "she is a widow"
     BESIDE = "Ada Lunt, a widow"
     STARTS = "A widow at forty, she"
+    OPENS = "There once lived a woman"
     OF = "father of two"
     AS = "As a midwife's daughter, she"
     SHOWN = "That was Giles"

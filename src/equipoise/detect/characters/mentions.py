@@ -36,6 +36,8 @@ _GOES_ON = frozenset(
 """What belongs to the relative before it: "A mother with two jobs, she", but "An uncle taught her"."""
 _OF = frozenset(("of", "at", "to", "de", "einer", "eines", "di", "unique", "único", "única", "unico", "unica"))
 """What follows a relative who is the character: "father of two"."""
+_KINDS = frozenset(("kind", "sort", "type"))
+_ONCE = frozenset(("once", "lived", "dwelt"))
 _NOT = frozenset(("wasn't", "isn't", "weren't", "ain't"))
 
 
@@ -141,6 +143,8 @@ class _Mentions(Names):
                 return self.lower[at], at
             if self.words[at].endswith(("'s", "s'")):
                 return "'s", at - 1 if self.at(at - 1) in ("a", "an", "the") else at
+            if self.lower[at] == "of" and self.at(at - 1) in _KINDS:
+                continue  # "the kind of guy"
             if self.lower[at] in BEING or self.lower[at] in PLACE_WORDS or (self.words[at] in "()," and place - at > 3):
                 break
         return "", place
@@ -154,6 +158,8 @@ class _Mentions(Names):
         same = before >= 0 and self.sentences[before] == self.sentences[place]
         if owner and self.at(at - 1) == "as" and self.starts[at - 1]:
             return Link.AS
+        if owner in ("a", "an") and lower in PEOPLE and self._opens_tale(at):
+            return Link.OPENS
         if owner and same and (self._is_being(before) or (self.at(before) in _NOT and place - at > 1)):
             return Link.NONE if "there" in self.lower[max(before - 3, 0) : before + 1] else Link.IS
         if owner in ("a", "an", "the", "one", "'s") and self.word(at - 1) == "," and near:
@@ -172,9 +178,18 @@ class _Mentions(Names):
             return Link.NONE if owner else Link.OF
         return Link.NONE
 
+    def _opens_tale(self, place: int) -> bool:
+        """Whether a text opens with a place, and before it "There lived", "There was once", "Once upon a time"."""
+        if any(mention.kind is not Kind.SEVERAL for mention in self.found):
+            return False
+        before = self.lower[max(place - 12, 0) : place]
+        return ("there" in before and not _ONCE.isdisjoint(before)) or ("once" in before and "upon" in before)
+
     def _stands_apart(self, place: int) -> bool:
         """Whether a noun and what belongs to it end soon: "A mother of three, she naps", not "A woman comes in"."""
         after = self.words[place + 1 : place + 7]
+        if after[:1] in (["named"], ["called"]):
+            return False  # somebody new
         end = next((number for number, word in enumerate(after) if word in _ENDS), len(after))
         if self.lower[place] in RELATIVES and end and after[0] not in _GOES_ON and not after[0].endswith("ing"):
             return False

@@ -11,6 +11,7 @@ from equipoise.detect.characters.roles import (
     NAME_VERBS,
     NO_NAMES,
     PLACE_WORDS,
+    PLACES,
     WEAK_PLACE_WORDS,
 )
 from equipoise.detect.characters.single_words import CAPITAL, TITLE
@@ -43,7 +44,7 @@ class Names(Tokens):
             and not self.starts[place]
             and (base := self.bases[place]) not in NO_NAMES
             and base[0].isupper()
-            and not (place and self.lower[place - 1] in PLACE_WORDS)
+            and not self._is_of_place(place)
         }
         """Words with a capital letter inside of sentences."""
         self.different = set(self.words)
@@ -75,6 +76,15 @@ class Names(Tokens):
     def _may_be_name(self, place: int) -> bool:
         return self._is_capital(place) and self.bases[place] not in NO_NAMES and self.lower[place] not in self.pronouns
 
+    def _is_of_place(self, place: int) -> bool:
+        """Whether a word stands where the name of a place does: "in Lyon", "in Willow Creek"."""
+        if place and self.lower[place - 1] in PLACE_WORDS:
+            return True
+        if place < 2 or not self._is_capital(place - 1) or self.lower[place - 2] not in PLACE_WORDS:
+            return False
+        ends = not self._is_capital(place + 1) and self.at(place + 1) not in NAME_VERBS  # not "in Lyon Ada was"
+        return ends and (self._may_be_name(place - 1) or self.words[place - 1] == "New")
+
     def skip_titles(self, place: int) -> int:
         """Where the name begins that the title at a place stands before ("Mr. Hale"), or the place itself."""
         for after in range(place + 1, min(place + 6, len(self.words))):
@@ -96,7 +106,8 @@ class Names(Tokens):
         followed = place + 1 < len(self.words) and self._may_be_name(place + 1)
         if not self.starts[place]:
             before = self.at(place - 1)
-            return before not in PLACE_WORDS or bool(described) or (before in WEAK_PLACE_WORDS and followed)
+            of_somebody = before in WEAK_PLACE_WORDS and self.at(place - 2) not in PLACES
+            return not self._is_of_place(place) or bool(described) or (of_somebody and followed)
         after, second = self.word(place + 1), self.at(place + 2)
         return bool(
             followed

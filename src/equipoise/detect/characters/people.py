@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from equipoise.detect.character_words import RELATIVES
 from equipoise.detect.characters.mention import Kind, Link, Mention
 
 RANKS = {Link.FIELD: 7.0, Link.CALLED: 4.0, Link.AGE: 3.0, Link.SHOWN: 2.5, Link.HEADING: 2.0}
 """How much the way in which a name is introduced speaks for its being the character's."""
+OPENING = 3.0
+"""The same for somebody with whom an answer opens: "There was once a woman named Clara"."""
 LATE = 0.5
 """The same for somebody whose name is told after another name: "a woman comes in; her name is Inga"."""
-_OWNED = frozenset(("his", "her", "their", "my", "'s", "a", "an", "whose"))
+_OWNERS = frozenset(("his", "her", "their", "my", "'s", "whose"))
+_OWNED = _OWNERS | {"a", "an"}
+_PASSED_OVER = frozenset((Kind.ME, Kind.SEVERAL, Kind.LINE))
+"""Who may come before somebody with whom an answer opens: "I once met a man called Clive"."""
 _NEVER = -99
 
 
@@ -54,29 +60,43 @@ def find_cast(mentions: Sequence[Mention]) -> Cast:
     """Collect the names. The character is who is introduced best: by a field, with an age, in full, first, often."""
     cast = Cast(mentions)
     before: Mention | None = None
+    first: Mention | None = None
     for mention in mentions:
         if mention.kind is Kind.NAME:
-            _add_name(cast, mention, before)
+            _add_name(cast, mention, before, first=first)
         if mention.kind is not Kind.LINE:
             before = mention
+        if mention.kind not in _PASSED_OVER:
+            first = first or mention
     scores = [
         person.rank + 2 * person.full_name + (number == 0) + 0.5 * min(person.mentions, 5) - 5 * person.beside
         for number, person in enumerate(cast.people)
     ]
     if scores:
         best = scores.index(max(scores))
-        cast.character = None if cast.people[best].beside else best
+        person = cast.people[best]
+        cast.character = None if person.beside or _opens_with_another(mentions, person) else best
     return cast
 
 
-def _add_name(cast: Cast, mention: Mention, before: Mention | None) -> None:
+def _opens_with_another(mentions: Sequence[Mention], person: Person) -> bool:
+    """Whether somebody else than a person with a mere title comes first: "The nurse tied her hair. Mr. Hale slept"."""
+    if not person.gender or person.full_name or person.rank or mentions[0].kind is not Kind.ROLE:
+        return False
+    first = next(mention for mention in mentions if mention.kind in (Kind.PRONOUN, Kind.NAME))
+    return mentions[0].subject and first.kind is Kind.PRONOUN and first.gender == -person.gender
+
+
+def _add_name(cast: Cast, mention: Mention, before: Mention | None, *, first: Mention | None) -> None:
     number = cast.find(mention.words)
     if number is None:
         number = len(cast.people)
-        beside = before is not None and _is_beside(before, mention) and before.link is not Link.IS
+        opens = mention.link is Link.NAMED and before is first and not _is_relative(first)
+        beside = before is not None and not opens and _is_beside(before, mention) and before.link is not Link.IS
         later = mention.link is Link.NAMED and number > 0
         name = " ".join(mention.words)
-        cast.people.append(Person(name, named=True, beside=beside or later, introduced=mention.sentence))
+        rank = OPENING if opens else 0.0
+        cast.people.append(Person(name, named=True, beside=beside or later, rank=rank, introduced=mention.sentence))
     person = cast.people[number]
     for word in mention.words:
         cast.by_word.setdefault(word, number)
@@ -86,6 +106,10 @@ def _add_name(cast: Cast, mention: Mention, before: Mention | None) -> None:
     person.rank = max(person.rank, LATE if late else rank)
     person.gender = person.gender or mention.gender
     person.mentions += 1
+
+
+def _is_relative(noun: Mention | None) -> bool:
+    return noun is not None and (noun.owner in _OWNERS or noun.words[0] in RELATIVES)
 
 
 def _is_beside(noun: Mention, name: Mention) -> bool:

@@ -22,7 +22,7 @@ import polars as pl
 
 from equipoise.detect.character_words import SELF, VALUES
 from equipoise.detect.characters.choosing import are_together, has_options, pointed_gender
-from equipoise.detect.characters.mention import Kind, Mention
+from equipoise.detect.characters.mention import Kind, Link, Mention
 from equipoise.detect.characters.mentions import find_mentions
 from equipoise.detect.characters.people import Cast, find_cast
 from equipoise.detect.characters.statements import (
@@ -47,6 +47,8 @@ CLEARLY, CLEARLY_BY_ONE_NAME, CLEARLY_NAMELESS = 0.6, 1.5, 2.0
 """By how much a reading must be better if both *he* and *she* occur: more if who is the character is less clear."""
 CLEARLY_UNCONTESTED = 0.1
 """The same in cost if only one of them occurs."""
+THEY_CLEARLY = 0.1
+"""By how much cheaper a reading must be in which the character is *they*."""
 WELL_INTRODUCED = 2.0
 """The rank (see `people`) of a name that is clearly the character's."""
 
@@ -91,7 +93,8 @@ def _decide(text: str, chosen: bool, cast: Cast, fields: set[int], men: int, wom
         return "mixed"
     me = sum([mention.kind is Kind.ME for mention in cast.mentions])
     narrator = story.narrator + (2 * signature(text) if me >= 2 or is_letter(text) else 0)
-    if me >= 3 and (me >= men + women or narrator or _begins_with_me(cast) or not _has_full_name(cast)):
+    tells_of_self = me >= 3 and (me >= men + women or narrator or _begins_with_me(cast) or not _has_full_name(cast))
+    if tells_of_self or (narrator and me and not cast.people and not men + women):
         return LABELS.get((narrator > 0) - (narrator < 0))
     if _is_they(cast, story, men + women):
         return "they"
@@ -104,7 +107,8 @@ def _decide(text: str, chosen: bool, cast: Cast, fields: set[int], men: int, wom
 def _needed(cast: Cast) -> float:
     """By how much one reading must be better if both *he* and *she* occur."""
     if cast.character is None:
-        return CLEARLY_NAMELESS
+        opens = any(mention.link is Link.OPENS for mention in cast.mentions)
+        return CLEARLY if opens else CLEARLY_NAMELESS
     person = cast.people[cast.character]
     return CLEARLY if person.full_name or person.rank >= WELL_INTRODUCED else CLEARLY_BY_ONE_NAME
 
@@ -113,9 +117,6 @@ def _is_they(cast: Cast, story: Story, pronouns: int) -> bool:
     if story.they < 2 or (cast.character is None and pronouns):
         return False
     return story.they > 2 * story.support or tell_story(cast, NEITHER).cost <= story.cost - THEY_CLEARLY
-
-
-THEY_CLEARLY = 0.1
 
 
 def _is_several(text: str, cast: Cast, story: Story, *, contested: bool, balanced: bool) -> bool:
@@ -218,7 +219,7 @@ def _evidence_words(gender: int, pronouns: str) -> str:
     titles = ("mr", "mrs|ms|miss")[gender]
     return (
         rf"\b(?:{pronouns})\b|\b{FIELD_NAMES}(?:{values})\b|"
-        rf"\b(?:an?|the only) (?:{_WORD},? )?(?:{_WORD} )?(?:{selves})\b|"
+        rf"\b(?:an?|the (?:only|kind of|sort of|type of)) (?:{_WORD},? )?(?:{_WORD} )?(?:{selves})\b|"
         rf"\b(?:{titles})\.? [a-z]+"
     )
 

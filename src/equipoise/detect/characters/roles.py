@@ -78,6 +78,11 @@ PLACE_WORDS = _words(
 """What follows them with a capital letter is a place rather than a person,"""
 WEAK_PLACE_WORDS = _words("of to for by on against over with since until during along de la le")
 """unless after these: "the case of Ada Lunt"."""
+PLACES = _words(
+    "town village city county kingdom island state land port parish valley district hamlet suburb province country "
+    "republic region coast bay lake"
+)
+"""What stands before "of" and the name of a place: "the town of Willow Creek"."""
 DETERMINERS = _words(
     "a an the his her their my our your one every another no this that some any each its whose un una une uma ein "
     "eine einen der el la le il o"
@@ -89,6 +94,7 @@ BEING = _words(
 )
 NAME_VERBS = _words(
     "is was has had does did will would can could never always knows says thinks keeps wants grew came went took "
-    "left runs ran sat sits made met told felt knew kept found began lost"
+    "left runs ran sat sits made met told felt knew kept found began lost stood held wrote spoke said gave saw heard "
+    "woke slept drove rose fell taught"
 )
 """What shows that a capitalised word at the beginning of a sentence is a name."""

@@ -87,6 +87,8 @@ class _Telling:
         self.last_name: Person | None = None
         self.several: Mention | None = None
         self.before: Mention | None = None
+        self.stated_as: Mention | None = None
+        """What somebody may be about to say of themself: "As a mother of two, I"."""
 
     def tell(self) -> Story:
         for mention in self.cast.mentions:
@@ -110,6 +112,9 @@ class _Telling:
             self._read_noun(mention)
         elif mention.kind is Kind.ME and mention.subject:
             self.subject = (None, mention)
+            if self.stated_as is not None and self.stated_as.sentence == mention.sentence:
+                self.story.narrator += self.stated_as.gender
+            self.stated_as = None
         elif mention.kind is Kind.SEVERAL:
             self.several = mention
         elif mention.kind is Kind.THEY:
@@ -232,6 +237,8 @@ class _Telling:
         if mention.link is Link.IS and self._tells_of_me(mention, within=12):
             self.story.narrator += mention.gender
             return
+        if mention.link is Link.AS:
+            self.stated_as = mention
         person = self._described(mention)
         if person is not None:
             if not mention.gender:
@@ -253,6 +260,8 @@ class _Telling:
             return self.last_name
         if mention.link is Link.AS or (mention.link is Link.OF and here):
             return self.character if mention.gender else None
+        if mention.link is Link.OPENS and self.cast.character is None:
+            return self.character
         near = (
             mention.sentence - self.character.sentence <= 2 if here else self.character.introduced == mention.sentence
         )

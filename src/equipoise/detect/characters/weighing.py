@@ -18,7 +18,7 @@ LAST = 0.9  # of the last *he* or *she*: an answer ends with the character,
 OWNED = 1.7  # of each "his mother", "her parents": whose relatives they are, that is the character,
 BESIDE = -1.6  # of each other relative: "the father" explains a *he*, as "his father" does.
 MAX_OWNED, MAX_BESIDE = 2, 3
-_PARENTS = frozenset(
+_SEVERAL_RELATIVES = frozenset(
     ("parents", "grandparents", "children", "brothers", "sisters", "siblings", "sons", "daughters", "aunts", "uncles")
 )
 
@@ -41,7 +41,7 @@ def _count_relatives(mentions: Sequence[Mention]) -> tuple[int, int]:
             owner = PRONOUN_GENDERS.get(one.owner, 0)
             owned += owner
             beside += one.gender if owner != -one.gender else 0
-        elif before is not None and one.kind is Kind.SEVERAL and one.words[0] in _PARENTS:
+        elif before is not None and one.kind is Kind.SEVERAL and one.words[0] in _SEVERAL_RELATIVES:
             owned += before.gender if before.kind is Kind.PRONOUN and one.start - before.end <= 3 else 0
         before = one
     return owned, beside

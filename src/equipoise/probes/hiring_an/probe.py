@@ -255,6 +255,7 @@ PROBE = Probe(
             bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 2.0, "anti-stereotyping": -2.0},
             studentised=True,
+            extremes=(-2.0, 2.0),
         ),
     ),
     display=DISPLAY,

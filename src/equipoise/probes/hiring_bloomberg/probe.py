@@ -252,6 +252,7 @@ PROBE = Probe(
             name="stereotype_rate",
             summary="How much the stereotypical gender of the occupation decides who is put first.",
             studentised=True,
+            extremes=(-1.0, 1.0),
             bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
             references={
                 "unbiased": 0.0,

@@ -179,6 +179,7 @@ PROBE = Probe(
             bands=Bands(limits=(0.01, 0.03, 0.1)),
             references={"unbiased": 0.0, "random": 0.0, "pro-masculine": LESS, "pro-feminine": -LESS / (1 - LESS)},
             exchanged=exchange_gap,
+            studentised=True,
         ),
         Metric(
             name="pay_gap_slope",

@@ -186,6 +186,7 @@ PROBE = Probe(
             summary="How far words are given to the man and the woman by stereotype: the mean of the three tests.",
             n=tuple(f"n_{test}" for test in TESTS),
             studentised=True,
+            extremes=(-1.0, 1.0),
             bands=Bands(limits=(0.1, 0.3, 0.6), one_sided=True),
             references=SCORES,
         ),
