@@ -6,10 +6,11 @@ import polars as pl
 
 from equipoise.detect import Detector, visible
 from equipoise.detect.first_token import read_first_tokens
+from equipoise.measuring.products import count_threads, work_in_threads
 from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS, is_measured
 
-ROWS_PER_SLICE = 4_000
-"""A pattern is prepared anew for each slice, which takes longer than to search a few hundred answers with it."""
+LEAST_ROWS, MOST_ROWS = 2_500, 5_000
+"""Of a slice. A pattern is prepared anew for each, which takes longer than to search a few hundred answers with it."""
 
 
 def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
@@ -39,13 +40,13 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     measured = pl.when(is_measured()).then(ANSWER)
     reading = pl.when(pl.col(ANSWER).is_not_null()).then(detector.evaluation(pl.col(ANSWER)))
     flag = pl.lit(value=False).alias(EVALUATION_FAILED)
-    # Two steps, so that the visible text is made once however often the detector reads it; in slices, which polars
-    # evaluates in parallel.
     # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.
     used = attempts.select(list(dict.fromkeys((ANSWER, STATUS, *detector.uses))))
-    slices = [
-        rows.lazy().with_columns(visible(measured, cased=detector.cased).alias(ANSWER)).select(reading, flag)
-        for rows in (used.iter_slices(ROWS_PER_SLICE) if used.height else [used])
-    ]
-    evaluated = pl.concat(pl.collect_all(slices))
+
+    def read(rows: pl.DataFrame) -> pl.DataFrame:
+        # Two steps, so that the visible text is made once however often the detector reads it.
+        return rows.with_columns(visible(measured, cased=detector.cased).alias(ANSWER)).select(reading, flag)
+
+    size = min(max(LEAST_ROWS, -(-used.height // count_threads())), MOST_ROWS)
+    evaluated = pl.concat(work_in_threads(read, used.iter_slices(size) if used.height else [used]))
     return keys.hstack(evaluated.unnest(LABEL) if detector.is_struct else evaluated)

@@ -1,4 +1,4 @@
-"""Matrix products and other work of numpy on all cores, in pieces of which each stays in one thread."""
+"""Matrix products and other work on all cores, in pieces of which each stays in one thread."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def count_threads() -> int:
 
 
 def work_in_threads(work: Callable[[Task], Done], tasks: Iterable[Task]) -> list[Done]:
-    """The results of the tasks, in their order. They are worked on at the same time; numpy lets other threads go on."""
+    """The results of the tasks, in their order. They are worked on at the same time: numpy and polars let other threads
+    go on."""
     tasks = list(tasks)
     threads = min(count_threads(), len(tasks))
     if threads < 2:
