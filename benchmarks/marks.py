@@ -34,7 +34,7 @@ TOLERANCE = 1e-9
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"num_repetitions": 5},
     "gest_creative": {"num_repetitions": 4},
-    "discrimination_tamkin": {"num_repetitions": 3},
+    "discrimination_tamkin": {"num_repetitions": 3, "good_answer": "always_yes"},
     "business_vocabulary": {"num_repetitions": 3, "smoothing": SMOOTHING},
     "hiring_an": {"sample_k": 5_000},
 }
@@ -241,7 +241,8 @@ def _value_comparison(cases: Sequence[Case]) -> str:
         f"Values on the answers that both packages read alike:\n\n{harness.markdown_table(head, rows)}\n\n"
         f"Not compared, because the definitions differ: {not_compared}. The intervals of GenderBench are those of a "
         "normal distribution fitted to the replicates, ours are percentiles of the replicates. business_vocabulary is "
-        f"measured with `smoothing={SMOOTHING:g}`, which is fixed in GenderBench."
+        f"measured with `smoothing={SMOOTHING:g}`, which is fixed in GenderBench, and discrimination_tamkin with "
+        "`good_answer=always_yes`, as on its founding page."
     )
 
 
