@@ -31,17 +31,10 @@ REPLICATES = 10_000
 
 
 def estimate_metrics(
-    probe: Probe,
-    table: pl.DataFrame,
-    parameters: Parameters,
-    replicates: int = REPLICATES,
-    *,
-    planned: pl.DataFrame | None = None,
-    level: float = LEVEL,
+    probe: Probe, table: pl.DataFrame, parameters: Parameters, replicates: int = REPLICATES
 ) -> dict[MetricKey, Estimate]:
-    """Every metric over all items and over each group of each slice, as found in the data or in what was planned."""
-    estimates, _ = estimate_with_complete(probe, table, parameters, replicates, planned=planned, level=level)
-    return estimates
+    """Every metric over all items and over each group of each slice that is found in the data."""
+    return estimate_with_complete(probe, table, parameters, replicates)[0]
 
 
 def estimate_with_complete(
@@ -53,9 +46,10 @@ def estimate_with_complete(
     planned: pl.DataFrame | None = None,
     level: float = LEVEL,
 ) -> tuple[dict[MetricKey, Estimate], dict[str, Estimate]]:
-    """Every metric of every group, and the marked metrics on the items of which every arm was decided.
+    """Every metric of all items and of each group, and the marked metrics on the items of which every arm was decided.
 
-    The latter compare like with like where some answers are missing. There are none if no item is complete, or all are.
+    Groups are those that were planned, or else found. The others compare like with like where some answers are missing;
+    there are none if no item is complete, or all are.
     """
     answered = table.filter(is_answered(probe))
     cells = prepare_cells(probe, answered, parameters)
