@@ -3,14 +3,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 EXTRAS ?= dev
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(1)]' --constraint constraints.txt
 
 .PHONY: demo docs test check generate detectors judge format calibrate bench bench-quick fuzz clean
 
 DEMO_DECISIONS := 45
 
-demo: $(READY)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
+demo: $(RUNS)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
 	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
 		--out demo.equipoise
 	$(BIN)/equipoise run simulated/stereotyping --suite ci --out demo-stereotyping.equipoise >/dev/null
@@ -61,8 +63,12 @@ fuzz: $(READY)  ## throw random damage at everything, and write the counts into 
 clean:  ## remove the virtual environments
 	rm -rf $(VENV) .venv-*
 
-$(READY): pyproject.toml constraints.txt
+$(RUNS): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' --constraint constraints.txt
+	$(call install,embedded)
+	touch $@
+
+$(READY): $(RUNS)
+	$(call install,$(EXTRAS))
 	touch $@
