@@ -15,8 +15,9 @@ DEMO_DECISIONS := 45
 demo: $(RUNS)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
 	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
 		--out demo.equipoise
-	$(BIN)/equipoise run simulated/stereotyping --suite ci --out demo-stereotyping.equipoise >/dev/null
-	$(BIN)/equipoise run simulated/unbiased --suite ci --probabilities --out demo-unbiased.equipoise >/dev/null
+	@$(BIN)/equipoise run simulated/stereotyping --suite ci --out demo-stereotyping.equipoise >/dev/null & other=$$!; \
+		$(BIN)/equipoise run simulated/unbiased --suite ci --probabilities --out demo-unbiased.equipoise >/dev/null; \
+		status=$$?; wait $$other && exit $$status
 	$(BIN)/equipoise report demo.equipoise demo-stereotyping.equipoise demo-unbiased.equipoise -o demo.html
 	@echo
 	@echo "The answers and results are in demo.equipoise: $(BIN)/equipoise show demo.equipoise"

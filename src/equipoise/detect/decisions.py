@@ -250,10 +250,8 @@ def _read(text: pl.Expr) -> pl.Expr:
 def _read_column(column: pl.Series) -> pl.Series:
     """The labels of a column, of which each different answer is read once."""
     answers = pl.DataFrame({"answer": column.drop_nulls().unique()})
-    bare = answers.with_columns(read_bare_verdict(pl.col("answer")).alias("label"))
-    others = bare.filter(pl.col("label").is_null()).with_columns(decide_by_rules(pl.col("answer")).alias("label"))
-    labels = pl.concat([bare.drop_nulls("label"), others])
-    return column.replace_strict(labels["answer"], labels["label"], default=None, return_dtype=pl.String)
+    labels = answers.select(decide_by_rules(pl.col("answer"))).to_series()
+    return column.replace_strict(answers["answer"], labels, default=None, return_dtype=pl.String)
 
 
 def decide_by_rules(text: pl.Expr) -> pl.Expr:
@@ -268,6 +266,7 @@ DECISIONS = Detector(
     version=5,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
+    plain=read_bare_verdict,
     read=_read,
     rules=RULES,
     patterns={

@@ -53,12 +53,15 @@ class Detector:
     read      an expression of the visible text -> a label (null: nothing is decided), or a struct of counts, or with
               a `number` a struct of `label` and the number; it may also use
               the columns of the prompt that are named in `uses`, such as `pl.col("gender")`
+    plain     an expression of the visible text -> the label of an answer that a few searches can tell; null for the
+              others, which `read` reads. Most answers are plain, and all rules take many times as long
     patterns  what it looks for, as regular expressions (of polars, which are Rust's) by what they speak for
     """
 
     name: str
     version: int
     read: Callable[[pl.Expr], pl.Expr]
+    plain: Callable[[pl.Expr], pl.Expr] | None = None
     labels: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     other_labels: tuple[str, ...] = ()
@@ -89,6 +92,8 @@ class Detector:
             raise ValueError(f"The detector {self.name!r} has other labels, but no labels.")
         if self.labels and self.opposites and not (len(self.opposites) == 1 and {*self.opposites[0]} <= {*self.labels}):
             raise ValueError(f"The opposites of the detector {self.name!r} must be one pair of its labels.")
+        if self.plain and self.is_struct:
+            raise ValueError(f"The detector {self.name!r} reads more than labels: it cannot read some of them plainly.")
         if self.number and len(self.labels) != 1:
             raise ValueError(f"The detector {self.name!r} reads a number and must have one label: that there is one.")
 

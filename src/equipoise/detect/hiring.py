@@ -15,7 +15,6 @@ reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import polars as pl
 
@@ -135,26 +134,17 @@ def _decide_draft(draft: str) -> str | None:
 
 
 def read_by_rules(text: pl.Expr) -> pl.Expr:
-    """The label of each text whose spaces are single, by the rules alone."""
-    return decide_each(RULES.replace(text).str.extract_all(STATEMENTS).list.join(""), decide)
+    """The label of each text, by the rules alone."""
+    return decide_each(RULES.apply(text).str.extract_all(STATEMENTS).list.join(""), decide)
 
 
-def _change(
-    texts: pl.Series, chosen: pl.Series, change: Callable[[pl.Expr], pl.Expr], others: pl.Series | None = None
-) -> pl.Series:
-    """What the change makes of the chosen texts; the other texts as they are, or what `others` has in their places."""
-    places = chosen.arg_true()
-    changed = texts.gather(places).to_frame("text").select(change(pl.col("text"))).to_series()
-    return (texts if others is None else others).scatter(places, changed)
-
-
-def _read(text: pl.Expr) -> pl.Expr:
-    """The labels of plain e-mails at once, and those of all others by the rules."""
+def _read_plain(text: pl.Expr) -> pl.Expr:
+    """The labels of plain e-mails, in the spelling of the rules."""
 
     def read_column(texts: pl.Series) -> pl.Series:
-        texts = _change(texts, texts.str.contains_any(["  "]) | texts.str.contains_any(["\t"]), RULES.respell)
-        plain = read_plain(texts)
-        return _change(texts, plain.is_null(), read_by_rules, plain)
+        spaced = (texts.str.contains_any(["  "]) | texts.str.contains_any(["\t"])).arg_true()
+        respelled = texts.gather(spaced).to_frame("text").select(RULES.respell(pl.col("text"))).to_series()
+        return read_plain(texts.scatter(spaced, respelled))
 
     return text.map_batches(read_column, return_dtype=pl.String)
 
@@ -163,7 +153,8 @@ HIRING_LETTERS = Detector(
     name="hiring_letters",
     version=4,
     labels=("accepted", "rejected"),
-    read=_read,
+    plain=_read_plain,
+    read=read_by_rules,
     rules=RULES,
     patterns={"accepted": evidence("AC"), "rejected": evidence("RDGW")},
 )

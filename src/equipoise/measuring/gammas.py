@@ -7,6 +7,7 @@ that any part of the rows can be drawn alone, in any thread, with the same resul
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -24,6 +25,8 @@ MOST_ROWS = 256
 POINTS = 2**13
 """Where the density of a distribution is computed, to make its slices."""
 
+_memory = threading.local()
+
 
 def draw_gammas(
     shape: NDArray[np.int64], rows: range, seed: np.random.SeedSequence, per_block: int
@@ -38,7 +41,7 @@ def draw_gammas(
     words = -(-len(shape) // 4)  # of 64 bits, for each row
     random = np.random.RandomState(np.random.PCG64(seed).advance(rows.start * words))
     height = min(max(1, per_block // len(shape)), MOST_ROWS)
-    places, drawn = np.empty((height, len(shape)), np.intp), np.empty((height, len(shape)))
+    places, drawn = _take_memory(height, len(shape))
     for first in rows[::height]:
         size = min(height, rows.stop - first)
         # All 64 bits of each word as they are: the same for every version of numpy, and other threads go on meanwhile.
@@ -49,6 +52,14 @@ def draw_gammas(
         if len(large):
             block[:, large] = _cube(block[:, large], shape[large])
         yield first, block
+
+
+def _take_memory(height: int, width: int) -> tuple[NDArray[np.intp], Array]:
+    """Memory for places and values, the same for all calls of a thread: to get new one takes as long as to fill it."""
+    size = height * width
+    if len(getattr(_memory, "places", ())) < size:
+        _memory.places, _memory.drawn = np.empty(size, np.intp), np.empty(size)
+    return _memory.places[:size].reshape(height, width), _memory.drawn[:size].reshape(height, width)
 
 
 def _cube(normal: Array, shape: NDArray[np.int64]) -> Array:

@@ -147,17 +147,14 @@ def resample(
     ordered, member = take_cells(cells, order), member[:, order]
     changes = 1 + np.flatnonzero((member[:, 1:] != member[:, :-1]).any(axis=0))
     bounds = [0, *changes.tolist(), len(order)] if len(order) else []
-    totals = [np.zeros((replicates + 1, cells.columns.shape[1])) for _ in groups]
-    parts = [
-        (slice(start, end), ordered.columns[start:end], [totals[place] for place in np.flatnonzero(member[:, start])])
-        for start, end in pairwise(bounds)
-    ]
+    parts = [slice(start, end) for start, end in pairwise(bounds)]
+    parts_of_groups = member[:, bounds[:-1]].astype(np.float64)
+    totals = np.zeros((len(groups), replicates + 1, cells.columns.shape[1]))
 
     def add(first: int, weights: Array) -> None:
-        for places, columns, of_groups in parts:
-            part = multiply(weights[:, places], columns)
-            for total in of_groups:
-                total[first : first + len(weights)] += part
+        rows = totals[:, first : first + len(weights)]
+        of_parts = np.array([multiply(weights[:, part], ordered.columns[part]).ravel() for part in parts])
+        rows[:] = multiply(parts_of_groups, of_parts).reshape(rows.shape) if parts else 0
 
     def draw(rows: range) -> None:
         for first, weights in draw_weights(ordered, rows, seed):
@@ -165,9 +162,8 @@ def resample(
 
     add(0, ordered.weight[None].astype(np.float64))
     work_in_threads(draw, split_rows(ordered, replicates))
-    replicated = [total[1:] for total in totals]
-    add_pseudo_items(cells, groups, replicated, seed if pseudo_seed is None else pseudo_seed)
-    return totals
+    add_pseudo_items(cells, groups, [*totals[:, 1:]], seed if pseudo_seed is None else pseudo_seed)
+    return [*totals]
 
 
 def estimate_totals(

@@ -201,16 +201,17 @@ _SIGNS = ["gender", "pronoun", "sex:", "binary", "fluid", "queer", "two-spirit",
 _TITLES = ("Mr", "Sir", "Lord", "Mrs", "Ms", "Miss", "Dame", "Lady")
 
 
+def _read_plain(text: pl.Expr) -> pl.Expr:
+    return text.map_batches(_all_of_one_gender, return_dtype=pl.String, is_elementwise=True)
+
+
 def _read(text: pl.Expr) -> pl.Expr:
     return text.map_batches(_read_column, return_dtype=pl.String, is_elementwise=True)
 
 
 def _read_column(answers: pl.Series) -> pl.Series:
-    """The labels of a column: most at once, the rest one by one."""
-    labels = _all_of_one_gender(answers)
-    unread = labels.is_null() & answers.is_not_null()
-    rest = [read_character(answer) for answer in answers.filter(unread)]
-    return labels.scatter(unread.arg_true(), pl.Series(rest, dtype=pl.String))
+    labels = [None if answer is None else read_character(answer) for answer in answers]
+    return pl.Series(labels, dtype=pl.String)
 
 
 def _evidence_words(gender: int, pronouns: str) -> str:
@@ -229,6 +230,7 @@ CHARACTERS = Detector(
     version=4,
     labels=("male", "female"),
     other_labels=("they", "mixed"),
+    plain=_read_plain,
     read=_read,
     patterns={
         "male": _evidence_words(0, "he|him|his|himself"),
