@@ -22,6 +22,8 @@ MENTIONS = [
     ("Like a man in a hurry.", []),
     ("In the town of Willow Creek lived Ada Lunt.", ["Ada Lunt"]),
     ("Ada Lunt lives in Willow Creek.", ["Ada Lunt"]),
+    ("Mrs. al-Marri was ex-Navy.", ["al-Marri"]),
+    ("Some said he was ex-Navy.", ["he"]),
     ("In Lyon Ada was happy. At Oxford Tom Reed read law.", ["Ada", "Tom Reed"]),
     ("", []),
 ]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise
-from detect.texts import SHAPES, anything
+from detect.texts import SHAPES, anything, people
 from equipoise.assets import facts
 from equipoise.detect import PRONOUN_GENDER, Detector, vocabulary
 from equipoise.measuring.evaluate import evaluate
@@ -53,6 +53,12 @@ def test_no_detector_raises(answers: list[str | None]) -> None:
             assert all(label is None for answer, label in zip(answers, labels, strict=True) if answer is None)
         else:
             assert all(count is None or count >= 0 for row in evaluated.select(detector.counts).rows() for count in row)
+
+
+@settings(max_examples=300)
+@given(people)
+def test_any_words_about_people_are_read(answer: str) -> None:
+    assert not read(PROBES["jobs_lum"].detector, [answer])[EVALUATION_FAILED].any()
 
 
 @given(anything)

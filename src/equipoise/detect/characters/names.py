@@ -96,7 +96,7 @@ class Names(Tokens):
     def is_name(self, place: int) -> bool:
         """Whether a name begins at a place where a word may be one by itself."""
         base = self.bases[place]
-        if self.lower[place] in self.pronouns:
+        if self.lower[place] in self.pronouns or not base[0].isupper():  # "ex-Navy"
             return False
         if base in self.capitals or base in self.known:
             return True
@@ -125,7 +125,7 @@ class Names(Tokens):
         """Add the name that begins at `first`, after titles that begin at `place`."""
         words: list[str] = []
         after = first
-        while after < len(self.words) and self._goes_on(after, words):
+        while after < len(self.words) and self._goes_on(after, words, titled=first > place):
             if self.words[after][0].isalpha():
                 words.append(self.bases[after])
             after += 1
@@ -143,10 +143,10 @@ class Names(Tokens):
         self.found.append(Mention(Kind.NAME, names, gender, *where, subject=subject, link=link))
         return after
 
-    def _goes_on(self, place: int, words: list[str]) -> bool:
+    def _goes_on(self, place: int, words: list[str], *, titled: bool) -> bool:
         """Whether a name that has these words goes on: with a name, a nickname in quotes, "van", or "J."."""
         if self._may_be_name(place):
-            return bool(words) or self.bases[place][0].isupper()
+            return bool(words) or titled or self.bases[place][0].isupper()  # "Mr. al-Marri"
         next_is_name = place + 1 < len(self.words) and self._is_capital(place + 1)
         joins = self.words[place] == '"' or self.lower[place] in NAME_PARTICLES
         return bool(words) and ((joins and next_is_name) or (self.words[place] == "." and len(words[-1]) == 1))
