@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -60,7 +61,8 @@ def printed(
 
 
 def flatten(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+    """The text without white space and ligatures: some fonts print "fi" as one letter."""
+    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
 
 
 def test_every_page_has_its_number(printed: tuple[list[str], list[str], list[str]]) -> None:
