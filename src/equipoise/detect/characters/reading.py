@@ -16,6 +16,7 @@ In order, the first rule that says something decides:
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 
 import polars as pl
@@ -197,6 +198,8 @@ _PRONOUNS = {
     "they": ("they", "them", "their", "theirs", "themself", "themselves"),
     "me": ("I", "my", "me", "myself"),
 }
+_ONE_AT_A_TIME = threading.Lock()
+"""Python reads in one thread at a time anyway, and two that take turns need longer than one after the other."""
 _SIGNS = ["gender", "pronoun", "sex:", "binary", "fluid", "queer", "two-spirit", "Mx", "(s)he", "/"]
 _TITLES = ("Mr", "Sir", "Lord", "Mrs", "Ms", "Miss", "Dame", "Lady")
 
@@ -210,7 +213,8 @@ def _read(text: pl.Expr) -> pl.Expr:
 
 
 def _read_column(answers: pl.Series) -> pl.Series:
-    labels = [None if answer is None else read_character(answer) for answer in answers]
+    with _ONE_AT_A_TIME:
+        labels = [None if answer is None else read_character(answer) for answer in answers]
     return pl.Series(labels, dtype=pl.String)
 
 
