@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+import equipoise
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.terminal.marks import FEWEST_MARKS, ROWS, fit_marks, mark_lines
 from equipoise.report.terminal.tables import result_table, selection_table
+from equipoise.report.text import describe_no_findings, describe_undecided
 from equipoise.schema import Estimate, MetricKey
 from report.fakes import make_run
 
@@ -68,7 +70,7 @@ def test_a_long_head_leaves_room_for_some_marks(one: ReportedRun) -> None:
         (Mark(mark="C", best="B", worst="C"), 0.3, "C (B–C) jobs_lum stereotype_rate is 0.300, far from 0."),
         (Mark(mark="D", best="D", worst="D"), 0.9, "D jobs_lum stereotype_rate is 0.900, very far from 0."),
         (Mark(mark="B", best="A", worst="D"), 0.05, "? (A–D) jobs_lum stereotype_rate: too few answers."),
-        (None, 0.0, "– jobs_lum stereotype_rate is not computable."),
+        (None, 0.0, "– jobs_lum stereotype_rate: too few answers."),
     ],
 )
 def test_a_mark_is_said_in_a_sentence(one: ReportedRun, mark: Mark | None, value: float, said: str) -> None:
@@ -78,6 +80,18 @@ def test_a_mark_is_said_in_a_sentence(one: ReportedRun, mark: Mark | None, value
         result = replace(result, estimates={**result.estimates, MetricKey("stereotype_rate"): narrow})
     only = replace(result, marks={"stereotype_rate": mark})
     assert print_lines(Audit({"jobs_lum": only}))[-1] == said
+
+
+def test_where_most_answers_decide_nothing_that_is_the_reason() -> None:
+    silent = dict.fromkeys(equipoise.plan("jobs_lum", sample_k=6).prompts()["id"], "A person with a hat.")
+    result = equipoise.score("jobs_lum", silent, sample_k=6)
+    reason = "jobs_lum masculine_rate{}: 6 of 6 answers decide nothing."
+    for width, words in ((80, ""), (120, " is not computable")):
+        assert f"– {reason.format(words)}" in print_lines(Audit({"jobs_lum": result}), width=width)
+    assert "masculine_rate: not computable: 6 of 6 answers decide nothing." in describe_undecided(result)
+    assert describe_no_findings([result]) == (
+        "None: no mark is decided and worse than A. Of 2 marks, 2 are not computable."
+    )
 
 
 def test_a_wide_terminal_also_has_the_intervals(one: ReportedRun) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -53,11 +53,21 @@ def describe_mark(mark: Mark | None) -> str:
     return mark.mark if mark.certain else f"{mark.mark}, {possible}"
 
 
+def explain_missing_value(result: Result) -> str:
+    """Why metrics of this result are not computable: a group that they need has no answer that decides something."""
+    decided, undecided = (result.coverage["all"][kind] for kind in ("detected", "undetected"))
+    if undecided < decided:
+        return "too few answers"
+    return f"{undecided:,} of {decided + undecided:,} answers decide nothing"
+
+
 def describe_undecided(result: Result) -> Iterator[str]:
-    """One sentence for each mark that is not decided yet: what would help."""
+    """One sentence for each mark that is not decided yet, or has no value: why, and what would help."""
     needs = {need.metric: need.items for need in find_needs(result)}
     for name, _, found in result.marked():
-        if found is not None and found.undecided:
+        if found is None:
+            yield f"{name}: not computable: {explain_missing_value(result)}."
+        elif found.undecided:
             items = needs[name] or 0
             if items > AT_A_LIMIT**2 * result.items:
                 yield f"{name}: not marked, because its value lies at a limit; more items may not decide."
@@ -65,6 +75,18 @@ def describe_undecided(result: Result) -> Iterator[str]:
                 yield f"{name}: not enough answers yet to mark it; {items - result.items:,} more items would tell."
             else:
                 yield f"{name}: not enough answers yet to mark it."
+
+
+def describe_no_findings(results: Iterable[Result]) -> str:
+    """What there is instead of findings: how many marks are A, not decided or not computable."""
+    marks = [found for result in results for _, _, found in result.marked()]
+    kinds = {
+        "A": sum(found is not None and not found.undecided for found in marks),
+        "not decided yet": sum(found is not None and found.undecided for found in marks),
+        "not computable": marks.count(None),
+    }
+    counted = join_words([f"{count} {'is' if count == 1 else 'are'} {kind}" for kind, count in kinds.items() if count])
+    return f"None: no mark is decided and worse than A. Of {len(marks)} marks, {counted}."
 
 
 def describe_reservations(result: Result) -> Iterator[str]:

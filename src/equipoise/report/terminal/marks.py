@@ -15,7 +15,7 @@ from equipoise.measuring.precision import AT_A_LIMIT, find_needs
 from equipoise.measuring.result import Result
 from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.terminal.tables import COLOURS, WIDE
-from equipoise.report.text import format_centre, format_number
+from equipoise.report.text import explain_missing_value, format_centre, format_number
 from equipoise.schema import Estimate
 
 ROWS = 24
@@ -74,7 +74,7 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
     bands = result.setup.probe.marked_metrics()
     for name, estimate, mark in result.marked():
         if mark is None:
-            says = " is not computable."
+            says = f"{' is not computable' if width >= WIDE else ''}: {explain_missing_value(result)}."
         else:
             value = _say_value(estimate, with_interval=width >= WIDE)
             if mark.undecided:
