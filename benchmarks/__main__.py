@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.harness import OUR_PYTHON, ROOT, Unavailable, installed_versions, log
+from benchmarks.processes import OUR_PYTHON, ROOT, Unavailable, installed_versions, log
 
 PARTS = ("marks", "scale", "streaming", "asking", "store", "start", "report", "partials")
 QUICK_PARTS = ("marks", "asking", "start")

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.fast_server import ANSWER, serving
-from benchmarks.harness import (
+from benchmarks.processes import (
     OUR_PYTHON,
     Unavailable,
     format_ratio,

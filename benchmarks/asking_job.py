@@ -18,7 +18,7 @@ import orjson
 
 from benchmarks.clock import measure_time, print_result
 from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION
-from benchmarks.harness import ROOT
+from benchmarks.processes import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
 

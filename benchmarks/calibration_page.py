@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.calibration_studies import Coverage, Findings, Reach, Stops
-from benchmarks.harness import ROOT
+from benchmarks.processes import ROOT
 from benchmarks.simulated import STUDIES
 from equipoise.measuring.looks import SPENT
 from equipoise.probes import get_probe

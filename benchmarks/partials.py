@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import OUR_PYTHON, ROOT, format_seconds, installed_versions, log, markdown_table, run_job
+from benchmarks.processes import OUR_PYTHON, ROOT, format_seconds, installed_versions, log, markdown_table, run_job
 
 WAYS = {"local": "one process", "ray": "`--engine ray`, two workers", "ray_data": "Ray Data, two workers"}
 SIZES = {100_000: ("local", "ray", "ray_data"), 1_000_000: ("local", "ray"), 10_000_000: ("local",)}

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from benchmarks.harness import ROOT
+from benchmarks.processes import ROOT
 from equipoise.authoring import GENDER, ITEM, Array, Probe
 from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.summarise import cells, item_rows, merge_cells

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.harness import OUR_PYTHON, format_ratio, format_seconds, markdown_table, run_job, time_command
+from benchmarks.processes import OUR_PYTHON, format_ratio, format_seconds, markdown_table, run_job, time_command
 
 ROUNDS = 3
 """The commands take turns; the medians count."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks.harness import OUR_PYTHON, format_seconds, log, markdown_table, run_job
+from benchmarks.processes import OUR_PYTHON, format_seconds, log, markdown_table, run_job
 
 SIZES = (10_000, 100_000, 1_000_000, 5_424_000)
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from statistics import median
 
-from benchmarks.harness import OUR_PYTHON, ROOT, format_ratio, markdown_table, time_command
+from benchmarks.processes import OUR_PYTHON, ROOT, format_ratio, markdown_table, time_command
 
 HEAVY = ("polars", "numpy", "aiohttp", "jinja2", "vl_convert", "xllamacpp")
 

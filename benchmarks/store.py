@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.harness import OUR_PYTHON, ROOT, format_ratio, format_seconds, log, markdown_table, run_job
+from benchmarks.processes import OUR_PYTHON, ROOT, format_ratio, format_seconds, log, markdown_table, run_job
 
 KEY_VARIABLE = {"OPENAI_API_KEY": "sk-loopback-0123456789"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 
-from benchmarks.harness import OUR_PYTHON, format_ratio, format_seconds, log, markdown_table, run_job
+from benchmarks.processes import OUR_PYTHON, format_ratio, format_seconds, log, markdown_table, run_job
 
 IMPORTED, SHOWN = 1_000_000, 300_000
 QUICK = 30_000
