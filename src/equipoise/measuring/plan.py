@@ -17,6 +17,7 @@ from equipoise.authoring import Corpus, Items, Probe
 from equipoise.errors import AssetUnavailable, BadParameter, ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.definition import check_definition, make_prompts
+from equipoise.measuring.products import work_ahead
 from equipoise.probes import find_probes, get_probe
 from equipoise.schema import ID, ITEM, PROMPT, REPETITION, SYSTEM
 from equipoise.settings import Settings
@@ -89,16 +90,22 @@ class Plan(Setup):
     def batches(self, size: int = ITEMS_PER_BATCH) -> Iterator[pl.DataFrame]:
         """The prompts, whole items at a time: `id`, `item`, `prompt`, then the covariates."""
         hashes: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
-        for start in range(0, self.items, size):
-            prompts = self.take(start, start + size)
+        # Texts are made by polars, ids by Python: both at the same time.
+        for made in work_ahead(lambda start: self._make(start, start + size), range(0, self.items, size)):
+            prompts = self._with_ids(made)
             hashes.append(prompts[ID].str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
             yield prompts
         _refuse_equal_ids(self.probe, np.concatenate(hashes))
 
     def take(self, start: int, end: int) -> pl.DataFrame:
         """The prompts of the items from one number to before another, or to the last; items count from 0."""
+        return self._with_ids(self._make(start, end))
+
+    def _make(self, start: int, end: int) -> pl.DataFrame:
         places = np.arange(start, min(end, self.items))
-        prompts = make_prompts(self.probe, self.population, places, self.parameters)
+        return make_prompts(self.probe, self.population, places, self.parameters)
+
+    def _with_ids(self, prompts: pl.DataFrame) -> pl.DataFrame:
         return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
 
     def prompts(self) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -38,6 +38,21 @@ def multiply(weights: Array, columns: Array) -> Array:
 def count_threads() -> int:
     """How many threads may work: as many as those of polars, which `POLARS_MAX_THREADS` limits."""
     return pl.thread_pool_size()
+
+
+def work_ahead(work: Callable[[Task], Done], tasks: Iterable[Task]) -> Generator[Done, None, None]:
+    """The results of the tasks, one after another: while the caller uses one, a thread works on the next."""
+    tasks = list(tasks)
+    if count_threads() < 2 or len(tasks) < 2:
+        yield from map(work, tasks)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(work, tasks[0])
+        for task in tasks[1:]:
+            done = following.result()
+            following = pool.submit(work, task)
+            yield done
+        yield following.result()
 
 
 def work_in_threads(work: Callable[[Task], Done], tasks: Iterable[Task]) -> list[Done]:
