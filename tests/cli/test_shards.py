@@ -196,7 +196,17 @@ def test_memory_is_bounded_by_a_shard(tmp_path: Path) -> None:
         answers.write_parquet(tmp_path / f"{number:02}.parquet")
 
     def peak(pattern: str) -> float:
-        words = ["score", str(tmp_path / pattern), "--probe", "hiring_an", "--sample", "12000", "--json"]
+        words = [
+            "score",
+            str(tmp_path / pattern),
+            "--probe",
+            "hiring_an",
+            "--sample",
+            "12000",
+            "--reading",
+            "specified",
+            "--json",
+        ]
         done = subprocess.run([sys.executable, "-c", MEMORY, *words], capture_output=True, text=True, check=True)
         assert '"diff_acceptance_rate"' in done.stdout
         return float(done.stderr.splitlines()[-1])

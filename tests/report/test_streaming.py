@@ -33,7 +33,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         planned = plan("jobs_lum", sample_k=items, num_repetitions=REPETITIONS)
         with RunFile.create(path, settings=SETTINGS, plans=[planned]) as file:
             for prompt in planned.prompts()[ID]:
-                replies = [Reply(status=Status.OK, answer=f"{word} wrote. {text}") for word in ("He", "She") * 3]
+                # Four pronouns of one gender: plain answers are read soon, and it is the memory that counts here.
+                texts = (f"{f'{word} wrote. ' * 4}{text}" for word in ("He", "She") * 3)
+                replies = [Reply(status=Status.OK, answer=answer) for answer in texts]
                 file.record(
                     Attempt(probe="jobs_lum", prompt=prompt, repetition=repetition, reply=reply)
                     for repetition, reply in enumerate(replies[:REPETITIONS], 1)
