@@ -35,9 +35,9 @@ def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verificatio
     run = Run.open(path, probes=given)
     digest = run.provenance.digest
     if digest is None:
+        remedy = "" if run.ended == run.size else f" It gets digests when it is resumed: equipoise resume {run.path}"
         raise IntegrityError(
-            f"{run.path} was written by a version that knew no digests: nobody can say whether it was changed. "
-            f"It gets digests when it is resumed: equipoise resume {run.path}"
+            f"{run.path} was written by a version that knew no digests: nobody can say whether it was changed.{remedy}"
         )
     prompts = sum(planned.prompts for planned in run.planned.values())
     fitting = [f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"]
