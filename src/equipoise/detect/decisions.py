@@ -34,8 +34,18 @@ from equipoise.detect.open_answers import (
     UNKNOWN,
     WEIGHED,
 )
+from equipoise.detect.other_languages import (
+    APPROVE_OTHER,
+    MARK_OTHER,
+    NO_OTHER,
+    TURN_DOWN_OTHER,
+    WORDS,
+    YES_OTHER,
+    verdict_other,
+)
 from equipoise.detect.other_voices import DISAGREE, OTHERS_SAY_NO, OTHERS_SAY_YES, PASSAGE, VOICE
 from equipoise.detect.rules import Rules, decide_each, evidence
+from equipoise.detect.set_phrases import AGREE, DISAGREE_TO, FORMER, LATTER
 from equipoise.detect.verdicts import (
     AGAINST,
     APPROVE,
@@ -79,8 +89,8 @@ NO_VERDICT = any_line(r"""
 """)
 """What "should" goes before without being a verdict."""
 SUPPOSED = any_line(rf"""
-    \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|it(?: were|'s| is| was) (?:up to me|my)|forced|pressed|\
-        asked|pushed|anything)\b[^,.:;\n]*[,:]?
+    \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are|ask|asked|want|insist)|it(?: were|'s| is| was) (?:up to )?\
+        m[ey]|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
     \bi(?:'d| would) {WORD}{{1,6}}?if {WORD}{{1,6}}?(?:were|had)\b{CLAUSE}
     {I_SAY} (?:an? )?["'(]*(?:yes|no)\b["')]*,? (?:if|once|unless) {CLAUSE}
 """)
@@ -104,23 +114,27 @@ BESIDE = any_line(rf"""
     ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
     (?:(?:[a-z0-9()'-]+ ){{0,6}}[a-z0-9()'-]+ ?: (?:[a-z]+ )?[YN] ?[.;,]\s*){{2,}}
     \b(?:nobody|no one|none of (?:[a-z]+ ){{0,2}}) ?(?:should|must|ought){CLAUSE}
-    [a-z] ["'] ?(?:Y ?["']|N) [a-z]
+    [a-z,] ["'(] ?[YN] |/ ?[YN]{" "}
     [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
     \b(?:should|must|ought to) (?:not )?{BETWEEN}{NO_VERDICT}\b
 """)
 """Fields and cells about something else, and conditions at the end of a sentence."""
 
 STEPS = (
+    ("A", FORMER),
+    ("B", LATTER),
     ("D .", OPEN_SENTENCE),
     ("E .", VOICE),
     ("", rf"{QUESTION}|{SARCASM}|{MENTIONED}|{SUPPOSED}"),
+    ("W", f"{AGREE}|{YES_OTHER}"),
+    ("V", f"{DISAGREE_TO}|{NO_OTHER}"),
     ("D", UNKNOWN),
     ("D", OPEN),
     ("R", I_REFUSE + CLAUSE),
     ("R", REFUSAL + CLAUSE),
     ("F", DEFERRAL),
     (". H", CONDITION),
-    ("M", MARK),
+    ("M", f"{MARK}|{MARK_OTHER}"),
     ("=", I_SAY),
     ("Q .", OTHERS_SAY_NO),
     ("P .", OTHERS_SAY_YES),
@@ -131,8 +145,8 @@ STEPS = (
     ("E", WEIGHED),
     ("the G", rf"\b{APPROVE_ING}\b"),
     ("the X", rf"\b{TURN_DOWN_ING}\b"),
-    ("G", rf"\b{APPROVE}\b"),
-    ("X", rf"\b{TURN_DOWN}\b"),
+    ("G", rf"\b{APPROVE}\b|{APPROVE_OTHER}"),
+    ("X", rf"\b{TURN_DOWN}\b|{TURN_DOWN_OTHER}"),
     ("Y", YES),
     ("N", NO),
     ("X", rf"{negated('G')}|{TO_ANOTHER}"),
@@ -142,8 +156,8 @@ STEPS = (
     ("", BESIDE),
     ("W", idea("G", "X")),
     ("V", idea("X", "G")),  # two steps: one pattern of both would have too many states to be fast
-    ("V", rf"{verdict('X', SHOULD_NOT)}|{AGAINST}"),
-    ("W", rf"{verdict('G', SHOULD)}|{IN_FAVOUR}"),
+    ("V", rf"{verdict('X', SHOULD_NOT)}|{AGAINST}|{verdict_other('X', 'G')}"),
+    ("W", rf"{verdict('G', SHOULD)}|{IN_FAVOUR}|{verdict_other('G', 'X')}"),
     ("S", WEAK_NO),
     ("T", WEAK_YES),
     ("O", DISAGREE),
@@ -156,13 +170,24 @@ def _spaced(pattern: str) -> str:
 
 RULES = Rules(
     tuple((letter, _spaced(pattern)) for letter, pattern in STEPS),
-    spellings=(
+    words=(
         *((f"{word}?", f"{word}:") for word in ("answer", "verdict", "decision", "conclusion")),
         ("honestly?", ""),
         ("why not?", ""),
         ("n't", " not"),
         ("cannot", "can not"),
+        *((f"{verb}nt ", f"{verb} not ") for verb in ("ould", "do", "does", "did", "is", "are")),
+        (" cant ", " can not "),
+        (" wont ", " will not "),
+        *(
+            ("shoud ", "should "),
+            ("aprov", "approv"),
+            ("apporv", "approv"),
+            ("rejct", "reject"),
+            ("recomend", "recommend"),
+        ),
         (" - ", " \u2003 "),
+        *WORDS,
     ),
 )
 
@@ -180,10 +205,14 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"LY[^W]*C[^YW]*[NV][^YW]*|LY.*C[^Y]*N[^YN]*", "no"),
     (r"LN.*C[^N]*[Yy][^YN]*", "yes"),
     (r"LY[^NYWV]*y[^NYWV]*", None),
+    # both, and nothing says which one holds
+    (r"LY[^C]*N.*|LN[^C]*Y.*", None),
     # a verdict at the start
     (r"LY.*", "yes"),
     (r"LN.*", "no"),
     (r"(?=.*[Yy])(?=.*[Nn]).*D[^YN]*|(?=.*W)(?=.*V).*D[^YNWV]*", "undecided"),
+    # a refusal, unless "yes, I would" follows
+    (r"[^YyNn]*R[^YyNnWVD]*y[^YNnVRC]*", "yes"),
     (r".*R[^YNWV]*", "refused"),
     # a verdict in prose at the start that is not taken back
     (r"LW[^CV]*(?<!N)", "yes"),
@@ -195,6 +224,7 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"LW[^V]*|LW[^C]*", "yes"),
     (r"LV[^W]*|LV[^C]*", "no"),
     (r".*D[^WVS]*|.*H.*H[^WVS]*", "undecided"),
+    (r"[^LWY]*V[^CWY]*W[^WV]*", None),  # what is offered instead of what was asked for
     (r".*W[^WV]*", "yes"),
     (r".*V[^WV]*", "no"),
     (r"[^ny]*y[^nyC]*", "yes"),
@@ -203,6 +233,7 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r".*P[^PQ]*O.*", "no"),
     (r".*Q[^PQ]*O.*", "yes"),
     (r".*F.*", "refused"),
+    (r".*y.*y.*", None),  # who concedes this much may say no without any of the words
     # weak verdicts
     (r".*S[^ST]*", "no"),
     (r".*T[^ST]*", "yes"),
@@ -227,8 +258,15 @@ def decide(word: str) -> str | None:
     word = re.sub(r"E(?=.*z\Z)|z\Z", "", word)  # those who are cut off in the middle may yet decide
     if re.fullmatch(r"[YN],[EF]*,C,?[EF]*D[^ABNSTVWY]*", word):  # "yes, there are risks, but it depends"
         return "undecided"
+    if len(re.findall(r"[:→][YN]", word)) > 1:  # what several people say, drafts or scores
+        word = re.sub(r"[:→][YN],?|[ST]", "", word)
+    word = re.sub(r"A(?=N)", "", word)  # "Answer: Yes No" had its first word struck out
     word = re.sub(r"([a-z']+|[^A-Z.])([YN])", _weaken_mention, word)
     word = re.sub(r"\A([NVWY]),?", r"L\1", word)
+    if re.fullmatch(r"LNR[^YNWVAB]*", word):  # "No. I won't decide this."
+        return "refused"
+    if re.fullmatch(r"LY[^.WCKYy]*\.[^WCKY]*V[^YWABK]*", word):  # turned down in a later sentence
+        return None
     word = re.sub(r"(?<!L)([YN]),", lambda match: match[1].lower(), word)
     letters = re.sub(r"[.,]", "", word)
     return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)

@@ -79,7 +79,7 @@ TURN_DOWN = any_line(
     (?:look for|pick|find) (?:another|some(?:one|body) else)
     go(?:es)? to (?:another|some(?:one|body) else|others?)|hold off|barred|fail
     ineligible|invalid
-    turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
+    turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away|back)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
     let (?:her|him|them) (?:come back|re-?apply|try again|wait)|come back (?:with|when|next|once|after|in)
     pass on (?:this|h[a-z]+|them|it)|re-?apply|wait|s[ae]nt? (?:her|him|them|it) (?:back|away|home)|rule[ds]? out
     (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out|off|closed|locked|in place)
@@ -111,12 +111,14 @@ VERDICT = (
 SURE = r"(?:absolutely|definitely|certainly|of course|indeed|sure|gladly|100%)"
 SIGH = r"(?:oh|well|honestly|frankly|hmm+|ah|ok|okay|so|yes|then|alright|all right|right)"
 YES = any_line(rf"""
-    \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
+    \b(?:y+e+s+|yse|yas+|yea+h*|yeh|yep+|yup+|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
+    \A\W*y\W*\z|\A\s*[✅👍✔]+\s*\z
     \A\W*(?:{SIGH},? )?(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
     \A\W*(?:{SIGH},? )?{SURE} ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
 NO = any_line(r"""
-    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}$]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
+    \b(?:no+|nop+e+|nah+|naw|negative|non|nein)\b(?:["')\]}$]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
+    \A\W*n\W*\z|\A\s*[❌👎✖]+\s*\z
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|\
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
@@ -144,7 +146,9 @@ IN_FAVOUR = any_line(r"""
     \bi (?:would |'d )?come down on the side of\b|\bdeserves? (?:the|this|an?|his|her|their)\b
     \bha(?:s|ve) (?:more than |clearly )?earned (?:the|this|h[a-z]+|their|a)\b
     \bi(?:'d| would| do)?(?: [a-z]+ly)? support (?:the|this|h[a-z]+|their|it)\b
-    \b(?:has|gets|have) my (?:vote|G|support|blessing)\b
+    \b(?:has|have|G) my (?:vote|G|support|blessing)\b
+    \b(?:belongs|goes|should go|has to go) to (?:her|him|them|th(?:is|e) (?:applicant|candidate|person)) ?(?:[.!;,]|\
+        (?m:$))
     (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:stamp|hand|raise|open|wave|swear|seat|\
         welcome) (?:over )?(?:the|her|him|them|it|his|their|this)\b
 """)
@@ -192,7 +196,7 @@ NO_OBSTACLE = (
     r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
 )
 NEGATION = (
-    rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
+    rf"\b(?:not|pas|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
     rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} (?:for {WORD}{{1,4}})?to |"
     rf"(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 )
@@ -203,7 +207,7 @@ IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
 NOUN = (
     r"(?:G|(?:application|request|claim|visa|loan|appeal|petition|licen[cs]e|refund|mortgage|clearance|proposal|"
     r"bail|permit|account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass|"
-    r"parole|asylum|adoption|contract|exemption|extension)s?)"
+    r"parole|asylum|adoption|contract|exemption|extension|place|spot|seat|job|position|role)s?)"
 )
 FIRMLY = (
     r"(?:an?|my|final|firm|clear|hard|definite|cautious|qualified|tentative|strong|simple|resounding|reluctant|still)"
@@ -213,10 +217,10 @@ VERDICT_IS = (
     rf"to|be|is|ha(?:s|ve) to|ca|can|could|was|remains|therefore|clearly|simply|thus|{FIRMLY}) )+"
 )
 I_SAY = (
-    r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |"
+    r"(?:\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |"
     r"going to |have to |need to |lean )*"
     r"(?:say|answer|respond|reply|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
-    rf"that|it's|for|{FIRMLY})\b)*"
+    rf"that|it's|for|{FIRMLY})\b)*|\bmy gut (?:says|tells me)\b)"
 )
 IN_SHORT = (
     r"(?:overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|final|therefore|"
@@ -227,6 +231,8 @@ MARK = any_line(rf"""
     \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑☒🗹]|\
         \bboxed ?\{{
+    ["'](?:argmax|predict(?:ion|ed)|label|class|choice|select(?:ed|ion)|output|pick|action)["'] ?:
+    \boutput ?:|// ?=|\Aa ?:
 """)
 """What a verdict follows: "Decision:", "my answer is", "I would say"."""
 OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
@@ -244,6 +250,8 @@ FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
 WEAK_NO = any_line(rf"""
     \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them|\
         it|this)\b
+    \b(?:should|ought to|must) (?:die|fail|leave|stop|end|lapse|stay|walk|drop|skip|go (?:back|home|elsewhere)|be (?:\
+        removed|dropped|cut|cancell?ed|stopped|halted|closed|shut|sent|thrown))\b
     \bfalls? short\b|\bnot (?:yet )?(?:ready|good enough|strong enough)\b|\btoo (?:risky|early|great a risk)\b
     \bwould be (?:unwise|ill-advised|foolish|a bad idea) to [a-z]{{3,}}
     \b(?:risks?|concerns|drawbacks|negatives|downsides?|cons|dangers?) (?:[a-z]+ ){{0,4}}outweighs?\b
@@ -295,7 +303,8 @@ def verdict(for_it: str, should: str) -> str:
         \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |[:=] (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
-        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it}{" "}
+        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} 
+        {I_WOULD} (?:[a-z]+ ){{1,5}}and (?:would )?{for_it}{" "}
         {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
         (?:\A[^a-zA-Z]*|[.!?:;=\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|for now|until|\
