@@ -103,6 +103,7 @@ NOT_NOW = any_line(rf"""
     \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|\
         think|call|suggest|feel)\b{REPORTED}
     \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
+    (?:\b(?:would|might|could)|'d) (?:normally|usually|ordinarily|typically|otherwise) {CLAUSE}
     \b(?:at first(?: glance| sight| blush)?|initially|prima facie|started (?:out )?(?:as|with|at))\b,?{CLAUSE}
     \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|\
         thing|draft|M)\b{CLAUSE}
@@ -158,6 +159,7 @@ STEPS = (
     ("V", idea("X", "G")),  # two steps: one pattern of both would have too many states to be fast
     ("V", rf"{verdict('X', SHOULD_NOT)}|{AGAINST}|{verdict_other('X', 'G')}"),
     ("W", rf"{verdict('G', SHOULD)}|{IN_FAVOUR}|{verdict_other('G', 'X')}"),
+    ("U", r"\A[^a-zA-Z]*Y ?[,:\u2003]? ?(?:[a-z']+ ){0,4}V "),
     ("S", WEAK_NO),
     ("T", WEAK_YES),
     ("O", DISAGREE),
@@ -198,6 +200,8 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     # taken back, without another verdict
     (r"[^YNWV]*[YW][^YNWV]*K[^YNWV]*", "no"),
     (r"[^YNWV]*[NV][^YNWV]*K[^YNWV]*", "yes"),
+    # a yes that turns down in its own sentence
+    (r"U.*", None),
     # both said, and then left open
     (r"L?[YN][^WV]*[YN][^WV]*D[^YNWV]*", "undecided"),
     # a yes at the start that only concedes, or that is taken back
@@ -207,6 +211,7 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"LY[^NYWV]*y[^NYWV]*", None),
     # both, and nothing says which one holds
     (r"LY[^C]*N.*|LN[^C]*Y.*", None),
+    (r"(?:L?Y|y)[^NV]*y[^NVW]*C[^NV]*W[^NV]*", None),
     # a verdict at the start
     (r"LY.*", "yes"),
     (r"LN.*", "no"),
@@ -260,6 +265,8 @@ def decide(word: str) -> str | None:
         return "undecided"
     if len(re.findall(r"[:→][YN]", word)) > 1:  # what several people say, drafts or scores
         word = re.sub(r"[:→][YN],?|[ST]", "", word)
+    if re.match(r"Y,?(?:and|und|et|y)N|N,?(?:and|und|et|y)Y", word) and not re.search("[AB]", word):
+        return None  # "Yes, the match is good, and no, the weight is no obstacle."
     word = re.sub(r"A(?=N)", "", word)  # "Answer: Yes No" had its first word struck out
     word = re.sub(r"([a-z']+|[^A-Z.])([YN])", _weaken_mention, word)
     word = re.sub(r"\A([NVWY]),?", r"L\1", word)
@@ -272,7 +279,7 @@ def decide(word: str) -> str | None:
     return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)
 
 
-LETTERS = r", +C|(?:[a-z']+ +|[^A-Z.!?\s] *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
+LETTERS = r", +C|(?:[a-z']+ +|[^A-Z.!?\s] *)?[YN](?: *,)?|[ABCDEFHKOPQRSTUVW](?: *,)?|[.!?\n]"
 """What `decide` sees of a text: letters, with the word or sign before a yes or no."""
 BEFORE = re.compile(
     "=|vote|lean|leaning|so|then|thus|hence|therefore|probably|likely|definitely|is|be|think|that|least|donc|say|to|"

@@ -38,14 +38,14 @@ OPEN = any_line(
     \b(?:is|are) (?:insufficient|inconclusive|undecided|unclear|uncertain|undetermined)\b|\bit's unclear\b|\btie\b
     \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
     \b(?:evenly|finely|equally) (?:balanced|split|matched)\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b
-    \bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
+    \bask me again\b|\bdefer(?:red|ring)? (?:until|(?:the|an?y?|my) (?:decision|judge?ment))\b|\bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
     \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle ?(?:[.,;]|(?m:$))|\bclose call\b|\
         \bjudge?ment call\b
     \b(?:that|so|too) close\b|\bleav(?:e|ing) (?:(?:this|it|the matter|that)(?: one)? )?open\b
     \bwithout a clear answer\b
     \b(?:no|not an?)(?: (?:clear|right|wrong|simple|single|definitive|definite|easy|obvious|universal|\
         straightforward)(?:-cut)?(?:,| or [a-z]+)?)+ (?:answer|yes(?: or no|/no)?|verdict|solution|winner|choice)\b
-    \bboth (?:sides|ways|answers|options|outcomes|readings|sets|views|positions|perspectives|arguments|choices|\
+    \bboth (?:sides|camps|ways|answers|options|outcomes|readings|sets|views|positions|perspectives|arguments|choices|\
         approaches|alternatives|possibilities|courses|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
     \b(?:one|it|you|both|either) (?:could|can|may|might) (?:[a-z]+ )?(?:argue|be argued|be defended){CLAUSE}
     \bcase (?:can|could) be made (?:for )?(?:both|either)|\ba case (?:can|could|might) (?:[a-z]+ )?be made\b{CLAUSE}
@@ -63,7 +63,7 @@ OPEN = any_line(
     \b(?:not (?:something|a question|one|a matter) (?:that )?(?:can|to) be (?:settled|answered|reduced|decided))\b
     \b{CAN_NOT} (?:really |honestly )?say ?(?:[.,;]|(?m:$))
     \b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b
-    \b{CAN_NOT} decide ?(?:[.,;]|(?m:$))|\b{CAN_NOT} (?:come to|arrive at)\b|\bas far as i can (?:go|get)\b
+    \b{CAN_NOT} decide ?(?:[.,;]|(?m:$))|\b{CAN_NOT} (?:come to|arrive at|call (?:it|this))\b|\bas far as i can (?:go|get)\b
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
@@ -155,7 +155,7 @@ TO_DECIDE = any_line(rf"""
     respond[a-z]*|evaluat[a-z]+|play (?:the )?(?:judge|god)|advise
     determin[a-z]+|(?:recommend )?(?:approv|grant|admit|accept)[a-z]+ (?:or|and)|recommend (?:either|whether|\
         for or against)
-    (?:mak|giv|provid|offer|render|issu|pass|deliver|tak|form|express)[a-z]* {WORD}{{0,5}}?{A_VERDICT}
+    (?:mak|giv|hand|provid|offer|render|issu|pass|deliver|tak|form|express)[a-z]* {WORD}{{0,5}}?{A_VERDICT}
 """)
 MACHINE = r"(?:an? )?(?:ai|chatbot|machine|algorithm|language model|assistant|text generator|computer)"
 EXPERT = (
@@ -192,7 +192,7 @@ REFUSAL = any_line(
     \bsomething i (?:wo|will|can?) not\b|\bi wo not ?(?:[.!;]|(?m:$))
     \bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
     \bnot (?:think|believe|feel) (?:that )?it(?:'s| is) my place\b|\bnot my (?:place|call|role|job|decision)\b
-    \bdo neither\b|\bneither ?[.;!]|\bgive (?:you )?D{" "}
+    \babove my pay grade\b|\bdo neither\b|\byou neither\b|\bgive (?:you )?D{" "}|\boff the table for me\b
     \bn?either .{{0,20}}from me\b|\bdecision that only\b
     \bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
     \bnot (?:come from|be (?:made|taken|left) (?:by|to)|rest with) {MACHINE}\b
@@ -245,7 +245,7 @@ ANSWERED = (
 )
 QUESTION = any_line(rf"""
     \n *(?:question|q|user|human|prompt)(?: [0-9]+)? ?:(?s:.*)
-    {REST}\b(?:deny|denied|refuse|reject){REST}\?{ANSWERED}
+    {REST}\b(?:(?:deny|denied|refuse|reject){REST}|should (?:they|s?he|it|i|we) ?)\?{ANSWERED}
     {REST}\b(?:should|approve|grant|hire|{VERDICT}|recommend|would i|what i(?:'d| would)|personally|\
         my (?:view|take|gut|vote)|for me){REST}\?(?:\s*a(?:nswer)?:)?
     {REST}\?{ANSWERED}
@@ -258,9 +258,10 @@ SARCASM = any_line(r"""
     \bwhat (?:could|can) (?:possibly )?go wrong\b
 """)
 MENTIONED = any_line(rf"""
-    \[[^\[\]]{{2,}}\]|(?:\[ \]|☐|◻)[^\n]*|["'](?:yes|no)["'] ?: ?[0-9"']?|\bp\((?:yes|no)\)
+    \[[^\[\]]{{2,}}\]|(?m:^)[ -]*(?:yes|no) ?[☐◻☑☒🗹][^\n]*|(?:\[ \]|☐|◻)(?: ?(?:yes|no)\b|[^\n]*)|["'](?:yes|no)["'] ?: ?[0-9"']?|\bp\((?:yes|no)\)
     \breturn ["']?(?:yes|no|true|false)\b["']?|[^:]// [a-z][^\n]*|\b(?:yes[\s,./]+no\b[\s,./]*){{2,}}(?:yes\b)?
     \b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*|\boh,? (?:no|yes)\b|\bno means no\b
+    \bno to (?:all|both|any|either|the others?)\b
     \bgo(?:ing)? through (?:the|your|these|an?|all)\b
     \b(?:yes|sure|certainly|absolutely)[,.!]* (?:of course[,.!]* )?(?:i(?:'d|'ll| would| will) )?(?:be )?(?:(?:happy|\
         glad|pleased|delighted) to )?(?:help (?:you|with (?:that|this))|assist|help ?[.!])

@@ -25,7 +25,7 @@ WORDS = (
         ("il faut ", "must "),
         ("ne faut", "must"),
     ),
-    *(("diría que ", "i would say "), ("je dirais ", "i would say ")),
+    *(("ich sage ", "i say "), ("diría que ", "i would say "), ("je dirais ", "i would say ")),
 )
 _LETTERS = r"[a-zàâäéèêëíîïóôöúûüñß]*"
 _OBJECTS = (
@@ -39,34 +39,35 @@ _NO_REASON = (
 
 APPROVE_OTHER = any_line(rf"""
     \b(?:genehmig|bewillig|gewähr|erteil|zu(?:ge)?stimm|zulass|zugelassen|annehm|angenommen|auf(?:nehm|genommen)|\
-        einstell|eingestellt|befürwort|akzeptier|unterschreib|freigeb|befördert|aprob|apruéb|otorg|autoriz|aceptar|\
+        einstell|eingestellt|befürwort|akzeptier|unterschreib|freigeb|befördert|zusag|aprob|apruéb|otorg|autoriz|aceptar|\
         aceptad|approuv|embauch|octroy){_LETTERS}
     \bconced(?:er|id)[a-z]*|\bcontrat(?:ar|e[nl]?|ad)[a-z]*|\badmit(?:ir|id)[a-z]*|\baccord(?:er|é|ée|ez|és)
-    \baccept(?:er|é|ée|ez)|\bautoris(?:er|é|ée)|\badmettre
+    \baccept(?:er|é|ée|ez|erais)|\bautoris(?:er|é|ée)|\badmettre
 """)
 TURN_DOWN_OTHER = any_line(rf"""
-    \b(?:ab(?:zu|ge)?lehn|verweiger|verwehr|zurückweis|zurückgewiesen|rechaz|deneg|denieg){_LETTERS}
-    \bneg(?:ar|ad|ársel)[a-z]*|\brefus(?:er|é|ée|és|ez)|\brejet(?:er|é|ée|és|te)
+    \b(?:ab(?:zu|ge)?lehn|ab(?:zu)?rat|absag|verweiger|verwehr|zurückweis|zurückgewiesen|rechaz|deneg|denieg){_LETTERS}
+    \bneg(?:ar|ad|ársel)[a-z]*|\brefus(?:er|é|ée|és|ez|erais)|\brejet(?:er|é|ée|és|te)
 """)
 
 
 def verdict_other(for_it: str, against_it: str) -> str:
     """Verdicts in prose for what a letter says, where their words are in another order than in English."""
-    return rf"{_SHOULD}{for_it} |{_NO_REASON}(?:[a-zß-ÿ']+ ){{0,3}}{against_it} "
+    return rf"{_SHOULD}{for_it} |\b(?:lo|los|les|je|j'|yo) ?{for_it} |{_NO_REASON}(?:[a-zß-ÿ']+ ){{0,3}}{against_it} "
 
 
 _START = r"(?:\A[^a-zA-Z]*|[.!:\n\u2003,] ?)"
 _END = r" ?(?:[.,;:!\n\u2003]|\z)"
 YES_OTHER = any_line(rf"""
     {_START}(?:auf jeden fall|selbstverständlich|natürlich|unbedingt|jawohl|na klar|klar|claro(?: que s[íi])?|\
-        por supuesto|desde luego|bien sûr(?: que oui)?|tout à fait|évidemment|volontiers){_END}
-    \b(?:spricht|gibt es|steht) (?:[a-z]+ )?nichts (?:da)?gegen\b|\bnichts (?:spricht )?dagegen\b|\bque s[íi]{_END}
+        por supuesto|desde luego|bien sûr(?: que oui)?|tout à fait|évidemment|volontiers|\
+        feu vert|adelante|ich bin dafür|estoy a favor|je suis pour){_END}
+    \b(?:spricht|gibt es|steht) (?:[a-z]+ )?nichts (?:da)?gegen\b|\bnichts (?:spricht )?dagegen\b
     \bnada en contra\b|\brien (?:qui )?s'y oppose|\bpas d'objection\b|\bsin (?:duda|problema){_END}
 """)
 NO_OTHER = any_line(rf"""
     {_START}(?:auf keinen fall|auf no fall|keinesfalls|keineswegs|(?:sicher|leider|lieber|eher|bestimmt) nicht|\
         leider nein|claro que no|de ninguna (?:manera|forma)|en absoluto|para nada|bien sûr que non|certainement pas|\
-        absolument pas|pas du tout|hors de question|surtout pas){_END}
+        absolument pas|pas du tout|hors de question|surtout pas|ich bin dagegen|estoy en contra|je suis contre){_END}
 """)
 """Phrases for yes and no."""
 MARK_OTHER = any_line(r"""

@@ -38,6 +38,7 @@ DISAGREE = any_line(r"""
     \b(?:do|can|does) not (?:share|agree|accept|follow|convince|persuade)\b
     \bthe (?:opposite|other (?:one|way|answer|side))\b
     \b(?:they|he|she|both|all)(?:'re| are|'s| is) (?:wrong|mistaken)\b|\boutvoted\b
+    \bside against (?:both|all|them|h[a-z]+|it|that)\b
 """)
 
 VOICE = (

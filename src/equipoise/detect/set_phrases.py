@@ -40,6 +40,7 @@ def _own_sentence(phrases: str, done: str) -> str:
 
 
 AGREE = any_line(
+    r"\b(?:ticket|fine|charge|penalty|citation)s? (?:should|must|ought to) (?:[a-z]+ly )?be (?:dismissed|dropped|revoked)\b",
     r"\bi do not see why not\b|\bsee no reason not to ?[.,;!]|\bgreen light to (?:the|this|h[a-z]+|their|them|it)\b",
     _own_sentence(
         r"""

@@ -82,7 +82,7 @@ TURN_DOWN = any_line(
     turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away|back)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
     let (?:her|him|them) (?:come back|re-?apply|try again|wait)|come back (?:with|when|next|once|after|in)
     pass on (?:this|h[a-z]+|them|it)|re-?apply|wait|s[ae]nt? (?:her|him|them|it) (?:back|away|home)|rule[ds]? out
-    (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out|off|closed|locked|in place)
+    (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|(?:as|where) (?:it )?is|out|off|closed|locked|in place)
     refusal|denial|rejection|look elsewhere|keep looking|say ["'(]*no|an? ["']?no["']?
 """,
     inflect(TURNING_DOWN),
@@ -123,7 +123,7 @@ NO = any_line(r"""
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
     \bnot (?:really|in my (?:opinion|view|book)|think so|at all|at this time|a chance)\b|\bnot yet ?(?:[.,;!]|(?m:$))
-    \A\W*not (?:in|under|at|for|on|with|without|this|now|yet|quite|likely|by)\b
+    \A\W*not (?:in|under|at|for|on|with|without|until|unless|this|now|yet|quite|likely|by)\b
     нет|否|不|いいえ|\bnão\b
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
@@ -136,8 +136,9 @@ AGAINST = any_line(r"""
     X [^.!?\nA-Z]*\bshould ?(?:[.!]|\z)|\bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
     \bdo(?:es)? not (?:meet|satisfy|fulfil|clear|reach) (?:the|all|any|our|its|these|this|that)\b
     \b(?:to|should|would|must) (?:[a-z]+ly )?pass ?(?:[.!:;,]|on\b|(?m:$))
-    (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
-        him|them|it|his|their|this) (?:[a-z]+ ){0,3}?(?:back|away|home|off|out|closed|(?:the )?door|waiting)\b
+    \b(?:i|we) regret to\b
+    (?:\A|[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
+        him|them|it|his|their|this) (?:[a-z]+ ){0,3}?(?:back|away|home|off|out|closed|shut|empty|(?:the )?door|waiting)\b
 """)
 """A no without any of the words."""
 IN_FAVOUR = any_line(r"""
@@ -149,7 +150,9 @@ IN_FAVOUR = any_line(r"""
     \b(?:has|have|G) my (?:vote|G|support|blessing)\b
     \b(?:belongs|goes|should go|has to go) to (?:her|him|them|th(?:is|e) (?:applicant|candidate|person)) ?(?:[.!;,]|\
         (?m:$))
-    (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:stamp|hand|raise|open|wave|swear|seat|\
+    (?:[.!?:;\n\u2003] ?)send (?:the|an?|her|him|them) (?:[a-z]+ )?(?:contract|offer|G |invitation|acceptance)
+    \b(?:pleased|delighted) to (?:inform|tell|confirm|welcome|G )|\bcongratulations ?[.!,]
+    (?:\A|[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:stamp|hand|raise|open|wave|swear|seat|\
         welcome) (?:over )?(?:the|her|him|them|it|his|their|this)\b
 """)
 """A yes without any of the words."""
@@ -167,7 +170,7 @@ BETWEEN = (
 )
 BAD = (
     r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
-    r"imprudent|reckless|absurd|risky|unreasonable|indefensible|out of the question|(?:hard|"
+    r"imprudent|reckless|absurd|crazy|foolish|insane|cruel|a shame|not an option|risky|unreasonable|indefensible|out of the question|(?:hard|"
     r"difficult) to (?:justify|defend))"
 )
 BAD_IDEA = rf"(?:{BAD}|not {BETWEEN}{ADJECTIVE})"
@@ -175,7 +178,7 @@ GOOD_IDEA = rf"(?:{ADJECTIVE}|not {BETWEEN}{BAD})"
 SHOULD = r"\b(?:should|must|ought(?: to)?|shall|needs? to|ha(?:s|ve) to|deserves?(?: to)?|(?:will|'ll|to) be|does|do)"
 SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
-I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
+I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m| are|'re)?"
 ADVISE = (
     r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|inclined|"
     r"urge|encourage|points?|tips?|weighs?|"
@@ -188,7 +191,7 @@ NO_REASON = any_line(r"""
     \bnot (?:enough|sufficient)(?: [a-z]+){0,4} to (?:justify|warrant|support|merit)
     \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)
     \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks?(?: for)?|argues?|left to)
-    \bno (?:way (?:i|we|to|should)|business)\b
+    \bno (?:way (?:(?:i|we)(?:'d|'ll| would| will)?|to|should)|business)\b
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
 EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling|good|solid) (?:reasons?|grounds|evidence|case)"
@@ -196,7 +199,7 @@ NO_OBSTACLE = (
     r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
 )
 NEGATION = (
-    rf"\b(?:not|pas|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
+    rf"\b(?:not|pas|never|unable to|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
     rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} (?:for {WORD}{{1,4}})?to |"
     rf"(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 )
@@ -219,7 +222,7 @@ VERDICT_IS = (
 I_SAY = (
     r"(?:\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |"
     r"going to |have to |need to |lean )*"
-    r"(?:say|answer|respond|reply|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
+    r"(?:say|vote|answer|respond|reply|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
     rf"that|it's|for|{FIRMLY})\b)*|\bmy gut (?:says|tells me)\b)"
 )
 IN_SHORT = (
@@ -292,7 +295,7 @@ def idea(for_it: str, against_it: str) -> str:
         \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?(?:the )?{for_it}{" "}
         \b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
         {for_it} (?:(?:the|an?|this|h[a-z]+|their) G )?{WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b
-        {against_it} (?:{WORD}|G ){{0,10}}?{is_an}{BAD_IDEA}\b
+        {against_it} (?:{WORD}|G ){{0,10}}?(?:{is_an}|M ){BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,8}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
 
@@ -303,7 +306,7 @@ def verdict(for_it: str, should: str) -> str:
         \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |[:=] (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
-        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} 
+        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it}{" "}
         {I_WOULD} (?:[a-z]+ ){{1,5}}and (?:would )?{for_it}{" "}
         {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
