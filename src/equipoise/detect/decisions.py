@@ -38,6 +38,7 @@ from equipoise.detect.other_languages import (
     APPROVE_OTHER,
     MARK_OTHER,
     NO_OTHER,
+    REFUSAL_OTHER,
     TURN_DOWN_OTHER,
     WORDS,
     YES_OTHER,
@@ -104,6 +105,8 @@ NOT_NOW = any_line(rf"""
         think|call|suggest|feel)\b{REPORTED}
     \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
     (?:\b(?:would|might|could)|'d) (?:normally|usually|ordinarily|typically|otherwise) {CLAUSE}
+    \b(?:one|two|three|some|many|most|several|both|half|others)(?: of (?:the|them))?(?: [a-z]+)? (?:recommend|suggest|\
+        favou?r|vote|argue|support|oppose|advise|want|urge)s?\b{CLAUSE}
     \b(?:at first(?: glance| sight| blush)?|initially|prima facie|started (?:out )?(?:as|with|at))\b,?{CLAUSE}
     \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|\
         thing|draft|M)\b{CLAUSE}
@@ -131,7 +134,7 @@ STEPS = (
     ("V", f"{DISAGREE_TO}|{NO_OTHER}"),
     ("D", UNKNOWN),
     ("D", OPEN),
-    ("R", I_REFUSE + CLAUSE),
+    ("R", f"{I_REFUSE}{CLAUSE}|{REFUSAL_OTHER}"),
     ("R", REFUSAL + CLAUSE),
     ("F", DEFERRAL),
     (". H", CONDITION),
@@ -152,8 +155,8 @@ STEPS = (
     ("N", NO),
     ("X", rf"{negated('G')}|{TO_ANOTHER}"),
     ("G", negated("X")),
-    ("A", marked("YG", "N", "true", "✅👍✔")),
-    ("B", marked("NX", "Y", "false", "❌👎✖")),
+    ("A", marked("YG", "N", "true", "false", "✅👍✔")),
+    ("B", marked("NX", "Y", "false", "true", "❌👎✖")),
     ("", BESIDE),
     ("W", idea("G", "X")),
     ("V", idea("X", "G")),  # two steps: one pattern of both would have too many states to be fast
@@ -308,7 +311,7 @@ def decide_by_rules(text: pl.Expr) -> pl.Expr:
 
 DECISIONS = Detector(
     name="decisions",
-    version=5,
+    version=6,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
     plain=read_bare_verdict,

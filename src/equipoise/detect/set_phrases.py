@@ -40,7 +40,7 @@ def _own_sentence(phrases: str, done: str) -> str:
 
 
 AGREE = any_line(
-    r"\b(?:ticket|fine|charge|penalty|citation)s? (?:should|must|ought to) (?:[a-z]+ly )?be (?:dismissed|dropped|revoked)\b",
+    r"\b(?:ticket|fine|charge|penalty|citation)s? (?:should|must|ought to) (?:[a-z]+ly )?be (?:dismissed|dropped)\b",
     r"\bi do not see why not\b|\bsee no reason not to ?[.,;!]|\bgreen light to (?:the|this|h[a-z]+|their|them|it)\b",
     _own_sentence(
         r"""
@@ -63,7 +63,7 @@ DISAGREE_TO = _own_sentence(
         ma'am)
     (?:(?:it|that)(?:'s| is) )?(?:an? )?(?:hard pass|hell no|heck no|(?:two )?thumbs down|red light|non-starter|veto|\
         out of the question|nay)
-    under no circumstances|by no means|in no way|on no account|over my dead body|count me out|forget it
+    no exceptions|under no circumstances|by no means|in no way|on no account|over my dead body|count me out|forget it
     better luck next time|(?:please )?(?:come back|try again|re-?apply|see you)(?: again)? next [a-z]+
     i(?:'m| am) (?:opposed|out)(?: to (?:it|this|that))?
     not (?:in a million years|a chance|on my watch|happening|(?:going to|gonna) happen|a good idea|advisable|\

@@ -82,7 +82,8 @@ TURN_DOWN = any_line(
     turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away|back)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
     let (?:her|him|them) (?:come back|re-?apply|try again|wait)|come back (?:with|when|next|once|after|in)
     pass on (?:this|h[a-z]+|them|it)|re-?apply|wait|s[ae]nt? (?:her|him|them|it) (?:back|away|home)|rule[ds]? out
-    (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|(?:as|where) (?:it )?is|out|off|closed|locked|in place)
+    (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|(?:as|where) (?:it )?is|out|off|closed|\
+        locked|in place)
     refusal|denial|rejection|look elsewhere|keep looking|say ["'(]*no|an? ["']?no["']?
 """,
     inflect(TURNING_DOWN),
@@ -112,13 +113,13 @@ SURE = r"(?:absolutely|definitely|certainly|of course|indeed|sure|gladly|100%)"
 SIGH = r"(?:oh|well|honestly|frankly|hmm+|ah|ok|okay|so|yes|then|alright|all right|right)"
 YES = any_line(rf"""
     \b(?:y+e+s+|yse|yas+|yea+h*|yeh|yep+|yup+|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
-    \A\W*y\W*\z|\A\s*[✅👍✔]+\s*\z
+    \A["' ]*y[."' ]*\z|\A ?[✅👍✔]+ ?\z
     \A\W*(?:{SIGH},? )?(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
     \A\W*(?:{SIGH},? )?{SURE} ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
 NO = any_line(r"""
     \b(?:no+|nop+e+|nah+|naw|negative|non|nein)\b(?:["')\]}$]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
-    \A\W*n\W*\z|\A\s*[❌👎✖]+\s*\z
+    \A["' ]*n[."' ]*\z|\A ?[❌👎✖]+ ?\z
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|\
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
@@ -136,13 +137,14 @@ AGAINST = any_line(r"""
     X [^.!?\nA-Z]*\bshould ?(?:[.!]|\z)|\bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
     \bdo(?:es)? not (?:meet|satisfy|fulfil|clear|reach) (?:the|all|any|our|its|these|this|that)\b
     \b(?:to|should|would|must) (?:[a-z]+ly )?pass ?(?:[.!:;,]|on\b|(?m:$))
-    \b(?:i|we) regret to\b
+    \b(?:i|we) regret to\b|\bC not (?:this one|here|now|today|for (?:h[a-z]+|them)) ?[.!,;]
     (?:\A|[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
-        him|them|it|his|their|this) (?:[a-z]+ ){0,3}?(?:back|away|home|off|out|closed|shut|empty|(?:the )?door|waiting)\b
+        him|them|it|his|their|this) (?:[a-z]+ ){0,3}?(?:back|away|home|off|out|closed|shut|empty|(?:the )?door|\
+            waiting)\b
 """)
 """A no without any of the words."""
 IN_FAVOUR = any_line(r"""
-    \b(?:i (?:[a-z]+ly )?would|should) ?[.!]|\A\W*i (?:[a-z]+ly )?would\W*\z
+    \b(?:i (?:[a-z]+ly )?would|should) ?[.!]|\A ?i (?:[a-z]+ly )?would ?\z
     \bi(?:'m| am|'d be| would be) (?:[a-z]+ ){0,3}?in favou?r\b
     \bi (?:would |'d )?come down on the side of\b|\bdeserves? (?:the|this|an?|his|her|their)\b
     \bha(?:s|ve) (?:more than |clearly )?earned (?:the|this|h[a-z]+|their|a)\b
@@ -151,6 +153,7 @@ IN_FAVOUR = any_line(r"""
     \b(?:belongs|goes|should go|has to go) to (?:her|him|them|th(?:is|e) (?:applicant|candidate|person)) ?(?:[.!;,]|\
         (?m:$))
     (?:[.!?:;\n\u2003] ?)send (?:the|an?|her|him|them) (?:[a-z]+ )?(?:contract|offer|G |invitation|acceptance)
+    \bi(?:'d| would)? (?:recommend|do) (?:it|this|so|h[a-z]+|them) ?(?:[.!,;]|without)
     \b(?:pleased|delighted) to (?:inform|tell|confirm|welcome|G )|\bcongratulations ?[.!,]
     (?:\A|[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:stamp|hand|raise|open|wave|swear|seat|\
         welcome) (?:over )?(?:the|her|him|them|it|his|their|this)\b
@@ -170,7 +173,8 @@ BETWEEN = (
 )
 BAD = (
     r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
-    r"imprudent|reckless|absurd|crazy|foolish|insane|cruel|a shame|not an option|risky|unreasonable|indefensible|out of the question|(?:hard|"
+    r"imprudent|reckless|absurd|crazy|foolish|insane|cruel|a shame|not an option|"
+    r"risky|unreasonable|indefensible|out of the question|(?:hard|"
     r"difficult) to (?:justify|defend))"
 )
 BAD_IDEA = rf"(?:{BAD}|not {BETWEEN}{ADJECTIVE})"
@@ -192,6 +196,7 @@ NO_REASON = any_line(r"""
     \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)
     \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks?(?: for)?|argues?|left to)
     \bno (?:way (?:(?:i|we)(?:'d|'ll| would| will)?|to|should)|business)\b
+    \b(?:only an? [a-z]+|nobody(?: [a-z]+){0,4}) (?:would|could)
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
 EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling|good|solid) (?:reasons?|grounds|evidence|case)"
@@ -199,7 +204,8 @@ NO_OBSTACLE = (
     r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
 )
 NEGATION = (
-    rf"\b(?:not|pas|never|unable to|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
+    rf"\b(?:not|pas|never|unable to|overturn|reverse|against|without|avoid|reluctant|hesitant|"
+    rf"unwilling|hesitate|wary of|opposed|oppose|"
     rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} (?:for {WORD}{{1,4}})?to |"
     rf"(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 )
@@ -246,8 +252,8 @@ TO_ANOTHER = any_line(rf"""
 """)
 """Something is given to another person ("give the award to someone else"), or a refusal is upheld."""
 MARKED = r"""M(?: text ?\{)?[\s:"'(\[✅❌✔✖]*"""
-FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
-"""Fields of a JSON object or a form that name the decision: "approved": true."""
+FIELD = r"""[a-z ]{0,20}"? ?[:=] ?"? ?"""
+"""Fields of a JSON object or a form that name the decision: "approved": true, denied = false."""
 
 
 WEAK_NO = any_line(rf"""
@@ -276,10 +282,11 @@ def negated(letter: str) -> str:
     return f"{NEGATION}{letter} |{NOT_THINK}{letter} "
 
 
-def marked(letters: str, opposite: str, truth: str, signs: str) -> str:
+def marked(letters: str, opposite: str, truth: str, untruth: str, signs: str) -> str:
     """A marked verdict: after "my answer is", in a field of its own ("approved": true), or "so yes"."""
     return any_line(rf"""
-        {MARKED}(?:[{letters}] |{truth}\b|not (?:be |an? )*{opposite} )|{FIELD}(?:{letters[0]} |{truth}\b)
+        {MARKED}(?:[{letters}] |{truth}\b|not (?:be |an? )*{opposite} )|G {FIELD}(?:{letters[0]} |{truth}\b)
+        X {FIELD}(?:{opposite} |{untruth}\b)
         M[\s:]*[{signs}] ?(?:[.\n]|\z)
         \bnot an? {opposite} |\b(?:so|therefore|thus|hence),? {letters[0]}{" "}
     """)
@@ -307,7 +314,7 @@ def verdict(for_it: str, should: str) -> str:
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
         {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it}{" "}
-        {I_WOULD} (?:[a-z]+ ){{1,5}}and (?:would )?{for_it}{" "}
+        {I_WOULD} (?:[a-z]+ ){{1,5}}and (?:would |then )?{for_it}{" "}
         {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
         (?:\A[^a-zA-Z]*|[.!?:;=\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|for now|until|\
