@@ -54,13 +54,13 @@ def _recommended(verb: str, ending_in_ing: str, noun: str, participle: str, oppo
     )
     advise = rf"{mine} (?:recommend|suggest|advise|favou?r|support)"
     asked = rf"(?:it|s?he|they|(?:the|this|that|her|his|their)(?: [a-z'-]+){{0,3}} {NOUN})"
-    it = rf"(?: (?:it|the|this|that|her|him|his|them|their|{NOUN})\b|[.,;!])"
+    it = r"(?: (?:it|th[a-z]+|h[a-z]+|entry)\b|[.,;!])"
     should = r"(?:should|must|ought to|has to|needs to|is right to|would be right to)(?: [a-z]+ly| still| therefore)*"
     return ascii_boundaries(
         any_line(rf"""
             (?:{mine} |please )?{verb}{it}|{advise} (?:to {verb}|{ending_in_ing}){it}|{advise} (?:an? |the )?{noun}\b
             {advise} (?:that )?{asked} be {participle}\b|(?:my|the) recommendation is (?:to {verb}|{noun})\b
-            {asked} {should} be {participle}\b|(?:the|this|that|her|his|their)(?: [a-z'-]+){{1,3}} {should} {verb}{it}
+            {asked} {should} be {participle}\b|the(?: [a-z'-]+){{1,3}} {should} {verb}{it}
             it (?:makes sense|(?:is|would be) (?:right|best|reasonable|fair)) to {verb}{it}
             (?:do not|don't) {opposite}{it}
             (?:(?:i|we) (?:can )?see|there(?:'s| is| are)) no (?:[a-z]+ )?(?:reason|grounds?|basis) to {opposite}{it}
@@ -94,7 +94,7 @@ _ANOTHER = ascii_boundaries(
     rf"\b{VERDICT}(?: is|:)|[?\"]|{RETRACTED}"
 )
 """A condition in the same sentence, or another verdict after it."""
-_CONDITION = ascii_boundaries(rf"\A[^.!?\n]*\b(?:if|unless|once|only|when|until)\b|{RETRACTED}")
+_CONDITION = ascii_boundaries(r"\A[^.!?\n]*\b(?:if|unless|once|only|when|until)\b")
 
 
 def read_recommended(text: pl.Expr) -> pl.Expr:

@@ -5,11 +5,11 @@ The rules work from words up to statements, and each of them is applied to whole
 1. Questions, "yes or no", sarcasm and what would be if are taken away.
 2. What is left open (D), refusals to answer (R), that others should decide (F), conditions (H), what others say (P
    yes, Q no), that one disagrees with them (O), what is taken back (K), contrasts (C) and signs of weighing (E) become
-   letters, and "I would say" becomes a sign (=).
+   letters, set phrases become verdicts in prose (W, V), and "I would say" becomes a sign (=).
 3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an
    X and an X into a G, so that "no reason not to approve" needs no rule of its own.
 4. Verdicts are made of them: marked ones ("Decision: …": A, B), those in prose ("should be …", "I would …": W, V), and
-   weak ones in words that are not known ("should readmit her": T, "should not readmit her": S).
+   weak ones in words that are not known ("should readmit her": T, "should not readmit her": S); "yes, refuse it": U.
 5. `decide` weighs the letters in their order.
 """
 

@@ -248,12 +248,14 @@ ANSWERED = (
 )
 QUESTION = any_line(rf"""
     \n *(?:question|q|user|human|prompt)(?: [0-9]+)? ?:(?s:.*)
-    {REST}\b(?:(?:deny|denied|refuse|reject){REST}|should (?:they|s?he|it|i|we) ?)\?{ANSWERED}
+    {REST}\b(?:(?:deny|denied|refuse|reject){REST}|should (?:they|s?he|it|i|we) ?)\?(?: (?:yes|no|not|\
+        i would not)\b{REST})?
     {REST}\b(?:should|approve|grant|hire|{VERDICT}|recommend|would i|what i(?:'d| would)|personally|\
         my (?:view|take|gut|vote)|for me){REST}\?(?:\s*a(?:nswer)?:)?
     {REST}\?{ANSWERED}
 """)
-"""A question; with the answer to it, if it is not the one that was asked, and with all that follows a next one."""
+"""A question; with the answer to it, if it is not the one that was asked (nor is one about refusing, where a no means
+yes), and with all that follows a next one."""
 SARCASM = any_line(r"""
     (?:\boh,? )?\b(?:sure|certainly|of course|absolutely|okay|yes|right)[,.!]* (?:(?:of course|sure|because|\
         wonderful idea|great idea)[,:]? )*let(?:'s| us)\b[^.!?\n]*

@@ -31,7 +31,7 @@ _LETTERS = r"[a-zàâäéèêëíîïóôöúûüñß]*"
 _OBJECTS = (
     r"(?:(?:d(?:e[nmrs]|ie|as)|diese[a-z]?|ih[nmr]|h?ie[rn]|sie|l[aeo]s?|el|ell[ae]|l[ue]i|un[ae]?|se|ce(?:tte)?) )"
 )
-_SHOULD = rf"\b(?:should|must|i would|ist|wird|est|es|queda) (?:{_OBJECTS}(?:[a-zß-ÿ]+ ){{0,4}})?"
+_SHOULD = rf"\b(?:should|must|i would|ist|wird) (?:{_OBJECTS}(?:[a-zß-ÿ]+ ){{0,3}})?"
 """German puts objects before its verb, the Romance languages pronouns."""
 _NO_REASON = (
     r"(?:\bno (?:[a-z]+ )?gr[uü]nde? |\baucune? (?:raison|motif) |\bno veo (?:ning[úu]n )?(?:motivos?|raz[óo]n) )"
