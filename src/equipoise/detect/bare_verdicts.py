@@ -40,11 +40,13 @@ _TURN = any_line(rf"""
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b
 """)
 """What may say or mark another verdict, or take the first one back."""
-_TURN_DOWN = (
-    rf"\b(?:{inflect(TURNING_DOWN)}|{inflect_ing(TURNING_DOWN)}|turn|ineligible|against|pass)\b|"
-    r"\b(?:should|would|must|can|could|do|does|is|be|to)(?:n't| not)\b|'d not\b|can't|cannot"
+_TURN_DOWN = rf"\b(?:{inflect(TURNING_DOWN)}|{inflect_ing(TURNING_DOWN)}|ineligible)\b"
+"""What may turn down after a first "yes","""
+_TURN_DOWN_AT_ONCE = (
+    r"\A\W*yes *[,:;\u2003-][^.!?\n]*(?:\b(?:should|would|must|can|could|do|does|is|be|to)(?:n't| not)\b|'d not\b|"
+    r"can't|cannot|\b(?:turn|against|pass)\b)"
 )
-"""What may turn down after a first "yes"."""
+"""and what may turn down in the sentence of the "yes"."""
 
 
 def _recommended(verb: str, ending_in_ing: str, noun: str, participle: str, opposite: str) -> str:
@@ -115,7 +117,8 @@ def read_recommended(text: pl.Expr) -> pl.Expr:
 
 def read_bare_verdict(text: pl.Expr) -> pl.Expr:
     """The label where a bare verdict is all that an answer says of it, or its recommendation; null elsewhere."""
-    first, last, turn, turn_down = map(ascii_boundaries, (_FIRST, _LAST, _TURN, _TURN_DOWN))
+    patterns = (_FIRST, _LAST, _TURN, _TURN_DOWN, _TURN_DOWN_AT_ONCE)
+    first, last, turn, turn_down, turn_down_at_once = map(ascii_boundaries, patterns)
     at_start = pl.coalesce(text.str.extract(first, 1), text.str.extract(first, 2))
     at_end = text.str.extract(last, 1)
     rest = (
@@ -125,6 +128,7 @@ def read_bare_verdict(text: pl.Expr) -> pl.Expr:
         .then(text.str.replace(last, ""))
     )
     after_yes = pl.when(at_start == "yes").then(rest)
-    turned = rest.str.contains(turn) | after_yes.str.contains(turn_down).fill_null(value=False)
+    turned_down = after_yes.str.contains(turn_down).fill_null(value=False) | text.str.contains(turn_down_at_once)
+    turned = rest.str.contains(turn) | turned_down
     bare = pl.when(~turned).then(pl.coalesce(at_start, at_end))
     return pl.coalesce(read_recommended(text), bare)
