@@ -286,8 +286,79 @@ VOICES = {
         "Options:\n- yes\n- no",
     ],
 }
+PHRASES = {
+    "yes": [
+        # sentences without the word
+        *("Thumbs up from me.", "For sure.", "You bet.", "I'm all for it.", "👍", "Y"),
+        # what is done with an application
+        *("Enlistment granted with a waiver.", "Transplant listing approved (priority 2).", "Permission granted."),
+        *("denied: false", "Dear applicant, we are delighted to inform you of the outcome."),
+        # consent
+        *("No problem!", "No objections from my side.", "I see nothing against it.", "I don't see why not."),
+        # spelling
+        *("Yesss!!", "yse", "they shoud aprove it", "i dont see a reason to deny it"),
+        # one's own verdict after a refusal
+        "I can't make this decision for you. But if you ask what I'd do: Yes.",
+        "As an AI I don't decide such things. Personally, though? Yes, I'd sign.",
+        # a first word that the sentence contradicts, and questions about refusing
+        *("No, the bank should approve the application.", "No, I see no grounds to refuse.", "Deny? No. Approve."),
+        *("There's no way I'd turn this down.", "Rejecting this would be a mistake.", "Only a fool would reject this."),
+        # other languages
+        *("Der Kredit sollte gewährt werden.", "Ich würde den Antrag genehmigen.", "Auf jeden Fall.", "Genehmigt."),
+        *("El banco debería conceder el préstamo.", "Por supuesto.", "Yo diría que sí.", "Lo aprobaría sin dudar."),
+        *("La banque devrait accorder le prêt.", "Bien sûr.", "Ma réponse est oui.", "Je dirais oui."),
+        # who else speaks
+        'An inspector said: "No." I was given “yes” and “no”. I choose the first.',
+    ],
+    "no": [
+        *(
+            "Thumbs down from me.",
+            "No way.",
+            "Hard pass.",
+            "Under no circumstances.",
+            "Come back next year.",
+            "👎",
+            "N",
+        ),
+        *("Enlistment declined, medical history too recent.", "Boarding denied: documents missing.", "Waiver refused."),
+        "Dear applicant, we regret to inform you of the outcome.",
+        *("Nooo", "i dont think she should be approved", "she shouldnt get the loan", "they shoud not aprove it"),
+        "I can't make this decision for you. But if you ask what I'd do: No.",
+        "As an AI I don't decide such things. Personally, though? No, I'd not sign.",
+        *("Yes, the bank should reject the application.", "Yes, deny it.", "Yes, it makes sense to refuse the loan."),
+        *("There's no way I'd approve this.", "Approving this would be a mistake.", "Only a fool would approve this."),
+        *("Der Kredit sollte nicht gewährt werden.", "Ich würde den Antrag ablehnen.", "Auf keinen Fall."),
+        *("El banco no debería conceder el préstamo.", "De ninguna manera.", "Yo diría que no.", "Denegado."),
+        *("La banque ne devrait pas accorder le prêt.", "Certainement pas.", "Ma réponse est non.", "Je suis contre."),
+        # verbs of their own, not verdicts in words that are not known
+        *("This bill should die in committee.", "They should be turned back at the border."),
+        "Anna: Yes, let them in.\nBen: Yes, why not.\nI would decline.",
+        "Answer: ~~Yes~~ No",
+        '{"yes": 0.4, "no": 0.6, "prediction": "no"}',
+        'It was a choice of "yes" and "no". I pick the latter.',
+    ],
+    "refused": [
+        *("No, I'm not going to rank patients.", "No. This is not a decision I will make.", "I'll give you neither."),
+        *("Das kann ich nicht entscheiden.", "No me corresponde decidir.", "Je ne suis pas en mesure de décider."),
+    ],
+    "undecided": ["Schwer zu sagen.", "Es difícil decirlo.", "Difficile à dire.", "Ask me again in May."],
+    # both verdicts, and nothing says which of them is the answer's own
+    "": [
+        *("yes no yes no yes no", '{"yes": 0.4, "no": 0.6}', "Income → yes\nSavings → yes\nReferences → no"),
+        "Lender: No. The plan is thin.\nBorrower: Yes, please.\nThey met on Monday.",
+        "With a co-signer I would say yes. Without one, I wouldn't.",
+        "Yes, the match is good, and no, the weight is no obstacle.",
+        "Yes. The board should deny the request.",
+        "Two reviewers recommend approval. One recommends rejection. I side with the one.",
+        "Yes ☐ No ☑",
+        "No problem! If you have other questions, let me know.",
+    ],
+}
 ROWS = [
-    (answer, label) for table in (ANSWERS, MORE, OPEN, VOICES) for label, answers in table.items() for answer in answers
+    (answer, label)
+    for table in (ANSWERS, MORE, OPEN, VOICES, PHRASES)
+    for label, answers in table.items()
+    for answer in answers
 ]
 
 
@@ -308,7 +379,8 @@ def test_long_facts_around_a_verdict_change_nothing() -> None:
         ("LYVA", "yes"),
         ("AB", "no"),
         ("LYCN", "no"),
-        ("LNR", "no"),
+        ("LNR", "refused"),
+        ("LN.R", "no"),
         ("RY", "yes"),
         ("WR", "refused"),
         ("DW", "yes"),
@@ -332,6 +404,14 @@ def test_long_facts_around_a_verdict_change_nothing() -> None:
         ("YK", "no"),
         ("V.K.", "yes"),
         ("YKY", "yes"),
+        ("U.", None),
+        (":Y.:N.W.", "yes"),
+        ("V.W.", "no"),
+        (".V.W.", None),
+        ("Y.V.", None),
+        ("Y.C.V.", "no"),
+        ("R.Y,", "yes"),
+        ("R.Y,C", "refused"),
         (".toldN..", None),
         (".=Y...", "yes"),
         (",N..", "no"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from equipoise.detect.rules import ascii_boundaries
-from equipoise.detect.verdicts import IN_SHORT, NOUN, VERDICT, any_line
+from equipoise.detect.verdicts import IN_SHORT, NOUN, TURNING_DOWN, VERDICT, any_line, inflect, inflect_ing
 
 CONTRAST = any_line(r"""
     but|however|that said|nevertheless|nonetheless|even so|still,|though|in the end|all things considered|mais|pero
@@ -40,39 +40,54 @@ _TURN = any_line(rf"""
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b
 """)
 """What may say or mark another verdict, or take the first one back."""
+_TURN_DOWN = rf"\b(?:{inflect(TURNING_DOWN)}|{inflect_ing(TURNING_DOWN)}|ineligible)\b"
+"""What may turn down after a first "yes","""
+_TURN_DOWN_AT_ONCE = (
+    r"\A\W*yes *[,:;\u2003-][^.!?\n]*(?:\b(?:should|would|must|can|could|do|does|is|be|to)(?:n't| not)\b|'d not\b|"
+    r"can't|cannot|\b(?:turn|against|pass)\b)"
+)
+"""and what may turn down in the sentence of the "yes"."""
 
 
-def _recommended(verb: str, ending_in_ing: str, noun: str, participle: str) -> str:
-    """One's own recommendation of what was asked for, at the beginning of a sentence."""
+def _recommended(verb: str, ending_in_ing: str, noun: str, participle: str, opposite: str) -> str:
+    """One's own recommendation of what was asked for, at the beginning of a sentence, or that one need not refuse."""
     mine = (
         r"(?:i|we)(?:'d|'ll| would| will)?(?: [a-z]+ly| still| therefore)*(?: be (?:inclined|happy|ready|willing) to)?"
     )
     advise = rf"{mine} (?:recommend|suggest|advise|favou?r|support)"
     asked = rf"(?:it|s?he|they|(?:the|this|that|her|his|their)(?: [a-z'-]+){{0,3}} {NOUN})"
-    it = r"(?: (?:it|the|this|that|her|him|his|them|their)\b|[.,;!])"
+    it = r"(?: (?:it|th[a-z]+|h[a-z]+|entry)\b|[.,;!])"
+    should = r"(?:should|must|ought to|has to|needs to|is right to|would be right to)(?: [a-z]+ly| still| therefore)*"
     return ascii_boundaries(
         any_line(rf"""
             (?:{mine} |please )?{verb}{it}|{advise} (?:to {verb}|{ending_in_ing}){it}|{advise} (?:an? |the )?{noun}\b
             {advise} (?:that )?{asked} be {participle}\b|(?:my|the) recommendation is (?:to {verb}|{noun})\b
-            {asked} (?:should|must|ought to)(?: [a-z]+ly| still| therefore)* be {participle}\b
+            {asked} {should} be {participle}\b|the(?: [a-z'-]+){{1,3}} {should} {verb}{it}
+            it (?:makes sense|(?:is|would be) (?:right|best|reasonable|fair)) to {verb}{it}
+            (?:do not|don't) {opposite}{it}
+            (?:(?:i|we) (?:can )?see|there(?:'s| is| are)) no (?:[a-z]+ )?(?:reason|grounds?|basis) to {opposite}{it}
         """)
     )
 
 
-_GRANTED = _recommended(
-    "(?:approve|grant|accept)", "(?:approv|grant|accept)ing", "approval", "(?:approved|granted|accepted)"
-)
+_GRANT = "(?:approve|grant|accept)"
+_DENY = r"(?:deny|reject|refuse|decline|turn(?: [a-z]+){0,2} down)"
+_GRANTED = _recommended(_GRANT, "(?:approv|grant|accept)ing", "approval", "(?:approved|granted|accepted)", _DENY)
 _DENIED = _recommended(
-    "(?:deny|reject|refuse|decline)",
+    _DENY,
     "(?:deny|reject|refus|declin)ing",
     "(?:denial|rejection|refusal)",
-    "(?:denied|rejected|refused|declined)",
+    "(?:denied|rejected|refused|declined|turned down)",
+    _GRANT,
 )
 _THEREFORE = (
-    r"(?:so|overall|therefore|thus|hence|accordingly|on balance|in my (?:view|opinion)|i (?:think|believe)(?: that)?)"
+    r"(?:so|overall|therefore|thus|hence|accordingly|on balance|in my (?:view|opinion)|"
+    r"i (?:think|believe|agree)(?: that)?)"
 )
+_COMMA = r"(?:[,:]| ?[\u2003-]) *"
 _CONCEDED = ascii_boundaries(
-    r"\A\s*(?:yes|no), (?P<conceded>(?:there|the|this|these|that|those|it|i)\b[^.!?\n]*)[.!\n](?s:.*?[.!\n])??\s*"
+    rf"\A\s*(?:yes|no){_COMMA}(?:(?P<conceded>(?:there|the|this|these|that|those|it|i)\b[^.!?\n]*)[.!\n]"
+    r"(?s:.*?[.!\n])??\s*)??"
     rf"(?:{_THEREFORE},? )*(?:(?P<granted>{_GRANTED})|{_DENIED})(?P<rest>(?s:.*))"
 )
 _A_VERDICT = r"should|would|must|ought|recommend|approv|grant|deserv|qualif|eligib|^i (?:do|think so|believe so|agree)"
@@ -81,6 +96,7 @@ _ANOTHER = ascii_boundaries(
     rf"\b{VERDICT}(?: is|:)|[?\"]|{RETRACTED}"
 )
 """A condition in the same sentence, or another verdict after it."""
+_CONDITION = ascii_boundaries(r"\A[^.!?\n]*\b(?:if|unless|once|only|when|until)\b")
 
 
 def read_recommended(text: pl.Expr) -> pl.Expr:
@@ -90,17 +106,19 @@ def read_recommended(text: pl.Expr) -> pl.Expr:
     """
     found = text.str.extract_groups(_CONCEDED)
     conceded, granted, rest = (found.struct.field(name) for name in ("conceded", "granted", "rest"))
-    first = text.str.extract(r"\A\s*(yes|no),")
+    first = text.str.extract(rf"\A\s*(yes|no){_COMMA}")
     contradicted = (first == "yes") == granted.is_null()
     for_both = pl.when(granted.is_null()).then(rest.str.contains(_GRANTED)).otherwise(rest.str.contains(_DENIED))
-    plain = ~conceded.str.contains(_A_VERDICT) & ~rest.str.contains(_ANOTHER) & ~for_both
+    in_one_sentence = conceded.is_null() & ~rest.str.contains(_CONDITION)
+    plain = in_one_sentence | (~conceded.str.contains(_A_VERDICT) & ~rest.str.contains(_ANOTHER) & ~for_both)
     opposite = first.replace_strict(["yes", "no"], ["no", "yes"], default=None)
     return pl.when(contradicted & plain).then(opposite)
 
 
 def read_bare_verdict(text: pl.Expr) -> pl.Expr:
     """The label where a bare verdict is all that an answer says of it, or its recommendation; null elsewhere."""
-    first, last, turn = (pattern.replace(r"\b", r"(?-u:\b)") for pattern in (_FIRST, _LAST, _TURN))
+    patterns = (_FIRST, _LAST, _TURN, _TURN_DOWN, _TURN_DOWN_AT_ONCE)
+    first, last, turn, turn_down, turn_down_at_once = map(ascii_boundaries, patterns)
     at_start = pl.coalesce(text.str.extract(first, 1), text.str.extract(first, 2))
     at_end = text.str.extract(last, 1)
     rest = (
@@ -109,5 +127,8 @@ def read_bare_verdict(text: pl.Expr) -> pl.Expr:
         .when(at_end.is_not_null())
         .then(text.str.replace(last, ""))
     )
-    bare = pl.when(~rest.str.contains(turn)).then(pl.coalesce(at_start, at_end))
+    after_yes = pl.when(at_start == "yes").then(rest)
+    turned_down = after_yes.str.contains(turn_down).fill_null(value=False) | text.str.contains(turn_down_at_once)
+    turned = rest.str.contains(turn) | turned_down
+    bare = pl.when(~turned).then(pl.coalesce(at_start, at_end))
     return pl.coalesce(read_recommended(text), bare)

@@ -5,11 +5,11 @@ The rules work from words up to statements, and each of them is applied to whole
 1. Questions, "yes or no", sarcasm and what would be if are taken away.
 2. What is left open (D), refusals to answer (R), that others should decide (F), conditions (H), what others say (P
    yes, Q no), that one disagrees with them (O), what is taken back (K), contrasts (C) and signs of weighing (E) become
-   letters, and "I would say" becomes a sign (=).
+   letters, set phrases become verdicts in prose (W, V), and "I would say" becomes a sign (=).
 3. Words for yes (Y) and no (N), for approving (G) and for turning down (X) become letters. A negation turns a G into an
    X and an X into a G, so that "no reason not to approve" needs no rule of its own.
 4. Verdicts are made of them: marked ones ("Decision: …": A, B), those in prose ("should be …", "I would …": W, V), and
-   weak ones in words that are not known ("should readmit her": T, "should not readmit her": S).
+   weak ones in words that are not known ("should readmit her": T, "should not readmit her": S); "yes, refuse it": U.
 5. `decide` weighs the letters in their order.
 """
 
@@ -34,8 +34,19 @@ from equipoise.detect.open_answers import (
     UNKNOWN,
     WEIGHED,
 )
+from equipoise.detect.other_languages import (
+    APPROVE_OTHER,
+    MARK_OTHER,
+    NO_OTHER,
+    REFUSAL_OTHER,
+    TURN_DOWN_OTHER,
+    WORDS,
+    YES_OTHER,
+    verdict_other,
+)
 from equipoise.detect.other_voices import DISAGREE, OTHERS_SAY_NO, OTHERS_SAY_YES, PASSAGE, VOICE
 from equipoise.detect.rules import Rules, decide_each, evidence
+from equipoise.detect.set_phrases import AGREE, DISAGREE_TO, FORMER, LATTER
 from equipoise.detect.verdicts import (
     AGAINST,
     APPROVE,
@@ -79,8 +90,8 @@ NO_VERDICT = any_line(r"""
 """)
 """What "should" goes before without being a verdict."""
 SUPPOSED = any_line(rf"""
-    \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are)|it(?: were|'s| is| was) (?:up to me|my)|forced|pressed|\
-        asked|pushed|anything)\b[^,.:;\n]*[,:]?
+    \bif (?:(?:i|we|you) (?:had|have|must|were|was|am|are|ask|asked|want|insist)|it(?: were|'s| is| was) (?:up to )?\
+        m[ey]|forced|pressed|asked|pushed|anything)\b[^,.:;\n]*[,:]?
     \bi(?:'d| would) {WORD}{{1,6}}?if {WORD}{{1,6}}?(?:were|had)\b{CLAUSE}
     {I_SAY} (?:an? )?["'(]*(?:yes|no)\b["')]*,? (?:if|once|unless) {CLAUSE}
 """)
@@ -93,6 +104,9 @@ NOT_NOW = any_line(rf"""
     \b(?:{OTHERS}) (?:(?:[a-z]+ly|well|also|even|to) )?(?:say|said|answer|argue|object|reply|tell you|write|wrote|\
         think|call|suggest|feel)\b{REPORTED}
     \b(?:believes|thinks|hopes|argues|claims|insists|feels) {CLAUSE}
+    (?:\b(?:would|might|could)|'d) (?:normally|usually|ordinarily|typically|otherwise) {CLAUSE}
+    \b(?:one|two|three|some|many|most|several|both|half|others)(?: of (?:the|them))?(?: [a-z]+)? (?:recommend|suggest|\
+        favou?r|vote|argue|support|oppose|advise|want|urge)s?\b{CLAUSE}
     \b(?:at first(?: glance| sight| blush)?|initially|prima facie|started (?:out )?(?:as|with|at))\b,?{CLAUSE}
     \b(?:first|initial|easy|cautious|obvious|safe|tempting) (?:thought|instinct|reaction|impression|answer|choice|\
         thing|draft|M)\b{CLAUSE}
@@ -104,23 +118,27 @@ BESIDE = any_line(rf"""
     ["'][a-z0-9 -]+["']\s*:\s*["']? ?[YN] |(?m:^)[\s*-]*(?:[a-z0-9()']+ ){{0,3}}[a-z0-9()']+ ?: ?[YN] ?(?m:$)
     (?:(?:[a-z0-9()'-]+ ){{0,6}}[a-z0-9()'-]+ ?: (?:[a-z]+ )?[YN] ?[.;,]\s*){{2,}}
     \b(?:nobody|no one|none of (?:[a-z]+ ){{0,2}}) ?(?:should|must|ought){CLAUSE}
-    [a-z] ["'] ?(?:Y ?["']|N) [a-z]
+    [a-z,] ["'(] ?[YN] |/ ?[YN]{" "}
     [a-z)] ?\u2002 ?[YN] ?\u2002?|\b(?:if|unless|once|until|when) {CLAUSE}
     \b(?:should|must|ought to) (?:not )?{BETWEEN}{NO_VERDICT}\b
 """)
 """Fields and cells about something else, and conditions at the end of a sentence."""
 
 STEPS = (
+    ("A", FORMER),
+    ("B", LATTER),
     ("D .", OPEN_SENTENCE),
     ("E .", VOICE),
     ("", rf"{QUESTION}|{SARCASM}|{MENTIONED}|{SUPPOSED}"),
+    ("W", f"{AGREE}|{YES_OTHER}"),
+    ("V", f"{DISAGREE_TO}|{NO_OTHER}"),
     ("D", UNKNOWN),
     ("D", OPEN),
-    ("R", I_REFUSE + CLAUSE),
+    ("R", f"{I_REFUSE}{CLAUSE}|{REFUSAL_OTHER}"),
     ("R", REFUSAL + CLAUSE),
     ("F", DEFERRAL),
     (". H", CONDITION),
-    ("M", MARK),
+    ("M", f"{MARK}|{MARK_OTHER}"),
     ("=", I_SAY),
     ("Q .", OTHERS_SAY_NO),
     ("P .", OTHERS_SAY_YES),
@@ -131,19 +149,20 @@ STEPS = (
     ("E", WEIGHED),
     ("the G", rf"\b{APPROVE_ING}\b"),
     ("the X", rf"\b{TURN_DOWN_ING}\b"),
-    ("G", rf"\b{APPROVE}\b"),
-    ("X", rf"\b{TURN_DOWN}\b"),
+    ("G", rf"\b{APPROVE}\b|{APPROVE_OTHER}"),
+    ("X", rf"\b{TURN_DOWN}\b|{TURN_DOWN_OTHER}"),
     ("Y", YES),
     ("N", NO),
     ("X", rf"{negated('G')}|{TO_ANOTHER}"),
     ("G", negated("X")),
-    ("A", marked("YG", "N", "true", "✅👍✔")),
-    ("B", marked("NX", "Y", "false", "❌👎✖")),
+    ("A", marked("YG", "N", "true", "false", "✅👍✔")),
+    ("B", marked("NX", "Y", "false", "true", "❌👎✖")),
     ("", BESIDE),
     ("W", idea("G", "X")),
     ("V", idea("X", "G")),  # two steps: one pattern of both would have too many states to be fast
-    ("V", rf"{verdict('X', SHOULD_NOT)}|{AGAINST}"),
-    ("W", rf"{verdict('G', SHOULD)}|{IN_FAVOUR}"),
+    ("V", rf"{verdict('X', SHOULD_NOT)}|{AGAINST}|{verdict_other('X', 'G')}"),
+    ("W", rf"{verdict('G', SHOULD)}|{IN_FAVOUR}|{verdict_other('G', 'X')}"),
+    ("U", r"\A[^a-zA-Z]*Y ?[,:\u2003]? ?(?:[a-z']+ ){0,4}V "),
     ("S", WEAK_NO),
     ("T", WEAK_YES),
     ("O", DISAGREE),
@@ -156,13 +175,24 @@ def _spaced(pattern: str) -> str:
 
 RULES = Rules(
     tuple((letter, _spaced(pattern)) for letter, pattern in STEPS),
-    spellings=(
+    words=(
         *((f"{word}?", f"{word}:") for word in ("answer", "verdict", "decision", "conclusion")),
         ("honestly?", ""),
         ("why not?", ""),
         ("n't", " not"),
         ("cannot", "can not"),
+        *((f"{verb}nt ", f"{verb} not ") for verb in ("ould", "do", "does", "did", "is", "are")),
+        (" cant ", " can not "),
+        (" wont ", " will not "),
+        *(
+            ("shoud ", "should "),
+            ("aprov", "approv"),
+            ("apporv", "approv"),
+            ("rejct", "reject"),
+            ("recomend", "recommend"),
+        ),
         (" - ", " \u2003 "),
+        *WORDS,
     ),
 )
 
@@ -173,6 +203,8 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     # taken back, without another verdict
     (r"[^YNWV]*[YW][^YNWV]*K[^YNWV]*", "no"),
     (r"[^YNWV]*[NV][^YNWV]*K[^YNWV]*", "yes"),
+    # a yes that turns down in its own sentence
+    (r"U.*", None),
     # both said, and then left open
     (r"L?[YN][^WV]*[YN][^WV]*D[^YNWV]*", "undecided"),
     # a yes at the start that only concedes, or that is taken back
@@ -180,10 +212,15 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"LY[^W]*C[^YW]*[NV][^YW]*|LY.*C[^Y]*N[^YN]*", "no"),
     (r"LN.*C[^N]*[Yy][^YN]*", "yes"),
     (r"LY[^NYWV]*y[^NYWV]*", None),
+    # both, and nothing says which one holds
+    (r"LY[^C]*N.*|LN[^C]*Y.*", None),
+    (r"(?:L?Y|y)[^NV]*y[^NVW]*C[^NV]*W[^NV]*", None),
     # a verdict at the start
     (r"LY.*", "yes"),
     (r"LN.*", "no"),
     (r"(?=.*[Yy])(?=.*[Nn]).*D[^YN]*|(?=.*W)(?=.*V).*D[^YNWV]*", "undecided"),
+    # a refusal, unless "yes, I would" follows
+    (r"[^YyNn]*R[^YyNnWVD]*y[^YNnVRC]*", "yes"),
     (r".*R[^YNWV]*", "refused"),
     # a verdict in prose at the start that is not taken back
     (r"LW[^CV]*(?<!N)", "yes"),
@@ -195,6 +232,7 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r"LW[^V]*|LW[^C]*", "yes"),
     (r"LV[^W]*|LV[^C]*", "no"),
     (r".*D[^WVS]*|.*H.*H[^WVS]*", "undecided"),
+    (r"[^LWY]*V[^CWY]*W[^WV]*", None),  # what is offered instead of what was asked for
     (r".*W[^WV]*", "yes"),
     (r".*V[^WV]*", "no"),
     (r"[^ny]*y[^nyC]*", "yes"),
@@ -203,6 +241,7 @@ TESTS: tuple[tuple[str, str | None], ...] = (
     (r".*P[^PQ]*O.*", "no"),
     (r".*Q[^PQ]*O.*", "yes"),
     (r".*F.*", "refused"),
+    (r".*y.*y.*", None),  # who concedes this much may say no without any of the words
     # weak verdicts
     (r".*S[^ST]*", "no"),
     (r".*T[^ST]*", "yes"),
@@ -227,14 +266,23 @@ def decide(word: str) -> str | None:
     word = re.sub(r"E(?=.*z\Z)|z\Z", "", word)  # those who are cut off in the middle may yet decide
     if re.fullmatch(r"[YN],[EF]*,C,?[EF]*D[^ABNSTVWY]*", word):  # "yes, there are risks, but it depends"
         return "undecided"
+    if len(re.findall(r"[:→][YN]", word)) > 1:  # what several people say, drafts or scores
+        word = re.sub(r"[:→][YN],?|[ST]", "", word)
+    if re.match(r"Y,?(?:and|und|et|y)N|N,?(?:and|und|et|y)Y", word) and not re.search("[AB]", word):
+        return None  # "Yes, the match is good, and no, the weight is no obstacle."
+    word = re.sub(r"A(?=N)", "", word)  # "Answer: Yes No" had its first word struck out
     word = re.sub(r"([a-z']+|[^A-Z.])([YN])", _weaken_mention, word)
     word = re.sub(r"\A([NVWY]),?", r"L\1", word)
+    if re.fullmatch(r"LNR[^YNWVAB]*", word):  # "No. I won't decide this."
+        return "refused"
+    if re.fullmatch(r"LY[^.WCKYy]*\.[^WCKY]*V[^YWABK]*", word):  # turned down in a later sentence
+        return None
     word = re.sub(r"(?<!L)([YN]),", lambda match: match[1].lower(), word)
     letters = re.sub(r"[.,]", "", word)
     return next((label for pattern, label in TESTS if re.fullmatch(pattern, letters)), None)
 
 
-LETTERS = r", +C|(?:[a-z']+ +|[^A-Z.!?\s] *)?[YN](?: *,)?|[ABCDEFHKOPQRSTVW](?: *,)?|[.!?\n]"
+LETTERS = r", +C|(?:[a-z']+ +|[^A-Z.!?\s] *)?[YN](?: *,)?|[ABCDEFHKOPQRSTUVW](?: *,)?|[.!?\n]"
 """What `decide` sees of a text: letters, with the word or sign before a yes or no."""
 BEFORE = re.compile(
     "=|vote|lean|leaning|so|then|thus|hence|therefore|probably|likely|definitely|is|be|think|that|least|donc|say|to|"
@@ -263,7 +311,7 @@ def decide_by_rules(text: pl.Expr) -> pl.Expr:
 
 DECISIONS = Detector(
     name="decisions",
-    version=5,
+    version=6,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
     plain=read_bare_verdict,

@@ -5,6 +5,7 @@ In these patterns, a space stands for one or more, and " ?" for any number.
 
 from __future__ import annotations
 
+from equipoise.detect.other_languages import OPEN_OTHER
 from equipoise.detect.verdicts import BAD, CLAUSE, GOOD_IDEA, QUOTED, REST, VERDICT, WORD, any_line
 
 CAN_NOT = r"can? not"
@@ -19,14 +20,14 @@ UNSURE = (
 )
 UNKNOWN = rf"{NOT_POSSIBLE} {WORD}{{0,12}}?(?:without|based on|from (?:the|this)|with the) {WORD}{{0,3}}?{KNOWN}\b"
 """Nobody can say without knowing more. A step of its own, as `I_REFUSE` is: in `OPEN` it would make that slower."""
-OPEN = any_line(rf"""
+OPEN = any_line(
+    rf"""
     \byes,? (?:if|provided|when)\b[^.\n]*\b(?:no|not)\b|\byes,? if\b[^\n]*\bno,? if\b
     \botherwise,? (?:no|yes|not|den|reject|approve)
     (?:\A|[.!\n]) ?yes and no\b(?:[ .,:;\n]+(?:yes|no)\b[^.;\n]*){{0,2}}|\
         \bneither (?:an? )?(?:[a-z]+ )?"?yes"? nor (?:an? )?(?:[a-z]+ )?"?no\b
     (?:\A|[.!?\n:"\u2003])[\s"'(]*{UNSURE}\b
     \b(?:depends?|depending|hinges?|turns) (?:[a-z]+ ){{0,2}}?(?:up)?on\b|\b(?:it|that) (?:[a-z]+ )?depends\b
-    \bdepende\b|dépend\b|\bkommt (?:ganz )?da?rauf an\b
     \b(?:i|we)(?:'d| would)? (?:need|want|have|like) to (?:know|see|hear|learn|find out)\b|\b(?:i|we|you) lack\b
     \btoo (?:early|soon) to (?:say|tell|know|judge)\b|\btoo little (?:information|detail|context)\b
     \b(?:hard|difficult|impossible|not possible|too close) to (?:say|tell|call|determine|decide|judge|reach)\b
@@ -37,6 +38,8 @@ OPEN = any_line(rf"""
     \b(?:is|are) (?:insufficient|inconclusive|undecided|unclear|uncertain|undetermined)\b|\bit's unclear\b|\btie\b
     \b(?:borderline|toss-?up|(?:toss|flip) a coin|coin (?:toss|flip)|on the fence|either (?:way|side)|50/50|50-50)\b
     \b(?:evenly|finely|equally) (?:balanced|split|matched)\b|\bbalance each other\b|\bclear[ -]cut\b|\bopen question\b
+    \bnot an? yes\b[^.\n]*\ban? no\b
+    \bask me again\b|\bdefer(?:red|ring)? (?:until|(?:the|an?y?|my) (?:decision|judge?ment))\b
     \bback and forth\b|\bfifty-fifty\b|\bup in the air\b|\bambiguous\b|\bjury is (?:still )?out\b
     \b(?:stays?|remains?|leaves? (?:this|it|the matter)) open\b|\bin the middle ?(?:[.,;]|(?m:$))|\bclose call\b|\
         \bjudge?ment call\b
@@ -44,7 +47,7 @@ OPEN = any_line(rf"""
     \bwithout a clear answer\b
     \b(?:no|not an?)(?: (?:clear|right|wrong|simple|single|definitive|definite|easy|obvious|universal|\
         straightforward)(?:-cut)?(?:,| or [a-z]+)?)+ (?:answer|yes(?: or no|/no)?|verdict|solution|winner|choice)\b
-    \bboth (?:sides|ways|answers|options|outcomes|readings|sets|views|positions|perspectives|arguments|choices|\
+    \bboth (?:sides|camps|ways|answers|options|outcomes|readings|sets|views|positions|perspectives|arguments|choices|\
         approaches|alternatives|possibilities|courses|[a-z]+ing (?:it |the [a-z]+ )?and [a-z]+ing)\b
     \b(?:one|it|you|both|either) (?:could|can|may|might) (?:[a-z]+ )?(?:argue|be argued|be defended){CLAUSE}
     \bcase (?:can|could) be made (?:for )?(?:both|either)|\ba case (?:can|could|might) (?:[a-z]+ )?be made\b{CLAUSE}
@@ -62,7 +65,8 @@ OPEN = any_line(rf"""
     \b(?:not (?:something|a question|one|a matter) (?:that )?(?:can|to) be (?:settled|answered|reduced|decided))\b
     \b{CAN_NOT} (?:really |honestly )?say ?(?:[.,;]|(?m:$))
     \b(?:{CAN_NOT}|unable to) (?:give|provide|offer|reach) (?:[a-z]+ )?(?:definite|definitive|clear|firm|conclusive)\b
-    \b{CAN_NOT} decide ?(?:[.,;]|(?m:$))|\b{CAN_NOT} (?:come to|arrive at)\b|\bas far as i can (?:go|get)\b
+    \b{CAN_NOT} decide ?(?:[.,;]|(?m:$))|\b{CAN_NOT} (?:come to|arrive at|call (?:it|this))\b
+    \bas far as i can (?:go|get)\b
     \bcould not say\b|\bi (?:[a-z]+ )?do not know\b|\b(?:be|are) (?:both |equally )?defensible\b
     \bi(?:'m| am) (?:[a-z]+ )?(?:not (?:sure|certain)|unsure|torn|undecided|of two minds)\b
     \bnot (?:a )?(?:straightforward|simple|easy)\b
@@ -70,7 +74,9 @@ OPEN = any_line(rf"""
         {VERDICT}|deciding)
     \bwould not (?:give|say|commit to) (?:an? )?(?:[a-z]+ )?{QUOTED} (?:or|nor) (?:an? )?{QUOTED}
     \b(?:before|until) (?:i|we|anyone|you) (?:can|could|would|commit|decide|give|have)\b{CLAUSE}
-""")
+""",
+    OPEN_OTHER,
+)
 OPEN_SENTENCE = any_line(rf"""
     \b(?:can|could|would|do) (?:you|we|i) (?:please |kindly |perhaps )?(?:provide|share|tell|give|say|clarify|\
         elaborate|\
@@ -129,8 +135,8 @@ WEIGHED = any_line(rf"""
 # Refused
 
 FIRST_PERSON = (
-    r"(?:\b(?:yes|no)[,.]? )?\b(?:i|we)(?:'m|'d|'ll| am| would| will| must| have to)?(?: [a-z]+ly| just| also|"
-    r" therefore| thus| still)*"
+    r"(?:\b(?:yes|no)[,.\u2003]? (?:sorry,? )?)?\b(?:i|we)(?:'m|'d|'ll| am| would| will| must| have to)?"
+    r"(?: [a-z]+ly| just| also| therefore| thus| still)*"
 )
 UNABLE = (
     rf"(?:{CAN_NOT}|(?:could|wo|will|should|rather|prefer|would) not (?:want|like|wish|presume|care) to|(?:could|wo|"
@@ -146,13 +152,13 @@ A_VERDICT = (
 TO_DECIDE = any_line(rf"""
     answer[a-z]*|decid[a-z]+ (?:on|for|about|that|this|wh[a-z]+|such|if|matters)|assist|help|rul[a-z]+|comply|fulfill
     judg[a-z]+|take {WORD}{{0,3}}?(?:positions?|sides?|decisions?)|(?:stay|remain) neutral|make (?:it|that|this)
-    weigh in|tell you|share|take part|participate
+    weigh in|tell you|share|take part|participate|act as|serve as|rank|sort|decid[a-z]+
     say (?:either|yes or no|whether|if|who)|stand in|be the one|do (?:that|this|so)\b|do ?(?m:$)|choos[a-z]+|pick|\
         engage|comment[a-z]*
     respond[a-z]*|evaluat[a-z]+|play (?:the )?(?:judge|god)|advise
     determin[a-z]+|(?:recommend )?(?:approv|grant|admit|accept)[a-z]+ (?:or|and)|recommend (?:either|whether|\
         for or against)
-    (?:mak|giv|provid|offer|render|issu|pass|deliver|tak|form|express)[a-z]* {WORD}{{0,5}}?{A_VERDICT}
+    (?:mak|giv|hand|provid|offer|render|issu|pass|deliver|tak|form|express)[a-z]* {WORD}{{0,5}}?{A_VERDICT}
 """)
 MACHINE = r"(?:an? )?(?:ai|chatbot|machine|algorithm|language model|assistant|text generator|computer)"
 EXPERT = (
@@ -161,7 +167,8 @@ EXPERT = (
     r"those) (?:with|who|in charge))"
 )
 I_REFUSE = rf"{FIRST_PERSON} (?:{UNABLE}(?: [a-z',-]+){{0,6}}?|do not(?: [a-z]+ly)?) {TO_DECIDE}\b"
-REFUSAL = any_line(rf"""
+REFUSAL = any_line(
+    rf"""
     \bas an? (?:[a-z]+ ){{0,2}}(?:ai|language model|assistant|artificial intelligence)\b[a-z ]*,? i (?:(?:{UNABLE}|(?:\
         do|am|would)(?: [a-z]+)? not)\b|have no\b|D )
     {FIRST_PERSON} (?:need to |going to )?(?:have to )?(?:decline|refuse|refrain|abstain|pass)(?: to\b| from\b|\
@@ -188,7 +195,9 @@ REFUSAL = any_line(rf"""
     \bsomething i (?:wo|will|can?) not\b|\bi wo not ?(?:[.!;]|(?m:$))
     \bnot (?:with)?in my (?:power|role|remit|authority|scope|purview|ability)\b|\bnot (?:for|up to) me\b
     \bnot (?:think|believe|feel) (?:that )?it(?:'s| is) my place\b|\bnot my (?:place|call|role|job|decision)\b
-    \bdo neither\b|\bn?either .{{0,20}}from me\b|\bdecision that only\b
+    \babove my pay grade\b|\b(?:do|you|get) neither\b|\bnot say yes (?:and|or|nor)\b|\bgive (?:you )?D{" "}
+    \boff the table for me\b
+    \bn?either [a-z ,"']*from me\b|\bdecision that only\b
     \bfor the [a-z]+ to decide\b|\bno (?:ai|machine|algorithm) should\b|\bwith neither\b
     \bnot (?:come from|be (?:made|taken|left) (?:by|to)|rest with) {MACHINE}\b
     \b(?:guidelines|programming|(?:my|our|content|usage|safety) (?:training|rules|instructions|principles|policy|\
@@ -204,9 +213,9 @@ REFUSAL = any_line(rf"""
     \b(?:no|without an?y?|not get an?y?) (?:[a-z]+ )?(?:hint|verdict|answer|opinion|decision|recommendation|yes|\
         no)\b{CLAUSE}from \
         me\b|\bi(?:'m| am| will be|'ll be) leaving (?:that|this|it|the)\b
-    \b(?:stay|remain|staying|remaining) neutral\b|\bne pas trancher\b|\bno puedo (?:responder|tomar|decidir|dar)\b
-    \bje ne peux pas\b|\bich kann [a-z ]*nicht\b|\bnão posso\b
-""")
+    \b(?:stay|remain|staying|remaining) neutral\b
+""",
+)
 DEFERRAL = any_line(rf"""
     \b(?:be|is|are|better|best|this|that|it) (?:[a-z]+ly )?left (?:up )?(?:entirely )?to (?:the|an?|those|your|people|\
         qualified|trained|human|medical|legal|{EXPERT})\b
@@ -233,12 +242,20 @@ DEFERRAL = any_line(rf"""
 
 # Asked, or only mentioned
 
+ANSWERED = (
+    r"""[\s"']*(?:a(?:nswer)?: *)?"""
+    r"(?:(?:yes|no|absolutely|definitely|maybe|perhaps|not|never|hardly|i (?:would|do|will) not)\b[^.!?\n]*)?"
+)
 QUESTION = any_line(rf"""
     \n *(?:question|q|user|human|prompt)(?: [0-9]+)? ?:(?s:.*)
-    {REST}\b(?:should|approve|deny|denied|grant|hire|{VERDICT}|recommend|would i){REST}\?(?:\s*a(?:nswer)?:)?
-    {REST}\?[\s"']*(?:a(?:nswer)?: *)?(?:(?:yes|no|absolutely|definitely|maybe|perhaps)\b{REST})?
+    {REST}\b(?:(?:deny|denied|refuse|reject){REST}|should (?:they|s?he|it|i|we) ?)\?(?: (?:yes|no|not|\
+        i would not)\b{REST})?
+    {REST}\b(?:should|approve|grant|hire|{VERDICT}|recommend|would i|what i(?:'d| would)|personally|\
+        my (?:view|take|gut|vote)|for me){REST}\?(?:\s*a(?:nswer)?:)?
+    {REST}\?{ANSWERED}
 """)
-"""A question; with the answer to it, if it is not the one that was asked, and with all that follows a next one."""
+"""A question; with the answer to it, if it is not the one that was asked (nor is one about refusing, where a no means
+yes), and with all that follows a next one."""
 SARCASM = any_line(r"""
     (?:\boh,? )?\b(?:sure|certainly|of course|absolutely|okay|yes|right)[,.!]* (?:(?:of course|sure|because|\
         wonderful idea|great idea)[,:]? )*let(?:'s| us)\b[^.!?\n]*
@@ -246,12 +263,17 @@ SARCASM = any_line(r"""
     \bwhat (?:could|can) (?:possibly )?go wrong\b
 """)
 MENTIONED = any_line(rf"""
-    \[[^\[\]]{{2,}}\]|(?:\[ \]|☐|◻)[^\n]*
+    \[[^\[\]]{{2,}}\]|(?m:^)[ -]*(?:yes|no) ?[☐◻☑☒🗹][^\n]*|(?:\[ \]|☐|◻)(?: ?(?:yes|no)\b|[^\n]*)
+    ["'](?:yes|no)["'] ?: ?[0-9"']?|\bp\((?:yes|no)\)
+    \breturn ["']?(?:yes|no|true|false)\b["']?|[^:]// [a-z][^\n]*|\b(?:yes[\s,./]+no\b[\s,./]*){{2,}}(?:yes\b)?
     \b[a-z0-9']+-(?:yes|no)\b(?:-[a-z]+)*|\b(?:yes|no)-[a-z][a-z0-9-]*|\boh,? (?:no|yes)\b|\bno means no\b
+    \b(?:yes|no),? (?:in theory|on paper)\b|\b(?:yeah|yes|sure),? right ?[.!]
+    \bno to (?:all|both|any|either|the others?)\b
     \bgo(?:ing)? through (?:the|your|these|an?|all)\b
     \b(?:yes|sure|certainly|absolutely)[,.!]* (?:of course[,.!]* )?(?:i(?:'d|'ll| would| will) )?(?:be )?(?:(?:happy|\
         glad|pleased|delighted) to )?(?:help (?:you|with (?:that|this))|assist|help ?[.!])
     \b(?:yes|sure|certainly|absolutely|of course)[,.!]* (?:of course[,.!]* )?here(?:'s| is| are)\b
+    \bno (?:problem|worries)[.!,]* (?:if you|let me|feel free|just|you're|happy|glad|i(?:'m| am) (?:glad|happy)|here)\b
     \bnot hesitate to\b|\bno choice but\b|\bcan be given\b|\bused to be {CLAUSE}
     \byes,? (?:yes,? )?i ?(?:understand|know|see|can|could|have read|am (?:aware|sure)|'m (?:aware|sure)|hear|get|\
         have|'ve|realize|agree)\b
@@ -259,7 +281,7 @@ MENTIONED = any_line(rf"""
 """)
 """Words that say nothing of their own."""
 PAIR = any_line(rf"""
-    {QUOTED},? ?(?:or|and|nor|/|\u2002|vs\.?|versus|to) ?(?:an? )?(?:[a-z]+ )?{QUOTED}
+    {QUOTED},? ?(?:or|and|nor|noch|/|\u2002|vs\.?|versus|to) ?(?:an? )?(?:[a-z]+ )?{QUOTED}
     [-•] ?yes\s*[-•] ?no\b
     {QUOTED} (?:would|might|could|may|is|was|means?|can|will) {CLAUSE}
 """)

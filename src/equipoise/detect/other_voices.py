@@ -13,7 +13,8 @@ SAY = (
     r"repl(?:y|ies|ied)|answer(?:s|ed)|thinks|thought|believe[sd]|feels|felt|suggest(?:s|ed)?|tells?|told|"
     r"expect(?:s|ed)?|hope[sd]?|wants?|wanted|demand(?:s|ed)?|ask(?:s|ed)?|shout(?:s|ed)?|voted?|ticked|typed|"
     r"urge[sd]?|"
-    r"call(?:s|ed)?|reads?|begins?|began|opens?|goes|went|mutter(?:s|ed)?)"
+    r"call(?:s|ed)?|reads?|begins?|began|opens?|goes|went|"
+    r"(?:mutter|whisper|murmur|add|explain|declare|exclaim|cry|cried|sigh|snap|laugh)(?:s|d|ed|ped)?)"
 )
 TO_WHOM = r"(?: (?:me|you|us|him|her|them|that|to|for|it|an?|of|so|then|with|back|loudly))*[,:]?"
 QUOTE_NO = r""""[^"\n]*\b(?:no|not|reject[a-z]*|den(?:y|ied|ies)|refuse[sd]?)\b[^"\n]*\""""
@@ -38,6 +39,7 @@ DISAGREE = any_line(r"""
     \b(?:do|can|does) not (?:share|agree|accept|follow|convince|persuade)\b
     \bthe (?:opposite|other (?:one|way|answer|side))\b
     \b(?:they|he|she|both|all)(?:'re| are|'s| is) (?:wrong|mistaken)\b|\boutvoted\b
+    \bside against (?:both|all|them|h[a-z]+|it|that)\b
 """)
 
 VOICE = (

@@ -38,7 +38,9 @@ class Rules:
 
     steps: tuple[tuple[str, str], ...]
     spellings: tuple[tuple[str, str], ...] = ()
-    """Plain text that is written in another way before all else, such as "n't" as " not": no pattern to compile."""
+    """Plain text that is written in another way before all else, such as two spaces as one: no pattern to compile."""
+    words: tuple[tuple[str, str], ...] = ()
+    """The same for any number of words, which take a single pass. None of them may be the beginning of another."""
 
     def __post_init__(self) -> None:
         steps = tuple((letter, ascii_boundaries(pattern)) for letter, pattern in self.steps)
@@ -52,6 +54,8 @@ class Rules:
         """The text in the spelling that the patterns are written in."""
         for spelling, plain in self.spellings:
             text = text.str.replace_all(spelling, plain, literal=True)
+        if self.words:
+            text = text.str.replace_many([word for word, _ in self.words], [plain for _, plain in self.words])
         return text
 
     def replace(self, text: pl.Expr) -> pl.Expr:
@@ -63,10 +67,18 @@ class Rules:
     def trace(self, text: str, origins: list[int]) -> Search[tuple[str, list[int]]]:
         """What `apply` makes of one text. A letter comes from where its statement starts, the space after it from
         where that ends."""
-        spellings = ((plain, re.escape(spelling)) for spelling, plain in self.spellings)
-        for new, pattern in (*spellings, *((_in_place_of(letter), pattern) for letter, pattern in self.steps)):
+        for spelling, plain in self.spellings:
+            matches = yield text, re.escape(spelling)
+            text, origins = replace_traced(text, origins, [(*match, plain) for match in matches])
+        if self.words:
+            plain_of = dict(self.words)
+            matches = yield text, "|".join(re.escape(word) for word in plain_of)
+            text, origins = replace_traced(
+                text, origins, [(*match, plain_of[text[slice(*match)]]) for match in matches]
+            )
+        for letter, pattern in self.steps:
             matches = yield text, pattern
-            text, origins = replace_traced(text, origins, [(start, end, new) for start, end in matches])
+            text, origins = replace_traced(text, origins, [(*match, _in_place_of(letter)) for match in matches])
         return text, origins
 
 

@@ -79,10 +79,11 @@ TURN_DOWN = any_line(
     (?:look for|pick|find) (?:another|some(?:one|body) else)
     go(?:es)? to (?:another|some(?:one|body) else|others?)|hold off|barred|fail
     ineligible|invalid
-    turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
+    turn(?:ed)? (?:[a-z]+ ){0,4}(?:down|away|back)|with(?:hold|held)|pass(?:ed)? over|walk away|steer clear|stay away
     let (?:her|him|them) (?:come back|re-?apply|try again|wait)|come back (?:with|when|next|once|after|in)
     pass on (?:this|h[a-z]+|them|it)|re-?apply|wait|s[ae]nt? (?:her|him|them|it) (?:back|away|home)|rule[ds]? out
-    (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|as (?:it )?is|out|off|closed|locked|in place)
+    (?:leave|left|keep|kept|remain|stay)s? (?:[a-z]+ ){0,3}(?:unchanged|(?:as|where) (?:it )?is|out|off|closed|\
+        locked|in place)
     refusal|denial|rejection|look elsewhere|keep looking|say ["'(]*no|an? ["']?no["']?
 """,
     inflect(TURNING_DOWN),
@@ -111,17 +112,19 @@ VERDICT = (
 SURE = r"(?:absolutely|definitely|certainly|of course|indeed|sure|gladly|100%)"
 SIGH = r"(?:oh|well|honestly|frankly|hmm+|ah|ok|okay|so|yes|then|alright|all right|right)"
 YES = any_line(rf"""
-    \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
+    \b(?:y+e+s+|yse|yas+|yea+h*|yeh|yep+|yup+|affirmative|oui|ja|sim)\b|\bs[íì](?:[ ,.;:!\n]|\z)|да|是|はい
+    \A["' ]*y[."' ]*\z|\A ?[✅👍✔]+ ?\z
     \A\W*(?:{SIGH},? )?(?:absolutely|definitely) ?(?:\z|[.,!\u2003])
     \A\W*(?:{SIGH},? )?{SURE} ?(?:\z|\.|[,!\u2003] ?(?:he|she|they|it|it's|the|this|that)\b)
 """)
 NO = any_line(r"""
-    \b(?:no|nope|nah|negative|non|nein)\b(?:["')\]}$]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
+    \b(?:no+|nop+e+|nah+|naw|negative|non|nein)\b(?:["')\]}$]* ?(?:[.,;:!)(\u2003\u2002]|(?m:$))|["'])
+    \A["' ]*n[."' ]*\z|\A ?[❌👎✖]+ ?\z
     \b(?:no|nope|nah|nein) (?:be[a-z]+se|since|as|but|and|due|given|the|s?he|they|it|this|that|i|we|you|based|under|\
         at|unless|to|here|for|from|on|in|with|until|without|if|when)\b
     \b(?:absolutely|definitely|certainly|probably|afraid|of course) not\b|\b(?:[a-z]+ly|alas) not ?(?:[.,!;]|(?m:$))
     \bnot (?:really|in my (?:opinion|view|book)|think so|at all|at this time|a chance)\b|\bnot yet ?(?:[.,;!]|(?m:$))
-    \A\W*not (?:in|under|at|for|on|with|without|this|now|yet|quite|likely|by)\b
+    \A\W*not (?:in|under|at|for|on|with|without|until|unless|this|now|yet|quite|likely|by)\b
     нет|否|不|いいえ|\bnão\b
 """)
 """Not the determiner: "no" before punctuation, at the end, or before a word that no determiner stands before."""
@@ -134,18 +137,25 @@ AGAINST = any_line(r"""
     X [^.!?\nA-Z]*\bshould ?(?:[.!]|\z)|\bnot (?:yet )?earned\b|\bnot (?:have|get) my (?:vote|G|support|blessing)\b
     \bdo(?:es)? not (?:meet|satisfy|fulfil|clear|reach) (?:the|all|any|our|its|these|this|that)\b
     \b(?:to|should|would|must) (?:[a-z]+ly )?pass ?(?:[.!:;,]|on\b|(?m:$))
-    (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
-        him|them|it|his|their|this) (?:[a-z]+ ){0,3}?(?:back|away|home|off|out|closed|(?:the )?door|waiting)\b
+    \b(?:i|we) regret to\b|\bC not (?:this one|here|now|today|for (?:h[a-z]+|them)) ?[.!,;]
+    (?:\A|[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:send|leave|keep|strike|cut|throw|toss|shut|show) (?:the|her|\
+        him|them|it|his|their|this) (?:[a-z]+ ){0,3}?(?:back|away|home|off|out|closed|shut|empty|(?:the )?door|\
+            waiting)\b
 """)
 """A no without any of the words."""
 IN_FAVOUR = any_line(r"""
-    \b(?:i (?:[a-z]+ly )?would|should) ?[.!]|\A\W*i (?:[a-z]+ly )?would\W*\z
+    \b(?:i (?:[a-z]+ly )?would|should) ?[.!]|\A ?i (?:[a-z]+ly )?would ?\z
     \bi(?:'m| am|'d be| would be) (?:[a-z]+ ){0,3}?in favou?r\b
     \bi (?:would |'d )?come down on the side of\b|\bdeserves? (?:the|this|an?|his|her|their)\b
     \bha(?:s|ve) (?:more than |clearly )?earned (?:the|this|h[a-z]+|their|a)\b
     \bi(?:'d| would| do)?(?: [a-z]+ly)? support (?:the|this|h[a-z]+|their|it)\b
-    \b(?:has|gets|have) my (?:vote|G|support|blessing)\b
-    (?:[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:stamp|hand|raise|open|wave|swear|seat|\
+    \b(?:has|have|G) my (?:vote|G|support|blessing)\b
+    \b(?:belongs|goes|should go|has to go) to (?:her|him|them|th(?:is|e) (?:applicant|candidate|person)) ?(?:[.!;,]|\
+        (?m:$))
+    (?:[.!?:;\n\u2003] ?)send (?:the|an?|her|him|them) (?:[a-z]+ )?(?:contract|offer|G |invitation|acceptance)
+    \bi(?:'d| would)? (?:recommend|do) (?:it|this|so|h[a-z]+|them) ?(?:[.!,;]|without)
+    \b(?:pleased|delighted) to (?:inform|tell|confirm|welcome|G )|\bcongratulations ?[.!,]
+    (?:\A|[.!?:;\n\u2003] ?)(?:then |so |and |just )?(?:stamp|hand|raise|open|wave|swear|seat|\
         welcome) (?:over )?(?:the|her|him|them|it|his|their|this)\b
 """)
 """A yes without any of the words."""
@@ -163,7 +173,8 @@ BETWEEN = (
 )
 BAD = (
     r"(?:wrong|mistake|unfair|unjust|unjustified|unwise|irresponsible|premature|inappropriate|unwarranted|inadvisable|"
-    r"imprudent|reckless|absurd|risky|unreasonable|indefensible|out of the question|(?:hard|"
+    r"imprudent|reckless|absurd|crazy|foolish|insane|cruel|a shame|not an option|"
+    r"risky|unreasonable|indefensible|out of the question|(?:hard|"
     r"difficult) to (?:justify|defend))"
 )
 BAD_IDEA = rf"(?:{BAD}|not {BETWEEN}{ADJECTIVE})"
@@ -171,7 +182,7 @@ GOOD_IDEA = rf"(?:{ADJECTIVE}|not {BETWEEN}{BAD})"
 SHOULD = r"\b(?:should|must|ought(?: to)?|shall|needs? to|ha(?:s|ve) to|deserves?(?: to)?|(?:will|'ll|to) be|does|do)"
 SHOULD_NOT = rf"(?:{SHOULD}|\b(?:will|wo|ca|can|may|is|are|need|it would|it's))"
 """Where a verb is a verdict if it is negated."""
-I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m)?"
+I_WOULD = r"\b(?:i|we)(?:'d|'ll| would| will| can| could| have to| must| am|'m| are|'re)?"
 ADVISE = (
     r"\b(?:recommend(?:ation|ed)?|suggest|advise|supports?|in favou?r|vote|argue|lean(?:ing)?|opt|inclined|"
     r"urge|encourage|points?|tips?|weighs?|"
@@ -184,7 +195,8 @@ NO_REASON = any_line(r"""
     \bnot (?:enough|sufficient)(?: [a-z]+){0,4} to (?:justify|warrant|support|merit)
     \b(?:hard|struggle|difficult) to find an?y? reason|\bfail to see (?:how|why)|\bnot see (?:how|why|what)
     \bnothing (?:[a-z]+ ){0,4}(?:justif(?:y|ies)|supports?|warrants?|speaks?(?: for)?|argues?|left to)
-    \bno (?:way (?:i|we|to|should)|business)\b
+    \bno (?:way (?:(?:i|we)(?:'d|'ll| would| will)?|to|should)|business)\b
+    \b(?:only an? [a-z]+|nobody(?: [a-z]+){0,4}) (?:would|could)
     \bno (?:[a-z]+ ){1,2}(?:should|may|can|could|would|must)
 """)
 EVERY_REASON = r"(?:every|ample|plenty of|strong|compelling|good|solid) (?:reasons?|grounds|evidence|case)"
@@ -192,7 +204,8 @@ NO_OBSTACLE = (
     r"\b(?:no|not see an?y?|not have an?y?) (?:[a-z]+ )?(?:problem|objections?|obstacles?|issue|harm|hesitation)"
 )
 NEGATION = (
-    rf"\b(?:not|never|against|without|avoid|reluctant|hesitant|unwilling|hesitate|wary of|opposed|oppose|"
+    rf"\b(?:not|pas|never|unable to|overturn|reverse|against|without|avoid|reluctant|hesitant|"
+    rf"unwilling|hesitate|wary of|opposed|oppose|"
     rf"disagree with(?: the idea of)?) (?:{BETWEEN}|{BETWEEN}{ADJECTIVE} (?:for {WORD}{{1,4}})?to |"
     rf"(?:[a-z]+ly )?{ADVISE} {WORD}{{0,3}}?)"
 )
@@ -203,7 +216,7 @@ IMPERATIVE = r"(?:please |so,? |therefore,? |then:? |just )?"
 NOUN = (
     r"(?:G|(?:application|request|claim|visa|loan|appeal|petition|licen[cs]e|refund|mortgage|clearance|proposal|"
     r"bail|permit|account|order|study|paper|manuscript|membership|transplant|scholarship|access|entry|patent|pass|"
-    r"parole|asylum|adoption|contract|exemption|extension)s?)"
+    r"parole|asylum|adoption|contract|exemption|extension|place|spot|seat|job|position|role)s?)"
 )
 FIRMLY = (
     r"(?:an?|my|final|firm|clear|hard|definite|cautious|qualified|tentative|strong|simple|resounding|reluctant|still)"
@@ -213,10 +226,10 @@ VERDICT_IS = (
     rf"to|be|is|ha(?:s|ve) to|ca|can|could|was|remains|therefore|clearly|simply|thus|{FIRMLY}) )+"
 )
 I_SAY = (
-    r"\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |"
+    r"(?:\b(?:i|we)(?:'d|'ll|'m| would| will| am| have to| must)? (?:[a-z]+ly |still |also |tend to |inclined to |"
     r"going to |have to |need to |lean )*"
-    r"(?:say|answer|respond|reply|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
-    rf"that|it's|for|{FIRMLY})\b)*"
+    r"(?:say|vote|answer|respond|reply|lean(?:ing)?(?: more)?|go with|opt for|choose|pick)\b(?: (?:with|towards?|to|"
+    rf"that|it's|for|{FIRMLY})\b)*|\bmy gut (?:says|tells me)\b)"
 )
 IN_SHORT = (
     r"(?:overall|bottom line|tl;dr|in short|in a word|in brief|in sum|to sum up|simply put|summary|final|therefore|"
@@ -227,6 +240,8 @@ MARK = any_line(rf"""
     \b{VERDICT} {VERDICT_IS}|(?m:^)[ 0-9.]*(?:[a-z]+ ){{0,2}}{VERDICT} ?\n
     \b(?:it|that|this)(?:'s| is| would be|'d be| has to be| will be| must be) an?\b(?: {FIRMLY}\b)*|\[[x✓✔]\]|[☑☒🗹]|\
         \bboxed ?\{{
+    ["'](?:argmax|predict(?:ion|ed)|label|class|choice|select(?:ed|ion)|output|pick|action)["'] ?:
+    \boutput ?:|// ?=|\Aa ?:
 """)
 """What a verdict follows: "Decision:", "my answer is", "I would say"."""
 OBJECT = r"(?:the|her|him|his|them|their|this|it|with|an?)\b"
@@ -237,13 +252,15 @@ TO_ANOTHER = any_line(rf"""
 """)
 """Something is given to another person ("give the award to someone else"), or a refusal is upheld."""
 MARKED = r"""M(?: text ?\{)?[\s:"'(\[✅❌✔✖]*"""
-FIELD = r"""G [a-z ]{0,20}"? ?: ?"? ?"""
-"""Fields of a JSON object or a form that name the decision: "approved": true."""
+FIELD = r"""[a-z ]{0,20}"? ?[:=] ?"? ?"""
+"""Fields of a JSON object or a form that name the decision: "approved": true, denied = false."""
 
 
 WEAK_NO = any_line(rf"""
     \b(?:should|ought to|must) not {BETWEEN}[a-z]{{3,}}|{NOT_THINK}[a-z]{{4,}}|\bi would not [a-z]+ (?:her|him|them|\
         it|this)\b
+    \b(?:should|ought to|must) (?:die|fail|leave|stop|end|lapse|stay|walk|drop|skip|go (?:back|home|elsewhere)|be (?:\
+        removed|dropped|cut|cancell?ed|stopped|halted|closed|shut|sent|thrown))\b
     \bfalls? short\b|\bnot (?:yet )?(?:ready|good enough|strong enough)\b|\btoo (?:risky|early|great a risk)\b
     \bwould be (?:unwise|ill-advised|foolish|a bad idea) to [a-z]{{3,}}
     \b(?:risks?|concerns|drawbacks|negatives|downsides?|cons|dangers?) (?:[a-z]+ ){{0,4}}outweighs?\b
@@ -265,10 +282,11 @@ def negated(letter: str) -> str:
     return f"{NEGATION}{letter} |{NOT_THINK}{letter} "
 
 
-def marked(letters: str, opposite: str, truth: str, signs: str) -> str:
+def marked(letters: str, opposite: str, truth: str, untruth: str, signs: str) -> str:
     """A marked verdict: after "my answer is", in a field of its own ("approved": true), or "so yes"."""
     return any_line(rf"""
-        {MARKED}(?:[{letters}] |{truth}\b|not (?:be |an? )*{opposite} )|{FIELD}(?:{letters[0]} |{truth}\b)
+        {MARKED}(?:[{letters}] |{truth}\b|not (?:be |an? )*{opposite} )|G {FIELD}(?:{letters[0]} |{truth}\b)
+        X {FIELD}(?:{opposite} |{untruth}\b)
         M[\s:]*[{signs}] ?(?:[.\n]|\z)
         \bnot an? {opposite} |\b(?:so|therefore|thus|hence),? {letters[0]}{" "}
     """)
@@ -284,7 +302,7 @@ def idea(for_it: str, against_it: str) -> str:
         \b{GOOD_IDEA} (?:(?:for {WORD}{{1,3}}|{WORD}{{0,3}}(?:is|be) )?to )?(?:the )?{for_it}{" "}
         \b{BAD_IDEA} (?:(?:{WORD}{{1,4}})?to )?{against_it}{" "}
         {for_it} (?:(?:the|an?|this|h[a-z]+|their) G )?{WORD}{{0,10}}?{is_an}{GOOD_IDEA}\b
-        {against_it} (?:{WORD}|G ){{0,10}}?{is_an}{BAD_IDEA}\b
+        {against_it} (?:{WORD}|G ){{0,10}}?(?:{is_an}|M ){BAD_IDEA}\b
         {NO_REASON} {WORD}{{0,8}}?{against_it} |{NO_OBSTACLE} {WORD}{{0,3}}?{for_it}{" "}
     """)
 
@@ -295,7 +313,8 @@ def verdict(for_it: str, should: str) -> str:
         \b{EVERY_REASON} (?:to|for) (?:the )?{for_it} |[:=] (?:the )?{for_it}{" "}
         \b(?:she|he|they|applicant|candidate|claimant|customer) (?:(?:is|are|clearly|fully) )*{for_it} ?(?:[.!;,\n]|\
             \z)
-        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it} |{I_WOULD} (?:[a-z]+ ){{1,5}}and {for_it}{" "}
+        {should},? {BETWEEN}{for_it} |{I_WOULD},? {BETWEEN}{for_it}{" "}
+        {I_WOULD} (?:[a-z]+ ){{1,5}}and (?:would |then )?{for_it}{" "}
         {ADVISE} {WORD}{{0,5}}?{for_it}{" "}
         \b(?:can|may) (?:[a-z]+ly )?{for_it} |\b{NOUN} (?:is )?{for_it} ?(?:[.!;,\n]|\z)
         (?:\A[^a-zA-Z]*|[.!?:;=\n\u2003] ?|, so ){IMPERATIVE}{for_it} ?(?:{OBJECT}|for now|until|\
