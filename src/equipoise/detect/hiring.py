@@ -19,30 +19,32 @@ import re
 import polars as pl
 
 from equipoise.detect.detector import Detector
-from equipoise.detect.hiring_plain import read_plain
-from equipoise.detect.hiring_words import (
+from equipoise.detect.hiring_clauses import (
     ACCEPTED,
     AS_IF_ACCEPTED,
     AS_IF_REJECTED,
-    BY_THE_APPLICANT,
-    CONTRAST,
-    CORRECTION,
-    FORWARDED,
-    MENTIONED,
-    NOT,
-    OF_OTHERS,
     OPEN,
-    OTHERS,
     PICKED,
     REFUSED,
     REGRET,
     REJECTED,
+    TAKEN_BACK,
+)
+from equipoise.detect.hiring_plain import read_plain
+from equipoise.detect.hiring_words import (
+    CONTRAST,
+    CORRECTION,
+    FORWARDED,
+    MENTIONED,
+    NO_DECISION,
+    NOT,
+    OF_OTHERS,
+    OTHERS,
     ROLE,
     SALUTATION,
     SIGN_OFF,
     SUBJECT,
     SUPPOSED,
-    TAKEN_BACK,
     TO_GO_ON,
     TO_OFFER,
     TO_PICK,
@@ -58,7 +60,7 @@ RULES = Rules(
         ("Q", FORWARDED),
         ("L", SALUTATION),
         ("E", SIGN_OFF),
-        ("F", BY_THE_APPLICANT),
+        ("F", NO_DECISION),
         ("A", WELCOME),
         ("", any_of(SUPPOSED, OF_OTHERS)),
         ("O", OTHERS),
@@ -90,8 +92,6 @@ def decide(word: str) -> str | None:
 
     Letters of applicants decide nothing, nor do drafts that differ, unless all but the last are said to be wrong.
     """
-    if "F" in word:
-        return None
     word = re.sub(r"[RG](?=[^.!?]*\?)", "", word)  # a question rejects nobody
     word, *_ = re.sub("[!?]", ".", word).split("Q")
     before, *drafts = word.split("L")
@@ -99,6 +99,8 @@ def decide(word: str) -> str | None:
     drafts = [re.sub("[EZ].*", lambda rest: "K" if "K" in rest[0] else "", draft) for draft in drafts or [subject]]
     if not re.search("[LZE]|C[^W]*C|W[^C]*W", word):
         drafts = [re.sub("[CWO]", "", draft) for draft in drafts]  # no letter: one word that goes with one says nothing
+    if any("F" in draft for draft in drafts):
+        return None
     verdicts = [verdict for draft in drafts if (verdict := _decide_draft(draft))]
     if len({*verdicts}) > 1 and not any("K" in draft for draft in drafts[:-1]):
         return None
@@ -111,12 +113,16 @@ def _decide_draft(draft: str) -> str | None:
     draft = last if re.search("[ARDCW]", last) else draft
     if "D" in draft:
         return "rejected"
-    draft = re.sub(r"G(?=[^.]*R)", "", draft)
+    draft = re.sub(r"G(?=[^.]*R)|C(?=[^.]*I)", "", draft)  # good news: selected for the talent pool
     accepted, rejected, regret = ("A" in draft, "R" in draft, "G" in draft)
     if accepted and rejected:
         if re.search(r"A[^RG]*B[^A]*R[^A]*\Z", draft):
             return "rejected"
-        return "accepted" if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z", draft) else None
+        if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z", draft):
+            return "accepted"
+        if re.search(r"A[^RC]*R[^AC]*[RW][^AC]*\Z", draft):
+            return "rejected"
+        return "accepted" if re.search(r"R[^AGW]*A[^RGW]*C[^RGWO]*\Z", draft) else None
     if accepted and regret:
         return None if re.search(r"G[^.]*A|A[^.]*G", draft) else "accepted"
     if accepted and "C" not in draft and re.search("^[^A]*A[^A]*W[^A]*$", draft):
