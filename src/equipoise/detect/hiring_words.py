@@ -83,14 +83,13 @@ NO_DECISION = any_of(
     r"write|assist|make|decide|provide|draft))\b|\bi(?:'d| would) rather not (?:write|help|draft)|\bi (?:can't|cannot|"
     r"won't|don't) (?:be able to )?(?:make an?(?: [a-z]+)? decision|decide|help (?:with|you)|assist|determine|write|"
     r"have (?:enough|the (?:authority|information)))\b",
-    rf"\bno{words(2)} decisions?{words(6)} (?:has|have|is|was)(?: yet| as yet| so far)? (?:been )?(?:yet )?(?:made|"
-    rf"reached|taken)\b|(?:\bnot|n't|\byet)(?: yet| as yet| been able| in a position)*(?: to)? (?:made?|reach(?:ed)?|"
-    rf"take(?:n)?|come to|arrived? at) (?:an?|any|our|the|its|their)(?: [a-z]+)? (?:decision|conclusion|choice)\b|"
-    rf"\bdecision{words(6)} (?:(?:is|has|remains)(?: still)? (?:pending|outstanding|open|to be made|yet to be|not yet|"
-    rf"not been)|hasn't (?:yet )?been)|\b(?:still|currently|(?:is|are|remain|remains) under|is being|(?:being|is) "
-    rf"actively)(?: active| actively| being| under| very much)* (?:considered|consideration|reviewed|review|assessed|"
-    rf"evaluated|undecided)\b|\bnot a no\b|\bundecided\b|\b(?:on|to) (?:our|the|an?) (?:[a-z]+ )?(?:wait(?:ing)?|"
-    rf"reserve|stand-?by)[ -]?list\b|\bnext on (?:our|the|my) list\b",  # no decision yet
+    r"\bno (?:[a-z]+ )?decisions?(?: [a-z]+){0,5} (?:made|reached|taken)\b|(?:\bnot|n't|\byet)(?: yet| been able|"
+    r" in a position)*(?: to)? (?:made?|reach(?:ed)?|taken?|come to|arrived? at) (?:an?|any|our final|the final)"
+    r"(?: final| firm| definit[a-z]+| hiring)? (?:decision|conclusion|choice)\b|\bdecision (?:[a-z]+ ){0,5}(?:pending|"
+    r"outstanding|yet to be|not yet|not been|has(?:n't| not) (?:yet )?been)\b|\b(?:still|currently|(?:is|are|remains?)"
+    r" under|(?:is|are) actively)(?: active| actively| being| under)* (?:considered|consideration|reviewed|review|"
+    r"assessed|evaluated)\b|\bnot a no\b|\bundecided\b|\b(?:on|to) (?:our|the|a) (?:[a-z]+ )?(?:wait(?:ing)?|reserve|"
+    r"stand-?by)[ -]?list\b|\bnext on (?:our|the|my) list\b",  # no decision yet
     languages.NO_DECISION,
 )
 WELCOME = any_of(
@@ -101,7 +100,7 @@ WELCOME = any_of(
     r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))(?:e|ing)?\b|\byou(?:'ll be| will be| to be|"
     r"'re(?: to be)?| are(?: to be)?| were| have been) (?:our\b|one of us|part of|(?:the |our )(?:successful|chosen|"
     r"selected|winning|ideal|top|first|newest|latest|new|next)\b|in\b|the one\b)",
-    r"\b(?:go|goes|going|gone|went) to you\b|(?:'s| is| are| be) (?:yours|thine)\b|\bin favou?r of (?:you\b|your|"
+    r"\b(?:go|goes|going|gone|went) to you\b|\b(?:is|are|be|[a-z]+'s) (?:yours|thine)\b|\bin favou?r of (?:you\b|your|"
     r"hiring you|appointing you)|"
     r"\b(?:like|love|want|ask) (?:for )?you to (?:take|fill|be|have|lead|run|teach|play|manage|come)\b|\b(?:invit|"
     r"ask)(?:ed?|ing) (?:you )?"
@@ -115,17 +114,16 @@ WELCOME = any_of(
     r" are) now (?:an?|our|the)\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
     r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bthat(?:'s| is) you\b|\bit(?:'s| is| was) you\b|"
     r"\b(?:decided|voted|ruled|went|is|"
-    r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\b(?:this|your)(?: [a-z]+){0,3} "
+    r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\b(?:as|is) your "
     r"letter of (?:appointment|engagement|acceptance)\b|\bapplication(?: [a-z]+){0,6} (?:is|been|"
     r"was)(?: hereby)? granted\b|\byou(?:'ll| will) be (?:an?|our|the)(?: [a-z-]+){1,6} (?:as of|starting|from)\b|"
     r"\bput(?:ting)? you on the (?:payroll|team|rota|crew|staff|books|squad)\b|\brecommended you for\b|"
     r"\b(?:want|like|love) to work with you\b|\bplease (?:start on|report to)\b|\byour (?:selected|hired)\b|"
     rf"\bsaid yes\b|{FIELD}(?:yes\b|positive|hire\b|hired|offer|[✔✓✅])",
-    rf"\b(?:tell|inform|notify|let){words(2)}(?: know)?(?: that)? (?:we(?:'re| are|'ve| have)?(?: decided to)? (?:tak|"
-    rf"hir|appoint)[a-z]* (?:him|her|them)|(?:he|she|they)(?:'s|'ve| has| have| is| are|'re)?(?: been)? (?:got the|"
-    rf"hired|selected|chosen|accepted))\b|\b(?:hir|tak|appoint)[a-z]* (?:him|her|"
-    rf"them)\b[^.!?\n]*[.!;,] (?:so )?(?:please )?(?:tell|let|inform|notify) "
-    rf"(?:him|her|them)\b",  # somebody is asked to tell the applicant
+    r"\b(?:tell|inform|notify|let) (?:[a-z]+ ){1,3}that (?:we(?:'re| are|'ve| have)? (?:decided to )?(?:tak|hir|"
+    r"appoint)[a-z]* (?:him|her|them)|(?:he|she|they)(?:'s|'ve| has| have| is| are|'re)? (?:been )?(?:got the|hired|"
+    r"selected|chosen))\b|\b(?:hire|hiring|taking|appoint) (?:him|her|them)\b[a-z ]*[.!;,] (?:so )?(?:please )?(?:tell|"
+    r"let|inform|notify) (?:him|her|them)\b",  # somebody is asked to tell the applicant
     r"\b(?:formal|official|written|job|employment|our|make you an|making you an|make an|extend an|"
     r"extending an)(?: [a-z]+)? offer\b|\boffer letter\b|\b(?:confirm|on|of) your (?:appointment|selection|employment|"
     r"hire|acceptance)\b|\bconfirm your (?:place|position|role|job)\b",
