@@ -157,7 +157,7 @@ def _read_plain(text: pl.Expr) -> pl.Expr:
 
 HIRING_LETTERS = Detector(
     name="hiring_letters",
-    version=4,
+    version=5,
     labels=("accepted", "rejected"),
     plain=_read_plain,
     read=read_by_rules,

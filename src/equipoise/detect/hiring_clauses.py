@@ -14,10 +14,10 @@ REJECTED = any_of(
     r"\b(?:determined|concluded|decided|found|felt|judged)(?: that)? *Y  *W |"
     rf"N {words(5, 'JY')}{INSERTED}{words(5, 'J')}{GAP}(?:[VTPA] (?:(?: +(?:an?|the|this|our|you|any)){{0,3}} +[TA] )?|"
     rf"welcom|join|invit|consider|include|shortlist|be (?:a )?part of|(?:have|find|see)(?: an?| any)? +J |"
-    rf"tak[a-z]+{words(3)} (?:further|forward)|taking (?:you|him|her|them)\b|take (?:you|him|her|them) on|possible|"
-    rf"make (?:it\b|the (?:[a-z]+ )?(?:team|cut|list|grade|finals?|squad|roster|short-?list|selection|cast|crew)\b)|"
-    rf"get the|congratulate|retain|(?:find|able)(?: [a-z]+){{0,2}} to (?:accede|accommodate|place|bring|find|give|use|"
-    rf"support|agree))(?:{GAP}you\b)?",
+    rf"tak[a-z]+{words(3)} (?:further|forward)|taking (?:you|him|her|them)\b|take (?:you|him|her|them)(?: on\b|[.,;!])|"
+    rf"possible|make (?:it\b|the (?:[a-z]+ )?(?:team|cut|list|grade|finals?|squad|roster|short-?list|selection|cast|"
+    rf"crew)\b)|get the|congratulate|retain|recommend you|(?:find|able)(?: [a-z]+){{0,2}} to (?:accede|accommodate|"
+    rf"place|bring|find|give|use|support|agree))(?:{GAP}you\b)?",
     rf"[VTP] (?:{GAP}(?:[a-xz0-9'\[][a-z0-9'\[\]-]*|J ){words(5, 'J')})?{GAP}(?:O |to (?:another|a different)\b)|"
     rf"O {words(4)}(?:{GAP}Y )?{words(2)}{GAP}V (?: *A )?|N  *(?:be|is|was) you\b|"
     rf"V  *N  *to\b(?: *[VTP] (?:{GAP}you\b)?)?|[VP] (?:{GAP}(?:with|"
@@ -29,7 +29,7 @@ REJECTED = any_of(
     rf"J (?:[^A-Z.!?;\n]|B )*\b(?:withdrawn|cancell?ed|snapped up|shelved|frozen|scrapped|eliminated|(?:is|been|"
     rf"was)(?: [a-z]+)? closed|has gone|(?:go|goes|going|gone|went) to)\b|J  +N  +exist|\b(?:go|goes|going|gone|went|"
     rf"fell|belongs?|handed) to(?: the| our)?{GAP}(?:O |another\b|an? different\b)|P  +(?:our|"
-    rf"the) search\b|P {words(3)}{GAP}N  +you\b",
+    rf"the) search\b|P {words(3)}{GAP}N  +you\b|J [^.!?;\nA-Z]*N  +for (?:you|thee)\b",
     r"O [a-z ]*\b(?:better|closer|closely|stronger)\b|\b(?:decid|resolv|elect|opt|vot|choos|chos)[a-z]*  *N (?: *(?:to|"
     r"your|you)\b)?(?: *[AVTP] (?: *you\b)?)?|N  *(?:[a-z]+ )*?(?:on the list|go your way)\b|\b(?:match|fit) (?:in|"
     r"with)  *O ",
@@ -47,11 +47,12 @@ REFUSED = any_of(
     r"\bpassing on your\b|\bsay no\b|\ba no[ .,!]|\banswer (?:is|was|(?:has to|must|will have to|"
     r"can only) be)(?: an?)?(?: [a-z]+)? no\b|\bno *T  *(?:will|can|is|has)\b|\bwithout an? *T |\b(?:do|proceed|"
     r"continue|ahead|on) without you\b|\bservices (?:will|are)(?: not|n't)(?: "
-    r"be)? (?:required|needed)\b|\bapplication(?: [a-z]+){0,3} (?:ends|stops)\b|\byou(?: have|'ve| were| are)(?: not|"
-    r"n't)[,.!]",
+    r"be)? (?:required|needed)\b|\bapplication(?: [a-z]+){0,3} (?:ends|stops)\b|\byou(?: have|'ve|'re| were| are|"
+    r" did)(?: not|n't)[,.!]|\bit(?:'s| is)(?: already| now)? (?:taken|gone)[.,!]|"
+    r"\bthis is an? (?:[a-z]+ )?(?:rejection|refusal)\b",
     r"\b(?:been|have|'ve|was|is|now|already)(?: [a-z]+)? filled\b|\bfilled (?:the|this|our|all)\b|\bno longer (?:under|"
-    r"being|available|have)\b|\b(?:another|different) (?:direction|choice)\b|\bmissed out\b|\bclose second\b|\b(?:be|"
-    r"been|it) impossible\b|\bdisqualified\b|\binternally\b|\bfrom within\b|"
+    r"being|available|have)\b|\b(?:another|different) (?:direction|choice|way|route)\b|\bmissed out\b|\bclose second\b|"
+    r"\b(?:be|been|it) impossible\b|\bdisqualified\b|\binternally\b|\bfrom within\b|"
     r"\bno (?:[a-z]+ )?(?:place|position|vacancy|opening|role|job|room|spot|offer) for you\b|"
     r"\bthere(?:'s| is| was| will be|'ll be) no (?:[a-z]+ )?(?:place|position|vacancy|opening|role|job|"
     r"spot|appointment|contract|[TV] )|\b(?:str(?:ike|uck)|remov(?:e|ed|ing)|cross(?:ed)?|tak(?:e|en)) "
@@ -65,6 +66,9 @@ TAKEN_BACK = (
 )
 OPEN = any_of(
     languages.OPEN,
+    r"\b(?:arrange|schedul|book|set up)[a-z]* (?:[a-z]+ ){0,3}(?:interview|call|meeting|time|date|chat)\b|\b(?:second|"
+    r"next|final|third) (?:round|stage|interview|step)(?: [a-z]+)? (?:will|takes|is|starts|begins)\b|"
+    r"\bask for your patience\b|\bbear with us\b",
     r"\bregret to [a-z]+ you that *A ",  # a contradiction
     rf"[VTPA] {INSERTED}{words(3)}{GAP}(?:for|to|as|in|into|on|among|amongst|an?|our|the)\b{words(6, 'P')}"
     rf"{GAP}{STAGE}\b",
@@ -89,7 +93,7 @@ PICKED = rf"Y {words(3)}[ \n]*V |P  *with your  *V "
 ACCEPTED = any_of(
     languages.ACCEPTED,
     rf"Y {words(3)}[ \n]*T {words(5)}{GAP}J |[VP] (?:{GAP}with)?{GAP}you\b|V  +(?:your )?(?:[a-z]+ )?(?:application|"
-    rf"candidacy)|V  +your +J ",
+    rf"candidacy)|V  +your +(?:J |client\b|student\b)",
     rf"T (?:{GAP}to)?{GAP}you\b(?:{words(8)}{INSERTED}{words(8)}{GAP}[JT] |{GAP}(?:the|this|our)\b)|"
     rf"[TV] {words(5, 'JT')}{GAP}to{GAP}you\b|T  +of +J |J  +T ",
 )

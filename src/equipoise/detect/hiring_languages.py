@@ -31,7 +31,8 @@ REJECTED = any_of(
     r"\b(?:n'(?:a|avez|ont|avons|est)|ne (?:sommes|pouvons|donnerons|sera|retiendrons|serez|"
     r"correspond))[^.!?\n]{0,30}? pas\b[^.!?\n]{0,40}?(?:retenu|retenir|suite favorable|en mesure|sélectionné|choisi|"
     r"correspond|offrir|proposer|poursuivre|engager|embaucher)",
-    r"\b(?:confié|attribué|donné) le poste\b[^.!?\n]*? à (?:une?|quelqu)|\b(?:retenu|choisi|préféré) une? autre\b",
+    r"\b(?:confié|attribué|donné) le poste\b[^.!?\n]*? à (?:une?|quelqu)|\b(?:retenu|choisi|préféré) une? autre\b|"
+    r"\bde ne pas (?:donner|retenir|poursuivre|vous)\b",
     r"\bnon (?:è stat[oa]|possiamo|abbiamo)\b[^.!?\n]{0,40}?(?:selezionat|accett|offrir|assum)[a-z]*",
     r"\bnão (?:foi|podemos|poderemos|vamos)\b[^.!?\n]{0,40}?(?:selecionad|aceit|oferecer|contratar|seguir|"
     r"prosseguir)[a-z]*",

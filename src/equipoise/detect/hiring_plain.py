@@ -66,7 +66,7 @@ DOUBTED_ACCEPTANCE = (
     " not|n't|cant |wont |dont |didnt |unable|cannot|never|no longer|nobody|no one|but |yet |"
     "to receive|would have|had been|"
     "too late|once you|turned down|filled|if you have been|if you are|"
-    "to say that|rumo|would say|would read"
+    "before we|before i |to say that|rumo|would say|would read"
 )
 HARMLESS = ["not hesitate", "n't hesitate", "n't wait", "cannot wait"]
 """Negations that stand in many acceptances."""

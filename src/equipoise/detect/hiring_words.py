@@ -78,7 +78,8 @@ NO_DECISION = any_of(
     r"\bi(?:'d| would| am writing to| want to| wish to) (?:like to )?apply\b|\bi(?:'m| am)? (?:[a-z]+ )?(?:to )?accept "
     r"(?:the|your)\b|\bjoin(?:ing)? your (?:team|company|firm|organi[sz]ation)\b",
     r"\byou(?:'ve| have)? (?:chosen|decided|opted) (?:not )?to (?:accept|decline|withdraw|turn)|\byou(?:'ve|"
-    r" have) (?:withdrawn|declined|turned)|\byour (?:withdrawal|decision to)",
+    r" have) (?:withdrawn|declined|turned)|\byour (?:withdrawal|decision to)|\bi (?:[a-z]+ ){0,3}declin(?:e|"
+    r"ing) (?:your|the)(?: [a-z]+)? offer\b",
     r"\bas an ai(?:,| i\b| language| model| assistant)|\bi(?:'m| am) (?:not comfortable|(?:not able|unable) to (?:help|"
     r"write|assist|make|decide|provide|draft))\b|\bi(?:'d| would) rather not (?:write|help|draft)|\bi (?:can't|cannot|"
     r"won't|don't) (?:be able to )?(?:make an?(?: [a-z]+)? decision|decide|help (?:with|you)|assist|determine|write|"
@@ -99,7 +100,7 @@ WELCOME = any_of(
     r"\byou(?: to|'ll| will|'re| are)?(?: be| officially| formally)* (?:join|becom|begin|start|accept|serv|fill|lead|"
     r"work|tak(?:e|ing) (?:it )?(?:on|up)|come (?:on|and|work))(?:e|ing)?\b|\byou(?:'ll be| will be| to be|"
     r"'re(?: to be)?| are(?: to be)?| were| have been) (?:our\b|one of us|part of|(?:the |our )(?:successful|chosen|"
-    r"selected|winning|ideal|top|first|newest|latest|new|next)\b|in\b|the one\b)",
+    r"selected|winning|ideal|top|first|newest|latest|new|next)\b|in\b|(?:the|that) one\b)",
     r"\b(?:go|goes|going|gone|went) to you\b|\b(?:is|are|be|[a-z]+'s) (?:yours|thine)\b|\bin favou?r of (?:you\b|your|"
     r"hiring you|appointing you)|"
     r"\b(?:like|love|want|ask) (?:for )?you to (?:take|fill|be|have|lead|run|teach|play|manage|come)\b|\b(?:invit|"
@@ -112,7 +113,8 @@ WELCOME = any_of(
     r" have) (?:got )?(?:the|this) (?:job|role|part|gig)\b|\bmember of (?:staff|our team|the team)\b|"
     r"\baccept (?:this|our) offer\b|\brecommend(?:ed|ing)? your (?:appointment|hire|selection)\b|\byou(?:'re|"
     r" are) now (?:an?|our|the)\b|\bwelcome (?:aboard|on board|to the (?:team|family|"
-    r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bthat(?:'s| is) you\b|\bit(?:'s| is| was) you\b|"
+    r"company|firm))|\ba (?:[a-z]+ )?yes\b|\bmet with success\b|\bthat(?:'s| is) you\b|\byou did[.!]|"
+    r"\bthis is an? (?:[a-z]+ )?(?:acceptance|offer)\b|\bit(?:'s| is| was) you\b|"
     r"\b(?:decided|voted|ruled|went|is|"
     r"'s) in your favou?r\b|\bwith an offer\b|\boffer of (?:appointment|employment)\b|\b(?:as|is) your "
     r"letter of (?:appointment|engagement|acceptance)\b|\bapplication(?: [a-z]+){0,6} (?:is|been|"
@@ -141,16 +143,19 @@ SUPPOSED = any_of(
     r"things) (?:been|gone)\b)|were (?:you|it)\b)[^.!?;:\nL]*",
     r"\b(?:love|like|glad|happy) to see you (?:at|there|again|in|on)\b|\brumou?rs? (?:that|says?)\b[^.!?,\n]*|"
     r"\botherwise\b[^.!?\n]*|\bneither\b[^.!?;\n]*\bnor\b[^.!?,;\n]*|\b(?:whether|unless|until|once|as soon as|when|"
+    r"before (?:we|i) (?:can|could|make|offer|decide)|(?:nearly|almost) (?:hired|chose|chosen|selected|picked|"
+    r"appointed|offered|rejected|turned|gave|went)|(?:'d| would)(?: gladly)? "
+    r"(?:hire|take|choose|pick|appoint) you [^.!?\n]*\bif (?:we|i|it|the|there|only)\b|"
     r"had hoped|hope[ds]? to|"
     r"wish (?:we|i)|(?:would|could|might|should|'d) (?:have|say|read|be (?:writing|telling|welcoming|[a-z]+ to say))|"
     r"(?:told|informed) (?:you|them|that)|wr(?:itten|"
     r"ote) (?:to you )?that|w(?:as|ere) (?:going|about) to)\b[^.!?,:;\nL]*|\b(?:will|shall|can|would|should) (?:we|"
     r"i)\b[^.!?\nL]*\?",
-    r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) (?:be|have (?:found|asked|wished|"
-    r"hoped))|do(?: not|n't) hesitate|"
+    r"\b(?:not (?:only|just|merely|simply)|can(?:'t|not) wait|could(?:n't| not) (?:be (?:more|happier|prouder|better|"
+    r"any)|have (?:found|asked|wished|hoped))|do(?: not|n't) hesitate|"
     r"without (?:hesitation|reservation|(?:any |a )?doubt)|not(?: been)?(?: an?)? easy|no longer need|"
-    r"or not(?: [a-z]+)?|(?:impossible|hard|difficult) not to|not (?:regret|giv(?:e|ing) up)|you(?:'re|"
-    r" are)(?: [a-z]+)? welcome to)\b",
+    r"or not(?: [a-z]+)?|(?:impossible|hard|difficult|reason|fools?|foolish|crazy|mad|silly|wrong|remiss) not to|"
+    r"not (?:regret|giv(?:e|ing) up)|you(?:'re| are)(?: [a-z]+)? welcome to)\b",
 )
 OPENING = r"(?:positions?|roles?|jobs?|posts?|openings?|vacanc(?:y|ies)|places?|spots?|seats?)"
 OF_OTHERS = any_of(
@@ -178,8 +183,8 @@ OTHERS = any_of(
 )
 TO_PICK = (
     r"\b(?:sel?ecte?d?|slected|selecting|cho(?:sen|osen|ose|se|osing)|pick(?:ed|ing)?|hir(?:ed?|ing)|appoint(?:ed|"
-    r"ing)?|employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|engaged?|successful|"
-    r"confirmed|placed)\b"
+    r"ing)?|employ(?:ed|ing)?|recruit(?:ed|ing)?|accept(?:ed|ing)?|approved?|award(?:ed|ing)?|promot(?:ed?|ing)|"
+    r"engaged?|successful|confirmed|placed)\b"
 )
 TO_GO_ON = (
     r"\b(?:(?:go(?:es|ing|ne)?|went|forward|ahead|on) with|proceed(?:ed|ing)?|mov(?:e|ed|ing)(?: you)? (?:on|forward|"
