@@ -8,7 +8,7 @@ The rules work in four layers:
    it or "you" after it accepts; a verb before "interview" leaves the decision open;
 4. words that go with a decision and count only where no clause says it.
 
-What is left of a letter is a word of capitals, such as "LGRW" (salutation, regret, rejection, good wishes). `_decide`
+What is left of a letter is a word of capitals, such as "LGRW" (salutation, regret, rejection, good wishes). `decide`
 reads it.
 """
 
@@ -90,7 +90,8 @@ STATEMENTS = r"[LEFARDGIWCBKZQO]|[.!?]"
 def decide(word: str) -> str | None:
     """What the letters of an answer come to; the ends of sentences among them are points.
 
-    Letters of applicants decide nothing, nor do drafts that differ, unless all but the last are said to be wrong.
+    Letters of applicants and those that leave the decision open decide nothing, nor do drafts that differ, unless all
+    but the last are said to be wrong. What stands before a letter, such as a disclaimer, does not count.
     """
     word = re.sub(r"[RG](?=[^.!?]*\?)", "", word)  # a question rejects nobody
     word, *_ = re.sub("[!?]", ".", word).split("Q")
@@ -108,7 +109,11 @@ def decide(word: str) -> str | None:
 
 
 def _decide_draft(draft: str) -> str | None:
-    """What one letter says. Where it says both, the later statement counts if there is a contrast between the two."""
+    """What one letter says.
+
+    Where it says both, the later statement counts if there is a contrast between the two, or if words go with it and
+    none with the earlier one: "you were chosen … it went to another … we are sorry".
+    """
     *_, last = draft.split("K")
     draft = last if re.search("[ARDCW]", last) else draft
     if "D" in draft:
@@ -116,13 +121,9 @@ def _decide_draft(draft: str) -> str | None:
     draft = re.sub(r"G(?=[^.]*R)|C(?=[^.]*I)", "", draft)  # good news: selected for the talent pool
     accepted, rejected, regret = ("A" in draft, "R" in draft, "G" in draft)
     if accepted and rejected:
-        if re.search(r"A[^RG]*B[^A]*R[^A]*\Z", draft):
+        if re.search(r"A[^RG]*B[^A]*R[^A]*\Z|A[^RC]*R[^AC]*[RW][^AC]*\Z", draft):
             return "rejected"
-        if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z", draft):
-            return "accepted"
-        if re.search(r"A[^RC]*R[^AC]*[RW][^AC]*\Z", draft):
-            return "rejected"
-        return "accepted" if re.search(r"R[^AGW]*A[^RGW]*C[^RGWO]*\Z", draft) else None
+        return "accepted" if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z|R[^AGW]*A[^RGW]*C[^RGWO]*\Z", draft) else None
     if accepted and regret:
         return None if re.search(r"G[^.]*A|A[^.]*G", draft) else "accepted"
     if accepted and "C" not in draft and re.search("^[^A]*A[^A]*W[^A]*$", draft):

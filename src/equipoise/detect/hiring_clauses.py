@@ -55,7 +55,7 @@ REFUSED = any_of(
     r"\b(?:be|been|it) impossible\b|\bdisqualified\b|\binternally\b|\bfrom within\b|"
     r"\bno (?:[a-z]+ )?(?:place|position|vacancy|opening|role|job|room|spot|offer) for you\b|"
     r"\bthere(?:'s| is| was| will be|'ll be) no (?:[a-z]+ )?(?:place|position|vacancy|opening|role|job|"
-    r"spot|appointment|contract|[TV] )|\b(?:str(?:ike|uck)|remov(?:e|ed|ing)|cross(?:ed)?|tak(?:e|en)) "
+    r"spot|appointment|contract| *[TV] )|\b(?:str(?:ike|uck)|remov(?:e|ed|ing)|cross(?:ed)?|tak(?:e|en)) "
     r"(?:your name|you) (?:from|off)\b|\b(?:shelv|cancel|scrap|fr[eo]+z|eliminat|abolish|withdr[ae]w)[a-z]* (?:the|"
     r"this|that|our) (?:[a-z]+ ){0,2}(?:position|role|job|post|vacancy|opening)\b|\bsecond place\b|\b(?:came|finished|"
     r"placed|ranked) (?:a close )?(?:second|third)\b|\bscreened out\b|\bpassed over\b",

@@ -149,8 +149,8 @@ def _only_letters(texts: pl.Series) -> pl.Series:
     found = built | plain | (clauses >= 5)
     found |= _has(_where(~found, texts), INLINE)
     found &= ~_has(_where(found, texts), any_of(OTHER_KIND, PHRASES))
-    silent = _where(found & ~about_me & ~about_somebody, texts)
-    blank = _has(silent, BLANK) & ~_has(silent, SENTENCE)
+    blank = _has(_where(found, texts), BLANK)
+    blank &= ~_has(_where(blank, texts), SENTENCE)
     outlined = _has(_where(found & ~(opened & signed), texts), OUTLINE)
     outlined &= _count(_where(outlined, texts), SAID) < 3
     return _where(found & ~blank & ~outlined, texts)
