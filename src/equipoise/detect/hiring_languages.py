@@ -47,7 +47,7 @@ OPEN = (
     r"convi[a-z]*)\b[^.!?\n]*?(?:entrevista|entretien|gespräch|colloquio|kennenlern)[a-z]*"
 )
 ACCEPTED = any_of(
-    r"(?:\bhas?|è) (?:sido|stat[oa]) (?:seleccionad|elegid|contratad|aceptad|selezionat|assunt)[oa]\b|"
+    r"\bhas? sido (?:seleccionad|elegid|contratad|aceptad)[oa]\b|\bstat[oa] (?:selezionat|assunt)[oa]\b|"
     r"\bfoi (?:selecionad|aprovad|contratad|escolhid)[oa]\b|\bes (?:suy|tuy)[oa]\b|\b(?:hemos decidido|complace|"
     r"encantad[a-z]+|gusto|alegra|placer) (?:[a-z]+ ){0,4}?(?:contratar|ofrecer|incorporar|contar con|dar)(?:l[ea]|te|"
     r"l[ea]s)?\b",

@@ -89,8 +89,8 @@ NO_DECISION = any_of(
     r"(?: final| firm| definit[a-z]+| hiring)? (?:decision|conclusion|choice)\b|\bdecision (?:[a-z]+ ){0,5}(?:pending|"
     r"outstanding|yet to be|not yet|not been|has(?:n't| not) (?:yet )?been)\b|\b(?:still|currently|(?:is|are|remains?)"
     r" under|(?:is|are) actively)(?: active| actively| being| under)* (?:considered|consideration|reviewed|review|"
-    r"assessed|evaluated)\b|\bnot a no\b|\bundecided\b|\b(?:on|to) (?:our|the|a) (?:[a-z]+ )?(?:wait(?:ing)?|reserve|"
-    r"stand-?by)[ -]?list\b|\bnext on (?:our|the|my) list\b",  # no decision yet
+    r"assessed|evaluated)\b|\bnot a no\b|\bundecided\b|\b(?:waiting|wait|reserve|stand-?by)[ -]?list\b|"
+    r"\bnext on (?:our|the|my) list\b",  # no decision yet
     languages.NO_DECISION,
 )
 WELCOME = any_of(
