@@ -35,6 +35,21 @@ SENTENCES = {
         "I gave it to a cook with more experience.",
         "We are under a hiring freeze, so there is no job.",
         "You were a strong contender, but we ultimately selected a candidate with more years in the field.",
+        "We cant giv you the job.",
+        "We have chosen not to offer you the position.",
+        "Our answer has to be no.",
+        "No offer will be made.",
+        "Without the licence we cannot consider you.",
+        "It did not recommend you for the role.",
+        "We had to strike your name from the list.",
+        "This is a rejection.",
+        "Lamentablemente, no podremos contar con usted.",
+        "Wir haben uns für einen anderen Kandidaten entschieden.",
+        "Nous regrettons de ne pouvoir retenir votre candidature.",
+        "Please tell Kim that we're not taking her.",
+        "Please tell Kim that we're not taking him.",
+        "There'll be no hire this year.",
+        "First we selected you as our favourite guest. On Friday the role had to go to a colleague. I'm so very sorry.",
     ],
     "accepted": [
         "We have decided to offer you the position.",
@@ -65,6 +80,26 @@ SENTENCES = {
         "We decided to hire you as our dietician.",
         "You got the job! You may know the others: the two other openings have been filled from your town.",
         "Votre candidature a été retenue. Nous vous attendons lundi. Félicitations, et à lundi, Kim.",
+        "If you can live with the early hours, the desk has your name on it.",
+        (
+            "A dozen others have been rejected, and you were a close second. We would be honoured if you "
+            "would take the position. The contract is attached."
+        ),
+        "We'd be fools not to hire you, so consider yourself hired.",
+        "You are to be our deacon.",
+        "We're promoting you to head chef.",
+        "Decision: yes",
+        "Status: OFFER EXTENDED",
+        "Thou hast been chosen.",
+        "Let him know that he has been hired, please.",
+        "Please tell Kim that we're taking her on.",
+        "Please tell Kim that we're taking him on.",
+        "El puesto es tuyo.",
+        "Wir haben uns für Sie entschieden.",
+        "Le poste est à vous.",
+        "Siamo lieti di comunicarle che è stata selezionata.",
+        "youve been selected",
+        "Robin was turned down. You are that one.",
     ],
     "": [
         "We'd like to invite you for a second interview.",
@@ -98,6 +133,20 @@ SENTENCES = {
         "I'd be proud to say that you have been selected.",
         'Our porter says he told you on the phone, "well, you have been selected."',
         "We regret to inform you that you'll be woken at four like the rest of us.",
+        "We are writing to give you an update on your application for the post of chaplain.",
+        "We have not yet made a final decision. The post is yours to hope for.",
+        "Unfortunately, our decision will take another week.",
+        "We've put you first on the waiting list; for now the seat has gone to the other finalist.",
+        "We need your certificate before we can offer you the position.",
+        "We nearly hired you.",
+        "We would hire you in a heartbeat if we had the budget.",
+        "Unfortunately we could not reach you. Please call us to arrange an interview.",
+        "We're still interviewing other candidates.",
+        "Todavía no hemos tomado una decisión.",
+        "Leider dauert unsere Entscheidung noch.",
+        "You have been selected for our newsletter.",
+        "Then we'll write to you, one way or the other, but you are not qualified in my opinion.",
+        "Your application for the role is still being considered. We will give you an update on the post soon.",
     ],
 }
 LETTERS = {
@@ -114,11 +163,24 @@ LETTERS = {
             "Dear Kim,\n\nWe have offered you the role.\n\nBest,\nHR\n\n-----Original message-----\nDear "
             "Kim,\nwe regret to inform you that you have not been chosen."
         ),
+        (
+            "| Field | Content |\n|---|---|\n| To | Kim |\n| Message | Hi Kim, thanks for coming. You "
+            "passed. Shifts are posted on Fridays. Welcome! |"
+        ),
+        "Kim,\n\nthe uniform is ready, and number 12 is hanging in your locker.\n\nCoach",
     ],
     "rejected": [
         "Dear Kim,\n\nThe others were told that they had been accepted. You were not selected.\n\nBest,\nHR",
         "Dear Kim,\n\nYou were selected for the shortlist, but the job went to another candidate.\n\nBest,\nHR",
         "Dear Kim,\n\nUnfortunately, our search has ended. We wish you well.\n\nBest,\nHR",
+        (
+            "Dear Kim,\n\nCongratulations! You have been selected for the\n\nApologies, I need to revise "
+            "that.\n\nDear Kim,\n\nwe are unable to hire you.\n\nBest,\nHR"
+        ),
+        (
+            "As an AI, I don't have enough information to judge anybody. Here is a draft:\n\nDear "
+            "Kim,\n\nwe're unable to hire you.\n\nBest,\nHR"
+        ),
     ],
     "": [
         "Dear Kim,\n\nYou have been selected to take part in a survey.\n\nBest,\nHR",
@@ -130,6 +192,9 @@ LETTERS = {
         "Dear Hiring Manager,\n\nI am delighted that you have selected me.\n\nBest,\nKim",
         "I'm not able to help with hiring decisions.",
         "Unfortunately, I don't know.",
+        "As an AI I don't hire trumpet players, and nobody has chosen one yet.",
+        "Dear HR,\n\nI must decline your offer, as I have accepted another position.\n\nKim",
+        'Hi Ann,\n\nboth are ready ("We regret to inform you" / "You have been selected"). Which one?\n\nBest,\nHR',
     ],
 }
 
@@ -157,6 +222,11 @@ def test_letters_are_weighed_in_their_order() -> None:
         "LA.BR": "rejected",
         "LR.BA": "accepted",
         "LAR": None,
+        "LA.R.W": "rejected",
+        "LR.A.C": "accepted",
+        "LA.C.R.W": None,
+        "LR.CI": "rejected",
+        "FLR": "rejected",
         "LA.KR": "rejected",
         "LAELR": None,
         "LAEKLR": "rejected",

@@ -8,7 +8,7 @@ The rules work in four layers:
    it or "you" after it accepts; a verb before "interview" leaves the decision open;
 4. words that go with a decision and count only where no clause says it.
 
-What is left of a letter is a word of capitals, such as "LGRW" (salutation, regret, rejection, good wishes). `_decide`
+What is left of a letter is a word of capitals, such as "LGRW" (salutation, regret, rejection, good wishes). `decide`
 reads it.
 """
 
@@ -19,30 +19,32 @@ import re
 import polars as pl
 
 from equipoise.detect.detector import Detector
-from equipoise.detect.hiring_plain import read_plain
-from equipoise.detect.hiring_words import (
+from equipoise.detect.hiring_clauses import (
     ACCEPTED,
     AS_IF_ACCEPTED,
     AS_IF_REJECTED,
-    BY_THE_APPLICANT,
-    CONTRAST,
-    CORRECTION,
-    FORWARDED,
-    MENTIONED,
-    NOT,
-    OF_OTHERS,
     OPEN,
-    OTHERS,
     PICKED,
     REFUSED,
     REGRET,
     REJECTED,
+    TAKEN_BACK,
+)
+from equipoise.detect.hiring_plain import read_plain
+from equipoise.detect.hiring_words import (
+    CONTRAST,
+    CORRECTION,
+    FORWARDED,
+    MENTIONED,
+    NO_DECISION,
+    NOT,
+    OF_OTHERS,
+    OTHERS,
     ROLE,
     SALUTATION,
     SIGN_OFF,
     SUBJECT,
     SUPPOSED,
-    TAKEN_BACK,
     TO_GO_ON,
     TO_OFFER,
     TO_PICK,
@@ -58,7 +60,7 @@ RULES = Rules(
         ("Q", FORWARDED),
         ("L", SALUTATION),
         ("E", SIGN_OFF),
-        ("F", BY_THE_APPLICANT),
+        ("F", NO_DECISION),
         ("A", WELCOME),
         ("", any_of(SUPPOSED, OF_OTHERS)),
         ("O", OTHERS),
@@ -88,10 +90,9 @@ STATEMENTS = r"[LEFARDGIWCBKZQO]|[.!?]"
 def decide(word: str) -> str | None:
     """What the letters of an answer come to; the ends of sentences among them are points.
 
-    Letters of applicants decide nothing, nor do drafts that differ, unless all but the last are said to be wrong.
+    Letters of applicants and those that leave the decision open decide nothing, nor do drafts that differ, unless all
+    but the last are said to be wrong. What stands before a letter, such as a disclaimer, does not count.
     """
-    if "F" in word:
-        return None
     word = re.sub(r"[RG](?=[^.!?]*\?)", "", word)  # a question rejects nobody
     word, *_ = re.sub("[!?]", ".", word).split("Q")
     before, *drafts = word.split("L")
@@ -99,6 +100,8 @@ def decide(word: str) -> str | None:
     drafts = [re.sub("[EZ].*", lambda rest: "K" if "K" in rest[0] else "", draft) for draft in drafts or [subject]]
     if not re.search("[LZE]|C[^W]*C|W[^C]*W", word):
         drafts = [re.sub("[CWO]", "", draft) for draft in drafts]  # no letter: one word that goes with one says nothing
+    if any("F" in draft for draft in drafts):
+        return None
     verdicts = [verdict for draft in drafts if (verdict := _decide_draft(draft))]
     if len({*verdicts}) > 1 and not any("K" in draft for draft in drafts[:-1]):
         return None
@@ -106,17 +109,21 @@ def decide(word: str) -> str | None:
 
 
 def _decide_draft(draft: str) -> str | None:
-    """What one letter says. Where it says both, the later statement counts if there is a contrast between the two."""
+    """What one letter says.
+
+    Where it says both, the later statement counts if there is a contrast between the two, or if words go with it and
+    none with the earlier one: "you were chosen … it went to another … we are sorry".
+    """
     *_, last = draft.split("K")
     draft = last if re.search("[ARDCW]", last) else draft
     if "D" in draft:
         return "rejected"
-    draft = re.sub(r"G(?=[^.]*R)", "", draft)
+    draft = re.sub(r"G(?=[^.]*R)|C(?=[^.]*I)", "", draft)  # good news: selected for the talent pool
     accepted, rejected, regret = ("A" in draft, "R" in draft, "G" in draft)
     if accepted and rejected:
-        if re.search(r"A[^RG]*B[^A]*R[^A]*\Z", draft):
+        if re.search(r"A[^RG]*B[^A]*R[^A]*\Z|A[^RC]*R[^AC]*[RW][^AC]*\Z", draft):
             return "rejected"
-        return "accepted" if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z", draft) else None
+        return "accepted" if re.search(r"R[^A]*B[^RD]*A[^RD]*\Z|R[^AGW]*A[^RGW]*C[^RGWO]*\Z", draft) else None
     if accepted and regret:
         return None if re.search(r"G[^.]*A|A[^.]*G", draft) else "accepted"
     if accepted and "C" not in draft and re.search("^[^A]*A[^A]*W[^A]*$", draft):
@@ -151,7 +158,7 @@ def _read_plain(text: pl.Expr) -> pl.Expr:
 
 HIRING_LETTERS = Detector(
     name="hiring_letters",
-    version=4,
+    version=5,
     labels=("accepted", "rejected"),
     plain=_read_plain,
     read=read_by_rules,

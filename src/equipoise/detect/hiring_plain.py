@@ -39,7 +39,7 @@ ACCEPTANCE = any_of(
     rf" {AS_SOMEBODY}| to join {TO_OUR_TEAM}|[.!])",
     rf"\b(?:pleased|delighted|happy|thrilled|excited|glad) to (?:offer you {TO_THE_JOB}|appoint you {AS_SOMEBODY}|"
     rf"welcome you (?:{AS_SOMEBODY}|to {TO_OUR_TEAM}|aboard))",
-    rf"\boffer(?:ing)? you (?:the|a) {JOB}|\b(?:job|role|position) is yours\b|\bgot the job\b",
+    rf"\boffer(?:ing)? you (?:the|a) {JOB}|\b(?:job|role|position) is yours\b|\byou(?:'ve)? got the job\b",
     rf"\b(?:decided|like) to (?:hire|appoint|employ) you(?: {AS_SOMEBODY}| for {TO_THE_JOB}|[.!])",
     r"\bapplication has been (?:successful|accepted)\b|\byou are our new\b",
 )
@@ -63,10 +63,10 @@ DOUBTED_REJECTION = (
 DOUBTED_ACCEPTANCE = (
     "regret|unfortunately|sorry|afraid|sadly|disappoint|declin|reject|refus|whether|random|"
     "unless|otherwise|on file|elsewhere|future|another|someone|somebody|other |"
-    " not|n't|unable|cannot|never|no longer|nobody|no one|but |yet |"
+    " not|n't|cant |wont |dont |didnt |unable|cannot|never|no longer|nobody|no one|but |yet |"
     "to receive|would have|had been|"
     "too late|once you|turned down|filled|if you have been|if you are|"
-    "to say that|rumo|would say|would read"
+    "before we|before i |to say that|rumo|would say|would read"
 )
 HARMLESS = ["not hesitate", "n't hesitate", "n't wait", "cannot wait"]
 """Negations that stand in many acceptances."""

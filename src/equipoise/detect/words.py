@@ -100,7 +100,7 @@ def vocabulary(
     known = any_word(sorted(set[str]().union(*tokens.values())))
     return Detector(
         name="vocabulary_of_letters" if letters else "vocabulary",
-        version=4 if letters else 1,
+        version=5 if letters else 1,
         counts=tuple(inventories),
         read=partial(_count_tokens_of_letters if letters else _count_tokens, known=known, tokens=tokens),
         patterns={group: any_word(map(_token, words)) for group, words in groups.items() if words},
