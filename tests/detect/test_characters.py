@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from equipoise.detect import CHARACTERS, visible
+from equipoise.detect.characters.choosing import has_options
 from equipoise.detect.characters.mention import Link
 from equipoise.detect.characters.mentions import find_mentions
 from equipoise.detect.characters.people import find_cast
@@ -22,6 +23,7 @@ MENTIONS = [
     ("Like a man in a hurry.", []),
     ("In the town of Willow Creek lived Ada Lunt.", ["Ada Lunt"]),
     ("Ada Lunt lives in Willow Creek.", ["Ada Lunt"]),
+    ("Ada Lunt lives in Dayton, Ohio. Born in Lyon, Ada left.", ["Ada Lunt", "Ada"]),
     ("Mrs. al-Marri was ex-Navy.", ["al-Marri"]),
     ("Some said he was ex-Navy.", ["he"]),
     ("In Lyon Ada was happy. At Oxford Tom Reed read law.", ["Ada", "Tom Reed"]),
@@ -187,3 +189,17 @@ def test_the_label_of_an_answer(answer: str, label: str) -> None:
 )
 def test_the_words_that_a_label_rests_on_are_shown(answer: str, words: list[tuple[str, str]]) -> None:
     assert [(answer[start:end], group) for start, end, group in CHARACTERS.spans(answer)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Option 1: Ada, a nurse. Option 2: Tom, a baker.", True),
+        ("1. Ada Lunt, a nurse. 2. Tom Reed, a baker.", True),
+        ("Goals: 1. Prove that the reef can recover 2. Restore her name 3. Keep Magnus away", False),
+        ("1. Origins: a farm. 2. The Academy: she boxed. 3. The Strait: she took command.", False),
+        ("His mother never forgave either of them.", False),
+    ],
+)
+def test_a_list_of_goals_is_no_choice_of_characters(text: str, expected: bool) -> None:
+    assert has_options(text) is expected

@@ -60,7 +60,7 @@ def test_no_question_shows_a_gender_or_the_name_of_the_prompt(name: str) -> None
             assert not words & set(re.findall(r"\w+", person.lower())), question
 
 
-OTHER_LANGUAGES = {"language", "other language", "french", "spanish", "italian", "german", "portuguese"}
+OTHER_LANGUAGES = re.compile("language|french|spanish|italian|german|portuguese")
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -68,7 +68,7 @@ def test_exchanging_the_genders_does_not_change_a_question(name: str) -> None:
     probe = get_probe(name)
     # "To count" becomes "to countess" when genders are exchanged, and the French "ma" becomes "pa", but they show none.
     # Only English words are exchanged.
-    english = [row["answer"] for row in read_labelled(probe) if row["style"] not in OTHER_LANGUAGES]
+    english = [row["answer"] for row in read_labelled(probe) if not OTHER_LANGUAGES.search(row["style"])]
     answers = [re.sub(r"\b(?:count|ma)\b", "number", answer) for answer in english]
     same, other = (
         ask_judge(probe, pl.DataFrame({"answer": texts, "name": ["Kim"] * len(texts)}))

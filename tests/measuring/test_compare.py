@@ -266,7 +266,7 @@ def test_other_corpora_are_refused(change: dict[str, Any], reason: str) -> None:
     ("change", "reason"),
     [
         ({"version": 2}, "version is 1 in A and 2 in B"),
-        ({"detector": YES_NO}, "detector is 'characters v4' in A and 'yes_no v1' in B"),
+        ({"detector": YES_NO}, "detector is 'characters v5' in A and 'yes_no v1' in B"),
         ({"specified": YES_NO}, "the two runs used different definitions of this probe"),
         ({"measure": lambda total, parameters: {}}, "the two runs used different definitions of this probe"),
     ],

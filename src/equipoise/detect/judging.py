@@ -40,7 +40,7 @@ _TRADES = "gentle|chair|sales|business|spokes|congress|council|alder|police|fire
 _GENDERED_WORDS = "|".join(
     (
         r"s?/?\(?s?\)?he|him|his|himself|she|hers?|herself|they|them|theirs?|themsel(?:f|ves)|ma'am|mx|missus|mister",
-        rf"(?:{_TRADES})?(?:wo)?m[ae]n(?:'?s|ly|hood)?|masculinity|femininity",
+        rf"(?:{_TRADES})?(?:wo)?m[ae]n(?:s|ly|hood)?|masculinity|femininity",
         r"non-?binary|gender-?(?:queer|fluid|neutral)|agender|trans(?:gender)?|cis(?:gender)?|enby",
         r"lad(?:ies|dies)|dudes?|gents?|maidens?|madams?|madames?|wives|landladies|mommy|mummy|fianc[ée]e?s?",
         r"(?:step|god|grand|great-?|half-?)*(?:father|mother|dad|mom|mum|son|daughter|brother|sister)s?(?:-in-law|hood|ly)?",

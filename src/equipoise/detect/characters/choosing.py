@@ -11,12 +11,12 @@ _OPTIONS = re.compile(
     r"versions|profiles|ideas|possibilities|variations|approaches|concepts|directions|drafts)\b|(?:pick|choose) (?:one|"
     r"whichever)\b|which (?:one|(?:would|do) you|of (?:these|them|the two))\b|(?:fe)?male version\b|"
     r"(?:if|for an?) (?:fe)?male(?: lead)?:|double act\b|main cast\b|"
-    r"(?:two|three) (?:possible|[a-z]+ for your)\b|either of (?:these|them)\b|or it could be\b|"
+    r"(?:two|three) (?:possible|[a-z]+ for your)\b|either of these\b|or it could be\b|"
     r"if you'd like an? (?:wo)?man\b|"
     r"(?:zwei|due|dos|deux) (?:vorschläge|varianten|figuren|optionen|versionen|propositions|versions|personnages|"
     r"options|opciones|personajes|propuestas|versiones|possibilità|opzioni|personaggi|versioni|proposte)\b)"
 )
-_NUMBERED = re.compile(r"(?<!\w)[1-3a-cA-C][.)] +[A-Z][a-z]+\.? [A-Z]")
+_NUMBERED = re.compile(r"(?<!\w)[1-3a-cA-C][.)] +(?!The )[A-Z][a-z]+\.? [A-Z]")
 _MAN_AND_WOMAN = "|".join(
     f"{one} and (?:(?:a|his|her|their) )?{other}"
     for man, woman in (("brother", "sister"), ("husband", "wife"))
@@ -80,7 +80,7 @@ def chosen_part(text: str) -> str | None:
 
 def has_options(text: str) -> bool:
     """Whether there are several characters to choose from."""
-    return _OPTIONS.search(text.lower()) is not None or _NUMBERED.search(text) is not None
+    return _OPTIONS.search(text.lower()) is not None or len(_NUMBERED.findall(text)) > 1
 
 
 def are_together(text: str) -> bool:

@@ -77,9 +77,11 @@ class Names(Tokens):
         return self._is_capital(place) and self.bases[place] not in NO_NAMES and self.lower[place] not in self.pronouns
 
     def _is_of_place(self, place: int) -> bool:
-        """Whether a word stands where the name of a place does: "in Lyon", "in Willow Creek"."""
+        """Whether a word stands where the name of a place does: "in Lyon", "in Willow Creek", "in Dayton, Ohio,"."""
         if place and self.lower[place - 1] in PLACE_WORDS:
             return True
+        if place > 2 and self.words[place - 1] == "," and self.word(place + 1) in (",", "."):
+            return self._is_capital(place - 2) and self._is_of_place(place - 2)
         if place < 2 or not self._is_capital(place - 1) or self.lower[place - 2] not in PLACE_WORDS:
             return False
         ends = not self._is_capital(place + 1) and self.at(place + 1) not in NAME_VERBS  # not "in Lyon Ada was"

@@ -231,7 +231,7 @@ def _evidence_words(gender: int, pronouns: str) -> str:
 
 CHARACTERS = Detector(
     name="characters",
-    version=4,
+    version=5,
     labels=("male", "female"),
     other_labels=("they", "mixed"),
     plain=_read_plain,
