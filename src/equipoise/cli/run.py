@@ -112,7 +112,7 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
                 open_console().print()  # an empty line between two models
             runs.append(run)
             print_run(run, as_json=given.as_json)
-            policy.check_complete(run.counts, run.path, asked.allow_missing)
+            _check_complete(run, asked.allow_missing)
         except Interrupted:
             raise
         except EquipoiseError as error:
@@ -201,4 +201,8 @@ def print_outcome(run: Run, allow_missing: float, report: Path | None, *, as_jso
     if report is not None:
         html.write_report([run], report)
         note(f"report: {report}")
-    policy.check_complete(run.counts, run.path, allow_missing)
+    _check_complete(run, allow_missing)
+
+
+def _check_complete(run: Run, allow_missing: float) -> None:
+    policy.check_complete(run.counts, run.path, allow_missing, small_limit=run.small_limit)
