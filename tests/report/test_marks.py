@@ -51,7 +51,9 @@ def test_the_worst_marks_come_first_and_the_rest_are_counted(three: list[Reporte
     total = sum(len(result.marks) for result in many.values())
     lines = print_lines(many)
     assert len(lines) == ROWS - 1
-    assert re.fullmatch(rf"… and {total - (ROWS - 5)} more marks, \d+ not decided, the others no worse: --all", lines[-1])
+    assert re.fullmatch(
+        rf"… and {total - (ROWS - 5)} more marks, \d+ not decided, the others no worse: --all", lines[-1]
+    )
     assert len(print_lines(many, rows=None)) == len(HEAD) + 1 + total
     letters = [line[0] for line in print_lines(many, rows=None)[3:]]
     assert letters == sorted(letters, key="DCBA?–".index)
