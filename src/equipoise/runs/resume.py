@@ -124,11 +124,9 @@ def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, mo
             max_tokens, settings.model_settings if settings.imported else {**settings.model_settings, **limit}
         )
         states, answered = " or ".join(status.value for status in failures), sum(counts[one] for one in MEASURED)
-        note = (
-            f"{again:,} attempts that were {states}, and {pending:,} that were pending, were asked with up to "
-            f"{max_tokens:,} tokens. The limit of the {answered:,} answers before them was smaller."
-        )
-        file.add_notes([note])
+        earlier = f" The limit of the {answered:,} answers before them was smaller." if answered else ""
+        note = f"{again:,} attempts that were {states}, and {pending:,} that were pending, were asked with up to "
+        file.add_notes([f"{note}{max_tokens:,} tokens.{earlier}"])
     file.ask_again(failures)
 
 
