@@ -226,6 +226,8 @@ def test_slices_have_columns_of_their_own() -> None:
 
 
 def test_what_is_not_computable_is_null_in_every_form() -> None:
+    with pytest.raises(InputError, match="None of the 1 answers belongs to a planned prompt"):
+        equipoise.score("jobs_lum", {"x": "y"})
     nothing = equipoise.score("jobs_lum", [])
     assert nothing.to_frame()["value"].null_count() == len(nothing.metrics)
     assert all(value is None for metric in plain_metrics(nothing).values() for value in list(metric.values())[:3])

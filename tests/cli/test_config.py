@@ -85,6 +85,8 @@ def test_a_model_that_fails_does_not_stop_the_others(command: Command, monkeypat
         assert outcome.code == 4
         assert second.total == 8
     assert "vllm/first: A key is needed" in outcome.err
+    assert outcome.err.count("A key is needed") == 1
+    assert outcome.err.endswith("error: 1 of 2 models failed, as said above.\n")
 
 
 def test_the_gate_reads_its_rules_from_the_file(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,6 +119,11 @@ def test_the_gate_reads_its_rules_from_the_file(command: Command, monkeypatch: p
         ),
         ("[gate.max]\nrate = 'x'", "'gate.max.rate' must be a number"),
         ("[gate]\nundecided = 'pas'", "Did you mean 'pass'"),
+        ("[gate]\nfail_on = 'E'", "equipoise.toml: A gate can fail on B, C or D: A is the best mark. Got 'E' instead."),
+        ("[gate]\nuncertain = 'wurst'", "Did you mean 'worst'"),
+        ("allow_missing = 2.0", "'allow_missing' must be a share from 0 to 1. Got 2.0 instead."),
+        ("allow_missing = nan", "'allow_missing' must be a share from 0 to 1. Got nan instead."),
+        ("max_tokens = 0\n[[models]]\nmodel = 'simulated/unbiased'", "'max_tokens' must be 1 or more. Got 0 instead."),
         ("suite = ", "is not TOML"),
         ("suite = 'quick'", "names no model"),
         ("[[models]]\nmodel='vllm/a'\nheaders={X='NOT_SET_HERE'}", "needs the name of an environment variable"),

@@ -80,6 +80,21 @@ def test_an_endpoint_without_probabilities_costs_one_request(command: Command) -
     assert ended.code == 4
     assert "gives no probabilities of tokens" in ended.err
     assert "without --probabilities" in ended.err
+    assert ended.err.endswith("\nNo run file was kept.\n"), "to resume it would ask for the same again"
+    assert not Path("run.equipoise").exists()
+
+
+@pytest.mark.fault("L1")
+def test_answers_of_other_probes_are_kept_and_the_message_says_what_would_help(command: Command) -> None:
+    with RawServer(lambda prompt: [with_length(_completion(None))]) as server:
+        words = [str(word) for word in where(server) if word != "--sample" and word != str(ITEMS)]
+        sizes = "--set", f"{PROBE}.sample_k=2", "--set", "jobs_lum.sample_k=60", "--concurrency", "1"
+        ended = command(*words, "--probe", "jobs_lum", *sizes)
+    assert ended.code == 4
+    assert "Start a run without --probabilities" in ended.err
+    *_, last = ended.err.splitlines()
+    assert last.endswith("attempts. Once that has changed: equipoise resume run.equipoise")
+    assert Run.open("run.equipoise").ended
 
 
 def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:

@@ -55,25 +55,68 @@ def test_empty_answers_say_why_and_are_asked_again_with_more_tokens(command: Com
         assert json.loads(command("show", "run.equipoise", "--json").out)["complete"] is False
         detail = Run.open("run.equipoise").attempts().filter(pl.col("status") == Status.EMPTY)["detail"].item()
         assert detail.startswith("the token limit went into reasoning")
+        assert first.err.endswith("again: equipoise resume run.equipoise --retry empty --max-tokens 2048\n")
         assert command("resume", "run.equipoise", "--retry", "empty").code == 3
         again = command("resume", "run.equipoise", "--retry", "empty", "--max-tokens", "2048")
         assert again.code == 0
         assert server.limits() == {True: {96, 2048}, False: {96}}
     assert "· complete ·" in again.out
-    assert "1 attempts that were empty were asked again with up to 2,048 tokens." in again.out
+    assert "1 attempts that were empty, and 0 that were pending, were asked with up to 2,048 tokens." in again.out
+    assert "The limit of the 11 answers before them was smaller." in again.out
     run = Run.open("run.equipoise")
     assert (run.complete, run.spent_on_reasoning) == (True, 0)
 
 
-def test_what_was_never_asked_keeps_the_limit_of_the_run(command: Command) -> None:
+def test_a_raised_limit_also_holds_for_what_was_never_asked_and_is_kept(command: Command) -> None:
     with Thinker() as server:
         server.behaviour = lambda prompt, nth: Fault.LENGTH_WITHOUT_TEXT
         assert command(*words(server), "--max-requests", "3").code == 4
         server.behaviour = sealed
         server.received.clear()
-        assert command("resume", "run.equipoise", "--retry", "empty", "--max-tokens", "500").code == 0
-        sent = [request.body["max_tokens"] for request in server.received]
-    assert (sent.count(500), sent.count(96)) == (3, 9)
+        again = "--retry", "empty", "--max-tokens", "500"
+        assert command("resume", "run.equipoise", *again, "--max-requests", "5").code == 4
+        assert command("resume", "run.equipoise").code == 0
+        assert [request.body["max_tokens"] for request in server.received] == [500] * 12
+        assert command("verify", "run.equipoise").code == 0
+        # The settings say it, too: the same run is now one that was started with this limit.
+        assert command(*words(server), "--max-tokens", "500").code == 0
+        assert "sampling.max_tokens: was 500, is null" in command(*words(server)).err
+    equipoise.write_report(["run.equipoise"], "report.html")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "at most 500 tokens an answer" in page
+    assert "--max-tokens 500" in page
+
+
+def test_a_model_that_only_reasons_gets_through_a_suite_with_the_command_it_is_given(command: Command) -> None:
+    def think(prompt: str, nth: int) -> Fault | str:
+        return Fault.LENGTH_WITHOUT_TEXT if server.received[-1].body["max_tokens"] < 3_000 else sealed(prompt)
+
+    probes = ["--probe", "jobs_lum", "--probe", "discrimination_tamkin", "--sample", "60", "--repeat", "1"]
+    with FaultyServer(think) as server:
+        where = ["--base-url", server.url, "--out", "run.equipoise"]
+        stopped = command("run", "custom/reason", *probes, *where)
+        for limit in (2048, 8192):
+            assert stopped.code == 4
+            *_, last = stopped.err.splitlines()
+            _, _, typed = last.partition("To go on with a larger limit: equipoise ")
+            assert typed == f"resume run.equipoise --retry empty --max-tokens {limit}"
+            stopped = command(*typed.split())
+        assert stopped.code == 0
+    run = Run.open("run.equipoise")
+    assert (run.complete, run.settings.sampling.max_tokens) == (True, 8192)
+
+
+def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> None:
+    size = ["--probe", "jobs_lum", "--sample", "12", "--repeat", "1"]
+    ids = equipoise.plan("jobs_lum", sample_k=12, num_repetitions=1).prompts()["id"].head(3)
+    lines = [json.dumps({"id": prompt, "answer": "She is kind."}) for prompt in ids]
+    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with Thinker() as server:
+        assert command("import", "answers.jsonl", *size, "--model", "vllm/test", "-o", "run.equipoise").code == 0
+        larger = "--retry", "empty", "--max-tokens", "2048"
+        assert command("resume", "run.equipoise", "--base-url", server.url, *larger).code == 0
+        assert [request.body["max_tokens"] for request in server.received] == [2048] * 9
+    assert Run.open("run.equipoise").settings.imported
 
 
 @pytest.mark.parametrize(

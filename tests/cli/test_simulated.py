@@ -29,6 +29,16 @@ def test_it_needs_nothing_and_says_what_it_is(command: Command) -> None:
     assert command("run", "simulated/stereotyping", "--base-url", "http://127.0.0.1:1/v1").code == 2
 
 
+@pytest.mark.parametrize("limit", [0, -5])
+def test_a_limit_that_is_none_is_refused_for_every_model(command: Command, limit: int) -> None:
+    for words in (["run", "simulated/unbiased"], ["estimate", "simulated/unbiased"], ["prompts"]):
+        probe = ["jobs_lum", "--format", "openai-batch"] if words == ["prompts"] else ["--probe", "jobs_lum"]
+        refused = command(*words, *probe, "--max-tokens", limit)
+        assert refused.code == 2
+        assert f"The parameter 'max_tokens' must be 1 or more. Got {limit} instead." in refused.err
+    assert not list(Path().iterdir())
+
+
 def test_probes_without_the_stance_are_named(command: Command) -> None:
     refused = command("run", "simulated/stereotyping", "--probe", "discrimination_tamkin")
     assert refused.code == 2

@@ -58,6 +58,11 @@ def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) ->
     outcome = command("verify", path, report)
     assert outcome.code == 6
     assert "the attempt of jobs_lum at the prompt" in outcome.err
+    as_json = command("verify", path, report, "--json")
+    assert as_json.code == 6
+    found = json.loads(as_json.out)
+    assert (found["digests"], found["fitting"], found["unchecked"]) == ({}, [], [])
+    assert "the attempt of jobs_lum at the prompt" in found["problems"][0]
 
 
 def test_a_forged_run_does_not_fit_its_report(path: Path, report: Path, command: Command) -> None:

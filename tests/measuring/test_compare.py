@@ -244,6 +244,15 @@ def test_other_parameters_are_refused_with_the_reason(change: dict[str, Any], re
     assert comparison.refused["jobs_lum"].startswith(reason)
 
 
+def test_all_items_are_as_many_as_there_are() -> None:
+    every, counted = jobs(0.5), jobs(0.4)
+    every = replace(every, setup=replace(every.setup, parameters={**every.parameters, "sample_k": None}))
+    for first, second in ((every, counted), (counted, every)):
+        assert compare_audits(audit(first), audit(second)).probes["jobs_lum"].prompts == 339
+    fewer = jobs(0.5, size=300)
+    assert compare_audits(audit(every), audit(fewer)).refused == {"jobs_lum": "sample_k is None in A and 300 in B"}
+
+
 def audit(result: Result) -> Audit:
     return Audit({result.probe: result})
 

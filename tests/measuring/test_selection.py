@@ -116,4 +116,4 @@ def test_hiring_by_gender_and_by_race_and_gender(stance: str, unfair: bool) -> N
 
 def test_a_probe_that_selects_nobody_has_no_table() -> None:
     probe = get_probe("jobs_lum")
-    assert equipoise.score(probe, [{ID: "x", ANSWER: "He."}], sample_k=3).selection == ()
+    assert equipoise.score(probe, [], sample_k=3).selection == ()

@@ -51,10 +51,32 @@ def test_the_worst_marks_come_first_and_the_rest_are_counted(three: list[Reporte
     total = sum(len(result.marks) for result in many.values())
     lines = print_lines(many)
     assert len(lines) == ROWS - 1
-    assert re.fullmatch(rf"… and {total - (ROWS - 5)} more marks, none of them worse: --all", lines[-1])
+    assert re.fullmatch(
+        rf"… and {total - (ROWS - 5)} more marks, \d+ not decided, the others no worse: --all", lines[-1]
+    )
     assert len(print_lines(many, rows=None)) == len(HEAD) + 1 + total
     letters = [line[0] for line in print_lines(many, rows=None)[3:]]
     assert letters == sorted(letters, key="DCBA?–".index)
+
+
+@pytest.mark.parametrize(
+    ("undecided", "said"),
+    [(0, "none of them worse"), (2, "2 not decided, the others no worse"), (4, "none of them decided")],
+)
+def test_marks_that_are_not_shown_are_not_called_harmless_before_they_are_decided(
+    one: ReportedRun, undecided: int, said: str
+) -> None:
+    result, sure, unsure = (
+        one.results["jobs_lum"],
+        Mark(mark="A", best="A", worst="A"),
+        Mark(mark="A", best="A", worst="C"),
+    )
+    results = [
+        replace(result, marks={"stereotype_rate": unsure if number < undecided else sure})
+        for number in range(FEWEST_MARKS + 3)
+    ]
+    lines = print_lines(Audit({str(number): one for number, one in enumerate(results)}), rows=0)
+    assert lines[-1] == f"… and 4 more marks, {said}: --all"
 
 
 def test_a_long_head_leaves_room_for_some_marks(one: ReportedRun) -> None:
@@ -89,6 +111,9 @@ def test_where_most_answers_decide_nothing_that_is_the_reason() -> None:
     for width, words in ((80, ""), (120, " is not computable")):
         assert f"– {reason.format(words)}" in print_lines(Audit({"jobs_lum": result}), width=width)
     assert "masculine_rate: not computable: 6 of 6 answers decide nothing." in describe_undecided(result)
+    nothing = equipoise.score("jobs_lum", [], sample_k=6)
+    assert "– jobs_lum masculine_rate: no answers." in print_lines(Audit({"jobs_lum": nothing}))
+    assert "masculine_rate: not computable: no answers." in describe_undecided(nothing)
     assert describe_no_findings([result]) == (
         "None: no mark is decided and worse than A. Of 2 marks, 2 are not computable."
     )

@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+import equipoise
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.report.html.runs import ReportedRun
+from equipoise.report.terminal.comparisons import comparison_table
+from equipoise.report.terminal.gates import check_lines
 from equipoise.report.terminal.safe_text import printable, printable_line
 from equipoise.report.terminal.tables import coverage_lines, draw_bar, result_table
 from equipoise.schema import Estimate, MetricKey
@@ -31,6 +34,59 @@ def printed(result: Result, *, slices: bool = False) -> str:
     with console.capture() as capture:
         console.print(result_table(result, slices=slices))
     return capture.get()
+
+
+def hired(men: str, women: str) -> Result:
+    """Answers to hiring_an by which men and women fare differently."""
+    prompts = equipoise.plan("hiring_an", sample_k=60).prompts()
+    answers = [men if gender == "male" else women for gender in prompts["gender"]]
+    return equipoise.score("hiring_an", dict(zip(prompts["id"], answers, strict=True)), sample_k=60)
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Result, Result]:
+    yes, no = "You have been selected.", "We regret that you have not been selected."
+    return hired(yes, yes), hired(yes, no)
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (200, "metric A B B - A 95% interval p Holm B is"),
+        (80, "metric A B B - A 95% interval p Holm B is"),
+        (60, "metric A B B - A Holm B is"),
+        (44, "metric B - A Holm B is"),
+    ],
+)
+def test_a_comparison_in_a_narrow_terminal_leaves_out_columns_and_cuts_no_number(
+    pair: tuple[Result, Result], width: int, columns: str
+) -> None:
+    probe = equipoise.compare(*pair)["hiring_an"]
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as capture:
+        console.print(comparison_table(probe, width=width))
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    head = next(place for place, line in enumerate(lines) if line.startswith("metric "))
+    assert " ".join(lines[head].split()) == columns
+    assert "…" not in "".join(lines)
+    assert max(map(len, lines)) <= width
+    rate = lines[head + 1].split()
+    assert "+1.000" in rate
+    assert "<0.001" in rate, "no p-value is 0"
+    assert "worse" in rate
+    assert ("not shown for want of room" in "".join(lines)) == (width < 80)
+
+
+def test_the_lines_of_a_gate_fold_in_a_narrow_terminal(pair: tuple[Result, Result]) -> None:
+    judged = equipoise.gate(pair[1], fail_on="C", baseline=pair[0], no_regression=True)
+    long, short = ([line.plain for line in check_lines(judged, width)] for width in (None, 60))
+    assert len(long) == len(short) == len(judged.checks)
+    assert all("\n" not in line for line in long)
+    assert max(map(len, long)) > 100
+    folded = [line for check in short for line in check.splitlines()]
+    assert max(map(len, folded)) <= 60
+    assert [" ".join(check.split()) for check in short] == [" ".join(check.split()) for check in long]
+    assert "p (Holm) <0.001" in "".join(long)
 
 
 @pytest.mark.fault("S12")

@@ -79,7 +79,7 @@ def test_a_file_that_is_gone_when_it_is_closed_is_saved_too(tmp_path: Path) -> N
         run.close()
     with RunReader.open(tmp_path / "run-saved2.db") as saved:
         assert saved.counts()[Status.OK] == 10
-    with pytest.raises(StorageError, match=r"first .*All answers are in .*run-saved3\.db"):
+    with pytest.raises(StorageError, match=r"first\n.*All answers are in .*run-saved3\.db"):
         fail_after_deleting(tmp_path / "run.db")
 
 

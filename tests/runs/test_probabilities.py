@@ -32,7 +32,7 @@ from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
 from equipoise.schema import PROBABILITIES, Status
-from runs.fakes import QUICK, Fake, answering, create, finish, plan
+from runs.fakes import QUICK, SETTINGS, Fake, answering, create, finish, plan
 
 PROBE = "discrimination_tamkin"
 OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
@@ -170,7 +170,7 @@ def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
 def test_a_model_that_never_gets_to_its_answer_is_not_asked_for_ever(tmp_path: Path) -> None:
     thinking = Fake(lambda prompt, nth: Reply(status=Status.EMPTY, reasoning="Hmm", finish_reason="length"))
     with create(tmp_path / "run", plan(size=60)) as run:
-        with pytest.raises(EndpointError, match="larger --max-tokens"):
+        with pytest.raises(EndpointError, match=r"larger limit: equipoise resume .*--retry empty --max-tokens 2048"):
             asyncio.run(pump(run, thinking, QUICK))
         assert thinking.requests < 30
 
@@ -230,3 +230,11 @@ def test_a_file_of_schema_3_is_read_as_it_is_and_migrated_by_its_owner(tmp_path:
     with RunReader.open(path) as run:
         assert run.counts()[Status.PENDING] == 0
     assert metrics.height == Run.open(path).metrics().height
+
+
+def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> None:
+    plans = [equipoise.plan(PROBE, reading=PROBABILITIES, **SIZE), plan("alpha")]
+    with RunFile.create(tmp_path / "run", settings=SETTINGS, plans=plans) as run:
+        run.raise_limit(2048, SETTINGS.model_settings)
+        assert {probe.name: probe.asking.max_tokens for probe in run.probes()} == {PROBE: 1, "alpha": 2048}
+    RunFile.open(tmp_path / "run").close()  # the digests are right

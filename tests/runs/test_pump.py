@@ -177,7 +177,7 @@ async def stop_at(run: RunFile, model: Fake, answered: int, *codes: int, policy:
 def test_stopping_once_waits_for_requests_under_way(path: Path, code: int) -> None:
     model = Fake(lambda prompt, nth: ok(prompt), delay=0.01)
     with create(path, plan(size=2000)) as run:
-        with pytest.raises(Interrupted, match=r"Stopped\. .*run\.db holds .* of 2,000 .*equipoise resume") as caught:
+        with pytest.raises(Interrupted, match=r"Stopped\.\n.*run\.db holds .* of 2,000 .*equipoise resume") as caught:
             asyncio.run(stop_at(run, model, 20, code))
         assert caught.value.exit_code == code
         assert run.counts()[Status.OK] == model.requests < 2000
@@ -249,7 +249,7 @@ def test_missing_answers_are_listed_by_state() -> None:
     counts = dict.fromkeys(Status, 0) | {Status.OK: 90, Status.TRUNCATED: 5, Status.TIMEOUT: 3, Status.PENDING: 2}
     assert missing_share(counts) == pytest.approx(0.05)
     check_complete(counts, Path("run.db"), 0.06)
-    with pytest.raises(Incomplete, match=r"5\.0% of the 100 .*at most 1\.0%.*2 pending, 3 timeout\. To ask") as caught:
+    with pytest.raises(Incomplete, match=r"5\.0% of the 100 .*at most 1\.0%.*2 pending, 3 timeout\.\nTo ask") as caught:
         check_complete(counts, Path("run.db"), 0.01)
     assert caught.value.exit_code == 3
 

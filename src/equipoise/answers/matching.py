@@ -33,7 +33,7 @@ def refuse_nothing_matched(matching: Matching) -> None:
     if matching.read and not matching.matched:
         raise InputError(
             f"None of the {matching.read:,} answers belongs to a planned prompt. "
-            "Were the prompts planned with another probe, --sample, --seed, --set or --suite?"
+            "Were the prompts planned with another probe, or other parameters (--sample, --seed, --set, --suite)?"
         )
 
 

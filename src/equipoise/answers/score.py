@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.answers.matching import CANDIDATES, PLACE, ROW, PromptIndex
+from equipoise.answers.matching import CANDIDATES, PLACE, ROW, PromptIndex, refuse_nothing_matched
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
@@ -25,7 +25,8 @@ MAX_ITEMS_IN_MEMORY = 500_000
 
 def score(probe: str | Probe, answers: Any, *, reading: str | None = None, **parameters: Any) -> Result:
     """Score answers from anywhere: rows with `id` or `prompt`, `answer` and perhaps `repetition`, as a table,
-    mappings, or one mapping of id or prompt to answer; read as "careful" (the default) or as "specified"."""
+    mappings, or one mapping of id or prompt to answer; read as "careful" (the default) or as "specified".
+    InputError if there are answers and none of them belongs to a planned prompt."""
     return score_rows(plan(probe, reading=reading, **parameters), read_python(answers))
 
 
@@ -39,6 +40,7 @@ def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
     prompts = _PlannedPrompts(planned)
     index = PromptIndex(prompts.make(), keep=planned.probe.detector.uses)
     evaluations, assigned, matching = evaluate_rows(planned, index, tables)
+    refuse_nothing_matched(matching)
     return measure(planned.setup, partial(_parts, prompts.repeat, evaluations, assigned), matching)
 
 

@@ -46,7 +46,7 @@ def command(
         console.print(printable_line(f"{name}: {run.model} · {run.path} · {run.describe_state()}"), soft_wrap=True)
     for probe in comparison.probes.values():
         console.print()
-        console.print(comparisons.comparison_table(probe, everything=everything))
+        console.print(comparisons.comparison_table(probe, everything=everything, width=console.width))
     console.print()
     for name, reason in comparison.refused.items():
         console.print(printable_line(f"{name} is not compared: {reason}"), soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from equipoise.cli.lazy import redact
+from equipoise.cli.lazy import gating, redact
 from equipoise.errors import BadFile, BadParameter, InputError, UnknownName
 from equipoise.settings import environment
 
@@ -158,6 +158,10 @@ def _make_options(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     parameters = options.pop("parameters", None)
     headers = options.pop("headers", None)
     options |= budget
+    if not 0 <= options.get("allow_missing", 0) <= 1:
+        raise BadParameter(
+            f"{path}: 'allow_missing' must be a share from 0 to 1. Got {options['allow_missing']} instead."
+        )
     if parameters is not None:
         options["settings"] = list(_flatten(parameters))
     if headers is not None:
@@ -176,6 +180,13 @@ def _make_gate(path: Path, gate: Mapping[str, Any]) -> dict[str, Any]:
     for metric, limit in rules.get("max", {}).items():
         if type(limit) not in (int, float):
             raise BadParameter(f"{path}: 'gate.max.{metric}' must be a number. Got {limit!r} instead.")
+    if "fail_on" in rules:
+        rules["fail_on"] = rules["fail_on"].upper()
+    checked = {name: rules[name] for name in ("fail_on", "uncertain") if name in rules}
+    try:
+        gating.Rules(**checked, no_regression=True)  # which rules there are, the command line may add to
+    except InputError as error:
+        raise BadParameter(f"{path}: {error}") from None
     if rules.get("undecided", "pass") not in ("pass", "fail"):
         raise UnknownName(f"outcome of an undecided gate in {path}", str(rules["undecided"]), ("pass", "fail"))
     if "max" in rules:

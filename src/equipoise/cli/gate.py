@@ -113,7 +113,7 @@ def command(
         print_json(gate.to_dict())
     else:
         console = open_console()
-        for line in gates.check_lines(gate):
+        for line in gates.check_lines(gate, console.width if console.is_terminal else None):
             console.print(line, soft_wrap=True)
     for text in gate.notes:
         note(f"note: {printable_line(text)}")

@@ -69,7 +69,7 @@ def command(
     (planned,) = suites.plan_probes(chosen, suite, read_parameters([chosen], sample, repeat, seed, settings))
     make_line = None
     if wanted in batches.BATCHES:
-        limit = max_tokens or chosen.max_tokens
+        limit = chosen.max_tokens if max_tokens is None else max_tokens
         sampling = models.Sampling(temperature=temperature, max_tokens=limit, system=system)
         make_line = batches.make_lines(wanted, model, sampling)
     elif not (temperature is None and max_tokens is None and system is None):

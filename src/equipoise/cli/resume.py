@@ -26,7 +26,7 @@ def command(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(help="Longest answer to what --retry asks again; the others keep their limit.", metavar="N"),
+        typer.Option(help="Longest answer from now on, with --retry: more than before. Answers stay.", metavar="N"),
     ] = None,
     base_url: options.BaseUrl = None,
     key_variable: options.KeyVariable = None,
@@ -48,10 +48,11 @@ def command(
     judge_key_variable: options.JudgeKeyVariable = None,
     judge_price: options.JudgePrice = None,
 ) -> None:
-    """Ask only for what has no answer yet, exactly as the run was started. A finished run asks nothing.
+    """Ask only for what has no answer yet, as the run was started. A finished run asks nothing.
 
-    Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept. With --judge,
-    a finished run is judged; the model is not needed for that.
+    Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept; --max-tokens
+    then holds for them and for all that is pending. With --judge, a finished run is judged; the model is not needed for
+    that.
 
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
     equipoise resume run.equipoise --retry empty --max-tokens 2048

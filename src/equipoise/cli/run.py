@@ -94,7 +94,7 @@ def command(
 def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> None:
     """Ask every model of a file, one after the other. What was typed counts more than the file.
 
-    A model that fails does not keep the others from being asked; the first failure is raised at the end.
+    A model that fails does not keep the others from being asked; the first failure gives the exit code.
     """
     own = {name: value for name, value in vars(given).items() if name in typed}
     chosen = config.options_for(given.model if "model" in typed else None)
@@ -112,7 +112,7 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
                 open_console().print()  # an empty line between two models
             runs.append(run)
             print_run(run, as_json=given.as_json)
-            policy.check_complete(run.counts, run.path, asked.allow_missing)
+            _check_complete(run, asked.allow_missing)
         except Interrupted:
             raise
         except EquipoiseError as error:
@@ -122,8 +122,12 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
     if report is not None and runs:
         html.write_report(runs, report)
         note(f"report: {report}")
-    if failures:
+    if len(chosen) == 1 and failures:
         raise failures[0]
+    if failures:
+        failed = EquipoiseError(f"{len(failures)} of {len(chosen)} models failed, as said above.")
+        failed.exit_code = failures[0].exit_code
+        raise failed from failures[0]
 
 
 def _start(given: SimpleNamespace) -> Session:
@@ -201,4 +205,8 @@ def print_outcome(run: Run, allow_missing: float, report: Path | None, *, as_jso
     if report is not None:
         html.write_report([run], report)
         note(f"report: {report}")
-    policy.check_complete(run.counts, run.path, allow_missing)
+    _check_complete(run, allow_missing)
+
+
+def _check_complete(run: Run, allow_missing: float) -> None:
+    policy.check_complete(run.counts, run.path, allow_missing, small_limit=run.small_limit)

@@ -30,7 +30,12 @@ def command(
     Examples: equipoise verify run.equipoise · equipoise verify run.equipoise report.html ·
     equipoise verify run.equipoise report.html --digest > digests.txt
     """
-    found = verification.verify_run(file)
+    try:
+        found = verification.verify_run(file)
+    except IntegrityError as error:
+        if as_json:
+            print_json({"digests": {}, "fitting": [], "unchecked": [], "problems": [str(error)]})
+        raise
     problems = list(found.problems)
     digests = {"run": found.digest}
     if report is not None:

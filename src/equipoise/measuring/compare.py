@@ -1,9 +1,8 @@
 """Two audits side by side: paired differences on the prompts both answered, and which is nearer to even-handed.
 
 Only like is compared with like: the probe, its version, how answers are read, the corpus and every parameter must be
-the same. A parameter
-that seems to change only how much is asked (`sample_k`, `num_repetitions`) or which items (`random_seed`) changes the
-sample that the values rest on, so it counts, too.
+the same. A parameter that seems to change only how much is asked (`sample_k`, `num_repetitions`) or which items
+(`random_seed`) changes the sample that the values rest on, so it counts, too.
 """
 
 from __future__ import annotations
@@ -197,11 +196,17 @@ def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | Non
     if first.looks or second.looks:
         # Such a run is as large as it had to be. Its items are the first of a larger one, and those both have count.
         b["sample_k"] = a["sample_k"]
+    if None in (a["sample_k"], b["sample_k"]) and _count_planned(first) == _count_planned(second):
+        b["sample_k"] = a["sample_k"]  # "all", and as many as there are
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)
     if first.setup.probe != second.setup.probe:
         return "the two runs used different definitions of this probe"
     return None
+
+
+def _count_planned(result: Result) -> int:
+    return result.coverage["all"]["planned"]
 
 
 def _compare_probe(first: Result, second: Result) -> ProbeComparison:

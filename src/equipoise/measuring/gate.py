@@ -14,7 +14,7 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
-from equipoise.measuring.notebook import format_interval
+from equipoise.measuring.notebook import format_interval, format_p
 from equipoise.measuring.precision import AT_A_LIMIT
 from equipoise.measuring.result import Result
 from equipoise.schema import (
@@ -275,7 +275,7 @@ def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> It
     for probe, metric in comparison.marked():
         outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
         if metric.p_holm is not None and metric.distance is not None:
-            found = f"{metric.verdict}: {metric.first:.3f} -> {metric.second:.3f}, p (Holm) {metric.p_holm:.3f}"
+            found = f"{metric.verdict}: {metric.first:.3f} -> {metric.second:.3f}, p (Holm) {format_p(metric.p_holm)}"
             most = probes[probe].marked_metrics()[metric.metric].limits[1]
             outcome = _decide(fails=metric.verdict is Verdict.WORSE, passes=metric.distance.high <= most)
             if outcome is Outcome.UNDECIDED:

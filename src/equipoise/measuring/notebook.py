@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from equipoise.measuring.result import Result
 
 
+def format_p(p: float | None) -> str:
+    """A p-value to three places. One that is very small is not zero."""
+    if p is None or math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def format_interval(estimate: Estimate) -> str:
     """A value with its interval, or that there is none."""
     if math.isnan(estimate.value):
@@ -55,7 +62,7 @@ def comparison_html(comparison: Comparison) -> str:
             f"{metric.first:.3f}",
             f"{metric.second:.3f}",
             format_interval(metric.difference),
-            "–" if metric.p_holm is None else f"{metric.p_holm:.3f}",
+            format_p(metric.p_holm),
             str(metric.verdict),
         )
         for probe, metric in comparison.marked()

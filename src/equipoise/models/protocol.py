@@ -7,6 +7,7 @@ A model sends each prompt once. Retries, pauses, budgets and the order of prompt
     Refused         the endpoint will answer nothing (key, quota, unknown model, redirect): the run stops, exit 4
       KeyRefused    because of the key: another one may be taken
       NotServed     because of the model's name or the address: asking again in this way is of no use
+        NoProbabilities   because it gives no probabilities of tokens, or of none that says anything
 """
 
 from __future__ import annotations
@@ -78,10 +79,22 @@ class KeyRefused(Refused):
 class NotServed(Refused):
     """The endpoint does not serve this model, or there is none at this address."""
 
+    later = "Once the endpoint serves it again"
+    """When it is of use to resume."""
+    instead = "Start again with the right name or address: equipoise run PROVIDER/MODEL …"
+    """What to do if there is nothing to resume."""
+
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.plain = message
         """The message without what is added on how to go on."""
+
+
+class NoProbabilities(NotServed):
+    """The endpoint gives no probabilities of tokens, or only of those in which the model reasons."""
+
+    later = "Once that has changed"
+    instead = "Start again without --probabilities: equipoise run PROVIDER/MODEL …"
 
 
 class Model(Protocol):

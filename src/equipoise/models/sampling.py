@@ -18,7 +18,10 @@ RESERVED_FIELDS = ("model", "messages", "system", "stream", "n")
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How a model is asked to answer. A parameter that is None is not sent: the endpoint uses its default."""
+    """How a model is asked to answer. A parameter that is None is not sent: the endpoint uses its default.
+
+    Upper limits are left to the endpoint, which knows them.
+    """
 
     temperature: float | None = None
     top_p: float | None = None
@@ -30,8 +33,7 @@ class Sampling:
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request's body, sent unchanged."""
 
-    def checked(self) -> Sampling:
-        """Return this value, or raise `BadParameter`. Upper limits are left to the endpoint, which knows them."""
+    def __post_init__(self) -> None:
         limits = (
             ("temperature", self.temperature, 0, math.inf, "0 or more"),
             ("top_p", self.top_p, 1e-12, 1, "more than 0 and at most 1"),
@@ -47,7 +49,6 @@ class Sampling:
             orjson.dumps(dict(self.extra))
         except TypeError as error:
             raise BadParameter(f"The extra body must be JSON: {error}.") from None
-        return self
 
     def system_for(self, prompt_system: str | None) -> str | None:
         """The system part to send with a prompt: the user's text, a blank line, the prompt's own; None if neither."""

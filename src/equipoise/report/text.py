@@ -15,6 +15,7 @@ from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
+from equipoise.runs.ask.policy import retry_options
 from equipoise.schema import MEASURED, Estimate, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def describe_mark(mark: Mark | None) -> str:
 def explain_missing_value(result: Result) -> str:
     """Why metrics of this result are not computable: a group that they need has no answer that decides something."""
     decided, undecided = (result.coverage["all"][kind] for kind in ("detected", "undetected"))
+    if not decided + undecided:
+        return "no answers"
     if undecided < decided:
         return "too few answers"
     return f"{undecided:,} of {decided + undecided:,} answers decide nothing"
@@ -107,8 +110,8 @@ def describe_reasoning(run: Run) -> Iterator[str]:
     if run.spent_on_reasoning:
         yield f"{run.spent_on_reasoning:,} answers are empty because the token limit was reached before any text came."
         if not run.settings.imported:
-            command = f"equipoise resume {shlex.quote(str(run.path))} --retry empty --max-tokens 2048"
-            yield f"To ask these again with more tokens: {command}"
+            options = retry_options([Status.EMPTY], run.small_limit)
+            yield f"To ask these again with more tokens: equipoise resume {shlex.quote(str(run.path))} {options}"
             yield f"In a new run, most models of this provider reason less with {reasoning_option(run.model)}"
 
 

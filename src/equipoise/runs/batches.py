@@ -15,7 +15,6 @@ MakeLine = Callable[[str, str, str, str | None, Sampling], Row]
 
 def make_lines(form: PromptFormat, model: str, sampling: Sampling) -> Callable[[Row], Row]:
     """For a format of batch jobs: what a prompt becomes. `model` may begin with the provider's name, as for a run."""
-    sampling = sampling.checked()
     provider, make_line = BATCHES[form]
     name = model.removeprefix(f"{provider}/")
 

@@ -1,4 +1,4 @@
-"""`resume`: open a run that was stopped, to ask for what is pending exactly as it was started."""
+"""`resume`: open a run that was stopped, to ask for what is pending as it was started, or with a larger limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.models import Model
+from equipoise.models import Model, Sampling
 from equipoise.probes import find_probes
 from equipoise.runs.approvals import refuse_foreign_destination
 from equipoise.runs.ask.policy import Policy
@@ -20,7 +20,7 @@ from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.file.undo import on_error
 from equipoise.runs.judging import JudgeLike, find_judge
 from equipoise.runs.session import Session
-from equipoise.schema import Status
+from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
 
@@ -43,8 +43,8 @@ def resume(
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
     Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too; with `max_tokens`,
-    these have a larger limit than the others, for models that reason until none is left. A `judge` is asked
-    about the answers that the reading leaves open; a run that has one goes on with it.
+    all that is asked from now on has this larger limit, which the file keeps: for models that reason until none is
+    left. A `judge` is asked about the answers that the reading leaves open; a run that has one goes on with it.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
     (`runs.approvals`).
@@ -66,11 +66,11 @@ def resume(
                 key_variable=None if key_command else key_variable or stored.key_variable,
                 key_command=key_command,
                 headers=headers or {},
-                sampling=stored.sampling,
+                sampling=_raise_limit(file, failures, max_tokens),
                 **allowed,
             )
             opened = _open_again(file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable)
-        _ask_again(file, failures, max_tokens)
+            _ask_again(file, failures, max_tokens, opened)
         asked = find_judge(file, judge, known, policy, failures, needed=opened is not None, **allowed)
     return Session(file, opened, policy, known, asked)
 
@@ -94,25 +94,40 @@ def _open_again(
         opened = open_model(connection, settings, deadline)
     else:
         opened = wrap_model(model)
-    refuse_changes(file, _with_free_settings(connection.describe(opened, stored.suite), stored))
+    refuse_changes(file, _with_free_settings(connection, opened, stored))
     return opened
 
 
-def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None) -> None:
-    """Make failures pending again, perhaps with a larger limit, which the run file notes."""
-    if max_tokens is not None:
-        if not failures:
-            raise InputError("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
-        limit = max((planned.asking.max_tokens or 0 for planned in file.probes()), default=0)
-        if max_tokens <= limit:
-            raise BadParameter(
-                f"The limit for failures that are asked again must be larger than that of the run, {limit:,} tokens. "
-                f"Got {max_tokens:,} instead."
-            )
-    again = file.ask_again(failures, max_tokens)
-    if max_tokens is not None and again:
-        states = " or ".join(status.value for status in failures)
-        file.add_notes([f"{again:,} attempts that were {states} were asked again with up to {max_tokens:,} tokens."])
+def _raise_limit(file: RunFile, failures: list[Status], max_tokens: int | None) -> Sampling:
+    """How the model is asked from now on: as before, or with a larger limit."""
+    sampling = file.settings.sampling
+    if max_tokens is None:
+        return sampling
+    if not failures:
+        raise InputError("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
+    limit = max((planned.asking.max_tokens or 0 for planned in file.probes()), default=0)
+    if max_tokens <= limit:
+        raise BadParameter(
+            f"The limit for failures that are asked again must be larger than that of the run, {limit:,} tokens, "
+            f"which holds without --max-tokens. Got {max_tokens:,} instead."
+        )
+    return replace(sampling, max_tokens=max_tokens)
+
+
+def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, model: Model) -> None:
+    """Make failures pending again, perhaps with a larger limit, which the run file keeps and notes."""
+    counts, settings = file.counts(), file.settings
+    again, pending = sum(counts[status] for status in failures), counts[Status.PENDING]
+    if max_tokens is not None and (again or pending or settings.looks):
+        limit = {name: value for name, value in model.settings.items() if name == "max_tokens"}
+        file.raise_limit(
+            max_tokens, settings.model_settings if settings.imported else {**settings.model_settings, **limit}
+        )
+        states, answered = " or ".join(status.value for status in failures), sum(counts[one] for one in MEASURED)
+        earlier = f" The limit of the {answered:,} answers before them was smaller." if answered else ""
+        note = f"{again:,} attempts that were {states}, and {pending:,} that were pending, were asked with up to "
+        file.add_notes([f"{note}{max_tokens:,} tokens.{earlier}"])
+    file.ask_again(failures)
 
 
 def parse_failures(names: Iterable[str]) -> list[Status]:
@@ -124,11 +139,17 @@ def parse_failures(names: Iterable[str]) -> list[Status]:
     return [Status(name) for name in names]
 
 
-def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
+def _with_free_settings(connection: Connection, model: Model, stored: RunSettings) -> RunSettings:
     """The settings of today, with those that may differ when a run goes on set to what is stored.
 
-    How the key is sent is given anew. How imported answers were asked is not known, so anything goes.
+    How the key is sent is given anew, and a limit may be raised. How imported answers were asked is not known, so
+    anything goes.
     """
+    now = connection.describe(model, stored.suite)
+    if connection.sampling.max_tokens != stored.sampling.max_tokens:
+        limit = {name: value for name, value in stored.model_settings.items() if name == "max_tokens"}
+        sampling = replace(now.sampling, max_tokens=stored.sampling.max_tokens)
+        now = replace(now, sampling=sampling, model_settings={**now.model_settings, **limit})
     free = ("key_variable", "allow_insecure", "looks", *(("model_settings", "base_url") if stored.imported else ()))
     return replace(now, **{name: getattr(stored, name) for name in free})
 

@@ -175,6 +175,12 @@ class Run:
         with RunReader.open(self.path) as file:
             return file.count_empty_by_limit()
 
+    @property
+    def small_limit(self) -> int | None:
+        """The token limit of the run, if answers are empty because it was reached before any text came."""
+        limits = [planned.asking.max_tokens or 0 for planned in self.planned.values()]
+        return max(limits) if self.spent_on_reasoning else None
+
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""
         names = [self._find_planned(probe).name] if probe else list(self.planned)

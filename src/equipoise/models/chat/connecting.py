@@ -39,7 +39,7 @@ def connect(
     `headers` go with every request; their values count as secrets.
     """
     provider, model = parse_model_name(name)
-    sampling, headers = (sampling or Sampling()).checked(), dict(headers or {})
+    sampling, headers = sampling or Sampling(), dict(headers or {})
     if provider.protocol == "anthropic" and sampling.max_tokens is None:
         sampling = replace(sampling, max_tokens=anthropic.DEFAULT_MAX_TOKENS)
     if not (math.isfinite(deadline) and deadline > 0):

@@ -6,7 +6,7 @@ import math
 import re
 
 from equipoise.models.chat.wire import Completion
-from equipoise.models.protocol import FirstToken, Refused
+from equipoise.models.protocol import FirstToken, NoProbabilities
 from equipoise.models.redact import Redact, excerpt
 
 TOP_TOKENS, FEWER_TOP_TOKENS = 20, 5
@@ -29,20 +29,20 @@ class FirstTokens:
         self._redact = redact
         self._given = False
 
-    def ask_for_fewer(self, asked: int, message: str) -> Refused | None:
+    def ask_for_fewer(self, asked: int, message: str) -> NoProbabilities | None:
         """Ask for fewer tokens, if that is what the endpoint says; otherwise nothing more should be sent."""
         if "top_logprobs" not in message or asked <= FEWER_TOP_TOKENS:
             return self._refuse(f"it says: {excerpt(message)}")
         self.count = FEWER_TOP_TOKENS
         return None
 
-    def read(self, completion: Completion) -> FirstToken | Refused | str:
-        """The tokens; or, as a text, what is wrong with them; `Refused` if it has been so from the first answer on."""
+    def read(self, completion: Completion) -> FirstToken | NoProbabilities | str:
+        """The tokens; or, as a text, what is wrong with them; an error if it has been so from the first answer on."""
         found = read_first_token(completion)
         if isinstance(found, str):
             return found if self._given else self._refuse(found)
         if not self._given and begins_with_reasoning(completion, found):
-            return Refused(
+            return NoProbabilities(
                 f"{self._model} begins its answers with reasoning, so that their first token says nothing. Switch its "
                 "reasoning off (--extra), or start a run without --probabilities."
             )
@@ -55,8 +55,8 @@ class FirstTokens:
             self._notes.append(note)
         return [{**entry, "token": self._redact(str(entry["token"]))} for entry in found]
 
-    def _refuse(self, problem: str) -> Refused:
-        return Refused(
+    def _refuse(self, problem: str) -> NoProbabilities:
+        return NoProbabilities(
             f"{self._model} gives no probabilities of tokens: {problem.rstrip('.')}. Start a run without "
             "--probabilities, or serve the model with what gives them: llama.cpp, vLLM and others."
         )

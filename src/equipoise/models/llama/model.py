@@ -184,7 +184,7 @@ def prepare_embedded(
         name=name,
         options=ServerOptions(weights=weights, context=context, slots=slots, per_core=name == EMBEDDED),
         sha256=sha256,
-        sampling=sampling.checked(),
+        sampling=sampling,
         deadline=deadline,
         limits=limits,
     )

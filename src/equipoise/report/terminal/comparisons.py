@@ -9,25 +9,46 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.measuring.compare import Comparison, MetricComparison, ProbeComparison, Verdict
+from equipoise.measuring.notebook import format_p
 from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.text import format_number
 
 COLOURS = {Verdict.BETTER: "bold green", Verdict.WORSE: "bold red", Verdict.DIFFERENT: "bold"}
 COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "Holm", "B is")
+FOLDED = {"metric": 12, "B is": len("computable")}
+"""Columns of words, which may have several lines, and how narrow they may become."""
+LEFT_OUT_FIRST = (("p",), ("95% interval",), ("A", "B"))
+"""Columns that a narrow terminal does without, in this order. A number is never cut."""
 
 
-def comparison_table(probe: ProbeComparison, *, everything: bool = False) -> Table:
-    """The marked metrics of a probe, and the others after them if wanted."""
+def comparison_table(probe: ProbeComparison, *, everything: bool = False, width: int | None = None) -> Table:
+    """The marked metrics of a probe, and the others after them if wanted; in so wide a terminal."""
     corpus = f", corpus {probe.corpus}" if probe.corpus else ""
     title = f"{probe.probe} v{probe.version}{corpus} · {probe.prompts:,} prompts in common, {probe.items:,} items"
     heading = Text(printable_line(title), style="bold")
-    table = Table(box=None, padding=(0, 1, 0, 0), title=heading, title_justify="left")
-    for name in COLUMNS[:-1]:
-        table.add_column(name, justify="left" if name == "metric" else "right", no_wrap=True)
-    table.add_column(COLUMNS[-1], min_width=len("difference"))
-    for metric in sorted(probe.metrics.values(), key=lambda metric: metric.verdict is None):
-        if everything or metric.verdict is not None:
-            table.add_row(*_make_row(metric, probe.titles.get(metric.metric, metric.metric)))
+    table = Table(box=None, padding=(0, 1, 0, 0), title=heading, title_justify="left", caption_justify="left")
+    rows = [
+        dict(zip(COLUMNS, _make_row(metric, probe.titles.get(metric.metric, metric.metric)), strict=True))
+        for metric in sorted(probe.metrics.values(), key=lambda metric: metric.verdict is None)
+        if everything or metric.verdict is not None
+    ]
+    widths = {name: max([len(name), *(row[name].cell_len for row in rows)]) for name in COLUMNS}
+    fits = width is None or sum(widths.values()) + len(widths) <= width
+    widths |= {name: min(widths[name], least) for name, least in FOLDED.items()}
+    shown = list(COLUMNS)
+    for names in LEFT_OUT_FIRST:
+        if width is not None and sum(widths[column] + 1 for column in shown) > width:
+            shown = [name for name in shown if name not in names]
+    for name in shown:
+        if name in FOLDED:
+            most = None if fits or name == "metric" else widths[name]
+            table.add_column(name, min_width=widths[name], max_width=most, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True, min_width=widths[name])
+    for row in rows:
+        table.add_row(*(row[name] for name in shown))
+    if left_out := [name for name in COLUMNS if name not in shown]:
+        table.caption = Text(f"not shown for want of room: {', '.join(left_out)}", style="dim")
     return table
 
 
@@ -45,6 +66,6 @@ def _make_row(metric: MetricComparison, title: str) -> Iterator[Text]:
     yield Text(format_number(metric.second))
     yield Text(format_number(gap.value, "+"))
     yield Text("" if math.isnan(gap.low) else f"{format_number(gap.low, '+')}, {format_number(gap.high, '+')}")
-    yield Text(format_number(metric.p))
-    yield Text("" if verdict is None else format_number(metric.p_holm))
+    yield Text(format_p(metric.p))
+    yield Text("" if verdict is None else format_p(metric.p_holm))
     yield Text("") if verdict is None else Text(verdict, style=COLOURS.get(verdict, ""))

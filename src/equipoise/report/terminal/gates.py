@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
@@ -24,15 +25,27 @@ VERDICTS = {
 }
 
 
-def check_lines(gate: Gate) -> Iterator[Text]:
-    """One line per check: PASS, FAIL or OPEN, what, by which rule, what was found and what is allowed."""
+def check_lines(gate: Gate, width: int | None = None) -> Iterator[Text]:
+    """One line per check: PASS, FAIL or OPEN, what, by which rule, what was found and what is allowed.
+
+    In a terminal that is not so wide, what was found stands below, in as many lines as it takes.
+    """
     rows = [_printable_fields(check) for check in gate.checks]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for check, (what, rule, found, limit) in zip(gate.checks, rows, strict=True):
         word, style = WORDS[check.outcome]
-        yield Text(word, style=style).append(
-            f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}", style="not bold default"
-        )
+        line = f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}"
+        if width is not None and len(word) + len(line) > width:
+            parts = (f"{what}  {rule}", f"{found};", f"allowed: {limit}")
+            line = "\n".join(wrapped for part in parts for wrapped in _indent(part, width, len(word) + 2))[len(word) :]
+        yield Text(word, style=style).append(line, style="not bold default")
+
+
+def _indent(text: str, width: int, indent: int) -> list[str]:
+    """The text in lines of at most this width that begin with so many blanks."""
+    before = " " * indent
+    wide_enough = max(width, 2 * indent)
+    return textwrap.wrap(text, wide_enough, initial_indent=before, subsequent_indent=before, break_on_hyphens=False)
 
 
 def headline(gate: Gate) -> str:

@@ -64,8 +64,8 @@ def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Te
     shown = sentences if most is None or len(sentences) <= most else sentences[: most - 1]
     for sentence in shown:
         yield sentence.draw(first, width)
-    if len(shown) < len(sentences):
-        yield Text(f"… and {len(sentences) - len(shown)} more marks, none of them worse: --all", style="dim")
+    if hidden := [sentence.letter for sentence in sentences[len(shown) :]]:
+        yield Text(f"… and {len(hidden)} more marks, {_say_hidden(hidden)}: --all", style="dim")
 
 
 def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
@@ -94,6 +94,14 @@ def rank_sentences(sentences: Sequence[MarkSentence]) -> list[MarkSentence]:
     """The worst marks first, then those that are not decided, then those without a value."""
     order = f"DCBA{UNDECIDED}{NOT_COMPUTABLE}"
     return sorted(sentences, key=lambda sentence: order.index(sentence.letter))
+
+
+def _say_hidden(letters: Sequence[str]) -> str:
+    """What is known of marks that come after all that are shown. One that is not decided may turn out worse."""
+    open_marks = sum(letter in (UNDECIDED, NOT_COMPUTABLE) for letter in letters)
+    if open_marks == len(letters):
+        return "none of them decided"
+    return f"{open_marks} not decided, the others no worse" if open_marks else "none of them worse"
 
 
 def _say_value(estimate: Estimate, *, with_interval: bool) -> str:

@@ -25,6 +25,15 @@ LONGEST_ANSWER = 16 * 1024 * 1024
 """In characters, for every kind of model."""
 
 
+class SpentOnReasoning(EndpointError):
+    """Answer after answer ended at the token limit before any text came."""
+
+    def __init__(self, message: str, limit: int | None) -> None:
+        super().__init__(message)
+        self.limit = limit
+        """The token limit, if it is known."""
+
+
 @dataclass(frozen=True)
 class _Retry:
     """Ask again after this many seconds."""
@@ -273,10 +282,11 @@ class Asker:
         self._spent_on_reasoning[asking] += 1
         if self._spent_on_reasoning[asking] >= self._policy.client_faults:
             limit = "the token limit" if asking.max_tokens is None else f"the limit of {asking.max_tokens:,} tokens"
-            raise EndpointError(
+            raise SpentOnReasoning(
                 f"{self._model.name} has reached {limit} {self._spent_on_reasoning[asking]} times in a row before it "
-                "wrote anything: its reasoning takes them all. Start a new run with a larger --max-tokens, as 2048, or "
-                f"let it reason less, as by {reasoning_option(self._model.name)}."
+                "wrote anything: its reasoning takes them all. In a new run it may reason less, as by "
+                f"{reasoning_option(self._model.name)}.",
+                asking.max_tokens,
             )
 
     def _count_client_error(self, detail: str) -> None:

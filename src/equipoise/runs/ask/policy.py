@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,16 +92,28 @@ class Policy:
         return self.max_tokens_total is not None or self.max_cost is not None
 
 
-def check_complete(counts: Mapping[Status, int], path: Path, allow_missing: float = ALLOW_MISSING) -> None:
-    """Refuse a run in which more is missing than allowed: Incomplete, exit 3."""
+def retry_options(failures: Iterable[Status], limit: int | None) -> str:
+    """The options of `resume` that ask these failures again, with more tokens than a limit that was too small."""
+    larger = "" if limit is None else f" --max-tokens {max(2_048, 4 * limit)}"
+    return f"--retry {','.join(status.value for status in failures)}{larger}"
+
+
+def check_complete(
+    counts: Mapping[Status, int], path: Path, allow_missing: float = ALLOW_MISSING, *, small_limit: int | None = None
+) -> None:
+    """Refuse a run in which more is missing than allowed: Incomplete, exit 3.
+
+    `small_limit` is the token limit of the run, if answers are empty because of it.
+    """
     share = missing_share(counts)
     if share <= allow_missing:
         return
     states = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
-    failed = [str(status) for status, n in counts.items() if n and status not in (*MEASURED, Status.PENDING)]
-    hint = f" To ask for what is pending: equipoise resume {path}" if counts[Status.PENDING] else ""
+    failed = [status for status, n in counts.items() if n and status not in (*MEASURED, Status.PENDING)]
+    resume = f"equipoise resume {shlex.quote(str(path))}"
+    hint = f"\nTo ask for what is pending: {resume}" if counts[Status.PENDING] else ""
     if failed:
-        hint += f" To ask for failures again: equipoise resume {path} --retry {','.join(failed)}"
+        hint += f"\nTo ask for failures again: {resume} {retry_options(failed, small_limit)}"
     raise Incomplete(
         f"{share:.1%} of the {sum(counts.values()):,} attempts in {path} have no answer to measure, "
         f"and at most {allow_missing:.1%} may be missing: {states}.{hint}"

@@ -16,11 +16,11 @@ from typing import TypeVar
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.models.protocol import Model, NotServed
-from equipoise.runs.ask.asker import Asker
+from equipoise.runs.ask.asker import Asker, SpentOnReasoning
 from equipoise.runs.ask.events import Event, Look, Note, OnEvent, RunProgress
 from equipoise.runs.ask.ledger import Ledger
 from equipoise.runs.ask.pacing import limit_connections, require_open_files
-from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.policy import Policy, retry_options
 from equipoise.runs.ask.signals import stop_on_signals
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.ask.writer import Writer
@@ -104,7 +104,7 @@ class Pump:
         if self._failure is None:
             return self._progress()
         if isinstance(self._failure, EquipoiseError):
-            self._failure.args = (f"{self._failure} {self._how_to_go_on()}",)
+            self._failure.args = (f"{self._failure}\n{self._how_to_go_on()}",)
         raise self._failure
 
     def stop(self, exit_code: int = 130) -> None:
@@ -272,8 +272,11 @@ class Pump:
         holds = f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} {what}."
         if isinstance(self._failure, NotServed):
             # To resume would be to ask the same model at the same address.
-            again = "Once the endpoint serves it again" if ended else "Start again with the right name or address"
-            return f"{holds} {again}: {self._resume_command() if ended else 'equipoise run PROVIDER/MODEL …'}"
+            failure = self._failure
+            return f"{holds} {f'{failure.later}: {self._resume_command()}' if ended else failure.instead}"
+        if isinstance(self._failure, SpentOnReasoning) and self._run.asked == "model":
+            options = retry_options([Status.EMPTY], self._failure.limit or 0)
+            return f"{holds} To go on with a larger limit: {self._resume_command()} {options}"
         return f"{holds} To go on: {self._resume_command()}"
 
     def _resume_command(self) -> str:

@@ -67,7 +67,7 @@ class RunReader:
             if error is None:
                 raise
             if isinstance(error, EquipoiseError):  # the first error is the one to report
-                error.args = (f"{error} {problem}",)
+                error.args = (f"{error}\n{problem}",)
 
     # The plan
 

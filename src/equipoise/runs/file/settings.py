@@ -108,7 +108,7 @@ class RunSettings:
         _check_looks(stored["looks"], path)
         _check_types(stored["sampling"], _SAMPLING_FIELDS, path, prefix="sampling.")
         try:
-            sampling = Sampling(**stored["sampling"]).checked()
+            sampling = Sampling(**stored["sampling"])
         except BadParameter as error:
             raise IntegrityError(f"{path} is damaged: {error}") from None
         judge = stored["judge"] if stored["judge"] is None else cls.parse(stored["judge"], path)

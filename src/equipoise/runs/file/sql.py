@@ -89,6 +89,7 @@ LABEL_ROWS = "select place, label, counts, judged from labels order by place"
 # Writing
 ADD_PROBE = _insert("probes", _PROBE)
 SET_PARAMETERS = "update probes set parameters = ? where name = ?"
+RAISE_LIMITS = "update probes set max_tokens = ?, probabilities = 0 where coalesce(probabilities, 0) = 0"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = (
     _insert("prompts", "probe, id, position, item, covariates, prompt, system") + " on conflict (probe, id) do nothing"
@@ -102,7 +103,6 @@ KEEP_FAILURES = f"""
     insert into earlier_failures (place, digest, {_ATTEMPT}) select place, digest, {_ATTEMPT} from attempts
     where status = ?
 """  # noqa: S608
-FAILURE_KEYS = "select probe, prompt, repetition from attempts where status = ?"
 REMOVE_FAILURES = "delete from attempts where status = ?"
 SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from equipoise.errors import IntegrityError, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import encode_json
-from equipoise.runs.file.digests import Chain, write_setting
+from equipoise.runs.file.digests import Chain, write_probe_digest, write_setting
 from equipoise.runs.file.labels import Reading, write_labels
 from equipoise.runs.file.lock import Lock, is_owned_here
 from equipoise.runs.file.reader import RunReader, follow_link
@@ -25,7 +25,7 @@ from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.undo import on_error
-from equipoise.runs.file.values import Attempt, Pending, Verdict
+from equipoise.runs.file.values import Attempt, Verdict
 from equipoise.schema import MEASURED, Status, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
@@ -47,8 +47,6 @@ class RunFile(RunReader):
         self._reserve = reserve
         self._companions: dict[Path, os.stat_result] = {}
         """The -wal and -shm of the owner, to tell them from those of a file that takes the place of this one."""
-        self._limits: dict[tuple[str, str, int], int] = {}
-        """Limits on the length of answers to attempts that are asked again, where they differ from the probe's."""
 
     @classmethod
     def create(cls, path: Path, *, settings: RunSettings, plans: Iterable[Plan], reserve: int = RESERVE) -> RunFile:
@@ -142,29 +140,24 @@ class RunFile(RunReader):
             del by_key[stored]
         return list(reversed(by_key.values()))
 
-    def ask_again(self, statuses: Iterable[Status], max_tokens: int | None = None) -> int:
-        """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`.
-
-        While this file is open they are asked with the limit `max_tokens`, if it is given. Probabilities need none.
-        """
+    def ask_again(self, statuses: Iterable[Status]) -> int:
+        """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`."""
         statuses = list(statuses)
         assert set(statuses) <= set(RETRIED), "an answer is never asked again"
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             for status in statuses:
-                if max_tokens is not None:
-                    keys = self._connection.execute(sql.FAILURE_KEYS, (status,)).fetchall()
-                    self._limits.update(dict.fromkeys(keys, max_tokens))
                 self._connection.execute(sql.KEEP_FAILURES, (status,))
             return sum(self._connection.execute(sql.REMOVE_FAILURES, (status,)).rowcount for status in statuses)
 
-    def pending(self) -> Iterator[Pending]:
-        """The same as for a reader, with the limits that `ask_again` was given."""
-        for pending in super().pending():
-            limit = self._limits.get((pending.probe, pending.prompt, pending.repetition)) if self._limits else None
-            if limit is None or pending.asking.probabilities:
-                yield pending
-            else:
-                yield replace(pending, asking=replace(pending.asking, max_tokens=limit))
+    def raise_limit(self, max_tokens: int, model_settings: Mapping[str, Any]) -> None:
+        """Ask all that has no answer yet with this limit on the length of answers. Probabilities need none."""
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            raised = replace(self.settings, sampling=replace(self.settings.sampling, max_tokens=max_tokens))
+            write_setting(self._connection, "sampling", encode_json(raised.to_json()["sampling"]))
+            write_setting(self._connection, "model_settings", encode_json(dict(model_settings)))
+            self._connection.execute(sql.RAISE_LIMITS, (max_tokens,))
+            for planned in self.probes():
+                write_probe_digest(self._connection, planned.name)
 
     def set_judge(self, settings: RunSettings) -> None:
         """Store how the judge is reached and asked."""
