@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import orjson
 import polars as pl
@@ -27,7 +27,10 @@ NO_NAMES: Names = MappingProxyType({})
 SEPARATORS = ",;\t"
 GZIP = b"\x1f\x8b"
 """How a compressed file begins."""
-NO_ARRAY = "a JSON object is needed, and this is an array. Write one object per line, for example with: jq -c '.[]' FILE > answers.jsonl"
+NO_ARRAY = (
+    "a JSON object is needed, and this is an array. Write one object per line, for example with: "
+    "jq -c '.[]' FILE > answers.jsonl"
+)
 
 
 def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[Row]:
@@ -51,6 +54,21 @@ def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[Row]:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
     if empty:
         raise NoAnswers(path)
+
+
+T = TypeVar("T")
+
+
+def read_all(paths: Sequence[Path], names: Names, read: Callable[[Path, Names], Iterator[T]]) -> Iterator[T]:
+    """The rows or tables of several files as if they were one. Some of them may be empty, but not all."""
+    empty = 0
+    for path in paths:
+        try:
+            yield from read(path, names)
+        except NoAnswers:
+            empty += 1
+            if empty == len(paths):
+                raise
 
 
 def read_tables(path: Path, names: Names = NO_NAMES) -> Iterator[pl.DataFrame]:

@@ -157,6 +157,13 @@ class RunFile(RunReader):
                 self._connection.execute(sql.KEEP_FAILURES, (status,))
             return sum(self._connection.execute(sql.REMOVE_FAILURES, (status,)).rowcount for status in statuses)
 
+    def set_failures_aside(self, keys: Iterable[tuple[str, str, int]]) -> None:
+        """Make these failed attempts (probe, prompt, repetition) pending: an answer came. The failures are kept."""
+        keys = list(keys)
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            for statement in (sql.KEEP_FAILURE, sql.REMOVE_FAILURE):
+                self._connection.executemany(statement, keys)
+
     def pending(self) -> Iterator[Pending]:
         """The same as for a reader, with the limits that `ask_again` was given."""
         for pending in super().pending():
