@@ -15,7 +15,12 @@ import pytest
 
 import equipoise
 from calling import Command, output
+from equipoise.answers.files import Names
+from equipoise.answers.shards import score_shards
 from equipoise.cli import progress
+from equipoise.engines import ray as ray_engine
+from equipoise.measuring.partials import Partial
+from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, text_column
 
@@ -170,6 +175,19 @@ def test_a_folder_may_hold_empty_shards_and_says_what_it_leaves_out(
         path.unlink()
     outcome = command("score", folder, *PROBE)
     assert (outcome.code, "answers holds no answers." in outcome.err) == (2, True)
+
+
+def test_what_ray_writes_of_a_worker_that_died_is_not_among_the_results(
+    command: Command, expected: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def score(planned: Plan, files: list[Path], names: Names, *_: Any, **__: Any) -> Partial:
+        sys.stdout.write("(raylet) A worker died or was killed while executing a task.\n")
+        return score_shards(planned, files, names)
+
+    monkeypatch.setattr(ray_engine, "score_shards", score)
+    outcome = command("score", folder, *PROBE, "--engine", "ray", "--json")
+    assert json.loads(output(outcome)) == json.loads(json.dumps(expected))
+    assert "(raylet) A worker died" in outcome.err
 
 
 def test_a_partial_of_nothing_is_refused_and_one_of_less_says_so(command: Command, folder: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -188,7 +190,8 @@ def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engin
     with show_shards() as on_shard:
         if engine == LOCAL:
             return shards.score_shards(planned, paths, names, on_shard)
-        return ray_engine.score_shards(planned, paths, names, on_shard, address=address)
+        with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
+            return ray_engine.score_shards(planned, paths, names, on_shard, address=address)
 
 
 def _print(result: Result, *, slices: bool, as_json: bool) -> None:
