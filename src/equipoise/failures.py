@@ -26,7 +26,8 @@ FILTER_WORDS = re.compile(
 CONTEXT_CODES = {"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_too_long"}
 CONTEXT_WORDS = re.compile(
     r"maximum context length|prompt is too long|input is too long|exceeds? (?:the )?(?:available |model'?s? )?"
-    r"(?:maximum )?context|context (?:length|window|size|limit).{0,40}exceed|too many tokens in",
+    r"(?:maximum )?context|context (?:length|window|size|limit).{0,40}exceed|too many tokens in|"
+    r"longer than the maximum model length|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
 NOT_ASKED_CODES = {"canceled", "cancelled", "expired", "batch_expired", "batch_cancelled", "1"}

@@ -391,6 +391,7 @@ EMPTY, MALFORMED, TIMEOUT, CONTEXT = "empty", "malformed", "timeout", "context_l
         # Failures count by their codes and by what their status leaves open, as those of an endpoint do.
         (failed(400, "context_length_exceeded", "Too long."), CONTEXT, None),
         (failed(400, None, "This model's maximum context length is 8192 tokens.", "BadRequestError"), CONTEXT, None),
+        (failed(400, None, "The decoder prompt is longer than the maximum model length of 4096.", "…"), CONTEXT, None),
         (anthropic_error("prompt is too long: 214315 tokens > 200000 maximum"), CONTEXT, None),
         (failed(400, "invalid_prompt", FLAGGED), WITHHELD, None),
         (failed(400, "content_filter", "No."), WITHHELD, None),
@@ -423,6 +424,7 @@ EMPTY, MALFORMED, TIMEOUT, CONTEXT = "empty", "malformed", "timeout", "context_l
         (responses("cancelled"), NOT_ASKED, None),
         (responses("incomplete", "She", reason="content_filter"), WITHHELD, "She"),
         ({"key": "a", "response": {"usageMetadata": {"promptTokenCount": 4}, "modelVersion": "m"}}, EMPTY, None),
+        ({"key": "a", "response": {"candidates": [{"finish_reason": "MAX_TOKENS"}], "usageMetadata": {}}}, EMPTY, ""),
         ({"key": "a", "response": {"promptFeedback": {"blockReason": "SAFETY"}}}, WITHHELD, None),
         (record({"choices": [{"message": {"content": "She"}, "stop_reason": "length"}]}), CUT, "She"),
         (record({"choices": [{"text": "She", "stop_reason": "length"}]}), CUT, "She"),

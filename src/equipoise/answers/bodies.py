@@ -143,7 +143,8 @@ def _read_candidates(body: Body) -> Fields:
         return without_answer(Status.FILTERED if blocked else Status.EMPTY)
     candidate = body["candidates"][0]
     parts = (candidate.get("content") or {}).get("parts") or []
-    return outcome(join_texts([part for part in parts if not part.get("thought")]), candidate.get("finishReason"))
+    reason = candidate.get("finishReason") or candidate.get("finish_reason")  # the second from Google's Python library
+    return outcome(join_texts([part for part in parts if not part.get("thought")]), reason)
 
 
 def _read_generation(body: Body) -> Fields:

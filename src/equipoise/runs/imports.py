@@ -58,7 +58,7 @@ def record_answers(file: RunFile, read_rows: Callable[[], Iterable[Row]]) -> Rec
     assigned = assigned.filter(assigned[REPETITION] <= most[assigned[PLACE].to_numpy()])
     counted = index.count_matches(1, read=read, found=found.height, assigned=assigned.height)
     refuse_nothing_matched(counted)
-    kept, failed = _choose_new(file, most, found[assigned[ROW]], assigned)
+    kept, failed = _choose_new(file, most, found, assigned)
     keys, rows = pl.concat(ids), found[NUMBER].to_numpy()[assigned[ROW].to_numpy()]
     places, numbers = np.full(read, -1), np.zeros(read, dtype=np.int64)
     places[rows[kept]] = assigned[PLACE].to_numpy()[kept]
@@ -95,7 +95,7 @@ def _choose_new(
 
     Refused are answers that do not say their repetition, where that of the file may be the same or another.
     """
-    if not sum(file.counts().values()) - file.counts()[Status.PENDING]:
+    if not any(count for status, count in file.counts().items() if status != Status.PENDING):
         return np.ones(assigned.height, bool), np.zeros(assigned.height, bool)
     free, failed, answered = 0, 1, 2
     stored = np.where(np.arange(1, most.max() + 1) > most[:, None], answered, free).astype(np.uint8)
@@ -105,11 +105,12 @@ def _choose_new(
             stored[start + position, number - 1] = answered if status in MEASURED else failed
         start += probe.prompts
     place, repetition = assigned[PLACE].to_numpy(), assigned[REPETITION].to_numpy() - 1
-    there, is_answer = stored[place, repetition], found[RANK].to_numpy() == 0
+    rows = found[assigned[ROW]]
+    there, is_answer = stored[place, repetition], rows[RANK].to_numpy() == 0
     replaces = (there == failed) & is_answer
     kept = (there == free) | replaces
     stored[place[kept], repetition[kept]] = answered
-    unclear = ~kept & is_answer & found[REPETITION].is_null().to_numpy() & (stored[place] == free).any(axis=1)
+    unclear = ~kept & is_answer & rows[REPETITION].is_null().to_numpy() & (stored[place] == free).any(axis=1)
     if unclear.any():
         raise InputError(
             f"{int(unclear.sum()):,} answers do not say their repetition, and {file.path} has answers to their prompts "
