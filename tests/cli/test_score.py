@@ -219,8 +219,8 @@ def test_a_table_for_readers(scored: Path, command: Command) -> None:
 
 
 INCOMPLETE = (
-    "error: 100.0% of the 339 planned attempts have no answer to measure, and at most 5.0% may be missing "
-    "(--allow-missing): 338 pending, 1 timeout."
+    "error: 100.0% of the 339 attempts of the plan have no answer to measure, and at most 5.0% may be missing: "
+    "338 pending, 1 timeout."
 )
 
 
@@ -232,7 +232,7 @@ def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Comm
     assert "0 of 339 attempts measured, 338 pending, 1 timeout" in outcome.out
     assert outcome.code == 3
     assert outcome.err.splitlines() == [
-        "1 answers read, 1 matched to the plan, 1 of them without an answer to measure: 1 timeout",
+        "1 answers read, 1 matched to the plan, not all with an answer to measure: 1 timeout",
         "338 planned attempts have no answer",
         INCOMPLETE,
     ]
@@ -319,7 +319,7 @@ def test_a_batch_without_any_answer_is_incomplete(
     scored = command("score", path, *SIX)
     assert (scored.code, scored.err.splitlines()[0]) == (
         3,
-        f"6 answers read, 6 matched to the plan, 6 of them without an answer to measure: {words}",
+        f"6 answers read, 6 matched to the plan, not all with an answer to measure: {words}",
     )
     imported = command("import", path, *SIX, "-o", "run.equipoise")
     assert (imported.code, f"which lacks answers: {words}" in imported.err) == (3, True)

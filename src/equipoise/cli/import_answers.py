@@ -22,7 +22,7 @@ from equipoise.cli.probe_options import (
     read_names,
     read_parameters,
 )
-from equipoise.cli.score import describe_failures, find_files, note_dropped, note_matching
+from equipoise.cli.score import find_files, note_dropped, note_matching
 from equipoise.cli.show import print_run
 from equipoise.report.files import check_run_target
 
@@ -74,7 +74,7 @@ def command(
     )
     note_matching(replace(matching, missing=0), {})
     note_dropped(matching, max(planned.repetitions for planned in run.planned.values()))
-    missing = describe_failures(run.counts)
+    missing = policy.describe_failures(run.counts)
     note(f"{new:,} attempts are new in {out}{missing and ', which lacks answers: ' + missing}")
     print_run(run, as_json=as_json)
     policy.check_complete(run.counts, run.path, allow_missing)

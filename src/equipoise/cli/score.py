@@ -16,6 +16,7 @@ from equipoise.cli.lazy import (
     html,
     imports,
     matching,
+    policy,
     probes,
     ray_engine,
     scoring,
@@ -38,18 +39,19 @@ from equipoise.cli.probe_options import (
     read_parameters,
 )
 from equipoise.cli.progress import show_shards
-from equipoise.errors import Incomplete, InputError, NoAnswers
+from equipoise.errors import InputError, NoAnswers
 from equipoise.report.files import check_target
-from equipoise.schema import MEASURED, Status, missing_share
 
 if TYPE_CHECKING:
     from equipoise.authoring import Probe
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan
     from equipoise.measuring.result import Matching, Result
+    from equipoise.schema import Status
 
 LOCAL, RAY = "local", "ray"
 PARTIAL, PARQUET = ".partial", ".parquet"
+PENDING = "pending"
 
 
 def command(
@@ -125,7 +127,7 @@ def command(
             result = scoring.score_tables(planned, tables_of_all)
             _print(result, slices=slices, as_json=as_json)
             _write_report(report, paths, chosen, model, suite, parameters, names)
-            _check_complete(result, allow_missing)
+            policy.check_complete(result.states, None, allow_missing)
             return
         total = _score_shards(planned, paths, names, engine, address)
     if not total.answers:
@@ -135,7 +137,7 @@ def command(
         _print(result, slices=slices, as_json=as_json)
         if probe is not None:
             _write_report(report, paths, chosen, model, suite, parameters, names)
-        _check_complete(result, allow_missing)
+        policy.check_complete(result.states, None, allow_missing)
         return
     found = total.matching(planned=total.seen.size)
     matching.refuse_nothing_matched(found)
@@ -151,22 +153,6 @@ def find_files(files: list[Path]) -> list[Path]:
         shown = ", ".join(path.name for path in left_out[:5]) + (", …" if len(left_out) > 5 else "")
         note(f"left out: {shown} (in a folder, files that end with {', '.join(shards.ENDINGS)} are read)")
     return shards.find_shards(files)
-
-
-def _check_complete(result: Result, allow_missing: float) -> None:
-    """Fail if more is missing than allowed, as a run does."""
-    counts = {status: result.coverage["all"][status] for status in Status}
-    share = missing_share(counts)
-    if share > allow_missing:
-        raise Incomplete(
-            f"{share:.1%} of the {sum(counts.values()):,} planned attempts have no answer to measure, and at most "
-            f"{allow_missing:.1%} may be missing (--allow-missing): {describe_failures(counts)}."
-        )
-
-
-def describe_failures(counts: Mapping[Status, int]) -> str:
-    """How many attempts are in each state that has no answer to measure."""
-    return ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
 
 
 def _read_engine(engine: str) -> str | None:
@@ -196,8 +182,9 @@ def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engin
 
 def _print(result: Result, *, slices: bool, as_json: bool) -> None:
     matching.refuse_nothing_matched(result.matching)
-    states = {status: result.coverage["all"][status] for status in Status}
-    note_matching(result.matching, {**states, Status.PENDING: states[Status.PENDING] - result.matching.missing})
+    missing = result.matching.missing
+    states = {status: count - (missing if status == PENDING else 0) for status, count in result.states.items()}
+    note_matching(result.matching, states)
     note_dropped(result.matching, result.setup.repetitions)
     if as_json:
         print_json(result.to_dict())
@@ -233,8 +220,8 @@ def _write_report(
 
 def note_matching(found: Matching, states: Mapping[Status, int]) -> None:
     """Say how many answers were read and matched, and in which states those are that cannot be measured."""
-    failed = sum(count for status, count in states.items() if status not in MEASURED)
-    without = f", {failed:,} of them without an answer to measure: {describe_failures(states)}" if failed else ""
+    failed = policy.describe_failures(states)
+    without = f", not all with an answer to measure: {failed}" if failed else ""
     note(f"{found.read:,} answers read, {found.matched:,} matched to the plan{without}")
     if found.missing:
         note(f"{found.missing:,} planned attempts have no answer")

@@ -91,17 +91,22 @@ class Policy:
         return self.max_tokens_total is not None or self.max_cost is not None
 
 
-def check_complete(counts: Mapping[Status, int], path: Path, allow_missing: float = ALLOW_MISSING) -> None:
-    """Refuse a run in which more is missing than allowed: Incomplete, exit 3."""
+def describe_failures(counts: Mapping[Status, int]) -> str:
+    """How many attempts are in each state in which there is no answer to measure."""
+    return ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
+
+
+def check_complete(counts: Mapping[Status, int], path: Path | None, allow_missing: float = ALLOW_MISSING) -> None:
+    """Refuse a run, or answers without a run file, in which more is missing than allowed: Incomplete, exit 3."""
     share = missing_share(counts)
     if share <= allow_missing:
         return
-    states = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
     failed = [str(status) for status, n in counts.items() if n and status not in (*MEASURED, Status.PENDING)]
-    hint = f" To ask for what is pending: equipoise resume {path}" if counts[Status.PENDING] else ""
-    if failed:
+    hint = f" To ask for what is pending: equipoise resume {path}" if path and counts[Status.PENDING] else ""
+    if path and failed:
         hint += f" To ask for failures again: equipoise resume {path} --retry {','.join(failed)}"
+    where = f"in {path}" if path else "of the plan"
     raise Incomplete(
-        f"{share:.1%} of the {sum(counts.values()):,} attempts in {path} have no answer to measure, "
-        f"and at most {allow_missing:.1%} may be missing: {states}.{hint}"
+        f"{share:.1%} of the {sum(counts.values()):,} attempts {where} have no answer to measure, "
+        f"and at most {allow_missing:.1%} may be missing: {describe_failures(counts)}.{hint}"
     )
