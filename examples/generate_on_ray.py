@@ -139,8 +139,8 @@ def make_question(options: argparse.Namespace) -> Callable[[Row], Row]:
     general = options.system
 
     def ask(row: Row) -> Row:
-        system = row.get("system") or general
-        messages = [{"role": "system", "content": system}] if system else []
+        texts = [text for text in (general, row.get("system")) if text]  # both, as equipoise run sends them
+        messages = [{"role": "system", "content": "\n\n".join(texts)}] if texts else []
         return {
             "messages": [*messages, {"role": "user", "content": row["prompt"]}],
             "sampling_params": sampling,

@@ -7,6 +7,7 @@ EquipoiseError              1
 │   ├── BadParameter            a value outside what a parameter allows
 │   ├── BadTemplate             a template with a wrong slot
 │   └── BadFile                 a file that cannot be read as what it should be
+│       └── NoAnswers           a file of answers without any
 ├── Incomplete              3   finished, but more is missing than the policy allows
 ├── EndpointError           4   the endpoint refused, or cannot be reached
 │   └── BudgetReached           requests, tokens or money are used up
@@ -57,6 +58,13 @@ class BadTemplate(InputError):
 
 class BadFile(InputError):
     """A user's file cannot be read as what it should be."""
+
+
+class NoAnswers(BadFile):
+    """A file of answers holds none."""
+
+    def __init__(self, source: object) -> None:
+        super().__init__(f"{source} holds no answers.")
 
 
 class Incomplete(EquipoiseError):

@@ -100,6 +100,8 @@ FILTER_REASONS = frozenset(
     | {"safety", "prohibited_content", "blocklist", "spii", "recitation"}
 )
 """Finish reasons by which endpoints say that an answer was withheld."""
+ABORT_REASONS = frozenset({"error", "abort", "insufficient_system_resource"})
+"""Finish reasons by which endpoints say that they failed in the middle of an answer."""
 
 MEASURED = (Status.OK, Status.TRUNCATED)
 """Only these answers are measured: a token limit is part of the protocol, a failure is not an answer."""

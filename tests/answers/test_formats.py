@@ -75,10 +75,10 @@ def openai_responses(key: str, _prompt: str, answer: str, state: str) -> Line:
 
 
 def vllm(key: str, _prompt: str, answer: str, state: str) -> Line:
-    line = openai_chat(key, "", answer, FAILED if state == NOT_ASKED else state)
-    line["id"] = "vllm-1"
-    if state in (FAILED, NOT_ASKED):
-        line["error"] = {"message": "expired" if state == NOT_ASKED else "boom", "type": "InternalServerError"}
+    line = openai_chat(key, "", answer, state) | {"id": "vllm-1"}
+    if state == FAILED:
+        line["response"] = {"status_code": 500, "request_id": "vllm-batch-1", "body": None}
+        line["error"] = {"object": "error", "message": "It expired.", "type": "InternalServerError", "code": 500}
     return line
 
 
@@ -118,7 +118,8 @@ def gemini_response(answer: str, state: str) -> Line:
 
 def gemini(key: str, _prompt: str, answer: str, state: str) -> Line:
     if state in (FAILED, NOT_ASKED):
-        return {"key": key, "error": {"code": 500, "message": "expired" if state == NOT_ASKED else "Internal error."}}
+        code, name = (1, "CANCELLED") if state == NOT_ASKED else (13, "INTERNAL")
+        return {"key": key, "error": {"code": code, "status": name, "message": "The safety of the job expired."}}
     return {"key": key, "response": gemini_response(answer, state)}
 
 
@@ -127,8 +128,23 @@ def vertex(_key: str, prompt: str, answer: str, state: str) -> Line:
     request = {"contents": [{"role": "user", "parts": [{"text": prompt}]}], "generationConfig": {"temperature": 0.5}}
     line: Line = {"status": "", "processed_time": "2026-01-01T00:00:00.000+00:00", "request": request}
     if state in (FAILED, NOT_ASKED):
-        return line | {"status": "Job expired" if state == NOT_ASKED else 'Bad Request: {"code": 400}', "response": {}}
+        return line | {"status": "Cancelled" if state == NOT_ASKED else 'Bad Request: {"code": 400}', "response": {}}
     return line | {"response": gemini_response(answer, state)}
+
+
+def vertex_claude(key: str, prompt: str, answer: str, state: str) -> Line:
+    request = {"messages": [{"role": "user", "content": prompt}], "anthropic_version": "vertex-2023-10-16"}
+    line: Line = {"custom_id": key, "request": request}
+    if state in (FAILED, NOT_ASKED):
+        return line | {"status": "Cancelled" if state == NOT_ASKED else 'Bad Request: {"error": {"code": 400}}'}
+    return line | {"response": message(answer, state), "status": ""}
+
+
+def fireworks(key: str, _prompt: str, answer: str, state: str) -> Line:
+    line = openai_chat(key, "", answer, state)
+    if state == FAILED:
+        return line | {"response": {"error": {"object": "error", "code": 500, "message": "Batch expired."}}}
+    return line if state == NOT_ASKED else line | {"response": line["response"]["body"]}
 
 
 def bedrock(key: str, prompt: str, answer: str, state: str) -> Line:
@@ -137,16 +153,15 @@ def bedrock(key: str, prompt: str, answer: str, state: str) -> Line:
         "max_tokens": 99,
         "messages": [{"role": "user", "content": prompt}],
     }
-    if state in (FAILED, NOT_ASKED):
-        words = "Expired" if state == NOT_ASKED else "bad request"
-        return {"recordId": key, "modelInput": asked, "error": {"errorCode": 400, "errorMessage": words}}
+    if state == FAILED:
+        return {"recordId": key, "modelInput": asked, "error": {"errorCode": 400, "errorMessage": "Token expired."}}
     return {"recordId": key, "modelInput": asked, "modelOutput": message(answer, state)}
 
 
 def bedrock_converse(_key: str, prompt: str, answer: str, state: str) -> Line:
     """Records without an id of ours are found by their prompt."""
     asked = {"messages": [{"role": "user", "content": [{"text": prompt}]}], "inferenceConfig": {"maxTokens": 99}}
-    if state in (FAILED, NOT_ASKED):
+    if state == FAILED:
         return bedrock("CALL0000001", prompt, answer, state)
     reason = {OK: "end_turn", CUT: "max_tokens", WITHHELD: "guardrail_intervened"}[state]
     content = [{"reasoningContent": {"reasoningText": {"text": "He or she?"}}}, {"text": answer}]
@@ -208,6 +223,8 @@ SHAPES = [
     anthropic,
     gemini,
     vertex,
+    vertex_claude,
+    fireworks,
     bedrock,
     bedrock_converse,
     bedrock_llama,
@@ -217,8 +234,13 @@ SHAPES = [
     lm_eval_with_id,
 ]
 STATES = (OK, CUT, WITHHELD, FAILED, NOT_ASKED)
-# lm-eval keeps nothing but the text.
-OUTCOMES = [(shape, state) for shape in SHAPES for state in (STATES[:1] if "lm_eval" in shape.__name__ else STATES)]
+# lm-eval keeps nothing but the text; jobs of Bedrock leave out what was never sent.
+KNOWN_STATES = {"lm_eval": STATES[:1], "bedrock": STATES[:-1]}
+OUTCOMES = [
+    (shape, state)
+    for shape in SHAPES
+    for state in next((known for name, known in KNOWN_STATES.items() if name in shape.__name__), STATES)
+]
 Shape = Callable[[str, str, str, str], Line]
 
 
@@ -287,26 +309,191 @@ def test_repetitions_come_back_by_key_or_in_order(tmp_path: Path) -> None:
 def test_what_is_not_known_is_refused_with_what_is(line: Line, tmp_path: Path) -> None:
     with pytest.raises(BadFile, match=r"line 1: no field answer.*Anthropic batch") as error:
         list(read_file(write(tmp_path / "a.jsonl", [line])))
-    assert all(envelope.name in str(error.value) for envelope in ENVELOPES[1:])
+    known = [*(envelope.name for envelope in ENVELOPES), "CSV", "Parquet", "logs of Inspect"]
+    assert all(name in str(error.value) for name in known)
 
 
 @pytest.mark.fault("D4")
 @pytest.mark.parametrize(
-    "line",
+    ("line", "words"),
     [
-        {"custom_id": "a", "result": {}},
-        {"custom_id": "a", "result": {"type": "succeeded", "message": {"text": "She."}}},
-        {"custom_id": "a", "result": {"type": "succeeded", "message": {"content": [{"type": "text", "text": 5}]}}},
-        {"key": "a", "response": {"candidates": [7]}},
-        {"key": "a", "response": "She."},
-        {"modelInput": {"prompt": "Who?"}, "modelOutput": {"embedding": [0.1]}},
-        {"doc_id": 1, "arguments": [["Who?", " She"]], "resps": [[[-1.2, False]]]},
-        {"doc_id": 1, "arguments": [], "resps": [["She."]]},
+        ({"custom_id": "a", "result": {}}, "result.type must be succeeded, errored, canceled or expired. Got None"),
+        ({"custom_id": "a", "result": {"type": "paused"}}, "Got 'paused' instead"),
+        (
+            {"custom_id": "a", "result": {"type": "succeeded", "message": {"text": "She."}}},
+            "with the fields text. Known",
+        ),
+        (
+            {"custom_id": "a", "result": {"type": "succeeded", "message": {"content": [{"text": 5}]}}},
+            "without an answer",
+        ),
+        ({"custom_id": "a", "response": "She."}, "without an answer"),
+        ({"custom_id": "a", "response": {"status_code": "fine", "body": {"choices": []}}}, "without an answer"),
+        ({"custom_id": "a", "response": {"status_code": 200, "body": {"data": [1]}}}, "Known are: chat completions"),
+        ({"key": "a", "response": {"candidates": [7]}}, "without an answer"),
+        ({"key": "a", "response": "She."}, "without an answer"),
+        (
+            {"modelInput": {"prompt": "Who?"}, "modelOutput": {"embedding": [0.1]}},
+            "fields embedding. Known are: .*Titan",
+        ),
+        ({"modelInput": {"message": "Who?"}, "modelOutput": {"text": "She."}}, "fields text. Known are"),
+        ({"doc_id": 1, "arguments": [["Who?", " She"]], "resps": [[[-1.2, False]]]}, "log-likelihoods"),
+        ({"doc_id": 1, "arguments": [["?", "a"]], "resps": [[["-1", "False"]], [["-2", "True"]]]}, "log-likelihoods"),
+        ({"doc_id": 1, "arguments": [], "resps": [["She."]]}, "without an answer"),
     ],
 )
-def test_a_known_shape_without_an_answer_is_refused(line: Line, tmp_path: Path) -> None:
-    with pytest.raises(BadFile, match="without an answer"):
+def test_a_known_shape_that_cannot_be_read_is_refused(line: Line, words: str, tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=f"line 1: .*{words}"):
         list(read_file(write(tmp_path / "a.jsonl", [line])))
+
+
+def chat(content: object, reason: str | None = "stop", **choice: Any) -> Line:
+    message = {"role": "assistant", "content": content, "refusal": None}
+    return {"object": "chat.completion", "choices": [{"message": message, "finish_reason": reason, **choice}]}
+
+
+def batch(body: object, code: object = 200, error: object = None) -> Line:
+    return {"custom_id": "a", "response": {"status_code": code, "request_id": "r", "body": body}, "error": error}
+
+
+def failed(code: int, name: str | None, message: str, kind: str = "invalid_request_error") -> Line:
+    return batch({"error": {"message": message, "type": kind, "param": None, "code": name}}, code)
+
+
+def anthropic_error(message: str, kind: str = "invalid_request_error") -> Line:
+    error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+    return {"custom_id": "a", "result": {"type": "errored", "error": error}}
+
+
+def responses(status: str, said: str | None = None, error: Line | None = None, reason: str | None = None) -> Line:
+    content = [{"type": "output_text", "text": said}]
+    output = [] if said is None else [{"type": "message", "content": content}]
+    details = {"reason": reason} if reason else None
+    return batch({"status": status, "error": error, "incomplete_details": details, "output": output})
+
+
+def record(output: Line) -> Line:
+    return {"recordId": "a", "modelInput": {"prompt": "Who?"}, "modelOutput": output}
+
+
+FLAGGED = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+EMPTY, MALFORMED, TIMEOUT, CONTEXT = "empty", "malformed", "timeout", "context_length"
+
+
+@pytest.mark.fault("D4")
+@pytest.mark.parametrize(
+    ("line", "status", "answer"),
+    [
+        # The HTTP status is a number, a text, or not there.
+        (batch(chat("She.")), OK, "She."),
+        (batch(chat("She."), "200"), OK, "She."),
+        ({"custom_id": "a", "response": {"request_id": "r", "body": chat("She.")}, "error": None}, OK, "She."),
+        # Failures count by their codes and by what their status leaves open, as those of an endpoint do.
+        (failed(400, "context_length_exceeded", "Too long."), CONTEXT, None),
+        (failed(400, None, "This model's maximum context length is 8192 tokens.", "BadRequestError"), CONTEXT, None),
+        (failed(400, None, "The decoder prompt is longer than the maximum model length of 4096.", "…"), CONTEXT, None),
+        (anthropic_error("prompt is too long: 214315 tokens > 200000 maximum"), CONTEXT, None),
+        (failed(400, "invalid_prompt", FLAGGED), WITHHELD, None),
+        (failed(400, "content_filter", "No."), WITHHELD, None),
+        (anthropic_error("Output blocked by content filtering policy"), WITHHELD, None),
+        (anthropic_error("Overloaded", "overloaded_error"), FAILED, None),
+        (failed(401, "invalid_api_key", "Your token has expired."), FAILED, None),
+        (failed(429, "rate_limit_exceeded", "Slow down, for the safety of all. Refusal."), FAILED, None),
+        (batch(None, 500), FAILED, None),
+        (batch(None, 400, {"object": "error", "message": "maximum context length is 99", "code": 400}), CONTEXT, None),
+        ({"custom_id": "a", "response": None, "error": {"code": "batch_cancelled", "message": ""}}, NOT_ASKED, None),
+        (
+            {"key": "a", "error": {"code": 4, "message": "Deadline expired.", "status": "DEADLINE_EXCEEDED"}},
+            TIMEOUT,
+            None,
+        ),
+        ({"key": "a", "status": {"code": 3, "message": "bad"}}, FAILED, None),
+        # Answers that broke off, were withheld, cut, or are not there.
+        (batch(chat("She", "error")), FAILED, None),
+        (batch(chat("She", "abort")), FAILED, None),
+        (batch(chat([{"type": "refusal", "refusal": "I cannot."}])), WITHHELD, "I cannot."),
+        (batch(chat([{"type": "thinking", "thinking": "He?"}, {"type": "text", "text": "She."}])), OK, "She."),
+        (batch({"choices": [], "usage": {}}), MALFORMED, None),
+        (batch({}), MALFORMED, None),
+        ({"custom_id": "a", "response": None, "error": None}, MALFORMED, None),
+        (batch(chat(None, error={"code": 502, "message": "Provider returned error"})), FAILED, None),
+        (responses("failed", error={"code": "server_error", "message": "expired"}), FAILED, None),
+        (responses("failed", "She", {"code": "server_error", "message": "…"}), FAILED, None),
+        (responses("failed", "She"), FAILED, None),
+        (responses("failed", error={"code": "invalid_prompt", "message": FLAGGED}), WITHHELD, None),
+        (responses("cancelled"), NOT_ASKED, None),
+        (responses("incomplete", "She", reason="content_filter"), WITHHELD, "She"),
+        ({"key": "a", "response": {"usageMetadata": {"promptTokenCount": 4}, "modelVersion": "m"}}, EMPTY, None),
+        ({"key": "a", "response": {"candidates": [{"finish_reason": "MAX_TOKENS"}], "usageMetadata": {}}}, EMPTY, ""),
+        ({"key": "a", "response": {"promptFeedback": {"blockReason": "SAFETY"}}}, WITHHELD, None),
+        (record({"choices": [{"message": {"content": "She"}, "stop_reason": "length"}]}), CUT, "She"),
+        (record({"choices": [{"text": "She", "stop_reason": "length"}]}), CUT, "She"),
+        (record(chat("<reasoning>He or she? She", "length")), EMPTY, ""),
+        (record(chat("<reasoning>He or she?</reasoning>They.")), OK, "They."),
+        # Our own lines may leave out the answer where there is none.
+        ({"id": "a", "status": "http_error"}, FAILED, None),
+    ],
+)
+def test_what_a_line_means(line: Line, status: str, answer: str | None, tmp_path: Path) -> None:
+    ((key, *_, found, said),) = read_file(write(tmp_path / "a.jsonl", [line]))
+    assert (key, found, said) == ("a", status, answer)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Who?",
+        ["Who?"],
+        '[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]',
+        ['[{"role": "user", "content": "Who?"}]'],
+        [{"role": "user", "content": "Who?"}],
+    ],
+)
+def test_prompts_of_lm_eval_as_text_and_as_messages(asked: object, tmp_path: Path) -> None:
+    line = lm_eval("", "", "She.", OK) | {"arguments": {"gen_args_0": {"arg_0": asked, "arg_1": {}}}}
+    assert list(read_file(write(tmp_path / "a.jsonl", [line]))) == [(None, "Who?", None, OK, "She.")]
+    assert list(read_file(write(tmp_path / "b.jsonl", [line | {"resps": []}]))) == [
+        (None, "Who?", None, MALFORMED, None)
+    ]
+
+
+def test_lm_eval_writes_each_answer_once_for_every_filter(tmp_path: Path) -> None:
+    lines = [lm_eval_with_id(key, "", "She.", OK) | {"filter": name} for name in ("strict", "loose") for key in "ab"]
+    assert [row[0] for row in read_file(write(tmp_path / "a.jsonl", lines))] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        (
+            "a.json",
+            b'[{"id": "a", "answer": "She."}]',
+            "line 1: a JSON object is needed, and this is an array. Write one object per line",
+        ),
+        (
+            "a.jsonl",
+            b'[\n{"id": "a", "answer": "She."}]',
+            "line 1: a JSON object is needed, and this is an array. Write one object per line",
+        ),
+        ("a.json", b'{"answers": []}', "no field answer"),
+        ("a.jsonl.gz", b"\x1f\x8b\x08\x00", "is compressed.*gunzip"),
+        ("a.csv.gz", b"\x1f\x8b\x08\x00", "is compressed.*gunzip"),
+        ("a.csv", b"id,answer,answer\na,b,c\n", "the column answer is there twice"),
+    ],
+)
+@pytest.mark.fault("D4")
+def test_a_file_of_another_kind_is_refused_with_what_to_do(
+    name: str, content: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadFile, match=words):
+        list(read_file(tmp_path / name))
+
+
+@pytest.mark.fault("D4")
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="is a folder"):
+        list(read_file(tmp_path))
 
 
 # Logs of Inspect
@@ -352,9 +539,26 @@ def test_logs_of_inspect(name: str, listed: bool, tmp_path: Path) -> None:
 
 @pytest.mark.fault("D4")
 def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
-    for name in ("a.eval", "a.json"):
+    for name, line in (("a.eval", {"id": "a", "answer": "She."}), ("a.json", {"eval": {}})):
         with pytest.raises(BadFile, match="cannot be read as a log of Inspect"):
-            list(read_file(write(tmp_path / name, [{"id": "a", "answer": "She."}])))
+            list(read_file(write(tmp_path / name, [line])))
+    assert len(list(read_file(write(tmp_path / "b.json", [{"id": "a", "answer": "She."}])))) == 1
+
+
+def test_an_answer_of_inspect_stays_when_its_scorer_failed(tmp_path: Path) -> None:
+    from inspect_ai.log import EvalError, read_eval_log, write_eval_log
+
+    path = str(write_log(tmp_path / "log.eval", SAMPLES, listed=True))
+    log = read_eval_log(path)
+    assert log.samples
+    for sample in log.samples:
+        sample.error = EvalError(message="boom", traceback="", traceback_ansi="")
+    write_eval_log(log, path)
+    assert sorted((key, epoch, status) for key, _, epoch, status, _ in read_file(Path(path))) == [
+        ("0abc", 1, OK),
+        ("0abc", 2, OK),
+        ("0abd", 1, FAILED),
+    ]
 
 
 def test_without_the_library_a_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

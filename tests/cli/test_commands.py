@@ -45,7 +45,9 @@ def test_a_probe_shows_its_card(probe: str, command: Command) -> None:
     shown = output(command("probes", probe))
     assert shown.startswith(PROBES[probe].card.text.rstrip())
     assert "`random_seed` = 0" in shown
-    assert json.loads(output(command("probes", probe, "--json")))["name"] == probe
+    assert f"The longest answer: {PROBES[probe].max_tokens} tokens" in shown
+    described = json.loads(output(command("probes", probe, "--json")))
+    assert (described["name"], described["max_tokens"]) == (probe, PROBES[probe].max_tokens)
 
 
 # Help

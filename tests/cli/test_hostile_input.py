@@ -175,7 +175,7 @@ def test_a_run_without_answers_is_not_said_to_have_some(command: Command) -> Non
     rows = [{"id": key, "answer": None, "status": "http_error"} for key in prompts["id"]]
     pl.DataFrame(rows).write_ndjson("failed.jsonl")
     assert (
-        command("import", "failed.jsonl", "--probe", "jobs_lum", "--sample", "20", "--out", "run.equipoise").code == 0
+        command("import", "failed.jsonl", "--probe", "jobs_lum", "--sample", "20", "--out", "run.equipoise").code == 3
     )
     assert command("report", "run.equipoise", "-o", "run.html").code == 0
     page = Path("run.html").read_text()

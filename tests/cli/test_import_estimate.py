@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +54,8 @@ def requests(output: Output) -> list[dict[str, Any]]:
 def test_a_batch_job_in_two_files_fills_a_run(output: Output, requests: list[dict[str, Any]]) -> None:
     Path("first.jsonl").write_text(batch_output(requests[1::2]))
     Path("second.jsonl").write_text(batch_output(requests[::2]))
-    output("import", "first.jsonl", "-o", "run.equipoise", "--model", "openai/gpt-4o-mini", *PLAN)
+    named = ("--model", "openai/gpt-4o-mini", "--allow-missing", "0.5")
+    output("import", "first.jsonl", "-o", "run.equipoise", *named, *PLAN)
     assert not Run.open("run.equipoise").complete
     output("import", "second.jsonl", "-o", "run.equipoise")
     run = Run.open("run.equipoise")
@@ -75,7 +78,7 @@ def test_answers_that_are_already_there_stay(output: Output, requests: list[dict
 
 def test_resuming_asks_for_what_the_batch_job_lacks(output: Output, requests: list[dict[str, Any]]) -> None:
     Path("answers.jsonl").write_text(batch_output(requests[:5]))
-    output("import", "answers.jsonl", "-o", "run.equipoise", "--model", "custom/test", *PLAN)
+    output("import", "answers.jsonl", "-o", "run.equipoise", "--model", "custom/test", *PLAN, "--allow-missing", "1")
     with FaultyServer() as server:
         output("resume", "run.equipoise", "--base-url", server.url)
     assert server.total == len(requests) - 5
@@ -100,6 +103,74 @@ def test_a_broken_line_leaves_no_run(command: Command) -> None:
     assert outcome.code == 2
     assert "answers.jsonl, line 1" in outcome.err
     assert not Path("run.equipoise").exists()
+
+
+@pytest.fixture
+def once(requests: list[dict[str, Any]]) -> list[str]:
+    """Answers to the six prompts, which do not say their repetition."""
+    keys = dict.fromkeys(request["custom_id"].partition("-")[0] for request in requests)
+    return [json.dumps({"id": key, "answer": "She."}) + "\n" for key in keys]
+
+
+def test_answers_that_do_not_say_their_repetition_are_not_dropped(command: Command, once: list[str]) -> None:
+    for name in ("1.jsonl", "2.jsonl"):
+        Path(name).write_text("".join(once))
+    assert command("import", "1.jsonl", "-o", "run.equipoise", *PLAN).code == 3
+    refused = command("import", "2.jsonl", "-o", "run.equipoise")
+    assert refused.code == 2
+    assert "6 answers do not say their repetition, and run.equipoise has answers to their prompts" in refused.err
+    assert Run.open("run.equipoise").counts[Status.OK] == 6
+    assert command("import", "1.jsonl", "2.jsonl", "-o", "both.equipoise", *PLAN).code == 0
+    again = command("import", "1.jsonl", "2.jsonl", "-o", "both.equipoise")
+    assert (again.code, "12 answers are surplus" in again.err) == (0, True)
+
+
+def test_probes_of_different_sizes_keep_their_own_repetitions(tmp_path: Path) -> None:
+    jobs, hiring = get_probe("jobs_lum"), get_probe("hiring_an")
+    sizes = {"jobs_lum.sample_k": 2, "jobs_lum.num_repetitions": 3, "hiring_an.sample_k": 2}
+    keys = [key for probe in (jobs, hiring) for key in equipoise.plan(probe, sample_k=2).prompts()["id"]]
+    rows = [{"id": key, "answer": "She."} for key in keys for _ in range(3)]
+    run, new, matching = equipoise.import_answers(
+        rows, tmp_path / "run.equipoise", probes=[jobs, hiring], parameters=sizes
+    )
+    assert (new, matching.surplus, matching.missing, run.complete) == (2 * 3 + 4, 4 * 2, 0, True)
+
+
+@pytest.mark.parametrize("resps", [[["-1.2", "False"]], []])
+def test_samples_without_texts_leave_no_run(command: Command, resps: list[Any]) -> None:
+    line = {"doc_id": 0, "doc": {}, "arguments": [["?", "a"], ["?", "b"]], "resps": [resps, resps]}
+    Path("samples.jsonl").write_text(json.dumps(line))
+    outcome = command("import", "samples.jsonl", "-o", "run.equipoise", *PLAN)
+    assert (outcome.code, "samples.jsonl, line 1: lm-eval samples" in outcome.err) == (2, True)
+    assert not Path("run.equipoise").exists()
+
+
+def test_a_run_of_another_probe_is_refused(command: Command, once: list[str]) -> None:
+    Path("1.jsonl").write_text("".join(once))
+    command("import", "1.jsonl", "-o", "run.equipoise", *PLAN)
+    outcome = command("import", "1.jsonl", "-o", "run.equipoise", "--probe", "hiring_an")
+    assert outcome.code == 2
+    assert "run.equipoise has prompts of jobs_lum, and none of hiring_an." in outcome.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="There are no named pipes.")
+def test_a_pipe_is_refused_because_it_is_read_twice(command: Command) -> None:
+    os.mkfifo("pipe")
+    outcome = command("import", "pipe", "-o", "run.equipoise", *PLAN)
+    assert (outcome.code, "Write it to a file first." in outcome.err) == (2, True)
+    assert not Path("run.equipoise").exists()
+
+
+@pytest.mark.parametrize("source", ["answers", "answers/*.jsonl.out"])
+def test_a_folder_or_a_pattern_is_imported(command: Command, requests: list[dict[str, Any]], source: str) -> None:
+    Path("answers").mkdir()
+    for number in (0, 1):
+        Path(f"answers/{number}.jsonl.out").write_text(batch_output(requests[number::2]))
+    Path("answers/manifest.json.out").write_text("{}")
+    outcome = command("import", source, "-o", "run.equipoise", *PLAN)
+    assert outcome.code == 0, outcome.err
+    assert ("left out: manifest.json.out" in outcome.err) == (source == "answers")
+    assert Run.open("run.equipoise").complete
 
 
 def test_an_estimate_counts_what_would_be_sent(output: Output) -> None:

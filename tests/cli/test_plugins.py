@@ -95,7 +95,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(
         ["probes", "jobs_lum"],
         ["prompts", "jobs_lum", "--sample", "2"],
         ["estimate", "embedded", "--probe", "jobs_lum"],
-        ["score", "answers.jsonl", "--probe", "jobs_lum"],
+        ["score", "answers.jsonl", "--probe", "jobs_lum", "--allow-missing", "1"],
     ],
     ids=" ".join,
 )

@@ -97,12 +97,58 @@ def test_a_batch_asks_with_the_limit_of_the_probe(command: Command) -> None:
         assert line["body"]["max_tokens"] == get_probe(probe).max_tokens
 
 
+@pytest.mark.parametrize("form", ["jsonl", "openai-batch"])
+@pytest.mark.parametrize("suite", ["quick", "ci", "standard"])
+def test_a_suite_asks_as_often_as_a_run(suite: str, form: str, command: Command) -> None:
+    estimate = json.loads(
+        output(command("estimate", "openai/gpt-4o-mini", "--suite", suite, "--probe", "jobs_lum", "--json"))
+    )
+    outcome = command("prompts", "jobs_lum", "--suite", suite, "--format", form)
+    lines = [json.loads(line) for line in output(outcome).splitlines()]
+    assert len(lines) == estimate["attempts"]
+    if form == "openai-batch":
+        assert len({line["custom_id"] for line in lines}) == len(lines)
+    assert (
+        len(output(command("prompts", "jobs_lum", "--suite", suite, "--repeat", "1")).splitlines())
+        == (estimate["prompts"])
+    )
+
+
+@pytest.mark.parametrize("name", ["score", "import"])
+def test_answers_to_a_suite_are_recognised_with_their_repetitions(name: str, command: Command) -> None:
+    asked = output(command("prompts", "jobs_lum", "--suite", "standard", "--format", "anthropic-batch", "--model", "m"))
+    message = {"content": [{"type": "text", "text": "She."}], "stop_reason": "end_turn"}
+    lines = [
+        {"custom_id": json.loads(line)["custom_id"], "result": {"type": "succeeded", "message": message}}
+        for line in asked.splitlines()
+    ]
+    Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    where = ("-o", "run.equipoise") if name == "import" else ()
+    outcome = command(name, "answers.jsonl", "--probe", "jobs_lum", "--suite", "standard", *where)
+    assert outcome.code == 0
+    assert outcome.err.splitlines()[0] == f"{len(lines):,} answers read, {len(lines):,} matched to the plan"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--format", "openai-batch", "--max-tokens", "0"), "'max_tokens' must be 1 or more. Got 0 instead."),
+        (("--format", "anthropic-batch"), "--model is needed"),
+        (("--format", "openai-batch", "--model", "anthropic/claude-x"), "Got 'anthropic/claude-x' instead"),
+        (("--format", "anthropic-batch", "--model", "openai/gpt-4o"), "--format openai-batch?"),
+    ],
+)
+def test_a_batch_that_could_not_be_asked_is_refused(words: tuple[str, ...], message: str, command: Command) -> None:
+    outcome = command("prompts", "jobs_lum", "--sample", "1", *words)
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+
+
 def test_a_file_holds_what_stdout_would(command: Command, tmp_path: Path) -> None:
     for form in ("jsonl", "csv", "openai-batch", "anthropic-batch", "gemini-batch"):
         out = tmp_path / "prompts"
-        outcome = command("prompts", "jobs_lum", "--format", form, "-o", out)
-        assert output(outcome) == ""
-        assert out.read_text(encoding="utf-8") == output(command("prompts", "jobs_lum", "--format", form))
+        words = ("prompts", "jobs_lum", "--format", form, "--model", "m")
+        assert output(command(*words, "-o", out)) == ""
+        assert out.read_text(encoding="utf-8") == output(command(*words))
         assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["prompts"]
 
 

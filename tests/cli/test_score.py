@@ -85,7 +85,20 @@ def make_output(form: str, row: dict[str, Any], answer: str) -> dict[str, Any]:
 def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: Command, tmp_path: Path) -> None:
     answers, results = simulated(probe), []
     for form in FORMATS:
-        output(command("prompts", probe, *SAMPLE, *packaged(probe), "--format", form, "-o", tmp_path / "prompts"))
+        output(
+            command(
+                "prompts",
+                probe,
+                *SAMPLE,
+                *packaged(probe),
+                "--format",
+                form,
+                "--model",
+                "m",
+                "-o",
+                tmp_path / "prompts",
+            )
+        )
         outcome = command(
             "score",
             answered(form, tmp_path / "prompts", answers),
@@ -159,7 +172,8 @@ def test_coverage_adds_up_when_much_is_missing(probe: str, command: Command, tmp
     file = tmp_path / "answers.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     outcome = command("score", file, "--probe", probe, *SAMPLE, *packaged(probe), "--json")
-    result = json.loads(output(outcome))
+    assert outcome.code == 3
+    result = json.loads(outcome.out)
     check_coverage(result["coverage"], probe)
     assert result["matching"]["read"] == len(rows)
     assert (result["matching"]["surplus"], result["matching"]["unknown"]) == (1, 1)
@@ -204,9 +218,108 @@ def test_a_table_for_readers(scored: Path, command: Command) -> None:
     assert re.search(r"^ +diff_acceptance_rate@race:asian +-?\d", sliced, flags=re.MULTILINE)
 
 
+INCOMPLETE = (
+    "error: 100.0% of the 339 attempts of the plan have no answer to measure, and at most 5.0% may be missing: "
+    "338 pending, 1 timeout."
+)
+
+
 def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Command, tmp_path: Path) -> None:
     prompt = json.loads(output(command("prompts", "jobs_lum", "--sample", "1")))["prompt"]
     (tmp_path / "failed.jsonl").write_text(json.dumps({"prompt": prompt, "answer": None, "status": "timeout"}))
-    shown = output(command("score", tmp_path / "failed.jsonl", "--probe", "jobs_lum"))
-    assert "not computable" in shown
-    assert "0 of 339 attempts measured, 338 pending, 1 timeout" in shown
+    outcome = command("score", tmp_path / "failed.jsonl", "--probe", "jobs_lum")
+    assert "not computable" in outcome.out
+    assert "0 of 339 attempts measured, 338 pending, 1 timeout" in outcome.out
+    assert outcome.code == 3
+    assert outcome.err.splitlines() == [
+        "1 answers read, 1 matched to the plan, not all with an answer to measure: 1 timeout",
+        "338 planned attempts have no answer",
+        INCOMPLETE,
+    ]
+    assert command("score", tmp_path / "failed.jsonl", "--probe", "jobs_lum", "--allow-missing", "1").code == 0
+
+
+ANSWERED = "Name: Ann. She is kind, and her friends like her."
+
+
+def write_batch(path: Path, states: Mapping[str, int | str]) -> Path:
+    """Output of OpenAI for these keys: answered (200), failed (another code), or never sent (a word)."""
+    lines = []
+    for key, state in states.items():
+        choice = {"finish_reason": "stop", "message": {"content": ANSWERED}}
+        body = {"choices": [choice]} if state == 200 else {"error": {"message": "…", "code": None}}
+        response = None if isinstance(state, str) else {"status_code": state, "body": body}
+        error = {"code": state, "message": "…"} if isinstance(state, str) else None
+        lines.append(json.dumps({"custom_id": key, "response": response, "error": error}) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+SIX = ("--probe", "jobs_lum", "--sample", "6")
+
+
+@pytest.fixture
+def batches(tmp_path: Path) -> list[Path]:
+    """Two batch jobs: three requests of the first failed, and were asked again in the second."""
+    keys = list(equipoise.plan("jobs_lum", sample_k=6).prompts()["id"])
+    return [
+        write_batch(tmp_path / "1_out.jsonl", dict.fromkeys(keys[:3], 200)),
+        write_batch(tmp_path / "1_err.jsonl", dict(zip(keys[3:], (500, "batch_expired", 500), strict=True))),
+        write_batch(tmp_path / "2_out.jsonl", dict.fromkeys(keys[3:], 200)),
+        write_batch(tmp_path / "2_err.jsonl", {}),
+    ]
+
+
+@pytest.mark.parametrize("name", ["score", "import"])
+@pytest.mark.parametrize("joined", [True, False], ids=["one file", "four files"])
+def test_a_later_answer_takes_the_place_of_a_failure(
+    name: str, joined: bool, batches: list[Path], command: Command, tmp_path: Path
+) -> None:
+    if joined:
+        (tmp_path / "all.jsonl").write_text("".join(path.read_text() for path in batches))
+    files = [tmp_path / "all.jsonl"] if joined else batches
+    outcome = command(name, *files, *SIX, *(("-o", "run.equipoise") if name == "import" else ()), "--json")
+    shown = json.loads(output(outcome))
+    result = shown["results"]["jobs_lum"] if name == "import" else shown
+    assert result["coverage"]["all"]["ok"] == 6
+    assert outcome.err.splitlines()[0] == "9 answers read, 6 matched to the plan"
+    assert outcome.err.splitlines()[1].startswith("3 answers are surplus")
+
+
+def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches: list[Path], command: Command) -> None:
+    lacking = command("import", batches[0], batches[1], *SIX, "-o", "run.equipoise")
+    assert lacking.code == 3
+    assert "5 attempts are new in run.equipoise, which lacks answers: 1 pending, 2 http_error" in lacking.err
+    assert "equipoise resume run.equipoise --retry http_error" in lacking.err
+    outcome = command("import", batches[2], "-o", "run.equipoise")
+    assert output(outcome)
+    assert outcome.err.splitlines() == [
+        "3 answers read, 3 matched to the plan",
+        "3 attempts are new in run.equipoise",
+    ]
+    described = json.loads(output(command("show", "run.equipoise", "--json")))
+    assert (described["states"]["ok"], described["complete"]) == (6, True)
+    assert "3 attempts from 2_out.jsonl" in described["settings"]["notes"][1]
+    assert "2 of them in place of failures" in described["settings"]["notes"][1]
+    assert output(command("verify", "run.equipoise"))
+    again = command("import", batches[1], batches[2], "-o", "run.equipoise")
+    assert again.code == 0
+    assert "6 answers are surplus" in again.err
+    assert "0 attempts are new in run.equipoise\n" in again.err
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [(500, "6 http_error"), ("batch_expired", "6 pending")], ids=["failed", "never sent"]
+)
+def test_a_batch_without_any_answer_is_incomplete(
+    state: int | str, words: str, command: Command, tmp_path: Path
+) -> None:
+    keys = equipoise.plan("jobs_lum", sample_k=6).prompts()["id"]
+    path = write_batch(tmp_path / "out.jsonl", dict.fromkeys(keys, state))
+    scored = command("score", path, *SIX)
+    assert (scored.code, scored.err.splitlines()[0]) == (
+        3,
+        f"6 answers read, 6 matched to the plan, not all with an answer to measure: {words}",
+    )
+    imported = command("import", path, *SIX, "-o", "run.equipoise")
+    assert (imported.code, f"which lacks answers: {words}" in imported.err) == (3, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,12 @@ import pytest
 
 import equipoise
 from calling import Command, output
+from equipoise.answers.files import Names
+from equipoise.answers.shards import score_shards
 from equipoise.cli import progress
+from equipoise.engines import ray as ray_engine
+from equipoise.measuring.partials import Partial
+from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, text_column
 
@@ -111,7 +117,8 @@ def test_partials_of_an_array_of_jobs_are_added(command: Command, expected: dict
     output(command("score", "partials/[123].partial", "--partial", "most.partial"))
     added = output(command("score", "most.partial", "partials/4.partial", "--json"))
     assert json.loads(added) == json.loads(json.dumps(expected))
-    assert "diff_acceptance_rate" in output(command("score", "most.partial"))
+    assert "diff_acceptance_rate" in output(command("score", "most.partial", "--allow-missing", "0.25"))
+    assert command("score", "most.partial").code == 3
 
 
 @pytest.mark.parametrize(
@@ -152,6 +159,46 @@ def test_the_same_answers_in_two_shards_are_refused(command: Command, folder: Pa
     outcome = command("score", folder, *PROBE)
     assert outcome.code == 2
     assert "40 attempts are in two partials" in outcome.err
+
+
+def test_a_folder_may_hold_empty_shards_and_says_what_it_leaves_out(
+    command: Command, expected: dict[str, Any], folder: Path
+) -> None:
+    pl.read_parquet(folder / "prompts-00001.parquet")[:0].write_parquet(folder / "prompts-00000.parquet")
+    (folder / "empty.jsonl").touch()
+    (folder / "more.jsonl.gz").touch()
+    (folder / "folder.parquet").mkdir()
+    outcome = command("score", folder, *PROBE, "--json")
+    assert json.loads(output(outcome)) == json.loads(json.dumps(expected))
+    assert "left out: folder.parquet, more.jsonl.gz (" in outcome.err
+    for path in folder.glob("prompts-0000[1-4]*"):
+        path.unlink()
+    outcome = command("score", folder, *PROBE)
+    assert (outcome.code, "answers holds no answers." in outcome.err) == (2, True)
+
+
+def test_what_ray_writes_of_a_worker_that_died_is_not_among_the_results(
+    command: Command, expected: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def score(planned: Plan, files: list[Path], names: Names, *_: Any, **__: Any) -> Partial:
+        sys.stdout.write("(raylet) A worker died or was killed while executing a task.\n")
+        return score_shards(planned, files, names)
+
+    monkeypatch.setattr(ray_engine, "score_shards", score)
+    outcome = command("score", folder, *PROBE, "--engine", "ray", "--json")
+    assert json.loads(output(outcome)) == json.loads(json.dumps(expected))
+    assert "(raylet) A worker died" in outcome.err
+
+
+def test_a_partial_of_nothing_is_refused_and_one_of_less_says_so(command: Command, folder: Path) -> None:
+    refused = command("score", folder, *PROBE, "--seed", "4", "--sample", "1", "--partial", "x.partial")
+    assert refused.code == 2
+    assert "None of the 160 answers belongs to a planned prompt." in refused.err
+    assert not Path("x.partial").exists()
+    once = command("score", folder, *PROBE, "--sample", "39", "--repeat", "1", "--partial", "x.partial")
+    assert once.code == 0
+    assert re.search(r"\d+ answers are surplus", once.err)
+    assert re.search(r"\d+ answers belong to no planned prompt", once.err)
 
 
 def test_answers_to_nothing_that_was_planned_are_refused(command: Command, folder: Path) -> None:
@@ -206,6 +253,8 @@ def test_memory_is_bounded_by_a_shard(tmp_path: Path) -> None:
             "--reading",
             "specified",
             "--json",
+            "--allow-missing",
+            "1",
         ]
         done = subprocess.run([sys.executable, "-c", MEMORY, *words], capture_output=True, text=True, check=True)
         assert '"diff_acceptance_rate"' in done.stdout

@@ -125,7 +125,7 @@ def test_questions_and_answers_are_those_of_vllm(tmp_path: Path) -> None:
         "sampling_params": {"max_tokens": 8, "temperature": 0.5},
     }
     own = script.make_question(options)({**row, "system": "Its own."})
-    assert own["messages"][0]["content"] == "Its own."
+    assert own["messages"][0]["content"] == "Be brief.\n\nIts own."
     given = {**row, **asked, "generated_text": "She", "num_generated_tokens": 8}
     key = {"id": "a", "repetition": 2, "item_number": 7}
     assert script.make_answer(8)(given) == {**key, "answer": "She", "status": "truncated"}

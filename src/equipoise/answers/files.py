@@ -10,21 +10,27 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import orjson
 import polars as pl
 
 from equipoise.answers import inspect_logs, parquet
-from equipoise.answers.formats import read_line
-from equipoise.answers.rows import Row, check_row, refuse_missing_columns, tabulate_rows
-from equipoise.errors import BadFile, StorageError
+from equipoise.answers.formats import FirstFilter, read_line
+from equipoise.answers.rows import SCHEMA, Row, check_row, refuse_missing_columns, tabulate_rows
+from equipoise.errors import BadFile, NoAnswers, StorageError
 from equipoise.schema import ANSWER, ID, PROMPT
 
 Names = Mapping[str, str]
 """What columns are called in a file, and what they are called here."""
 NO_NAMES: Names = MappingProxyType({})
 SEPARATORS = ",;\t"
+GZIP = b"\x1f\x8b"
+"""How a compressed file begins."""
+NO_ARRAY = (
+    "a JSON object is needed, and this is an array. Write one object per line, for example with: "
+    "jq -c '.[]' FILE > answers.jsonl"
+)
 
 
 def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[Row]:
@@ -37,15 +43,32 @@ def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[Row]:
     empty = True
     try:
         with path.open("rb") as file:
-            for row in _find_reader(path)(path, file, names):
+            for row in _find_reader(path, file)(path, file, names):
                 empty = False
                 yield row
     except FileNotFoundError:
         raise BadFile(f"There is no file {path}.") from None
+    except IsADirectoryError:
+        raise BadFile(f"{path} is a folder, and a file is needed.") from None
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
     if empty:
-        raise BadFile(f"{path} holds no answers.")
+        raise NoAnswers(path)
+
+
+T = TypeVar("T")
+
+
+def read_all(paths: Sequence[Path], names: Names, read: Callable[[Path, Names], Iterator[T]]) -> Iterator[T]:
+    """The rows or tables of several files as if they were one. Some of them may be empty, but not all."""
+    empty = 0
+    for path in paths:
+        try:
+            yield from read(path, names)
+        except NoAnswers:
+            empty += 1
+            if empty == len(paths):
+                raise
 
 
 def read_tables(path: Path, names: Names = NO_NAMES) -> Iterator[pl.DataFrame]:
@@ -56,12 +79,18 @@ def read_tables(path: Path, names: Names = NO_NAMES) -> Iterator[pl.DataFrame]:
         yield from tabulate_rows(read_file(path, names))
 
 
-def _find_reader(path: Path) -> Callable[[Path, IO[bytes], Names], Iterator[Row]]:
+def _find_reader(path: Path, file: IO[bytes]) -> Callable[[Path, IO[bytes], Names], Iterator[Row]]:
+    # Seen without reading on: a pipe can be read once only.
+    start: bytes = file.peek(1) if isinstance(file, io.BufferedReader) else b""
+    if start.startswith(GZIP):
+        raise BadFile(f"{path} is compressed, and read only unpacked. Unpack it first: gunzip {path}")
     match path.suffix.lower():
         case ".csv" | ".tsv":
             return _csv_rows
         case parquet.SUFFIX:
             return _parquet_rows
+        case ".json" if not inspect_logs.may_be_log(start):
+            return _json_rows
         case suffix if suffix in inspect_logs.SUFFIXES:
             return _inspect_rows
         case _:
@@ -79,13 +108,15 @@ def _parquet_rows(path: Path, _file: IO[bytes], names: Names) -> Iterator[Row]:
 
 
 def _json_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
-    place = f"{path}, line"
+    place, first_filter = f"{path}, line", FirstFilter()
     for number, found in read_objects(str(path), file):
         given = found
         if names:
             if ANSWER in names.values() and not names.keys() & found.keys():
                 refuse_missing_columns(path, names, found)
             given = {names.get(name, name): value for name, value in found.items() if name not in names.values()}
+        if first_filter.leaves_out(given):
+            continue
         for fields in read_line(given, f"{place} {number}"):
             yield check_row(fields, place, number)
 
@@ -109,7 +140,11 @@ def _parse_object(line: bytes, place: str, number: int, start: int) -> Mapping[s
         except UnicodeDecodeError as error:
             raise BadFile(f"{place} {number}: not UTF-8 at byte {start + error.start} of the file.") from None
         except (ValueError, RecursionError) as error:
+            if line.lstrip().startswith(b"["):
+                raise BadFile(f"{place} {number}: {NO_ARRAY}") from None
             raise BadFile(f"{place} {number}: not JSON: {error}.") from None
+    if isinstance(row, list):
+        raise BadFile(f"{place} {number}: {NO_ARRAY}")
     if not isinstance(row, dict):
         raise BadFile(f"{place} {number}: a JSON object is needed. Got {str(row)[:60]!r} instead.")
     return row
@@ -135,6 +170,8 @@ def read_records(
         header = reader.fieldnames = [
             names.get(name, f"(unused) {name}" if name in names.values() else name) for name in given_header
         ]
+        if twice := {name for name in header if name in SCHEMA and header.count(name) > 1}:
+            raise BadFile(f"{place} 1: the column {min(twice)} is there twice. Name the one that is meant otherwise.")
         if first.strip():
             refuse_missing_columns(source, names, given_header)
         if not all({*header} & {*some} for some in needed) and (first.strip() or any(map(str.strip, texts))):

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from equipoise.answers.formats import Fields, outcome
+from equipoise.answers.bodies import Fields, outcome, without_answer
 from equipoise.errors import BadFile, InputError
-from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS, Status
+from equipoise.schema import ID, PROMPT, REPETITION, Status
 
 SUFFIXES = (".eval", ".json")
+
+
+def may_be_log(start: bytes) -> bool:
+    """Whether a JSON file can be a log, by how it begins: `eval` comes right after its version and status."""
+    return b'"eval"' in start
 
 
 def read_log(path: Path) -> Iterator[Fields]:
@@ -41,11 +46,11 @@ def read_log(path: Path) -> Iterator[Fields]:
 
 def _read_sample(sample: Any) -> Fields:
     key = {ID: str(sample.id), PROMPT: _find_prompt(sample.input), REPETITION: sample.epoch}
-    if sample.error is not None:
-        return key | {STATUS: Status.HTTP_ERROR, ANSWER: None}
-    if not sample.output.choices:
-        return key | {STATUS: Status.PENDING, ANSWER: None}
-    return key | outcome(sample.output.completion, sample.output.stop_reason)
+    answered = bool(sample.output.choices) and not sample.output.error
+    if answered and (sample.error is None or sample.output.completion):  # an error after the answer is a scorer's
+        return key | outcome(sample.output.completion, sample.output.stop_reason)
+    failed = sample.error is not None or sample.output.error
+    return key | without_answer(Status.HTTP_ERROR if failed else Status.PENDING)
 
 
 def _find_prompt(given: Any) -> str | None:

@@ -16,16 +16,19 @@ from numpy.typing import NDArray
 
 from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
-from equipoise.schema import ID, PROMPT, REPETITION
+from equipoise.schema import ID, PROMPT, REPETITION, STATUS, Status, is_measured
 
 PLACE = "place"
 CANDIDATES = "candidates"
 ROW = "row"
+RANK = "rank"
+"""Which of several rows for an attempt is kept: 0 an answer to measure, 1 a failure, 2 what was never asked."""
 Numbers = NDArray[np.integer[Any]]
 PROMPTS_PER_STEP = 100_000
 """How many prompts are matched at a time. It bounds the memory."""
 _NO_REPETITION = np.iinfo(np.int64).max
 """Stands for a repetition that is not given, and sorts last."""
+_UNRANKED = pl.lit(0, pl.UInt8).alias(RANK)
 
 
 def refuse_nothing_matched(matching: Matching) -> None:
@@ -85,7 +88,8 @@ class PromptIndex:
         """The answers that belong to a prompt: `id` and `prompt` are replaced by where that stands.
 
         For an id, `place` is the place in the plan and `candidates` is 0. For a text, `place` is the position among the
-        sorted texts, and `candidates` is the number of prompts that have this text.
+        sorted texts, and `candidates` is the number of prompts that have this text. `rank` is by the status, if it is
+        there.
         """
         place, count = self._ids.find(answers[ID])
         by_id = count > 0
@@ -94,7 +98,8 @@ class PromptIndex:
         if not by_id.all():
             place[~by_id], candidates[~by_id] = self._texts.find(answers[PROMPT].filter(pl.Series(~by_id)))
         places = pl.DataFrame({PLACE: place, CANDIDATES: candidates}, schema={PLACE: pl.UInt32, CANDIDATES: pl.UInt32})
-        return answers.drop(ID, PROMPT).hstack(places).filter(pl.Series(by_id | (candidates > 0)))
+        ranked = answers.drop(ID, PROMPT).with_columns(_rank() if STATUS in answers.columns else _UNRANKED)
+        return ranked.hstack(places).filter(pl.Series(by_id | (candidates > 0)))
 
     def join_kept(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Add the kept columns of their prompts to found answers that have at most one candidate."""
@@ -112,10 +117,10 @@ class PromptIndex:
         """Assign found answers to attempts: `row` of the answer, its `place` in the plan, its `repetition`.
 
         Answers with the same text go to its prompts in the order of the plan, repetition by repetition. If there are
-        more answers than were planned, or several for one repetition, the first are kept, and those with an id come
-        first. The table is in the order of the plan.
+        more answers than were planned, or several for one repetition, answers are kept before failures (`rank`), then
+        the first, and those with an id come first. The table is in the order of the plan.
         """
-        place, candidates = answers[PLACE].to_numpy(), answers[CANDIDATES].to_numpy()
+        place, candidates, rank = (answers[name].to_numpy() for name in (PLACE, CANDIDATES, RANK))
         given = answers[REPETITION].fill_null(_NO_REPETITION).to_numpy()
         with_id, with_text = np.flatnonzero(candidates == 0), np.flatnonzero(candidates)
         numbered = bool((given[with_id] >= 1).all() and (given[with_id] <= repetitions).all())
@@ -123,14 +128,16 @@ class PromptIndex:
         steps = range(PROMPTS_PER_STEP, self.size, PROMPTS_PER_STEP)
         assigned = []
         for rows in np.split(with_id, np.searchsorted(place[with_id], steps)):
-            row, turn = _take_turns(rows, place, candidates, given)
+            row, turn = _take_turns(rows, place, candidates, given, rank)
             # Without numbers, or with numbers of another kind (from 0, say), they only say which comes first.
             assigned.append(_attempts(row, place[row], given[row] if numbered else turn + 1, repetitions))
         if len(with_text):
-            row, turn = _take_turns(with_text, place, candidates, given)
+            row, turn = _take_turns(with_text, place, candidates, given, rank)
             places = self._texts.order[place[row] + turn % candidates[row]]
             assigned.append(_attempts(row, places, turn // candidates[row] + 1, repetitions))
-            return pl.concat(assigned).unique([PLACE, REPETITION], keep="first").sort(PLACE, REPETITION)
+            both = pl.concat(assigned)
+            both = both[np.argsort(rank[both[ROW].to_numpy()], kind="stable")]
+            return both.unique([PLACE, REPETITION], keep="first").sort(PLACE, REPETITION)
         return pl.concat(assigned)
 
     def count_matches(self, repetitions: int, *, read: int, found: int, assigned: int) -> Matching:
@@ -144,12 +151,19 @@ class PromptIndex:
         )
 
 
-def _take_turns(rows: Numbers, group: Numbers, candidates: Numbers, given: Numbers) -> tuple[Numbers, Numbers]:
-    """The rows by group, in the order of their repetitions and then of the file, and the turn of each in its group.
+def _rank() -> pl.Expr:
+    pending = pl.col(STATUS) == Status.PENDING.value
+    return pl.when(is_measured()).then(0).when(pending).then(2).otherwise(1).cast(pl.UInt8).alias(RANK)
+
+
+def _take_turns(
+    rows: Numbers, group: Numbers, candidates: Numbers, given: Numbers, rank: Numbers
+) -> tuple[Numbers, Numbers]:
+    """The rows by group, in the order of their repetitions, their rank and the file, and the turn of each in its group.
 
     A repetition that is given more often than the group has prompts is left out from then on.
     """
-    rows = rows[np.lexsort((given[rows], group[rows]))]
+    rows = rows[np.lexsort((rank[rows], given[rows], group[rows]))]
     repeated = (given[rows] != _NO_REPETITION) & (
         _count_equal_before(group[rows], given[rows]) >= np.maximum(candidates[rows], 1)
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA, refuse_missing_columns
 from equipoise.detect.visible import has_visible_text
-from equipoise.errors import BadFile
+from equipoise.errors import BadFile, NoAnswers
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, MEASURED, PROMPT, REPETITION, STATUS, Status
 
 SUFFIX = ".parquet"
@@ -39,7 +39,7 @@ def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]
     except pl.exceptions.PolarsError as error:
         raise BadFile(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
     if not rows:
-        raise BadFile(f"{path} holds no answers.")
+        raise NoAnswers(path)
 
 
 def read_item_numbers(path: Path) -> NDArray[np.int64] | None:

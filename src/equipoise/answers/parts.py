@@ -16,6 +16,7 @@ from equipoise.answers.parquet import SUFFIX, read_item_numbers
 from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.answers.score import evaluate_rows, join_prompts
 from equipoise.authoring import Probe
+from equipoise.errors import NoAnswers
 from equipoise.measuring.blocks import ITEMS_PER_BLOCK, PlannedBlock, count_blocks, number_attempts, take_block
 from equipoise.measuring.coverage import add_coverage, count_attempts
 from equipoise.measuring.partials import ATTEMPT, OF_ITEM, Partial, split_items
@@ -58,7 +59,10 @@ class PartScorer:
         if path.suffix.lower() == SUFFIX and (numbers := read_item_numbers(path)) is not None:
             inside = numbers[(numbers >= 0) & (numbers < self.planned.items)]
             blocks = np.unique(inside // ITEMS_PER_BLOCK).tolist()
-        return self.score_tables(lambda: read_tables(path, names), blocks)
+        try:
+            return self.score_tables(lambda: read_tables(path, names), blocks)
+        except NoAnswers:  # a shard may be empty; whoever adds them says if all are
+            return self.score_tables(lambda: tabulate_rows(()), [0])
 
     def score_tables(self, tables: Tables, blocks: Sequence[int] | None = None) -> Partial:
         """The partial of tables of answers, which probably belong to these blocks of the plan."""

@@ -14,7 +14,7 @@ import polars as pl
 from equipoise.answers.files import read_objects, read_records
 from equipoise.answers.matching import CANDIDATES, PromptIndex
 from equipoise.authoring import Detector, Probe
-from equipoise.errors import BadFile, StorageError
+from equipoise.errors import BadFile, NoAnswers, StorageError
 from equipoise.measuring.accuracy import find_labels
 from equipoise.measuring.plan import Plan
 from equipoise.schema import ANSWER, ID, PROMPT, replace_surrogates, text_column
@@ -100,7 +100,7 @@ def read_rows(source: str) -> Iterator[AnswerRow]:
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror}.") from None
     if empty:
-        raise BadFile(f"{name} holds no answers.")
+        raise NoAnswers(name)
 
 
 def _open_rows(source: str) -> Iterator[tuple[int, object]]:

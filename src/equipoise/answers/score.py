@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.answers.matching import CANDIDATES, PLACE, ROW, PromptIndex, refuse_nothing_matched
+from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex, refuse_nothing_matched
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
@@ -82,7 +82,7 @@ def evaluate_rows(
         evaluated.append(_evaluate_compactly(detector, index.join_kept(found.filter(~waits))))
         waiting.append(found.filter(waits))
     early, late = pl.concat(evaluated), pl.concat(waiting)
-    keys = [PLACE, CANDIDATES, REPETITION]
+    keys = [PLACE, CANDIDATES, REPETITION, RANK]
     assigned = index.assign(pl.concat([early.select(keys), late.select(keys)]), planned.repetitions)
     matching = index.count_matches(
         planned.repetitions, read=read, found=early.height + late.height, assigned=assigned.height
@@ -99,7 +99,7 @@ def _evaluate_late(
     """Evaluate the answers that waited, now that each has its prompt, and let their rows follow the others."""
     is_late = assigned[ROW] >= early.height
     theirs = assigned.filter(is_late)
-    answers = late[theirs[ROW] - early.height].drop(PLACE, CANDIDATES, REPETITION)
+    answers = late[theirs[ROW] - early.height].drop(PLACE, CANDIDATES, REPETITION, RANK)
     evaluated = _evaluate_compactly(detector, index.join_kept_at(answers, theirs[PLACE].to_numpy()))
     rows = assigned[ROW].to_numpy().copy()
     rows[is_late.to_numpy()] = early.height + np.arange(theirs.height)

@@ -14,8 +14,8 @@ from equipoise.measuring.partials import SUFFIX as PARTIAL
 from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan
 
-SUFFIXES = (PARQUET, ".jsonl", ".csv", ".tsv", PARTIAL)
-"""What is read from a folder. A single file may have any name."""
+ENDINGS = (PARQUET, ".jsonl", ".jsonl.out", ".csv", ".tsv", PARTIAL)
+"""What is read from a folder; Bedrock names its output `.jsonl.out`. A single file may have any name."""
 _PATTERN = "*?["
 
 
@@ -37,16 +37,30 @@ def find_shards(sources: Sequence[Path]) -> list[Path]:
 
 def _find_files(source: Path) -> list[Path]:
     if source.is_dir():
-        # Names that begin with "." or "_" are notes of the tools that wrote the others.
-        found = [path for path in source.iterdir() if path.suffix.lower() in SUFFIXES and path.name[0] not in "._"]
+        found = [path for path in _list_folder(source) if _is_read(path)]
         if not found:
-            raise BadFile(f"The folder {source} holds no answers: no file that ends with {', '.join(SUFFIXES)}.")
-        return sorted(found)
+            raise BadFile(f"The folder {source} holds no answers: no file that ends with {', '.join(ENDINGS)}.")
+        return found
     if any(letter in str(source) for letter in _PATTERN) and not source.exists():
         base = Path(source.anchor)
         found = [path for path in base.glob(str(source.relative_to(base))) if path.is_file()]
         return sorted(found) or [source]  # whoever reads it says that there is no such file
     return [source]
+
+
+def find_left_out(sources: Sequence[Path]) -> list[Path]:
+    """What stands in the folders among these and is not read."""
+    folders = [source for source in sources if source.is_dir()]
+    return [path for folder in folders for path in _list_folder(folder) if not _is_read(path)]
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    """What is in a folder, but for names that begin with "." or "_": notes of the tools that wrote the rest."""
+    return sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+
+
+def _is_read(path: Path) -> bool:
+    return path.name.lower().endswith(ENDINGS) and path.is_file()
 
 
 def score_shards(

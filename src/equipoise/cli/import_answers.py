@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import imports, probes
+from equipoise.cli.lazy import imports, policy, probes
 from equipoise.cli.output import AsJson, note
 from equipoise.cli.probe_options import (
     AnswerColumn,
@@ -22,7 +22,7 @@ from equipoise.cli.probe_options import (
     read_names,
     read_parameters,
 )
-from equipoise.cli.score import note_matching
+from equipoise.cli.score import find_files, note_dropped, note_matching
 from equipoise.cli.show import print_run
 from equipoise.report.files import check_run_target
 
@@ -30,7 +30,11 @@ from equipoise.report.files import check_run_target
 def command(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval."),
+        typer.Argument(
+            help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval; a folder of "
+            "files, or a pattern.",
+            metavar="FILE...",
+        ),
     ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run file: made if it is not there, else added to.")],
@@ -46,26 +50,31 @@ def command(
     answer_column: AnswerColumn = None,
     prompt_column: PromptColumn = None,
     id_column: IdColumn = None,
+    allow_missing: options.AllowMissing = 0.05,
     as_json: AsJson = False,
 ) -> None:
     """Put answers from elsewhere into a run file. Prompts are found by id or text, as for score.
 
     For a new run file, give the same --probe, --suite, --sample, --repeat, --seed and --set as for the prompts;
-    equipoise resume then asks the model for what is missing.
+    equipoise resume then asks the model for what is missing. An answer takes the place of a failure, and never that of
+    another answer.
 
     Examples: equipoise import batch_output.jsonl -o run.equipoise --model openai/gpt-4o-mini --probe jobs_lum
     """
     check_run_target(out)
     chosen = probes.choose_probes(probe or None)
     run, new, matching = imports.import_answers(
-        files,
+        find_files(files),
         out,
         model=model,
-        probes=chosen,
+        probes=probe or None,
         suite=suite,
         parameters=read_parameters(chosen, sample, repeat, seed, settings),
         names=read_names(answer_column, prompt_column, id_column),
     )
-    note_matching(replace(matching, missing=0), max(planned.repetitions for planned in run.planned.values()))
-    note(f"{new:,} attempts are new in {out}; {run.size - run.ended:,} are still pending")
+    note_matching(replace(matching, missing=0), {})
+    note_dropped(matching, max(planned.repetitions for planned in run.planned.values()))
+    missing = policy.describe_failures(run.counts)
+    note(f"{new:,} attempts are new in {out}{missing and ', which lacks answers: ' + missing}")
     print_run(run, as_json=as_json)
+    policy.check_complete(run.counts, run.path, allow_missing)

@@ -45,12 +45,18 @@ def _print_card(probe: Probe) -> None:
         typer.echo("\n## Parameters and their defaults\n")
         for parameter in probe.all_parameters():
             typer.echo(printable_line(f"- `{parameter.name}` = {parameter.default!r}: {parameter.summary}"))
+        typer.echo(f"\n{_describe_limit(probe)}")
         return
     console.print(markdown.Markdown(printable(probe.card.text)))
     defaults = table.Table("parameter", "default", "what", title="Parameters and their defaults", title_justify="left")
     for parameter in probe.all_parameters():
         defaults.add_row(*map(printable_line, (parameter.name, repr(parameter.default), parameter.summary)))
     console.print(defaults)
+    console.print(_describe_limit(probe))
+
+
+def _describe_limit(probe: Probe) -> str:
+    return f"The longest answer: {probe.max_tokens:,} tokens, unless --max-tokens is given."
 
 
 def _describe(probe: Probe) -> dict[str, Any]:
@@ -62,6 +68,7 @@ def _describe(probe: Probe) -> dict[str, Any]:
         "use_case": probe.card.use_case,
         "size": probe.card.size,
         "corpora": [corpus.name for corpus in probe.corpora],
+        "max_tokens": probe.max_tokens,
         "parameters": {parameter.name: parameter.default for parameter in probe.all_parameters()},
         "metrics": {
             metric.name: {

@@ -43,10 +43,21 @@ def command(
         int | None,
         typer.Option(help="Write so many files, of whole items each, to the folder --out.", metavar="N"),
     ] = None,
-    suite: Annotated[str, typer.Option(help="quick, ci, standard or full.", metavar="NAME")] = "standard",
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            help="quick, ci, standard or full: as many prompts as run would ask, and as often. Default: standard, once "
+            "each.",
+            metavar="NAME",
+        ),
+    ] = None,
     model: Annotated[
-        str, typer.Option(help="The model that a batch job asks; that of a Gemini job is given when it is started.")
-    ] = "gpt-4o-mini",
+        str | None,
+        typer.Option(
+            help="The model that a batch job asks; for OpenAI gpt-4o-mini unless it is given. That of a Gemini job is "
+            "given when it is started.",
+        ),
+    ] = None,
     temperature: options.Temperature = None,
     max_tokens: options.MaxTokens = None,
     system: options.System = None,
@@ -57,16 +68,17 @@ def command(
 ) -> None:
     """Write the planned prompts, one per line: id, item, prompt and the covariates.
 
-    With --repeat, each prompt stands once for every repetition. A batch job asks what equipoise run would ask: with
-    the probe's limit on the length of answers, and with --temperature, --max-tokens and --system. For import and score,
-    give the same --suite, --sample, --repeat, --seed and --set.
+    With --suite or --repeat, each prompt stands once for every repetition. A batch job asks what equipoise run would
+    ask: with the probe's limit on the length of answers, and with --temperature, --max-tokens and --system. For import
+    and score, give the same --suite, --sample, --repeat, --seed and --set.
 
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --format anthropic-batch --model
     claude-haiku-4-5 -o batch.jsonl · equipoise prompts hiring_an --format parquet --shards 64 -o prompts
     """
     chosen = probes.get_probe(probe)
     wanted = answer_prompts.PromptFormat(form)
-    (planned,) = suites.plan_probes(chosen, suite, read_parameters([chosen], sample, repeat, seed, settings))
+    parameters = read_parameters([chosen], sample, repeat, seed, settings)
+    (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
     make_line = None
     if wanted in batches.BATCHES:
         limit = chosen.max_tokens if max_tokens is None else max_tokens

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ from equipoise.cli.lazy import (
     html,
     imports,
     matching,
+    policy,
     probes,
     ray_engine,
     scoring,
@@ -21,7 +24,7 @@ from equipoise.cli.lazy import (
     suites,
     tables,
 )
-from equipoise.cli.model_options import Report
+from equipoise.cli.model_options import AllowMissing, Report
 from equipoise.cli.output import AsJson, check_report_target, note, open_console, open_output, print_json
 from equipoise.cli.probe_options import (
     AnswerColumn,
@@ -36,7 +39,7 @@ from equipoise.cli.probe_options import (
     read_parameters,
 )
 from equipoise.cli.progress import show_shards
-from equipoise.errors import InputError
+from equipoise.errors import InputError, NoAnswers
 from equipoise.report.files import check_target
 
 if TYPE_CHECKING:
@@ -44,9 +47,11 @@ if TYPE_CHECKING:
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan
     from equipoise.measuring.result import Matching, Result
+    from equipoise.schema import Status
 
 LOCAL, RAY = "local", "ray"
-PARTIAL = ".partial"
+PARTIAL, PARQUET = ".partial", ".parquet"
+PENDING = "pending"
 
 
 def command(
@@ -62,7 +67,7 @@ def command(
     probe: Annotated[str | None, typer.Option(help="The probe that was asked; see: equipoise probes")] = None,
     suite: Annotated[
         str | None,
-        typer.Option(help="The suite of the prompts: quick, ci, standard (default) or full.", metavar="NAME"),
+        typer.Option(help="The suite that was given for the prompts: quick, ci, standard or full.", metavar="NAME"),
     ] = None,
     sample: Sample = None,
     repeat: Repeat = None,
@@ -83,13 +88,15 @@ def command(
     model: Annotated[
         str, typer.Option(help="The model that answered, as the report names it.", metavar="NAME")
     ] = "custom/imported",
+    allow_missing: AllowMissing = 0.05,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score answers. Each line holds an answer and the id or the text of its prompt; the order does not matter.
 
     Give the same --suite, --sample, --repeat, --seed and --set as for the prompts. Many files are scored one by one,
-    with one of them in memory; each answer must be in one file only. A partial knows its probe and parameters.
+    with one of them in memory; each answer must be in one file only. Files of lines that are named one by one are read
+    as one: there an answer takes the place of a failure. A partial knows its probe and parameters.
 
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score answers/ --probe hiring_an --engine ray ·
     equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json ·
@@ -98,7 +105,7 @@ def command(
     check_target(partial)
     check_report_target(report)
     address = _read_engine(engine)
-    paths = shards.find_shards(files)
+    paths = find_files(files)
     names = read_names(answer_column, prompt_column, id_column)
     if report is not None and (partial is not None or any(path.suffix == PARTIAL for path in paths)):
         raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
@@ -113,22 +120,39 @@ def command(
         chosen = probes.get_probe(probe)
         parameters = read_parameters([chosen], sample, repeat, seed, settings)
         chosen = chosen.read_by(reading)
-        (planned,) = suites.plan_probes(chosen, suite or "standard", parameters)
-        if len(paths) == 1 and partial is None and engine == LOCAL:
-            _print(
-                scoring.score_tables(planned, answer_files.read_tables(paths[0], names)), slices=slices, as_json=as_json
-            )
+        (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
+        are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
+        if (len(paths) == 1 or are_lines) and partial is None and engine == LOCAL:
+            tables_of_all = answer_files.read_all(paths, names, answer_files.read_tables)
+            result = scoring.score_tables(planned, tables_of_all)
+            _print(result, slices=slices, as_json=as_json)
             _write_report(report, paths, chosen, model, suite, parameters, names)
+            policy.check_complete(result.states, None, allow_missing)
             return
         total = _score_shards(planned, paths, names, engine, address)
+    if not total.answers:
+        raise NoAnswers(", ".join(map(str, files)))
     if partial is None:
-        _print(total.result(), slices=slices, as_json=as_json)
+        result = total.result()
+        _print(result, slices=slices, as_json=as_json)
         if probe is not None:
             _write_report(report, paths, chosen, model, suite, parameters, names)
+        policy.check_complete(result.states, None, allow_missing)
         return
+    found = total.matching(planned=total.seen.size)
+    matching.refuse_nothing_matched(found)
     with open_output(partial) as file:
         total.write(file)
     note(f"{total.answers:,} answers read, {total.seen.size:,} attempts summed up in {partial}")
+    note_dropped(found, total.setup.repetitions)
+
+
+def find_files(files: list[Path]) -> list[Path]:
+    """The files that are named, in folders, or meant by patterns; what is left out of a folder is said."""
+    if left_out := shards.find_left_out(files):
+        shown = ", ".join(path.name for path in left_out[:5]) + (", …" if len(left_out) > 5 else "")
+        note(f"left out: {shown} (in a folder, files that end with {', '.join(shards.ENDINGS)} are read)")
+    return shards.find_shards(files)
 
 
 def _read_engine(engine: str) -> str | None:
@@ -152,12 +176,16 @@ def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engin
     with show_shards() as on_shard:
         if engine == LOCAL:
             return shards.score_shards(planned, paths, names, on_shard)
-        return ray_engine.score_shards(planned, paths, names, on_shard, address=address)
+        with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
+            return ray_engine.score_shards(planned, paths, names, on_shard, address=address)
 
 
 def _print(result: Result, *, slices: bool, as_json: bool) -> None:
     matching.refuse_nothing_matched(result.matching)
-    note_matching(result.matching, result.setup.repetitions)
+    missing = result.matching.missing
+    states = {status: count - (missing if status == PENDING else 0) for status, count in result.states.items()}
+    note_matching(result.matching, states)
+    note_dropped(result.matching, result.setup.repetitions)
     if as_json:
         print_json(result.to_dict())
         return
@@ -190,12 +218,21 @@ def _write_report(
     note(f"report: {report}")
 
 
-def note_matching(found: Matching, repetitions: int) -> None:
-    """Say what became of the answers that were read."""
-    note(f"{found.read:,} answers read, {found.matched:,} matched to the plan")
+def note_matching(found: Matching, states: Mapping[Status, int]) -> None:
+    """Say how many answers were read and matched, and in which states those are that cannot be measured."""
+    failed = policy.describe_failures(states)
+    without = f", not all with an answer to measure: {failed}" if failed else ""
+    note(f"{found.read:,} answers read, {found.matched:,} matched to the plan{without}")
     if found.missing:
         note(f"{found.missing:,} planned attempts have no answer")
+
+
+def note_dropped(found: Matching, repetitions: int) -> None:
+    """Say how many of the answers that were read are not used."""
     if found.surplus:
-        note(f"{found.surplus:,} answers are surplus: more than {repetitions} for a prompt (--repeat says how many)")
+        note(
+            f"{found.surplus:,} answers are surplus: more than {repetitions} for a prompt (--repeat says how many). "
+            "Answers are kept before failures, and the first before the others"
+        )
     if found.unknown:
         note(f"{found.unknown:,} answers belong to no planned prompt (other --sample, --seed or --set?)")

@@ -120,20 +120,23 @@ class Partial:
         probe, parameters, repetitions = self.setup.probe, self.setup.parameters, self.setup.repetitions
         blocks, slices = self._complete_plan()
         planned = add_coverage(block.prompts for block in blocks.values())
-        matched = self.seen.size
         return make_result(
             self.setup,
             add_sums([self.sums, sum_items(probe, self.open.drop(ATTEMPT, OF_ITEM), parameters)]),
             slices=slices,
             coverage=make_coverage(probe, planned, self.coverage, repetitions),
-            matching=Matching(
-                read=self.answers,
-                matched=matched,
-                surplus=self.surplus,
-                unknown=self.unknown,
-                missing=planned[ALL][ALL] * repetitions - matched,
-            ),
+            matching=self.matching(planned[ALL][ALL] * repetitions),
             attempts=_refuse_single_answers,
+        )
+
+    def matching(self, planned: int) -> Matching:
+        """What became of the answers that were read, with so many attempts planned."""
+        return Matching(
+            read=self.answers,
+            matched=self.seen.size,
+            surplus=self.surplus,
+            unknown=self.unknown,
+            missing=planned - self.seen.size,
         )
 
     def write(self, target: Path | str | IO[bytes]) -> None:
@@ -239,7 +242,8 @@ def _refuse_common_attempts(one: Partial, other: Partial) -> None:
         raise InputError(
             f"{common.size:,} attempts are in two partials, the first of them repetition {repetition} of the prompt "
             f"{key}. An answer must be in one shard only; where prompts are asked several times, answers in different "
-            "shards must say their repetition."
+            "shards must say their repetition. To let answers take the place of failures in other files, import all: "
+            "equipoise import"
         )
 
 

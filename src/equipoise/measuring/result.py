@@ -16,7 +16,7 @@ from equipoise.measuring.looks import look_number
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.selection import Selections, SelectionTable
-from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, without_nan
+from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,6 +129,11 @@ class Result:
             if key.slice is not None and key.group is not None:
                 slices.setdefault(key.slice, {}).setdefault(key.group, {})[key.metric] = estimate
         return slices
+
+    @property
+    def states(self) -> dict[Status, int]:
+        """How many attempts are in each state. They add up to the plan."""
+        return {status: self.coverage["all"][status] for status in Status}
 
     @property
     def selection(self) -> tuple[SelectionTable, ...]:

@@ -5,24 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from equipoise.answers.prompts import PromptFormat, Row
+from equipoise.errors import InputError
 from equipoise.models import Sampling
 from equipoise.models.chat import anthropic, openai
 from equipoise.schema import ID, PROMPT, REPETITION, SYSTEM
 
 OPENAI_PATH = "/v1/chat/completions"
+DEFAULT_MODELS = {"openai": "gpt-4o-mini", "gemini": ""}
 MakeLine = Callable[[str, str, str, str | None, Sampling], Row]
 
 
-def make_lines(form: PromptFormat, model: str, sampling: Sampling) -> Callable[[Row], Row]:
+def make_lines(form: PromptFormat, model: str | None, sampling: Sampling) -> Callable[[Row], Row]:
     """For a format of batch jobs: what a prompt becomes. `model` may begin with the provider's name, as for a run."""
     provider, make_line = BATCHES[form]
-    name = model.removeprefix(f"{provider}/")
+    name = _find_model(form, provider, model)
 
     def make(row: Row) -> Row:
         key = f"{row[ID]}-{row[REPETITION]}" if REPETITION in row else row[ID]
         return make_line(key, name, row[PROMPT], sampling.system_for(row.get(SYSTEM)), sampling)
 
     return make
+
+
+def _find_model(form: PromptFormat, provider: str, model: str | None) -> str:
+    """The model as the provider calls it. A Gemini job is told its model when it is started."""
+    if model is None:
+        if provider not in DEFAULT_MODELS:
+            raise InputError(f"--model is needed: which model does the {form} ask?")
+        return DEFAULT_MODELS[provider]
+    given, _, name = model.partition("/")
+    if given != provider and given in {other for other, _ in BATCHES.values()}:
+        raise InputError(f"A model of {provider} is needed for {form}. Got {model!r} instead: --format {given}-batch?")
+    return name if given == provider else model
 
 
 def _openai_line(key: str, model: str, prompt: str, system: str | None, sampling: Sampling) -> Row:

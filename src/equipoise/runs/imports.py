@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from equipoise.answers.files import NO_NAMES, read_file
-from equipoise.answers.matching import PLACE, ROW, PromptIndex, refuse_nothing_matched
+from equipoise.answers.files import NO_NAMES, read_all, read_file
+from equipoise.answers.matching import PLACE, RANK, ROW, Numbers, PromptIndex, refuse_nothing_matched
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.assets.store import sha256_of
-from equipoise.errors import EquipoiseError
+from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
 from equipoise.models import Reply, Sampling
 from equipoise.probes import choose_probes
@@ -24,7 +26,7 @@ from equipoise.runs.file.values import Attempt
 from equipoise.runs.labels import store_labels
 from equipoise.runs.run import Run
 from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import ID, PROMPT, REPETITION, Status, replace_surrogates
+from equipoise.schema import ID, MEASURED, PROMPT, REPETITION, STATUS, Status, replace_surrogates
 
 NUMBER = "number"
 """The place of an answer among the rows that were read: there it stands exactly, in a table not (lone surrogates)."""
@@ -32,24 +34,37 @@ NUMBER = "number"
 ROWS_PER_COMMIT = 20_000
 
 
-def record_answers(file: RunFile, read_rows: Callable[[], Iterable[Row]]) -> tuple[int, Matching]:
-    """Store answers under the attempts they belong to; give how many are new. What is already there stays.
+class Recorded(NamedTuple):
+    """What became of answers: how many attempts are new in the file, and how many of these had failed before."""
+
+    new: int
+    replaced: int
+    matching: Matching
+
+
+def record_answers(file: RunFile, read_rows: Callable[[], Iterable[Row]]) -> Recorded:
+    """Store answers under the attempts they belong to. An answer that is already there stays, a failure does not.
 
     The rows are read twice, so that millions need little memory: first to find the attempt of each, then to store them.
     """
     planned = file.probes()
     ids: list[pl.Series] = []
     index = PromptIndex(_read_prompts(file, ids))
-    probes = np.repeat([probe.name for probe in planned], [probe.prompts for probe in planned])
-    repetitions = max(probe.repetitions for probe in planned)
+    sizes = [probe.prompts for probe in planned]
+    probes = np.repeat([probe.name for probe in planned], sizes)
+    most = np.repeat([probe.repetitions for probe in planned], sizes)
     found, read = _find_rows(index, tabulate_rows(read_rows()))
-    assigned = index.assign(found, repetitions)
-    matching = index.count_matches(repetitions, read=read, found=found.height, assigned=assigned.height)
-    refuse_nothing_matched(matching)
+    assigned = index.assign(found, int(most.max()))
+    assigned = assigned.filter(assigned[REPETITION] <= most[assigned[PLACE].to_numpy()])
+    counted = index.count_matches(1, read=read, found=found.height, assigned=assigned.height)
+    refuse_nothing_matched(counted)
+    kept, failed = _choose_new(file, most, found, assigned)
+    keys, rows = pl.concat(ids), found[NUMBER].to_numpy()[assigned[ROW].to_numpy()]
     places, numbers = np.full(read, -1), np.zeros(read, dtype=np.int64)
-    rows = found[NUMBER].to_numpy()[assigned[ROW].to_numpy()]
-    places[rows], numbers[rows] = assigned[PLACE].to_numpy(), assigned[REPETITION].to_numpy()
-    keys = pl.concat(ids)
+    places[rows[kept]] = assigned[PLACE].to_numpy()[kept]
+    numbers[rows[kept]] = assigned[REPETITION].to_numpy()[kept]
+    replaced = rows[failed]
+    file.set_failures_aside((str(probes[places[row]]), keys[int(places[row])], int(numbers[row])) for row in replaced)
     attempts = (
         Attempt(
             probe=str(probes[place]),
@@ -63,7 +78,46 @@ def record_answers(file: RunFile, read_rows: Callable[[], Iterable[Row]]) -> tup
     new = 0
     while batch := list(itertools.islice(attempts, ROWS_PER_COMMIT)):
         new += file.record(batch)
-    return new, matching
+    dropped = len(kept) - int(kept.sum())
+    matching = replace(
+        counted,
+        matched=counted.matched - dropped,
+        surplus=counted.surplus + dropped,
+        missing=int(most.sum()) - counted.matched,
+    )
+    return Recorded(new, len(replaced), matching)
+
+
+def _choose_new(
+    file: RunFile, most: Numbers, found: pl.DataFrame, assigned: pl.DataFrame
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which of the assigned rows are stored, and which of these in place of a failure.
+
+    Refused are answers that do not say their repetition, where that of the file may be the same or another.
+    """
+    if not any(count for status, count in file.counts().items() if status != Status.PENDING):
+        return np.ones(assigned.height, bool), np.zeros(assigned.height, bool)
+    free, failed, answered = 0, 1, 2
+    stored = np.where(np.arange(1, most.max() + 1) > most[:, None], answered, free).astype(np.uint8)
+    start = 0
+    for probe in file.probes():
+        for position, number, status in file.ended(probe.name):
+            stored[start + position, number - 1] = answered if status in MEASURED else failed
+        start += probe.prompts
+    place, repetition = assigned[PLACE].to_numpy(), assigned[REPETITION].to_numpy() - 1
+    rows = found[assigned[ROW]]
+    there, is_answer = stored[place, repetition], rows[RANK].to_numpy() == 0
+    replaces = (there == failed) & is_answer
+    kept = (there == free) | replaces
+    stored[place[kept], repetition[kept]] = answered
+    unclear = ~kept & is_answer & rows[REPETITION].is_null().to_numpy() & (stored[place] == free).any(axis=1)
+    if unclear.any():
+        raise InputError(
+            f"{int(unclear.sum()):,} answers do not say their repetition, and {file.path} has answers to their prompts "
+            f"already, of {int(most.max())} for each. Import all files at once into a new run file, or give each "
+            f"answer its {REPETITION}, from 1."
+        )
+    return kept, replaces
 
 
 def _read_prompts(file: RunFile, ids: list[pl.Series]) -> Iterator[pl.DataFrame]:
@@ -79,8 +133,8 @@ def _find_rows(index: PromptIndex, tables: Iterable[pl.DataFrame]) -> tuple[pl.D
     found: list[pl.DataFrame] = []
     read = 0
     for table in tables:
-        numbered = table.select(ID, PROMPT, REPETITION).with_row_index(NUMBER, read)
-        found.append(index.find(numbered))
+        numbered = table.select(ID, PROMPT, REPETITION, STATUS).with_row_index(NUMBER, read)
+        found.append(index.find(numbered).drop(STATUS))
         read += table.height
     return pl.concat(found), read
 
@@ -99,6 +153,7 @@ def import_answers(
 
     `answers` is the path of a file or several paths, or whatever `score` takes. Returns the run, how many attempts are
     new, and what became of the answers. For a run file that is there, `model`, `suite` and `parameters` are its own.
+    A `suite` that is given asks each prompt as often as `run` would; without one it is the standard suite, once each.
     `names` says which columns of the files are called otherwise than here: `{"response": "answer"}`.
     """
     read_rows, path = _find_rows_of(answers, names), Path(out)
@@ -106,28 +161,39 @@ def import_answers(
     if not is_new:
         file = RunFile.open(path)
     else:
-        suite = suite or "standard"
-        plans = plan_probes(probes, suite, parameters or {})
-        file = RunFile.create(path, settings=_imported_settings(model, suite), plans=plans)
+        plans = plan_probes(probes, suite or "standard", parameters or {}, asked=suite is not None)
+        file = RunFile.create(path, settings=_imported_settings(model, suite or "standard"), plans=plans)
     try:
         with file:
-            new, matching = record_answers(file, read_rows)
+            _refuse_other_probes(file, probes)
+            new, replaced, matching = record_answers(file, read_rows)
             store_labels(file, choose_probes(probes))
-            file.add_notes([_describe_sources(answers, matching.matched)])
-    except EquipoiseError:
+            file.add_notes([_describe_sources(answers, new, replaced)])
+    except BaseException:
         if is_new and not Run.open(path).ended:
             path.unlink(missing_ok=True)
         raise
     return Run.open(path, probes=choose_probes(probes)), new, matching
 
 
-def _describe_sources(answers: Any, matched: int) -> str:
+def _refuse_other_probes(file: RunFile, wanted: Probes) -> None:
+    """Refuse probes that were named and that the run file has no prompts of."""
+    known = [probe.name for probe in file.probes()]
+    others = [probe.name for probe in choose_probes(wanted) if probe.name not in known] if wanted is not None else []
+    if others:
+        raise InputError(
+            f"{file.path} has prompts of {', '.join(known)}, and none of {', '.join(others)}. Give another --out."
+        )
+
+
+def _describe_sources(answers: Any, new: int, replaced: int) -> str:
     """What a run file says of answers from elsewhere: where they come from, and what nobody here knows of them."""
     paths = _find_paths(answers)
     sources = [f"{replace_surrogates(path.name)} (SHA-256 {sha256_of(path)})" for path in paths] or ["a Python program"]
+    instead = f", {replaced:,} of them in place of failures" if replaced else ""
     return (
-        f"Imported: {matched:,} attempts from {', '.join(sources)}. That this model gave them, and how and when it was "
-        "asked (temperature, system prompt, token limit), is not known here."
+        f"Imported: {new:,} attempts from {', '.join(sources)}{instead}. That this model gave them, and how and when "
+        "it was asked (temperature, system prompt, token limit), is not known here."
     )
 
 
@@ -141,7 +207,10 @@ def _find_paths(answers: Any) -> list[Path]:
 def _find_rows_of(answers: Any, names: Mapping[str, str]) -> Callable[[], Iterable[Row]]:
     """How rows of answers are read, as often as wanted: from one file, several files, or Python."""
     if paths := _find_paths(answers):
-        return lambda: itertools.chain.from_iterable(read_file(path, names) for path in paths)
+        for path in paths:
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise InputError(f"{path} is no file, and what is imported is read twice. Write it to a file first.")
+        return lambda: read_all(paths, names, read_file)
     rows = list(read_python(answers))
     return lambda: rows
 

@@ -10,12 +10,10 @@ from equipoise.detect.visible import has_visible_text
 from equipoise.models.protocol import Reply, TransientFault
 from equipoise.models.redact import Redact, excerpt
 from equipoise.models.sampling import Sampling
-from equipoise.schema import FILTER_REASONS, LENGTH_REASONS, Status
+from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, Status
 
 Body = dict[str, Any]
 
-ABORT_REASONS = frozenset({"error", "abort", "insufficient_system_resource"})
-"""Finish reasons by which endpoints say that they failed in the middle of an answer."""
 STOP_REASONS = frozenset(
     {"stop", "eos", "end_turn", "stop_sequence", "tool_calls", "function_call", "tool_use", "pause_turn"}
 )

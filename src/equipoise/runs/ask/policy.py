@@ -98,23 +98,32 @@ def retry_options(failures: Iterable[Status], limit: int | None) -> str:
     return f"--retry {','.join(status.value for status in failures)}{larger}"
 
 
+def describe_failures(counts: Mapping[Status, int]) -> str:
+    """How many attempts are in each state in which there is no answer to measure."""
+    return ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
+
+
 def check_complete(
-    counts: Mapping[Status, int], path: Path, allow_missing: float = ALLOW_MISSING, *, small_limit: int | None = None
+    counts: Mapping[Status, int],
+    path: Path | None,
+    allow_missing: float = ALLOW_MISSING,
+    *,
+    small_limit: int | None = None,
 ) -> None:
-    """Refuse a run in which more is missing than allowed: Incomplete, exit 3.
+    """Refuse a run, or answers without a run file, in which more is missing than allowed: Incomplete, exit 3.
 
     `small_limit` is the token limit of the run, if answers are empty because of it.
     """
     share = missing_share(counts)
     if share <= allow_missing:
         return
-    states = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
     failed = [status for status, n in counts.items() if n and status not in (*MEASURED, Status.PENDING)]
     resume = f"equipoise resume {shlex.quote(str(path))}"
-    hint = f"\nTo ask for what is pending: {resume}" if counts[Status.PENDING] else ""
-    if failed:
+    hint = f"\nTo ask for what is pending: {resume}" if path and counts[Status.PENDING] else ""
+    if path and failed:
         hint += f"\nTo ask for failures again: {resume} {retry_options(failed, small_limit)}"
+    where = f"in {path}" if path else "of the plan"
     raise Incomplete(
-        f"{share:.1%} of the {sum(counts.values()):,} attempts in {path} have no answer to measure, "
-        f"and at most {allow_missing:.1%} may be missing: {states}.{hint}"
+        f"{share:.1%} of the {sum(counts.values()):,} attempts {where} have no answer to measure, "
+        f"and at most {allow_missing:.1%} may be missing: {describe_failures(counts)}.{hint}"
     )

@@ -236,6 +236,12 @@ class RunReader:
         """Tokens of all questions to the judge and of all its verdicts."""
         return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= migrations.SCHEMA_WITH_VERDICTS else (0, 0)
 
+    def ended(self, probe: str) -> Iterator[tuple[int, int, Status]]:
+        """The attempts of a probe that have ended: place of the prompt in its plan, repetition, state."""
+        with translate_storage_errors(self.path):
+            for position, repetition, status in self._execute(sql.ENDED, (probe,)):
+                yield position, repetition, Status(status)
+
     def answered_by_probe(self) -> dict[str, Answered]:
         """For each probe how many answers came, and what they took."""
         return {

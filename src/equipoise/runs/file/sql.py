@@ -103,6 +103,9 @@ KEEP_FAILURES = f"""
     insert into earlier_failures (place, digest, {_ATTEMPT}) select place, digest, {_ATTEMPT} from attempts
     where status = ?
 """  # noqa: S608
+_THIS_FAILURE = "probe = ? and prompt = ? and repetition = ? and status not in ('ok', 'truncated')"
+KEEP_FAILURE = KEEP_FAILURES.replace("status = ?", _THIS_FAILURE)
+REMOVE_FAILURE = f"delete from attempts where {_THIS_FAILURE}"  # noqa: S608
 REMOVE_FAILURES = "delete from attempts where status = ?"
 SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
 
@@ -174,6 +177,7 @@ _ATTEMPTS_OF_PROMPTS = """
     from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
     where prompts.probe = ?
 """
+ENDED = f"select position, repetition, status {_ATTEMPTS_OF_PROMPTS}"
 ANSWERS = f"""
     select id, repetition, status, answer, first_token {_ATTEMPTS_OF_PROMPTS}
     and position between ? and ? order by position, repetition

@@ -159,6 +159,13 @@ class RunFile(RunReader):
             for planned in self.probes():
                 write_probe_digest(self._connection, planned.name)
 
+    def set_failures_aside(self, keys: Iterable[tuple[str, str, int]]) -> None:
+        """Make these failed attempts (probe, prompt, repetition) pending: an answer came. The failures are kept."""
+        keys = list(keys)
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            for statement in (sql.KEEP_FAILURE, sql.REMOVE_FAILURE):
+                self._connection.executemany(statement, keys)
+
     def set_judge(self, settings: RunSettings) -> None:
         """Store how the judge is reached and asked."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
