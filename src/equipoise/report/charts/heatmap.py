@@ -53,7 +53,7 @@ def tabulate_marks(audits: Sequence[Audit], models: Sequence[str]) -> pl.DataFra
             row |= {
                 name: None if math.isnan(value) else value,
                 f"{name} mark": mark.to_dict()["mark"] if mark else None,
-                f"{name} could be": f"{mark.best}–{mark.worst}" if mark else None,
+                f"{name} could be": mark.possible if mark else None,
             }
         rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
