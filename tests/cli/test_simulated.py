@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -27,6 +28,15 @@ def test_it_needs_nothing_and_says_what_it_is(command: Command) -> None:
     assert "simulated/stereotyping -> simulated-stereotyping-" in ended.err
     assert "The answers are simulated" in ended.out
     assert command("run", "simulated/stereotyping", "--base-url", "http://127.0.0.1:1/v1").code == 2
+
+
+def test_without_a_suite_the_scale_shows(command: Command) -> None:
+    """The first example of the README: what the scale means."""
+    for stance, letter in (("stereotyping", "D"), ("unbiased", "A")):
+        lines = command("run", f"simulated/{stance}", "--probe", "jobs_lum").out.splitlines()
+        assert any(re.match(rf"{letter} +(\(\S+\) )?jobs_lum stereotype_rate", line) for line in lines), lines
+    asked = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--suite", "quick", "-o", "quick.equipoise")
+    assert "10 of 10 attempts are answered" in asked.out
 
 
 def test_probes_without_the_stance_are_named(command: Command) -> None:
