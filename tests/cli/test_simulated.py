@@ -60,6 +60,8 @@ def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> N
         assert {json.loads(row)["model"] for row in table} == {"simulated/stereotyping"}, what
     assert command("report", run, "-o", "report.html").code == 0
     assert "The answers are simulated" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert command("transcripts", run, "-o", "answers.html").code == 0
+    assert "no language model was asked" in (tmp_path / "answers.html").read_text(encoding="utf-8")
     opened = Run.open(run)
     assert "simulated/stereotyping, simulated, " in repr(opened)
     origin = "The answers of the run are simulated: no language model was asked."

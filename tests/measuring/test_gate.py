@@ -408,8 +408,8 @@ def test_foreign_text_stays_text(hostile: str) -> None:
         "attempts complete",
         *[f"{shown} --max {shown}"] * 2,
     ]
-    assert [entry.get("value") for entry in root.iter("property")] == [shown, shown]
-    assert sum(1 for _ in root.iter()) == 11
+    assert [entry.get("value") for entry in root.iter("property")] == [shown, shown, shown]
+    assert sum(1 for _ in root.iter()) == 12
 
     lines = list(check_lines(verdict))
     assert [line.plain[:4] for line in lines] == ["PASS", "FAIL", "OPEN"]
