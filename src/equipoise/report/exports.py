@@ -53,6 +53,8 @@ def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "
            them; "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
+
+    Every table says in `answers_origin` whether the answers were "asked" for, "imported" or "simulated".
     """
     path = Path(out)
     check_target(path)

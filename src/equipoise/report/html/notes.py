@@ -10,8 +10,8 @@ from equipoise.report.text import join_words
 from equipoise.schema import ALLOW_MISSING
 
 SHARED = {
-    "simulated": "No language model was asked: these are reference models that equipoise makes up.",
-    "imported": "That these models gave the answers, and how and when they were asked, is not known here. The files "
+    "simulated": "No language model was asked: equipoise makes these answers up.",
+    "imported": "Who gave the answers, and how and when they were asked for, is not known here. The files "
     "that the answers come from stand under Method.",
 }
 """What is said once of all runs with answers of this origin, in place of a note on each."""
