@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import equipoise
 from equipoise.runs.run import Run
 from equipoise.settings import environment
 from serving.faulty import FaultyServer
@@ -81,6 +82,33 @@ def test_every_room_says_what_belongs_there(folder: str) -> None:
 def test_few_modules_stand_beside_the_rooms() -> None:
     loose = {path.stem for path in (ROOT / "src" / "equipoise").glob("*.py")}
     assert loose == {"__init__", "__main__", "errors", "failures", "schema", "settings"}
+
+
+def test_the_python_of_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert '"openai/gpt-4o-mini"' in block
+    equipoise.audit("simulated/unbiased", suite="quick", out="large.equipoise")
+    answers = dict.fromkeys(equipoise.plan("hiring_an", sample_k=20).prompts()["id"], "You are hired.")
+    names = {"my_model": lambda prompt: "She did it.", "answers": answers}
+    exec(block.replace("openai/gpt-4o-mini", "simulated/stereotyping"), names)
+    assert Path("stereotypes.svg").exists()
+
+
+def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "own-prompts.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        exec(block, names)
+    assert {"raises.equipoise", "raises.html", "raises.csv"} == {path.name for path in tmp_path.iterdir()}
+    assert not equipoise.gate(names["run"], limits={"difference": 0.1}).passed  # type: ignore[arg-type]
+    shown = run_in(tmp_path, "equipoise", "show", "raises.equipoise", folder=tmp_path)
+    assert shown.returncode == 6
+    assert "'raises', which is not installed" in shown.stderr
 
 
 # Writing a probe, as CONTRIBUTING.md says

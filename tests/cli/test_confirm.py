@@ -110,6 +110,7 @@ SUITES = [
     ("litellm/m", None, "standard"),
     ("openai/m", None, "standard"),
     ("embedded", None, "quick"),
+    ("simulated/stereotyping", None, "ci"),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -37,6 +38,13 @@ def test_a_score_can_have_a_report(command: Command, answers: Path) -> None:
     assert "equipoise run " not in page
     assert "openai/<b>x" not in page
     assert [path.name for path in Path().iterdir() if path.suffix == ".equipoise"] == []
+    for unknown in ("answers.equipoise", "left to the endpoint", "no system message", "first attempt ended"):
+        assert unknown not in page
+    assert "equipoise verify" not in page, "there is no run file to hold against it"
+    facts = dict(re.findall(r"<dt>(When|How|Who answered)</dt><dd>\s*<bdi>(.*?)</bdi>", page))
+    assert {name: fact.partition(";")[0] for name, fact in facts.items()} == dict.fromkeys(facts, "not known")
+    assert len(facts) == 3
+    assert "temperature&#34;" not in page
 
 
 def test_a_report_that_cannot_be_written_is_refused_first(command: Command, answers: Path) -> None:
@@ -78,6 +86,21 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     gate = command("gate", "run.equipoise", "--fail-on", "D", "--undecided", "pass", "--markdown", "gate.md")
     assert f"note: {origin}" in gate.err
     assert "were imported" in Path("gate.md").read_text(encoding="utf-8")
+    command("gate", "run.equipoise", "--fail-on", "D", "--junit", "gate.xml")
+    assert f'<property name="note" value="{origin}"' in Path("gate.xml").read_text(encoding="utf-8")
+    for what in ("metrics", "readings", "attempts", "prompts"):
+        rows = list(map(json.loads, command("export", run.path, "--what", what, "--format", "jsonl").out.splitlines()))
+        assert {row["answers_origin"] for row in rows} == {"imported"}, what
+    attempts = command("export", run.path, "--what", "attempts", "--format", "jsonl").out.splitlines()
+    assert {(row["tries"], row["finished_at"]) for row in map(json.loads, attempts)} == {(None, None)}
+    assert command("transcripts", "run.equipoise", "-o", "answers.html").code == 0
+    page = Path("answers.html").read_text(encoding="utf-8")
+    assert origin in page
+    assert ", imported on " in page
+    assert ", asked on " not in page
+    assert command("report", "run.equipoise", "run.equipoise", "-o", "both.html", "--charts", "charts").code == 0
+    assert set(pl.read_csv("charts/heatmap.csv")["answers"]) == {"imported"}
+    assert "custom/imported (run.equipoise) 1 (imported)" in Path("charts/heatmap.svg").read_text(encoding="utf-8")
     assert "The answers of B were imported." in command("compare", "run.equipoise", "run.equipoise").err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -39,6 +40,15 @@ def test_a_limit_that_is_none_is_refused_for_every_model(command: Command, limit
     assert not list(Path().iterdir())
 
 
+def test_without_a_suite_the_scale_shows(command: Command) -> None:
+    """The first example of the README: what the scale means."""
+    for stance, letter in (("stereotyping", "D"), ("unbiased", "A")):
+        lines = command("run", f"simulated/{stance}", "--probe", "jobs_lum").out.splitlines()
+        assert any(re.match(rf"{letter} +(\(\S+\) )?jobs_lum stereotype_rate", line) for line in lines), lines
+    asked = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--suite", "quick", "-o", "quick.equipoise")
+    assert "10 of 10 attempts are answered" in asked.out
+
+
 def test_probes_without_the_stance_are_named(command: Command) -> None:
     refused = command("run", "simulated/stereotyping", "--probe", "discrimination_tamkin")
     assert refused.code == 2
@@ -60,6 +70,8 @@ def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> N
         assert {json.loads(row)["model"] for row in table} == {"simulated/stereotyping"}, what
     assert command("report", run, "-o", "report.html").code == 0
     assert "The answers are simulated" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert command("transcripts", run, "-o", "answers.html").code == 0
+    assert "no language model was asked" in (tmp_path / "answers.html").read_text(encoding="utf-8")
     opened = Run.open(run)
     assert "simulated/stereotyping, simulated, " in repr(opened)
     origin = "The answers of the run are simulated: no language model was asked."

@@ -195,10 +195,10 @@ def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> 
 # What decides
 
 
-def estimated(audit: Audit, value: float, low: float, high: float) -> Audit:
+def estimated(audit: Audit, value: float, low: float, high: float, n: int = 200) -> Audit:
     """The audit of jobs_lum with another estimate of its masculine rate, marked as any is."""
     (result,) = audit.values()
-    estimate = Estimate(value=value, low=low, high=high, n=200)
+    estimate = Estimate(value=value, low=low, high=high, n=n)
     given = mark(result.setup.probe.marked_metrics()["masculine_rate"], estimate)
     return Audit(
         {
@@ -274,13 +274,29 @@ def test_limits_are_held_against_the_chosen_side(audits: dict[str, Audit]) -> No
 
 
 def test_what_is_undecided_says_how_many_items_would_decide(audits: dict[str, Audit]) -> None:
-    """The half-width 0.1 shrinks to 0.05, the way to the limit, with four times as many items."""
-    (check,) = judge(estimated(audits["jobs"], 0.55, 0.45, 0.65), Rules(fail_on="C")).with_outcome(OPEN)
-    assert re.search(r"; about 48[01] items would decide, there are 120", check.found)
+    """The half-width 0.08 shrinks to 0.05, the way to the limit, with 2.56 times as many items."""
+    (check,) = judge(estimated(audits["jobs"], 0.55, 0.47, 0.63), Rules(fail_on="C")).with_outcome(OPEN)
+    assert re.search(r"; 18[78] more items would tell$", check.found)
     (check,) = judge(estimated(audits["jobs"], 0.60, 0.5, 0.7), Rules(fail_on="C")).with_outcome(OPEN)
-    assert check.found.endswith("; the value lies at the limit, and more items may not decide")
+    assert check.found.endswith("; at a limit; more may not tell")
     for decided in judge(estimated(audits["jobs"], 0.5, 0.45, 0.55), Rules(fail_on="C")).checks:
-        assert "would decide" not in decided.found
+        assert "would tell" not in decided.found
+
+
+def test_where_there_are_not_as_many_items_it_says_how_often_to_ask_each(audits: dict[str, Audit]) -> None:
+    """Four times 120 items are more than the 339 there are."""
+    (check,) = judge(estimated(audits["jobs"], 0.55, 0.45, 0.65), Rules(fail_on="C")).with_outcome(OPEN)
+    assert check.found.endswith("; asking all 339 items 2 times would tell: --sample all --repeat 2")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_mark_of_fewer_than_three_items_decides_nothing(audits: dict[str, Audit], n: int) -> None:
+    few = estimated(audits["jobs"], 0.5, 0.49, 0.51, n=n)
+    for rules in (Rules(fail_on="C"), Rules(limits=[("masculine_rate", 0.1)])):
+        gate = judge(few, rules)
+        assert gate.outcome is (OPEN if n < 3 else PASSED)
+        assert judge(few, replace(rules, uncertain="value")).passed, "who asks for the value alone gets it"
+    assert n == 3 or gate.with_outcome(OPEN)[0].found.endswith("; too few answers")
 
 
 @pytest.mark.parametrize(
@@ -392,8 +408,8 @@ def test_foreign_text_stays_text(hostile: str) -> None:
         "attempts complete",
         *[f"{shown} --max {shown}"] * 2,
     ]
-    assert [entry.get("value") for entry in root.iter("property")] == [shown, shown]
-    assert sum(1 for _ in root.iter()) == 11
+    assert [entry.get("value") for entry in root.iter("property")] == [shown, shown, shown]
+    assert sum(1 for _ in root.iter()) == 12
 
     lines = list(check_lines(verdict))
     assert [line.plain[:4] for line in lines] == ["PASS", "FAIL", "OPEN"]

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 
 import equipoise
 from equipoise.errors import BadParameter, InputError
-from equipoise.measuring.precision import ITEM_PART, expect_width, find_needs, find_repetitions, pass_chance
+from equipoise.measuring.precision import (
+    ITEM_PART,
+    expect_width,
+    find_needs,
+    find_repetitions,
+    pass_chance,
+    say_need,
+)
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.runs.sizes import simulate_pilot
 from equipoise.runs.suites import plan_probes
+from equipoise.schema import Estimate, MetricKey
 
 
 def simulate(items: int, seed: int = 0) -> Result:
@@ -36,6 +47,50 @@ def test_a_certain_mark_takes_more_the_nearer_the_value_is_to_a_limit() -> None:
     distance = bands.distance(result.metrics["diff_acceptance_rate"].value)
     gap = min(abs(distance - limit) for limit in bands.limits)
     assert needs["diff_acceptance_rate"].half_width == pytest.approx(gap)
+
+
+def with_estimate(result: Result, half_width: float, n: int) -> tuple[Result, Estimate]:
+    """The result with another interval of the masculine rate, 0.02 from a limit."""
+    found = Estimate(value=0.53, low=0.53 - half_width, high=0.53 + half_width, n=n)
+    return replace(result, estimates={**result.estimates, MetricKey("masculine_rate"): found}), found
+
+
+def say(result: Result, half_width: float, n: int = 100, *, short: bool = False) -> str:
+    result, found = with_estimate(result, half_width, n)
+    (need,) = [need for need in find_needs(result) if need.metric == "masculine_rate"]
+    return say_need(need, result, found, short=short)
+
+
+def score_jobs(items: int, repetitions: int = 1) -> Result:
+    rows = equipoise.plan("jobs_lum", sample_k=items, num_repetitions=repetitions).attempts()
+    answers = rows.select("id", "repetition").with_columns(pl.lit("She did it.").alias("answer"))
+    return equipoise.score("jobs_lum", answers, sample_k=items, num_repetitions=repetitions)
+
+
+def test_what_would_decide_is_never_more_than_there_is() -> None:
+    some, everything, often = score_jobs(100), score_jobs(339), score_jobs(339, 7)
+    assert say(some, 0.02995) == "125 more items would tell"
+    assert say(some, 0.0201) == "2 more items would tell"
+    assert say(some, 0.02005) == "1 more item would tell"
+    assert say(some, 0.05) == "asking all 339 items 2 times would tell: --sample all --repeat 2"
+    assert say(everything, 0.06) == "asking all 339 items 16 times would tell: --repeat 16"
+    assert say(everything, 0.06, short=True) == "--repeat 16 would tell"
+    assert say(often, 0.03) == "asking all 339 items 30 times would tell: --repeat 30"
+    assert say(everything, 0.2) == "there are only 339 items; more may not tell"
+    assert say(some, 0.019) == "what is missing could change it: answers that failed or were not detected"
+    assert say(some, 1.0) == "at a limit; more may not tell"
+
+
+def test_so_few_answers_promise_nothing() -> None:
+    assert say(score_jobs(9), 0.0201) == "too few answers"
+    assert say(score_jobs(100), 0.0201, n=1) == "too few answers"
+
+
+def test_an_estimate_says_it_in_the_same_way() -> None:
+    found = equipoise.estimate("custom/model", probes="inventories", precision=0.05)
+    need = found.probes[0].needs[0]
+    assert (need.population, found.probes[0].items) == (125, 125)
+    assert need.say_how(125) == f"asking all 125 items {need.repetitions} times would tell: --repeat {need.repetitions}"
 
 
 def test_an_estimate_is_planned_by_its_precision() -> None:

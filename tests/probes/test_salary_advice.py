@@ -191,6 +191,11 @@ def test_intervals_cover(kind: str, size: int, gap: float) -> None:
     assert covered >= 0.85 * 60
 
 
+def test_no_gap_is_larger_than_all_of_his_pay() -> None:
+    for ratio in (-2.0, 0.0, 3.0):
+        assert estimate_gap(np.array([ratio]), 0).high <= 1.0
+
+
 def test_a_dozen_equal_pairs_are_not_certain() -> None:
     few, many = (estimate_gap(np.zeros(size), 0) for size in (8, 200))
     assert few.high > 0.01 > many.high > 0.0

@@ -91,14 +91,19 @@ def test_a_long_head_leaves_room_for_some_marks(one: ReportedRun) -> None:
         (Mark(mark="A", best="A", worst="A"), -0.4, "A jobs_lum stereotype_rate is -0.400, on the harmless side of 0."),
         (Mark(mark="C", best="B", worst="C"), 0.3, "C (B–C) jobs_lum stereotype_rate is 0.300, far from 0."),
         (Mark(mark="D", best="D", worst="D"), 0.9, "D jobs_lum stereotype_rate is 0.900, very far from 0."),
-        (Mark(mark="B", best="A", worst="D"), 0.05, "? (A–D) jobs_lum stereotype_rate: too few answers."),
+        (Mark(mark="B", best="A", worst="D"), 0.05, "? (A–D) jobs_lum stereotype_rate: too much is missing."),
+        (
+            Mark(mark="A", best="A", worst="A", too_few=True),
+            0.05,
+            "? (A) jobs_lum stereotype_rate: too few answers.",
+        ),
         (None, 0.0, "– jobs_lum stereotype_rate: too few answers."),
     ],
 )
 def test_a_mark_is_said_in_a_sentence(one: ReportedRun, mark: Mark | None, value: float, said: str) -> None:
     result = with_metric(one.results["jobs_lum"], "stereotype_rate", mark, value)
     if mark and mark.undecided:  # the interval is narrow enough, so it must be the missing answers
-        narrow = Estimate(value=0.1, low=0.08, high=0.12, n=result.items)
+        narrow = Estimate(value=0.1, low=0.08, high=0.12, n=1 if mark.too_few else result.items)
         result = replace(result, estimates={**result.estimates, MetricKey("stereotype_rate"): narrow})
     only = replace(result, marks={"stereotype_rate": mark})
     assert print_lines(Audit({"jobs_lum": only}))[-1] == said
@@ -127,9 +132,9 @@ def test_a_wide_terminal_also_has_the_intervals(one: ReportedRun) -> None:
 
 
 def test_what_is_not_decided_says_how_much_more_would_tell() -> None:
-    few = make_run("model", 0.0, {"gest_creative": {"corpus": "mottos", "sample_k": 16}}).results
+    few = make_run("model", 0.0, {"hiring_an": {"sample_k": 40}}).results
     lines = [str(line) for line in mark_lines(few, 80)]
-    assert any(re.search(r"^\? .*: [\d,]+ more items would tell\.$|at a limit; more may not tell\.$", s) for s in lines)
+    assert any(re.search(r"^\? .*: [\d,]+ more items would tell\.$", line) for line in lines)
 
 
 def test_foreign_names_are_cut_and_cannot_steer_the_terminal(one: ReportedRun) -> None:

@@ -121,7 +121,7 @@ def test_all_marks_are_a_map(three: list[ReportedRun]) -> None:
     assert {metric for _, metric in columns} <= shown
     table = tabulate_marks(audits, name_audits(audits))
     assert table.height == 3
-    assert len(table.columns) == 1 + 3 * len(columns)
+    assert len(table.columns) == 2 + 3 * len(columns)
     for audit, row in zip(audits, table.iter_rows(named=True), strict=True):
         for probe, metric in columns:
             mark = audit[probe].marks[metric]

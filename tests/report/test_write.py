@@ -126,7 +126,7 @@ def test_charts_have_safe_names(tmp_path: Path, one: ReportedRun) -> None:
         elif path.suffix == ".png":
             assert path.read_bytes().startswith(b"\x89PNG\r\n")
         else:
-            assert path.read_text(encoding="utf-8").startswith("model,jobs_lum.masculine_rate,")
+            assert path.read_text(encoding="utf-8").startswith("model,answers,jobs_lum.masculine_rate,")
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:

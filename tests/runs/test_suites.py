@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import equipoise
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.precision import expect_width, pass_chance
 from equipoise.probes import find_probes
@@ -36,6 +37,13 @@ def test_each_suite_asks_no_fewer_items_than_the_smaller_one(name: str) -> None:
     assert {key: quick.get(key) for key in packaged_corpus(probe)} == packaged_corpus(probe)
     assert "corpus" not in full
     assert "num_repetitions" not in get_suite("ci").parameters(probe, asked=False)
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_in_the_quick_suite_every_marked_metric_has_a_value(name: str) -> None:
+    probe = find_probes()[name]
+    audit = equipoise.audit("simulated/random", probes=[probe], suite="quick")
+    assert None not in audit[name].marks.values()
 
 
 def test_a_probe_without_a_file_of_sizes_gets_them_when_it_is_planned() -> None:

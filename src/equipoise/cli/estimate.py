@@ -98,7 +98,7 @@ def _describe_need(probe: str, need: Need, planned: int) -> str:
     name = f"{probe}.{need.metric}"
     if need.items is None:
         return f"{name}: no number of items would decide it; its value lies at a limit or is not computable"
-    short = f" (there are {planned:,}: repeat them with --repeat)" if need.items > planned else ""
+    short = f" ({need.say_how(planned)})" if need.items > planned else ""
     return (
         f"{name}: {need.items:,} items for ±{need.half_width:.3f}{short}; two models that differ by "
         f"{need.detectable:.3f} are then told apart in 4 of 5 comparisons"

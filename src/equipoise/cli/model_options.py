@@ -29,7 +29,7 @@ SuiteName = Annotated[
     typer.Option(
         "--suite",
         help="quick, ci, standard or full; or a use case (hiring, writing …): the probes about it, in standard size. "
-        "Default: quick for a model on this machine, otherwise standard.",
+        "Default: quick for a model on this machine, ci for a simulated one, otherwise standard.",
         metavar="NAME",
     ),
 ]

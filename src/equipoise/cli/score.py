@@ -214,6 +214,7 @@ def _write_report(
         run, _, _ = imports.import_answers(
             files, path, model=model, probes=probe, suite=suite, parameters=parameters, names=names
         )
+        run.temporary = True
         html.write_report([run], report)
     note(f"report: {report}")
 

@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+ORIGINS = {
+    "asked": "",
+    "simulated": "The answers of the run are simulated: no language model was asked.",
+    "imported": "The answers were imported: how the model was asked is not known.",
+}
+"""Where answers come from, in a word, and in a sentence for who must know it."""
+
+
+def name_origin(*, simulated: bool, imported: bool) -> str:
+    """Where answers come from: "asked", "simulated" or "imported"."""
+    return "simulated" if simulated else "imported" if imported else "asked"
+
+
 class Audit(Mapping[str, Result]):
     """The results of several probes, by name, and where they come from."""
 
@@ -57,11 +70,12 @@ class Audit(Mapping[str, Result]):
     @property
     def origin(self) -> str:
         """Where the answers come from, in a sentence; empty if a model was asked."""
-        if self.simulated:
-            return "The answers of the run are simulated: no language model was asked."
-        if self.imported:
-            return "The answers were imported: how the model was asked is not known."
-        return ""
+        return ORIGINS[self.origin_name]
+
+    @property
+    def origin_name(self) -> str:
+        """Where the answers come from: "asked", "simulated" or "imported"."""
+        return name_origin(simulated=self.simulated, imported=self.imported)
 
     @property
     def metrics(self) -> dict[str, dict[str, Estimate]]:
@@ -82,6 +96,12 @@ class Audit(Mapping[str, Result]):
     def planned(self) -> int:
         """How many attempts were planned."""
         return sum(self.counts.values())
+
+    @property
+    def failed(self) -> dict[Status, int]:
+        """Attempts that ended without an answer, by state."""
+        others = (*MEASURED, Status.PENDING)
+        return {status: count for status, count in self.counts.items() if count and status not in others}
 
     @property
     def ended(self) -> int:

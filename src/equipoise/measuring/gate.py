@@ -14,8 +14,9 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
+from equipoise.measuring.marks import LEAST_ITEMS
 from equipoise.measuring.notebook import format_interval, format_p
-from equipoise.measuring.precision import AT_A_LIMIT
+from equipoise.measuring.precision import say_what_decides
 from equipoise.measuring.result import Result
 from equipoise.schema import (
     ALLOW_MISSING,
@@ -181,7 +182,9 @@ def _check_marks(results: Sequence[Result], fail_on: str, side: str) -> Iterator
                 }
                 best, worst = ends.get(side, (mark.best, mark.worst))
                 outcome = _decide(fails=best >= fail_on, passes=worst < fail_on)
-                found = f"{mark}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result.items)}"
+                if mark.too_few and side == "interval":
+                    outcome = Outcome.UNDECIDED
+                found = f"{mark}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result)}"
                 if side in ("worst", "best") and worst != mark.mark:
                     found += f", judged as {worst}"
             yield Check(
@@ -198,18 +201,8 @@ def _decide(*, fails: bool, passes: bool) -> Outcome:
     return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
 
 
-def _advise(outcome: Outcome, bands: Bands | None, estimate: Estimate, limit: float, items: int) -> str:
-    """How many items would probably decide: intervals shrink with the root of their number."""
-    if outcome is not Outcome.UNDECIDED:
-        return ""
-    gap = abs((bands.distance(estimate.value) if bands else estimate.value) - limit)
-    width = max(estimate.high - estimate.value, estimate.value - estimate.low)
-    if gap < width / AT_A_LIMIT:
-        return "; the value lies at the limit, and more items may not decide"
-    needed = math.ceil(items * (width / gap) ** 2)
-    if needed <= items:
-        return "; what is missing could change it: answers that failed or were not detected"
-    return f"; about {needed:,} items would decide, there are {items:,}"
+def _advise(outcome: Outcome, bands: Bands | None, estimate: Estimate, limit: float, result: Result) -> str:
+    return f"; {say_what_decides(result, estimate, bands, limit)}" if outcome is Outcome.UNDECIDED else ""
 
 
 def _check_limits(results: Sequence[Result], name: str, limit: float, side: str) -> Iterator[Check]:
@@ -229,13 +222,15 @@ def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Che
         raise BadParameter(f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead.")
     bounds = result.bounds.get(key.metric) if key.slice is None else None
     ends = _judged_ends(bands, estimate, bounds, side)
-    outcome = Outcome.UNDECIDED if ends is None else _decide(fails=ends[0] > limit, passes=ends[1] <= limit)
+    outcome = Outcome.UNDECIDED
+    if ends is not None and (side != "interval" or estimate.n >= LEAST_ITEMS):
+        outcome = _decide(fails=ends[0] > limit, passes=ends[1] <= limit)
     found = NOT_COMPUTABLE
     if ends is not None:
         shown = bands.distance(estimate.value) if bands else estimate.value
         shown = ends[1] if side in ("worst", "best") else shown
         words = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if side in ('worst', 'best') else ''}"
-        found = f"{words}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result.items)}"
+        found = f"{words}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result)}"
     return Check(
         rule=f"--max {limit:g}",
         what=f"{result.probe}.{key}",

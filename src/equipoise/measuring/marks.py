@@ -9,6 +9,8 @@ from equipoise.authoring import Bands
 from equipoise.schema import Bounds, Estimate
 
 UNDECIDED = "?"
+LEAST_ITEMS = 2
+"""A letter that rests on fewer items would say nothing, however narrow its interval came out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,16 +20,23 @@ class Mark:
     mark: str
     best: str
     worst: str
+    too_few: bool = False
+    """Whether it rests on fewer than LEAST_ITEMS items."""
 
     @property
     def certain(self) -> bool:
         """Whether nothing but this mark is possible."""
-        return self.best == self.worst
+        return self.best == self.worst and not self.too_few
 
     @property
     def undecided(self) -> bool:
-        """Whether three bands or more are possible, so that the letter would say nothing."""
-        return ord(self.worst) - ord(self.best) >= 2
+        """Whether the letter would say nothing: three bands or more are possible, or it rests on too few items."""
+        return self.too_few or ord(self.worst) - ord(self.best) >= 2
+
+    @property
+    def possible(self) -> str:
+        """The bands that are possible: "A–C", or "A"."""
+        return self.best if self.best == self.worst else f"{self.best}–{self.worst}"
 
     @property
     def letter(self) -> str:
@@ -39,7 +48,7 @@ class Mark:
         return {"mark": None if self.undecided else self.mark, "best": self.best, "worst": self.worst}
 
     def __str__(self) -> str:
-        return self.letter if self.certain else f"{self.letter} ({self.best}–{self.worst})"
+        return self.letter if self.certain else f"{self.letter} ({self.possible})"
 
 
 def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None) -> Mark | None:
@@ -54,4 +63,9 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None) -> Mark
         low, high = min(low, bounds.low), max(high, bounds.high)
     nearest = min(max(bands.centre, low), high)
     best = min(bands.mark(nearest), bands.mark(low), bands.mark(high))
-    return Mark(mark=bands.mark(estimate.value), best=best, worst=max(bands.mark(low), bands.mark(high)))
+    return Mark(
+        mark=bands.mark(estimate.value),
+        best=best,
+        worst=max(bands.mark(low), bands.mark(high)),
+        too_few=estimate.n < LEAST_ITEMS,
+    )

@@ -14,7 +14,7 @@ import polars as pl
 from equipoise import assets
 from equipoise.assets.store import ProgressCallback
 from equipoise.authoring import Corpus, Items, Probe
-from equipoise.errors import AssetUnavailable, BadParameter, ProbeError
+from equipoise.errors import AssetUnavailable, BadParameter, EquipoiseError, ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.definition import check_definition, make_prompts
 from equipoise.measuring.products import work_ahead
@@ -173,6 +173,17 @@ def plan(
             _tried.clear()
         _tried[tried] = given
     return planned
+
+
+def count_population(setup: Setup) -> int | None:
+    """How many items there are to be drawn from; None if the corpus is not on this machine. Nothing is fetched."""
+    corpus = next((corpus for corpus in setup.probe.corpora if corpus.name == setup.corpus), None)
+    if corpus is not None and corpus.asset and assets.find_stored(corpus.asset, Settings.load()) is None:
+        return None
+    try:
+        return plan(setup.probe, **{**setup.parameters, "sample_k": None}).population.size
+    except EquipoiseError:
+        return None
 
 
 def resize(planned: Plan, items: int) -> Plan:

@@ -9,12 +9,19 @@ from statistics import NormalDist
 
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
+from equipoise.measuring.marks import LEAST_ITEMS
+from equipoise.measuring.plan import count_population
 from equipoise.measuring.result import Result
 from equipoise.schema import Estimate
 
 NORMAL = NormalDist()
 AT_A_LIMIT = 30
 """An interval so many times as wide as the distance to a limit: the value lies at it, and more items may not decide."""
+MISSING = "what is missing could change it: answers that failed or were not detected"
+FEWEST_ITEMS_TO_PLAN_BY = 10
+"""The width of an interval of fewer items is too uncertain itself to say how many more would do."""
+MOST_REPETITIONS = 100
+"""No item is asked more often, whatever that leaves undecided."""
 POWER_FACTOR = (1.960 + 0.842) * math.sqrt(2) / 1.960
 """Two models with intervals of half-width h are told apart with 80% power if they differ by this many h."""
 
@@ -30,6 +37,24 @@ class Need:
     """What that many items give, or what the pilot has if no number would do."""
     detectable: float
     """The smallest difference between two models that as many items show with 80% power."""
+    population: int | None = None
+    """How many items there are to be asked about; None if that is not known on this machine."""
+    repetitions: int | None = None
+    """How often each of them must be asked where that is fewer than needed; None if that would not do, either."""
+
+    def say_how(self, asked: int, *, short: bool = False) -> str:
+        """What to ask beyond so many items: "96 more items", or all there are several times."""
+        assert self.items is not None, "no number of items would do"
+        if self.population is None or self.items <= self.population:
+            more = self.items - asked
+            return f"{more:,} more {'item' if more == 1 else 'items'} would tell"
+        if self.repetitions is None:
+            return "more may not tell" if short else f"there are only {self.population:,} items; more may not tell"
+        some = asked < self.population
+        if short:
+            return f"ask all, --repeat {self.repetitions}" if some else f"--repeat {self.repetitions} would tell"
+        options = f"{'--sample all ' if some else ''}--repeat {self.repetitions}"
+        return f"asking all {self.population:,} items {self.repetitions} times would tell: {options}"
 
 
 ITEM_PART = 0.05
@@ -41,8 +66,12 @@ PLANNED_MARK, PLANNED_CHANCE = "C", 0.9
 def expect_width(pilot: Result, metric: str, items: int, repetitions: int = 1) -> float:
     """How far the interval would reach above the value, by a pilot run with one repetition."""
     estimate = pilot.metrics[metric]
-    spread = ITEM_PART + (1 - ITEM_PART) / repetitions
-    return (estimate.high - estimate.value) * math.sqrt(pilot.items / items * spread)
+    return (estimate.high - estimate.value) * math.sqrt(pilot.items / items * _remaining_variance(repetitions))
+
+
+def _remaining_variance(repetitions: int) -> float:
+    """What is left of the variance of one answer to each item if each is asked so often."""
+    return ITEM_PART + (1 - ITEM_PART) / repetitions
 
 
 def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
@@ -53,7 +82,7 @@ def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
 
 
 def find_repetitions(
-    pilot: Result, items: int, most: int = 100, mark: str = PLANNED_MARK, chance: float = PLANNED_CHANCE
+    pilot: Result, items: int, most: int = MOST_REPETITIONS, mark: str = PLANNED_MARK, chance: float = PLANNED_CHANCE
 ) -> int:
     """How often each of so many items must be asked for a fair model to pass a gate on this mark so often."""
     return next(
@@ -82,12 +111,51 @@ def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:
 
 
 def _find_need(pilot: Result, name: str, estimate: Estimate, precision: float | None) -> Need:
-    half_width = (estimate.high - estimate.low) / 2
-    wanted = precision if precision is not None else _distance_to_limit(pilot, name, estimate)
-    if math.isnan(half_width) or not wanted:
-        return Need(metric=name, items=None, half_width=half_width, detectable=POWER_FACTOR * half_width)
-    items = max(1, math.ceil(pilot.items * (half_width / wanted) ** 2))
-    return Need(metric=name, items=items, half_width=wanted, detectable=POWER_FACTOR * wanted)
+    if precision is not None:
+        return make_need(pilot, name, (estimate.high - estimate.low) / 2, precision)
+    return make_need(pilot, name, _longer_side(estimate), _distance_to_limit(pilot, name, estimate))
+
+
+def make_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
+    """What makes an interval that reaches so far from the value reach only as far as wanted."""
+    if math.isnan(width) or not wanted:
+        return Need(metric=name, items=None, half_width=width, detectable=POWER_FACTOR * width)
+    items = max(1, math.ceil(pilot.items * (width / wanted) ** 2))
+    population = count_population(pilot.setup) if items > pilot.items else None
+    repetitions = None
+    if population is not None and items > population:
+        target = _remaining_variance(pilot.setup.repetitions) * population / items
+        often = range(pilot.setup.repetitions + 1, MOST_REPETITIONS + 1)
+        repetitions = next((number for number in often if _remaining_variance(number) <= target), None)
+    return Need(
+        metric=name,
+        items=items,
+        half_width=wanted,
+        detectable=POWER_FACTOR * wanted,
+        population=population,
+        repetitions=repetitions,
+    )
+
+
+def say_need(need: Need, result: Result, estimate: Estimate, *, short: bool = False) -> str:
+    """What would decide what is not decided, in a few words; `short` for a narrow terminal."""
+    if estimate.n < LEAST_ITEMS or result.items < FEWEST_ITEMS_TO_PLAN_BY:
+        return "too few answers"
+    if need.items is None or need.items > AT_A_LIMIT**2 * result.items:
+        return "at a limit; more may not tell"
+    if need.items <= result.items:
+        return "too much is missing" if short else MISSING
+    return need.say_how(result.items, short=short)
+
+
+def say_what_decides(result: Result, estimate: Estimate, bands: Bands | None, limit: float) -> str:
+    """What would decide on which side of a limit an estimate lies."""
+    gap = abs((bands.distance(estimate.value) if bands else estimate.value) - limit)
+    return say_need(make_need(result, "", _longer_side(estimate), gap), result, estimate)
+
+
+def _longer_side(estimate: Estimate) -> float:
+    return max(estimate.high - estimate.value, estimate.value - estimate.low)
 
 
 def _distance_to_limit(pilot: Result, name: str, estimate: Estimate) -> float:

@@ -18,9 +18,10 @@ from polars.exceptions import PolarsError
 from polars.io.plugins import register_io_source
 
 from equipoise.errors import InputError, IntegrityError, UnknownName
-from equipoise.measuring.audit import Audit
+from equipoise.measuring.audit import Audit, name_origin
 from equipoise.measuring.selection import SELECTION_TABLE
 from equipoise.report.files import check_target, writing
+from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
 from equipoise.schema import METRICS_TABLE, escape_formulas, replace_surrogates
@@ -33,6 +34,10 @@ READINGS_TABLE = {
         *("mark", "best", "worst", "answers", "differing"),
     )
 }
+ORIGIN = "answers_origin"
+"""The column that says whether the answers were asked for, imported or simulated."""
+OF_ASKING = ("tries", "finished_at")
+"""What nobody knows of imported answers. The run file says of each when it was stored there."""
 FORMATS = ("csv", "jsonl", "parquet")
 ROWS_AT_A_TIME = 5_000
 GROUP_BYTES = 32_000_000
@@ -48,6 +53,8 @@ def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "
            them; "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
+
+    Every table says in `answers_origin` whether the answers were "asked" for, "imported" or "simulated".
     """
     path = Path(out)
     check_target(path)
@@ -153,16 +160,21 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     if not run.planned:
         raise IntegrityError(f"{run.path} holds no probe.")
     names = list(run.planned) if probe is None else [probe]
-    # The name of the model also says whether it is a simulated one.
-    model = pl.lit(replace_surrogates(run.model)).alias("model")
+    settings = run.settings
+    origin = name_origin(simulated=settings.simulated, imported=settings.imported)
+    columns_of_run = (
+        pl.lit(replace_surrogates(run.model)).alias("model"),
+        pl.exclude("model", ORIGIN),
+        pl.lit(origin).alias(ORIGIN),
+    )
     if what in MEASURED_TABLES:
-        yield MEASURED_TABLES[what](run, names).select(model, pl.exclude("model"))
+        yield MEASURED_TABLES[what](run, names).select(columns_of_run)
         return
     try:
         columns = pl.concat([_first_batch(run, what, name)[:0] for name in names], how="diagonal_relaxed")
         for name in names:
             for batch in _read_batches(run, what, name):
-                yield pl.concat([columns, batch], how="diagonal_relaxed").select(model, pl.exclude("model"))
+                yield pl.concat([columns, batch], how="diagonal_relaxed").select(columns_of_run)
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
         raise IntegrityError(f"{run.path} does not hold what its probes ask for: {reason}.") from None
@@ -238,4 +250,6 @@ def _first_batch(run: Run, what: str, probe: str) -> pl.DataFrame:
 def _read_batches(run: Run, what: str, probe: str) -> Generator[pl.DataFrame]:
     """The prompts or attempts of one probe, at least one batch."""
     for batch in run.prompt_batches(probe) if what == "prompts" else run.transcript_batches(probe):
+        if run.settings.imported and what == "attempts":
+            batch = batch.with_columns(pl.lit(None, dtype=ATTEMPTS[name]).alias(name) for name in OF_ASKING)  # noqa: PLW2901
         yield batch.select(pl.lit(probe).alias("probe"), pl.all())

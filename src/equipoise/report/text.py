@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from equipoise.measuring.marks import Mark, mark
-from equipoise.measuring.precision import AT_A_LIMIT, find_needs
+from equipoise.measuring.precision import find_needs, say_need
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
@@ -48,7 +48,7 @@ def describe_mark(mark: Mark | None) -> str:
     """A mark with its certainty: "B", "B, could be A–B", or that there is none yet."""
     if mark is None:
         return "not computable"
-    possible = f"could be {mark.best}–{mark.worst}"
+    possible = f"could be {mark.possible}"
     if mark.undecided:
         return f"not decided yet, {possible}"
     return mark.mark if mark.certain else f"{mark.mark}, {possible}"
@@ -66,18 +66,12 @@ def explain_missing_value(result: Result) -> str:
 
 def describe_undecided(result: Result) -> Iterator[str]:
     """One sentence for each mark that is not decided yet, or has no value: why, and what would help."""
-    needs = {need.metric: need.items for need in find_needs(result)}
-    for name, _, found in result.marked():
+    needs = {need.metric: need for need in find_needs(result)}
+    for name, estimate, found in result.marked():
         if found is None:
             yield f"{name}: not computable: {explain_missing_value(result)}."
         elif found.undecided:
-            items = needs[name] or 0
-            if items > AT_A_LIMIT**2 * result.items:
-                yield f"{name}: not marked, because its value lies at a limit; more items may not decide."
-            elif items > result.items:
-                yield f"{name}: not enough answers yet to mark it; {items - result.items:,} more items would tell."
-            else:
-                yield f"{name}: not enough answers yet to mark it."
+            yield f"{name}: not decided yet: {say_need(needs[name], result, estimate)}."
 
 
 def describe_no_findings(results: Iterable[Result]) -> str:

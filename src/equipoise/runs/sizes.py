@@ -17,14 +17,12 @@ from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
 from equipoise.authoring import Probe
 from equipoise.measuring.plan import Plan, plan, resize
-from equipoise.measuring.precision import find_items, find_repetitions
+from equipoise.measuring.precision import MOST_REPETITIONS, find_items, find_repetitions
 from equipoise.measuring.result import Result
 from equipoise.schema import ANSWER, ID, PROMPT
 
 FILE = "sizes.json"
 PILOT_ITEMS = 400
-MOST_REPETITIONS = 100
-"""No item is asked more often, whatever that leaves undecided."""
 QUICK = "quick"
 QUICK_SECONDS = 9.0
 """So long each probe of the quick suite may take with the embedded model on two cores, but for the least sizes."""
@@ -84,7 +82,8 @@ def compute_size(probe: Probe, suite: str) -> dict[str, int]:
 
 
 def _count_quick(probe: Probe) -> int:
-    """As many items as the embedded model answers in the time of a probe, and at least two of each stratum."""
+    """As many items as the embedded model answers in the time of a probe; at least two of each stratum, and so many
+    that every marked metric of a model that answers at random is computable."""
     corpus: dict[str, Any] = packaged_corpus(probe)
     everything = plan(probe, **corpus, sample_k=None)
     if everything.items <= ASKED_WHOLE:
@@ -95,12 +94,17 @@ def _count_quick(probe: Probe) -> int:
     written = prompts.height * min(probe.max_tokens, probe.answer_tokens)
     seconds = (read * SECONDS_READING + written * SECONDS_WRITING) / items
     strata = prompts.select(probe.strata).n_unique() if probe.strata else 0
-    return min(max(LEAST_ITEMS, LEAST_IN_STRATUM * strata, int(QUICK_SECONDS / seconds)), everything.items)
+    least = min(max(LEAST_ITEMS, LEAST_IN_STRATUM * strata, int(QUICK_SECONDS / seconds)), everything.items)
+    sizes = range(least, items + 1)
+    return next((size for size in sizes if None not in _score_random(everything, size).marks.values()), least)
 
 
 def simulate_pilot(planned: Plan) -> Result:
     """The result of a simulated model that answers at random, on some items of the plan's population."""
-    size = min(PILOT_ITEMS, planned.population.size)
+    return _score_random(planned, min(PILOT_ITEMS, planned.population.size))
+
+
+def _score_random(planned: Plan, size: int) -> Result:
     pilot = plan(planned.probe, **{**planned.parameters, "sample_k": size, "num_repetitions": 1})
     prompts = pilot.prompts()
     answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -180,6 +181,7 @@ PROBE = Probe(
             references={"unbiased": 0.0, "random": 0.0, "pro-masculine": LESS, "pro-feminine": -LESS / (1 - LESS)},
             exchanged=exchange_gap,
             studentised=True,
+            extremes=(-math.inf, 1.0),
         ),
         Metric(
             name="pay_gap_slope",

@@ -41,10 +41,11 @@ def list_columns(audits: Sequence[Audit]) -> dict[Column, float]:
 
 
 def tabulate_marks(audits: Sequence[Audit], models: Sequence[str]) -> pl.DataFrame:
-    """One row per model, and of each marked metric the value, the mark (none where it is not decided) and the range."""
+    """One row per model: whether its answers were asked for, imported or simulated, and of each marked metric the
+    value, the mark (none where it is not decided) and the range."""
     rows = []
     for audit, model in zip(audits, models, strict=True):
-        row: dict[str, Any] = {"model": model}
+        row: dict[str, Any] = {"model": model, "answers": audit.origin_name}
         for probe, metric in list_columns(audits):
             result = audit.get(probe)
             mark = result.marks[metric] if result else None
@@ -63,6 +64,7 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
     """Draw the map. Cells have the colour of their mark, its letter and the value; grey ones are not decided."""
     columns = list_columns(audits)
     cells = [_make_cell(audit, column, x, y) for y, audit in enumerate(audits) for x, column in enumerate(columns)]
+    models = [f"{model} (imported)" if audit.imported else model for model, audit in zip(models, audits, strict=True)]
     names = [{"y": CELL_HEIGHT * (y + 0.5), "name": model} for y, model in enumerate(models)]
     width, height = CELL_WIDTH * len(columns), CELL_HEIGHT * len(models)
     left = round(min(MOST_LEFT, 20 + max(text_width(model, 1.08 * NORMAL) for model in (*models, "even-handed"))))

@@ -24,6 +24,7 @@ from equipoise.report.charts.heatmap import draw_heatmap
 from equipoise.report.charts.palette import stylesheet
 from equipoise.report.html import coverage, method
 from equipoise.report.html.findings import worst_findings
+from equipoise.report.html.notes import describe_failed, gather_notes
 from equipoise.report.html.pieces import split_text
 from equipoise.report.html.runs import ReportedRun, name_models
 from equipoise.report.html.seal import seal_page
@@ -63,6 +64,7 @@ def render(runs: Sequence[ReportedRun]) -> str:
                 worst_findings((finding for section in sections for finding in section.findings.get(place, ())), most)
                 for place in range(len(runs))
             ],
+            notes=list(gather_notes(runs, names)),
             comparisons=compare_with_first(runs, names),
             mark_counts=[_count_marks(sections, place) for place in range(len(runs))],
             many=len(runs) > FEW,
@@ -121,6 +123,7 @@ def make_environment() -> Environment:
     )
     environment.globals |= {
         "coverage": coverage,
+        "describe_failed": describe_failed,
         "method": method,
         "text": text,
         "split_text": split_text,

@@ -12,6 +12,7 @@ from equipoise.runs.run import Run
 from equipoise.schema import MEASURED, Status
 
 Facts = tuple[tuple[str, str], ...]
+NOT_KNOWN = "not known"
 MAX_SERVED = 10
 """How many served models are listed."""
 
@@ -19,6 +20,16 @@ MAX_SERVED = 10
 def describe_provenance(run: Run) -> Facts:
     """Headings with what an auditor wants to know."""
     found = run.provenance
+    if run.settings.imported:
+        return (
+            ("Who was asked", "; ".join(_describe_model(run.settings))),
+            ("Who answered", NOT_KNOWN),
+            ("When", f"{NOT_KNOWN}; imported {run.settings.created} (UTC)"),
+            ("How", f"{NOT_KNOWN}; the prompts are those of the suite {run.settings.suite}, as below"),
+            ("How much", f"{run.ended:,} of {run.size:,} planned attempts; tokens are {NOT_KNOWN}"),
+            ("What failed", "; ".join(_describe_failures(run))),
+            *_describe_content(run),
+        )
     asked = f"first attempt ended {found.first}, last {found.last}" if found.first else "nothing has been answered yet"
     return (
         ("Who was asked", "; ".join(_describe_model(run.settings))),
@@ -27,8 +38,16 @@ def describe_provenance(run: Run) -> Facts:
         ("How", "; ".join(describe_settings(run.settings))),
         ("How much", _describe_usage(run)),
         ("What failed", "; ".join(_describe_failures(run))),
-        ("Content of the run", f"SHA-256 {found.digest}" if found.digest else "no digest: written by an older version"),
+        *_describe_content(run),
     )
+
+
+def _describe_content(run: Run) -> Facts:
+    """The digest of the run file; nothing if there is no file to hold against it."""
+    if run.temporary:
+        return ()
+    digest = run.provenance.digest
+    return (("Content of the run", f"SHA-256 {digest}" if digest else "no digest: written by an older version"),)
 
 
 def _describe_model(settings: RunSettings) -> Iterator[str]:

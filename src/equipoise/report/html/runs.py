@@ -20,6 +20,9 @@ from equipoise.runs.run import Run
 from equipoise.runs.suites import find_suites
 from equipoise.schema import replace_surrogates
 
+KNOWN_OF_IMPORTS = ("model", "model_settings", "suite")
+"""The settings of a run of imported answers that somebody knows."""
+
 
 class Transcripts(Protocol):
     """Reads the attempts at a probe in parts, whole items each: all, or those at the prompts with these ids.
@@ -35,7 +38,7 @@ class ReportedRun:
     """One run of a model as the report shows it. The settings hold no secret."""
 
     name: str
-    """The name of the run file."""
+    """The name of the run file; empty if it was not kept."""
     created: str
     """ISO 8601."""
     equipoise: str
@@ -59,16 +62,20 @@ def describe_run(run: Run, *, correct_detector: bool = False) -> ReportedRun:
     """What the report shows of a run file."""
     settings = run.settings
     return ReportedRun(
-        name=run.path.name,
+        name="" if run.temporary else run.path.name,
         created=settings.created,
         equipoise=settings.equipoise,
         results=run.results(),
         transcripts=run.transcript_batches,
-        settings={name: value for name, value in settings.to_json().items() if name not in WRITTEN_BY_THE_FILE},
+        settings={
+            name: value
+            for name, value in settings.to_json().items()
+            if name not in WRITTEN_BY_THE_FILE and (name in KNOWN_OF_IMPORTS or not settings.imported)
+        },
         notes=(*settings.notes, *islice(describe_reasoning(run), 1)),
         command=_run_command(run),
         provenance=describe_provenance(run),
-        digest=run.provenance.digest or "",
+        digest="" if run.temporary else run.provenance.digest or "",
         correct_detector=correct_detector,
     )
 

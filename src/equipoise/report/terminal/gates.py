@@ -66,7 +66,7 @@ def junit(gate: Gate) -> bytes:
     counts = {"tests": str(len(gate.checks)), "failures": str(failed), "errors": "0", "skipped": str(undecided)}
     suite = ET.SubElement(root, "testsuite", {"name": SUITE, **counts})
     properties = ET.SubElement(suite, "properties")
-    for name, value in (("model", gate.model), ("file", gate.file)):
+    for name, value in (("model", gate.model), ("file", gate.file), *(("note", note) for note in gate.notes)):
         ET.SubElement(properties, "property", name=name, value=printable_line(value))
     for check in gate.checks:
         what, rule, found, limit = _printable_fields(check)

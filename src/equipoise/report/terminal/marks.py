@@ -11,7 +11,7 @@ from rich.text import Text
 from equipoise.authoring import Bands
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import UNDECIDED, Mark
-from equipoise.measuring.precision import AT_A_LIMIT, find_needs
+from equipoise.measuring.precision import find_needs, say_need
 from equipoise.measuring.result import Result
 from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.terminal.tables import COLOURS, WIDE
@@ -70,7 +70,7 @@ def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Te
 
 def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
     """A sentence for each mark of a result; from a certain width on, with the interval."""
-    needs = {need.metric: need.items or 0 for need in find_needs(result)}
+    needs = {need.metric: need for need in find_needs(result)}
     bands = result.setup.probe.marked_metrics()
     for name, estimate, mark in result.marked():
         if mark is None:
@@ -79,7 +79,8 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
             value = _say_value(estimate, with_interval=width >= WIDE)
             if mark.undecided:
                 # In a narrow terminal there is no room for a value that decides nothing.
-                says = (value if width >= WIDE else "") + _say_need(result, needs[name])
+                need = say_need(needs[name], result, estimate, short=True)
+                says = f"{value if width >= WIDE else ''}: {need}."
             else:
                 says = value + _say_distance(bands[name], estimate, mark)
         yield MarkSentence(
@@ -116,10 +117,3 @@ def _say_distance(bands: Bands, estimate: Estimate, mark: Mark) -> str:
     if bands.one_sided and estimate.value < bands.centre - bands.limits[0]:
         return f", on the harmless side of {format_centre(bands.centre)}."
     return f", {DISTANCES[mark.mark]} {format_centre(bands.centre)}."
-
-
-def _say_need(result: Result, items: int) -> str:
-    """What would decide a mark that is not decided."""
-    if items > AT_A_LIMIT**2 * result.items:
-        return ": at a limit; more may not tell."
-    return f": {items - result.items:,} more items would tell." if items > result.items else ": too few answers."

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 from markupsafe import Markup
 
+from equipoise.measuring.audit import ORIGINS, name_origin
 from equipoise.report.charts.palette import stylesheet
 from equipoise.report.files import check_target, writing
 from equipoise.report.html.page import content_policy, make_environment
@@ -47,6 +48,7 @@ def render_transcripts(run: Run, chosen: list[Chosen]) -> str:
         .get_template("transcripts.html.j2")
         .render(
             run=run,
+            origin=ORIGINS[name_origin(simulated=run.settings.simulated, imported=run.settings.imported)],
             shown=sum(each.table.height for each in chosen),
             fitting=sum(each.fitting for each in chosen),
             probes=[each.probe for each in chosen],
