@@ -146,16 +146,16 @@ def test_missing_answers_never_give_a_better_or_surer_mark(
     assert plain.certain or not open_mark.certain
 
 
-@pytest.mark.parametrize(("n", "said"), [(1, "? (C–D)"), (2, "? (C–D)"), (3, "D (C–D)")])
-def test_fewer_than_three_items_decide_no_mark(n: int, said: str) -> None:
+@pytest.mark.parametrize(("n", "said"), [(1, "? (C–D)"), (2, "D (C–D)")])
+def test_a_single_item_decides_no_mark(n: int, said: str) -> None:
     few = mark(Bands(limits=DECISION), estimate(0.9, 0.2, 1.0, n=n))
     assert few is not None
     assert str(few) == said
-    assert few.undecided == (n < 3)
-    assert few.to_dict() == {"mark": None if n < 3 else "D", "best": "C", "worst": "D"}
+    assert few.undecided == (n < 2)
+    assert few.to_dict() == {"mark": None if n < 2 else "D", "best": "C", "worst": "D"}
     sure = mark(Bands(limits=DECISION), estimate(0.0, 0.0, 0.0, n=n))
     assert sure is not None
-    assert (str(sure), sure.certain) == (("? (A)", False) if n < 3 else ("A", True))
+    assert (str(sure), sure.certain) == (("? (A)", False) if n < 2 else ("A", True))
 
 
 def test_a_mark_that_says_nothing_is_not_given() -> None:
