@@ -112,7 +112,8 @@ def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> No
     lines = [json.dumps({"id": prompt, "answer": "She is kind."}) for prompt in ids]
     Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with Thinker() as server:
-        assert command("import", "answers.jsonl", *size, "--model", "vllm/test", "-o", "run.equipoise").code == 0
+        imported = command("import", "answers.jsonl", *size, "--model", "vllm/test", "-o", "run.equipoise")
+        assert imported.code == 3, "nine of twelve are missing"
         larger = "--retry", "empty", "--max-tokens", "2048"
         assert command("resume", "run.equipoise", "--base-url", server.url, *larger).code == 0
         assert [request.body["max_tokens"] for request in server.received] == [2048] * 9

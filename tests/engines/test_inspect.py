@@ -161,7 +161,8 @@ def test_the_other_commands_of_the_documentation_work(evaluated: Evaluated) -> N
         done = subprocess.run(
             [sys.executable, "-m", "equipoise", *here], cwd=evaluated.folder, capture_output=True, text=True
         )
-        assert done.returncode == 0, done.stderr
+        # Three of the forty answers were filtered, which is more than may be missing.
+        assert done.returncode == (0 if each[1] == "report" else 3), done.stderr
     assert (evaluated.folder / "report.html").exists()
 
 

@@ -82,7 +82,7 @@ def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path, number: 
         child.send_signal(number)
         out, err = child.communicate(timeout=60)
         assert child.returncode == code
-        assert f"Stopped. {path} holds" in err
+        assert f"Stopped.\n{path} holds" in err
         assert f"To go on: equipoise resume {path}" in err
         with RunReader.open(path) as run:
             assert stored(run).keys() == acknowledged(out)
