@@ -47,7 +47,7 @@ QUICK_SAMPLES = {
 }
 PEER_REPLICATES = 1_000
 """The default of the peer. Ours is ten times as many."""
-ROUNDS = 3
+ROUNDS = 5
 
 
 @dataclass(kw_only=True)
@@ -169,7 +169,7 @@ def _markdown(cases: Sequence[Case], python: Path | None, missing: str, *, quick
     """The results as Markdown."""
     corpora = ", ".join(f"{case.name} with {case.planned.corpus}" for case in cases if case.planned.corpus)
     small = " Small samples, the same for both." if quick else ""
-    rounds = "" if quick else f" equipoise: the best by CPU of {ROUNDS} rounds; GenderBench: one round."
+    rounds = "" if quick else f" equipoise: the fastest of {ROUNDS} rounds; GenderBench: one round."
     intro = (
         f"Both packages get the same prompts and the same answers of about {LENGTH:,} characters, in memory, and do "
         f"the evaluation, the metrics and the replicates ({corpora}).{small} The number of replicates is the default "

@@ -25,7 +25,7 @@ def run_job(
 ) -> Any:
     """Run `python -m module arguments` and return the JSON of its last line.
 
-    With several rounds, the result of the round that used the least CPU. `variables` are added to the environment.
+    With several rounds, the result of the fastest. `variables` are added to the environment.
     """
     command = [str(python), "-m", module, *map(str, arguments)]
     results = []
@@ -41,7 +41,7 @@ def run_job(
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}")
         results.append(json.loads(done.stdout.strip().splitlines()[-1]))
-    return min(results, key=lambda result: result.get("cpu", 0.0))
+    return min(results, key=lambda result: result.get("wall", 0.0))
 
 
 def time_command(command: Sequence[str], variables: dict[str, str] | None = None) -> tuple[float, float]:

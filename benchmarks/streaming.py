@@ -13,7 +13,7 @@ CEILINGS = {"import": 600, "export-csv": 450, "export-jsonl": 450, "export-parqu
 MIN_RATIO = 2.0
 """So many times as fast Parquet must be scored as JSONL, by the wall."""
 ROUNDS = 3
-"""So often the two formats are read and scored. The round with the least CPU counts: other programs only add to it."""
+"""So often the two formats are read and scored. The fastest round counts: other programs only add to it."""
 WORK = {
     "read": "read and checked",
     "specified": "scored, reading as specified",
@@ -82,7 +82,7 @@ def describe(costs: Costs) -> str:
         "prompt, covariates, answer and label."
     )
     formats_about = (
-        f"The same answers in JSONL and in Parquet, by the wall, in that of {ROUNDS} rounds which used the least CPU. "
+        f"The same answers in JSONL and in Parquet, by the wall, the fastest of {ROUNDS} rounds. "
         "All that follows the reading of the file is the same work for both: making the prompts and their ids, "
         "matching, the detector, the sums, the intervals. It is done on all cores; JSONL is read on one."
     )

@@ -79,5 +79,7 @@ def _where_answered(outcome: pl.Expr) -> pl.Expr:
 def _in_slices(
     work: Callable[[pl.DataFrame], pl.DataFrame], rows: pl.DataFrame, least: int = LEAST_ROWS
 ) -> pl.DataFrame:
-    size = min(max(least, -(-rows.height // count_threads())), MOST_ROWS)
+    threads = count_threads()
+    for_each = max(1, -(-rows.height // (MOST_ROWS * threads)))
+    size = max(least, -(-rows.height // (threads * for_each)))  # as many slices for each thread, so that none waits
     return pl.concat(work_in_threads(work, rows.iter_slices(size) if rows.height else [rows]))
