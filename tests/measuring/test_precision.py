@@ -82,7 +82,7 @@ def test_what_would_decide_is_never_more_than_there_is() -> None:
 
 
 def test_so_few_answers_promise_nothing() -> None:
-    assert say(score_jobs(9), 0.0201) == "too few answers"
+    assert say(score_jobs(3), 0.0201) == "too few answers"
     assert say(score_jobs(100), 0.0201, n=1) == "too few answers"
 
 

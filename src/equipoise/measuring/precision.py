@@ -18,7 +18,7 @@ NORMAL = NormalDist()
 AT_A_LIMIT = 30
 """An interval so many times as wide as the distance to a limit: the value lies at it, and more items may not decide."""
 MISSING = "what is missing could change it: answers that failed or were not detected"
-FEWEST_ITEMS_TO_PLAN_BY = 10
+FEWEST_ITEMS_TO_PLAN_BY = 4
 """The width of an interval of fewer items is too uncertain itself to say how many more would do."""
 MOST_REPETITIONS = 100
 """No item is asked more often, whatever that leaves undecided."""
