@@ -89,20 +89,28 @@ def slope(total: Totals, prefix: str = "") -> Array:
     The problem is convex in two variables: either the free solution is in the box, or the best point lies on an
     edge, and on each edge it is the clipped solution in one variable.
     """
-    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
-    varies = n * xx - x * x > 1e-9 * n * xx
-    n, x, y, xx, xy = (np.where(varies, column, np.nan) for column in (n, x, y, xx, xy))
-    free = (n * xy - x * y) / (n * xx - x * x)
-    start = (y - free * x) / n
-    sides = np.ones_like(free)
+    sums = [total[prefix + name] for name in ("n", "x", "y", "xx", "xy")]
+    n, x, y, xx, xy = sums
+    spread = n * xx - x * x
+    varies = spread > 1e-9 * n * xx
+    found: Array = np.divide(n * xy - x * y, spread, out=np.full(np.shape(n), np.nan), where=varies)
+    start = np.divide(y - found * x, n, out=np.full(np.shape(n), np.nan), where=varies)
+    outside = varies & ~((np.abs(found) <= 1.0) & (start >= 0.0) & (start <= 1.0))
+    if outside.any():
+        found[outside] = _slope_on_edge(*(column[outside] for column in sums))
+    return found
+
+
+def _slope_on_edge(n: Array, x: Array, y: Array, xx: Array, xy: Array) -> Array:
+    """The best slope where the slope is -1 or 1, or the intercept 0 or 1."""
+    sides = np.ones_like(n)
     edges = [(side * sides, np.clip((y - side * x) / n, 0.0, 1.0)) for side in (-1.0, 1.0)]
     edges += [(np.clip((xy - side * x) / xx, -1.0, 1.0), side * sides) for side in (0.0, 1.0)]
     slopes, starts = (np.stack(column) for column in zip(*edges, strict=True))
     # The sum of squares less Σy², which is the same for all candidates.
     loss = slopes**2 * xx + 2 * slopes * starts * x + starts**2 * n - 2 * slopes * xy - 2 * starts * y
-    best = np.take_along_axis(slopes, np.argmin(loss, axis=0)[None], axis=0)[0]
-    inside = (np.abs(free) <= 1.0) & (start >= 0.0) & (start <= 1.0)
-    return np.where(varies, np.where(inside, free, best), np.nan)
+    best: Array = np.take_along_axis(slopes, np.argmin(loss, axis=0)[None], axis=0)[0]
+    return best
 
 
 def free_slope(total: Totals, prefix: str = "") -> Array:
