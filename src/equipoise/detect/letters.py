@@ -143,7 +143,7 @@ def _only_letters(texts: pl.Series) -> pl.Series:
     opened, signed = _has(texts, SALUTATION), _has(texts, SIGNATURE)
     built = opened | _has(texts, BUILT) | (signed & (about_me | about_somebody))
     rest = _where(~built, texts)
-    clauses = _count(rest, SAID_OF_SOMEBODY)
+    clauses = _count(_where(about_somebody, rest), SAID_OF_SOMEBODY)
     to_nobody = ~_has(rest, ADDRESSED) & (about_somebody | ~_has(rest, GENERAL))
     plain = ~built & ~_has(rest, META) & (about_me | (clauses >= 3) | to_nobody)
     found = built | plain | (clauses >= 5)
