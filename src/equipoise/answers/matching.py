@@ -76,8 +76,15 @@ class PromptIndex:
                 hashed_texts.append(batch[PROMPT].hash().to_numpy())
             kept.append(batch.select(keep))
         self.size = sum(map(len, ids))
-        self._ids, self._hashed_texts = HashIndex(ids), hashed_texts
+        self._hashed_ids, self._hashed_texts = np.concatenate(ids), hashed_texts
+        self._next = 0
+        """The place after the last one that was found by its id."""
         self._kept = pl.concat(kept)
+
+    @cached_property
+    def _ids(self) -> HashIndex:
+        """Sorted when answers come in another order than that of the plan for the first time; many do not."""
+        return HashIndex([self._hashed_ids])
 
     @cached_property
     def _texts(self) -> HashIndex:
@@ -91,15 +98,26 @@ class PromptIndex:
         sorted texts, and `candidates` is the number of prompts that have this text. `rank` is by the status, if it is
         there.
         """
-        place, count = self._ids.find(answers[ID])
-        by_id = count > 0
-        place[by_id] = self._ids.order[place[by_id]]
+        place, by_id = self._find_ids(answers[ID])
         candidates = np.zeros(len(place), dtype=np.int64)
         if not by_id.all():
             place[~by_id], candidates[~by_id] = self._texts.find(answers[PROMPT].filter(pl.Series(~by_id)))
         places = pl.DataFrame({PLACE: place, CANDIDATES: candidates}, schema={PLACE: pl.UInt32, CANDIDATES: pl.UInt32})
         ranked = answers.drop(ID, PROMPT).with_columns(_rank() if STATUS in answers.columns else _UNRANKED)
         return ranked.hstack(places).filter(pl.Series(by_id | (candidates > 0)))
+
+    def _find_ids(self, ids: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
+        """For each id its place in the plan, and whether it has one."""
+        start, end = self._next, self._next + len(ids)
+        place: Numbers
+        if np.array_equal(self._hashed_ids[start:end], ids.hash().to_numpy()) and not ids.has_nulls():
+            place, found = np.arange(start, end), np.ones(len(ids), dtype=bool)
+        else:
+            place, count = self._ids.find(ids)
+            found = count > 0
+            place[found] = self._ids.order[place[found]]
+        self._next = int(place[found][-1]) + 1 if found.any() else start
+        return place, found
 
     def join_kept(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Add the kept columns of their prompts to found answers that have at most one candidate."""

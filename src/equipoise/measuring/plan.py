@@ -91,22 +91,23 @@ class Plan(Setup):
         """The prompts, whole items at a time: `id`, `item`, `prompt`, then the covariates."""
         hashes: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
         # Texts are made by polars, ids by Python: both at the same time.
-        for made in work_ahead(lambda start: self._make(start, start + size), range(0, self.items, size)):
-            prompts = self._with_ids(made)
+        for made, contents in work_ahead(lambda start: self._make(start, start + size), range(0, self.items, size)):
+            prompts = self._with_ids(made, contents)
             hashes.append(prompts[ID].str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
             yield prompts
         _refuse_equal_ids(self.probe, np.concatenate(hashes))
 
     def take(self, start: int, end: int) -> pl.DataFrame:
         """The prompts of the items from one number to before another, or to the last; items count from 0."""
-        return self._with_ids(self._make(start, end))
+        return self._with_ids(*self._make(start, end))
 
-    def _make(self, start: int, end: int) -> pl.DataFrame:
+    def _make(self, start: int, end: int) -> tuple[pl.DataFrame, pl.Series]:
         places = np.arange(start, min(end, self.items))
-        return make_prompts(self.probe, self.population, places, self.parameters)
+        prompts = make_prompts(self.probe, self.population, places, self.parameters)
+        return prompts, id_contents(self.probe, prompts)
 
-    def _with_ids(self, prompts: pl.DataFrame) -> pl.DataFrame:
-        return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
+    def _with_ids(self, prompts: pl.DataFrame, contents: pl.Series) -> pl.DataFrame:
+        return prompts.select(prompt_ids(self.probe, contents), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
 
     def prompts(self) -> pl.DataFrame:
         """All prompts as one table."""
@@ -191,17 +192,18 @@ def resize(planned: Plan, items: int) -> Plan:
     return replace(planned, items=items, parameters={**planned.parameters, "sample_k": items})
 
 
-def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
-    """Stable ids: a hash of probe, version, item, arm and text, so that nothing else can change them.
-
-    The arm belongs to it because one item of discrim-eval has the same text for two genders.
-    """
-    prefix = hashlib.blake2b(f"{probe.name}\0{probe.version}\0".encode(), digest_size=10)
+def id_contents(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
+    """What an id says of its prompt: item, arm and text. One item of discrim-eval has one text for two genders."""
     arm = (probe.arms.column,) if probe.arms else ()
     parts = [pl.col(name).cast(pl.String) for name in (ITEM, *arm, PROMPT)]
     if SYSTEM in prompts.columns:
         parts.append(pl.col(SYSTEM).fill_null(""))
-    contents = prompts.select(pl.concat_str(parts, separator="\0").cast(pl.Binary)).to_series()
+    return prompts.select(pl.concat_str(parts, separator="\0").cast(pl.Binary)).to_series()
+
+
+def prompt_ids(probe: Probe, contents: pl.Series) -> pl.Series:
+    """Stable ids: a hash of probe, version and contents, so that nothing else can change them."""
+    prefix = hashlib.blake2b(f"{probe.name}\0{probe.version}\0".encode(), digest_size=10)
     ids = []
     for content in contents.to_list():  # without a function of our own, which would take as long as the hash
         state = prefix.copy()

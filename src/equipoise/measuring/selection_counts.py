@@ -53,6 +53,7 @@ def sum_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) 
             selected = probe.selection.selected
             chosen = selected(with_reading(probe, parameters)) if callable(selected) else pl.col(LABEL) == selected
             applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
+        applicants = applicants.with_columns(pl.col(ITEM).hash())  # a number is grouped twice as fast as a text
         by_set = {grouping: _count_by(applicants, grouping) for grouping in probe.selection.by}
         inside = [_fold_sets(grouping, counts) for grouping, counts in by_set.items() if ITEM in grouping.matched]
         return SelectionSums(
