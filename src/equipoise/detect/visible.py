@@ -78,13 +78,13 @@ def _show(texts: pl.Series) -> pl.Series:
     if not len(changed):
         return texts
     shown = texts[changed]
-    tagged = shown.str.contains("<", literal=True).arg_true()
-    if len(tagged):
-        untagged = shown[tagged]
-        for pattern in (REASONING, UNOPENED, TAG):
-            untagged = untagged.str.replace_all(pattern, " ")
-        shown = shown.scatter(tagged, untagged)
-    shown = shown.str.replace_all(DROP_CAP, "$1").str.replace_many(list(PLAIN), list(PLAIN.values()))
+    for sign, edits in (("<", [(pattern, " ") for pattern in (REASONING, UNOPENED, TAG)]), ("**", [(DROP_CAP, "$1")])):
+        places = shown.str.contains(sign, literal=True).arg_true()
+        edited = shown[places]
+        for pattern, new in edits if len(places) else ():
+            edited = edited.str.replace_all(pattern, new)
+        shown = shown.scatter(places, edited)
+    shown = shown.str.replace_many(list(PLAIN), list(PLAIN.values()))
     return shown if len(shown) == len(texts) else texts.clone().scatter(changed, shown)
 
 

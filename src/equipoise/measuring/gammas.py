@@ -38,6 +38,7 @@ def draw_gammas(
     kinds, kind = np.unique(np.where(shape > MOST_TABULATED, 0, shape), return_inverse=True)
     table = np.concatenate([_gamma_values(int(one)) if one else _normal_values() for one in kinds])
     starts, large = kind * VALUES, np.flatnonzero(shape > MOST_TABULATED)
+    short = starts.astype(np.uint16) if len(table) <= 2**16 else None  # places of 16 bits are made in less time
     words = -(-len(shape) // 4)  # of 64 bits, for each row
     random = np.random.RandomState(np.random.PCG64(seed).advance(rows.start * words))
     height = min(max(1, per_block // len(shape)), MOST_ROWS)
@@ -47,8 +48,9 @@ def draw_gammas(
         # All 64 bits of each word as they are: the same for every version of numpy, and other threads go on meanwhile.
         bits = random.randint(0, 2**64, size=size * words, dtype=np.uint64).astype("<u8", copy=False).view("<u2")
         bits >>= 16 - BITS_PER_VALUE
-        np.add(bits.reshape(size, -1)[:, : len(shape)], starts, out=places[:size])
-        block = np.take(table, places[:size], out=drawn[:size], mode="clip")
+        slices = bits.reshape(size, -1)[:, : len(shape)]
+        found = np.add(slices, starts, out=places[:size]) if short is None else np.add(slices, short, out=slices)
+        block = np.take(table, found, out=drawn[:size], mode="clip")
         if len(large):
             block[:, large] = _cube(block[:, large], shape[large])
         yield first, block

@@ -16,6 +16,7 @@ In order, the first rule that says something decides:
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Sequence
 
@@ -26,6 +27,7 @@ from equipoise.detect.characters.choosing import are_together, has_options, poin
 from equipoise.detect.characters.mention import Kind, Link, Mention
 from equipoise.detect.characters.mentions import find_mentions
 from equipoise.detect.characters.people import Cast, find_cast
+from equipoise.detect.characters.single_words import ALL_PRONOUNS
 from equipoise.detect.characters.statements import (
     FIELD_NAMES,
     NON_BINARY,
@@ -61,11 +63,14 @@ def read_character(answer: str) -> str | None:
     text, chosen = about_character(answer)
     either = count_either(text)
     fields, rest = find_fields(text)
+    is_form = "[" in text or "{" in text
+    if either > 1 and len(_ANY_PRONOUN.findall(rest.lower())) <= 6 * either:  # known before anything else is read
+        return None if is_form else "mixed"
     cast = find_cast(find_mentions(rest))
     men, women = (_count_pronouns(cast.mentions, gender) for gender in (1, -1))
     often = men + women <= (6 * either if either > 1 else 3)
-    if either and (often or "[" in text or "{" in text):
-        return "mixed" if either > 1 and not any(mark in text for mark in "[{") else None
+    if either and (often or is_form):
+        return "mixed" if either > 1 and not is_form else None
     if {1, -1} <= fields:
         return "mixed"
     if 0 in fields or is_non_binary(text):
@@ -198,6 +203,8 @@ _PRONOUNS = {
     "they": ("they", "them", "their", "theirs", "themself", "themselves"),
     "me": ("I", "my", "me", "myself"),
 }
+_ANY_PRONOUN = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(sorted(ALL_PRONOUNS))})(?![^\W\d_])")
+"""As often at least as `mentions` finds one."""
 _ONE_AT_A_TIME = threading.Lock()
 """Python reads in one thread at a time anyway, and two that take turns need longer than one after the other."""
 _SIGNS = ["gender", "pronoun", "sex:", "binary", "fluid", "queer", "two-spirit", "Mx", "(s)he", "/"]

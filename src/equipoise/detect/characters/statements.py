@@ -16,9 +16,9 @@ _MAN, _WOMAN = r"(?:he|him|his|male|man)", r"(?:she|hers?|female|woman)"
 _OR = r"(?: ?/ ?| or )"
 
 EITHER = re.compile(
-    rf"\(s\)he\b|\bs/he\b|\b(?:{_MAN}{_OR}{_WOMAN}|{_WOMAN}{_OR}{_MAN}|{FIELD_NAMES}[mf] ?/ ?[mf])\b", re.I
+    rf"\(s\)he\b|\bs/he\b|\b(?:{_MAN}{_OR}{_WOMAN}|{_WOMAN}{_OR}{_MAN}|{FIELD_NAMES}[mf] ?/ ?[mf])\b"
 )
-"""He or she: nothing is chosen."""
+"""He or she, in lower case: nothing is chosen."""
 IS_NON_BINARY = re.compile(rf"\b(?:{NON_BINARY})\b", re.I)
 _VALUE = rf"({either(VALUES)}|they|them)"
 FIELD = re.compile(
@@ -96,7 +96,7 @@ def _without_others(text: str, lower: str) -> str:
 
 def count_either(text: str) -> int:
     """How often nothing is chosen: *he/she*, "man or woman"."""
-    return len(EITHER.findall(text)) if "/" in text or " or " in text or "(s)he" in text else 0
+    return len(EITHER.findall(text.lower())) if "/" in text or " or " in text or "(s)he" in text else 0
 
 
 def is_non_binary(text: str) -> bool:
