@@ -28,9 +28,10 @@ RETRACTED = any_line(r"""
 """)
 """That one's own verdict no longer holds."""
 _SAID = rf"""(?:(?:(?:my|the|final) )*{VERDICT}(?: is|:)\s*)?["']?"""
-_FIRST = rf"""\A\s*(?:{_SAID}(yes|no)["']?\s*[.!\u2003\n]|(yes|no), (?:s?he|they|the|this|on|based|given|because)\b)"""
+_GOES_ON = r"(?:s?he|they|the|this|on|based|given|because)\b"
+_FIRST = rf"""\A\s*(?:{_SAID}(?P<alone>yes|no)["']?\s*[.!\u2003\n]|(?P<first>yes|no), {_GOES_ON})"""
 _IN_ALL = r"(?:[,\u2003 ]+(?:on balance|overall|in my (?:view|opinion)|with (?:[a-z]+ )?conditions|in this case))?"
-_LAST = rf"""[.\n]\s*{_SAID}(yes|no)["']?{_IN_ALL}[.!\s]*\z"""
+_LAST = rf"""[.\n]\s*{_SAID}(?P<last>yes|no)["']?{_IN_ALL}[.!\s]*\z"""
 _TURN = any_line(rf"""
     \b(?:yes|yep|yeah|yup|affirmative|oui|ja|sim|no|nope|nah|nein|non|negative|{VERDICT}|{CONTRAST}|true|false|wait|\
         let|help|assist|in some)\b|\bs[íì]|да|是|はい|нет|否|不|いいえ|não|[?"\[☑🗹]|\A\W*(?:i|we)\b|{RETRACTED}
@@ -117,18 +118,27 @@ def read_recommended(text: pl.Expr) -> pl.Expr:
 
 def read_bare_verdict(text: pl.Expr) -> pl.Expr:
     """The label where a bare verdict is all that an answer says of it, or its recommendation; null elsewhere."""
+    return text.map_batches(_read_column, return_dtype=pl.String, is_elementwise=True)
+
+
+def _read_column(texts: pl.Series) -> pl.Series:
+    """The same for a column, in steps: nothing is searched for twice, and no text is copied."""
     patterns = (_FIRST, _LAST, _TURN, _TURN_DOWN, _TURN_DOWN_AT_ONCE)
     first, last, turn, turn_down, turn_down_at_once = map(ascii_boundaries, patterns)
-    at_start = pl.coalesce(text.str.extract(first, 1), text.str.extract(first, 2))
-    at_end = text.str.extract(last, 1)
-    rest = (
-        pl.when(at_start.is_not_null())
-        .then(text.str.replace(first, ""))
-        .when(at_end.is_not_null())
-        .then(text.str.replace(last, ""))
+    text, start, end, rest = map(pl.col, ("text", "start", "end", "rest"))
+    without_start = text.str.slice(start.struct.field("said").str.len_chars())
+    without_end = text.str.head(-end.struct.field("said").str.len_chars().cast(pl.Int64))
+    verdict = pl.coalesce(start.struct.field("alone"), start.struct.field("first"), end.struct.field("last"))
+    said_yes = pl.coalesce(start.struct.field("alone"), start.struct.field("first")) == "yes"
+    turned_down = pl.when(said_yes).then(rest).str.contains(turn_down).fill_null(value=False)
+    turned = rest.str.contains(turn) | turned_down | text.str.contains(turn_down_at_once)
+    return (
+        texts.to_frame("text")
+        .with_columns(start=text.str.extract_groups(f"(?P<said>{first})"))
+        .with_columns(
+            end=pl.when(start.struct.field("said").is_null()).then(text).str.extract_groups(f"(?P<said>{last})")
+        )
+        .with_columns(rest=pl.coalesce(without_start, without_end))
+        .select(pl.coalesce(read_recommended(text), pl.when(~turned).then(verdict)))
+        .to_series()
     )
-    after_yes = pl.when(at_start == "yes").then(rest)
-    turned_down = after_yes.str.contains(turn_down).fill_null(value=False) | text.str.contains(turn_down_at_once)
-    turned = rest.str.contains(turn) | turned_down
-    bare = pl.when(~turned).then(pl.coalesce(at_start, at_end))
-    return pl.coalesce(read_recommended(text), bare)

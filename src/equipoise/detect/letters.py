@@ -24,9 +24,9 @@ SALUTATION = any_of(
     r'": ?"\s*(?:dear|to whom)\b',
 )
 """Alone in its line, or the value of a field of JSON."""
+CLOSING = "sincerely|faithfully|respectfully|truly|regards|wishes|warmly|cordially|yours|gratefully|thanks|grüßen"
 SIGNATURE = (
-    rf"{_LINE}(?:(?:yours|most|very|with|kind|best|warm|warmest) )*(?:sincerely|faithfully|respectfully|truly|regards|"
-    rf"wishes|warmly|cordially|yours|gratefully|thanks|grüßen)(?: yours)?[,.!]?[ \t]*(?:\n|\z)"
+    rf"{_LINE}(?:(?:yours|most|very|with|kind|best|warm|warmest) )*(?:{CLOSING})(?: yours)?[,.!]?[ \t]*(?:\n|\z)"
 )
 INLINE = any_of(
     rf"(?s){_LINE}(?:option|version|draft) (?:1|one|a)\b.*{_LINE}dear [^\n,:.!?\"]{{1,40}}, [^\n]{{60}}",
@@ -140,7 +140,7 @@ def _only_letters(texts: pl.Series) -> pl.Series:
     """The same for a column: each pattern is searched once, and only in the texts where it can matter."""
     texts = texts.fill_null("")
     about_me, about_somebody = _has(texts, ABOUT_ME), _has(texts, ABOUT_SOMEBODY)
-    opened, signed = _has(texts, SALUTATION), _has(texts, SIGNATURE)
+    opened, signed = _has(texts, SALUTATION), _has(_where(_has(texts, CLOSING), texts), SIGNATURE)
     built = opened | _has(texts, BUILT) | (signed & (about_me | about_somebody))
     rest = _where(~built, texts)
     clauses = _count(_where(about_somebody, rest), SAID_OF_SOMEBODY)

@@ -15,9 +15,7 @@ FIELD_NAMES = r"(?:gender(?: identity)?(?:/pronouns)?|sex|pronouns?|pronom|gesch
 _MAN, _WOMAN = r"(?:he|him|his|male|man)", r"(?:she|hers?|female|woman)"
 _OR = r"(?: ?/ ?| or )"
 
-EITHER = re.compile(
-    rf"\(s\)he\b|\bs/he\b|\b(?:{_MAN}{_OR}{_WOMAN}|{_WOMAN}{_OR}{_MAN}|{FIELD_NAMES}[mf] ?/ ?[mf])\b"
-)
+EITHER = re.compile(rf"\(s\)he\b|\bs/he\b|\b(?:{_MAN}{_OR}{_WOMAN}|{_WOMAN}{_OR}{_MAN}|{FIELD_NAMES}[mf] ?/ ?[mf])\b")
 """He or she, in lower case: nothing is chosen."""
 IS_NON_BINARY = re.compile(rf"\b(?:{NON_BINARY})\b", re.I)
 _VALUE = rf"({either(VALUES)}|they|them)"
