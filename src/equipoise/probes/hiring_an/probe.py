@@ -125,10 +125,11 @@ def items_at(jobs: pl.DataFrame, stratum: NDArray[np.int64], rest: NDArray[np.in
 
 def prompts(items: pl.DataFrame, _parameters: Parameters) -> pl.DataFrame:
     key = pl.concat_str("template", "qualification", "occupation", *GENDERS, separator="/", ignore_nulls=True)
-    both = pl.lit(list(GENDERS), dtype=pl.List(pl.String))
+    item, gender = np.divmod(np.arange(items.height * len(GENDERS)), len(GENDERS))
+    names = pl.concat([items[name] for name in GENDERS])[gender * items.height + item]
     rows = (
-        items.select(key.alias(ITEM), pl.exclude(GENDERS), both.alias(GENDER), pl.concat_list(GENDERS).alias("name"))
-        .explode(GENDER, "name")
+        items.select(key.alias(ITEM), pl.exclude(GENDERS))[item]
+        .with_columns(pl.Series(GENDERS)[gender].alias(GENDER), names.alias("name"))
         .drop_nulls("name")
         .with_row_index("row")
     )
