@@ -48,8 +48,13 @@ def cluster_totals(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> 
         # What is not a number makes the metric not computable, whatever its clusters are.
         units = (pl.all().fill_nan(0.0).fill_null(0.0) / UNIT).round().cast(pl.Int128)
         columns = statistics(probe, answered, parameters).select(units)
+    clusters = answered.select(pl.col(name).cast(pl.String).alias(f"{CLUSTER} {name}") for name in probe.clusters)
+    if not clusters.width:
+        return {}
+    # What is in the same clusters of all kinds is added up first, as it is in each of them.
+    totals = columns.hstack(clusters).group_by(clusters.columns).sum()
     return {
-        name: columns.with_columns(answered[name].cast(pl.String).alias(CLUSTER)).group_by(CLUSTER).sum()
+        name: totals.select(pl.col(f"{CLUSTER} {name}").alias(CLUSTER), *columns.columns).group_by(CLUSTER).sum()
         for name in probe.clusters
     }
 

@@ -27,6 +27,9 @@ from equipoise.schema import MetricKey, Status, is_measured
 MAX_ATTEMPTS_IN_MEMORY = 250_000
 """A result keeps up to this many evaluated attempts. More are evaluated again when they are looked at."""
 
+PARTS_ADDED_AT_ONCE = 20
+"""Their sums are kept until then: to add them one by one takes longer."""
+
 
 class Part(NamedTuple):
     """Some of the prompts of a plan, whole items, and the evaluated attempts at them."""
@@ -53,17 +56,18 @@ def measure(
     kept: list[pl.DataFrame] | None = []
     for prompts, attempts in parts():
         answers = attempts.filter(is_measured())
-        sums = [add_sums([*sums, sum_items(probe, attempts, parameters)])]
+        sums.append(sum_items(probe, attempts, parameters))
+        if len(sums) >= PARTS_ADDED_AT_ONCE:
+            sums = [add_sums(sums)]
         slices.append(prompts.select(probe.slices).unique())
         planned.append(count_planned(probe, prompts))
         counted.append(count_attempts(probe, attempts))
         if kept is not None:
             kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
-    (total,) = sums
     coverage = make_coverage(probe, add_coverage(planned), add_coverage(counted), setup.repetitions)
     return make_result(
         setup,
-        total,
+        add_sums(sums),
         slices=pl.concat(slices),
         coverage=coverage,
         matching=matching or _match_all(coverage[ALL]),
