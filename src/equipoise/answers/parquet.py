@@ -75,12 +75,13 @@ def _check_table(path: Path, table: pl.DataFrame) -> pl.DataFrame:
     if (repetition.is_infinite() | (repetition != repetition.round())).any():
         raise BadFile(f"{path}: {REPETITION} must be a whole number.")
     states = table[STATUS].fill_null(Status.OK)
-    if unknown := set(states.unique()) - set(Status):
+    is_given = table[STATUS].null_count() < table.height
+    if is_given and (unknown := set(states.unique()) - set(Status)):
         raise BadFile(f"{path}: status must be one of {', '.join(Status)}. Got {min(unknown)!r} instead.")
     answers = table[ANSWER].fill_null("")
     # Looked at more closely: answers with a tag, which may be reasoning, and those with nothing at all. Two searches,
     # because either of them alone is fast.
     may_be_empty = answers.str.contains("<", literal=True) | answers.str.contains(_BLANK)
-    unclear = (states.is_in(list(MEASURED)) & may_be_empty).arg_true()
+    unclear = (may_be_empty & states.is_in(list(MEASURED)) if is_given else may_be_empty).arg_true()
     empty = [place for place in unclear if not has_visible_text(answers[place])]
     return table.with_columns(repetition.cast(pl.Int64), states.scatter(empty, Status.EMPTY.value).alias(STATUS))

@@ -54,11 +54,11 @@ def sum_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) 
             chosen = selected(with_reading(probe, parameters)) if callable(selected) else pl.col(LABEL) == selected
             applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
         applicants = applicants.with_columns(pl.col(ITEM).hash())  # a number is grouped twice as fast as a text
-        by_set = {grouping: _count_by(applicants, grouping) for grouping in probe.selection.by}
-        inside = [_fold_sets(grouping, counts) for grouping, counts in by_set.items() if ITEM in grouping.matched]
+        told = {grouping: _tell(applicants, grouping) for grouping in probe.selection.by}
+        inside = [_fold_sets(grouping, rows) for grouping, rows in told.items() if ITEM in grouping.matched]
         return SelectionSums(
-            folded=merge_selections(inside or [_fold_sets(*next(iter(by_set.items())))[:0]]),
-            by_set={grouping.name: counts for grouping, counts in by_set.items() if ITEM not in grouping.matched},
+            folded=merge_selections(inside or [_fold_sets(*next(iter(told.items())))[:0]]),
+            by_set={grouping.name: _add_up(rows) for grouping, rows in told.items() if ITEM not in grouping.matched},
         )
 
 
@@ -68,10 +68,7 @@ def add_selections(parts: Iterable[SelectionSums]) -> SelectionSums:
     by_set = {name: pl.concat([part.by_set[name] for part in parts]) for name in parts[0].by_set}
     return SelectionSums(
         folded=merge_selections(part.folded for part in parts),
-        by_set={
-            name: sets.group_by(pl.exclude(APPLICANTS, SELECTED)).agg(pl.col(APPLICANTS, SELECTED).sum())
-            for name, sets in by_set.items()
-        },
+        by_set={name: _add_up(sets) for name, sets in by_set.items()},
     )
 
 
@@ -108,25 +105,30 @@ def merge_selections(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return together.group_by(keys).agg(pl.col(WEIGHT).sum()).sort(place, *texts)
 
 
-def _count_by(applicants: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
-    """Applicants and selected of each matched set and category."""
+def _tell(applicants: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
+    """Each applicant with the matched set, the category and whether selected."""
     category = pl.concat_str([pl.col(name).cast(pl.String) for name in grouping.columns], separator=" ")
-    return applicants.group_by(*grouping.matched, category.alias(CATEGORY)).agg(
-        pl.len().cast(pl.Int64).alias(APPLICANTS), pl.col(SELECTED).sum()
-    )
+    one = pl.lit(1, pl.Int64).alias(APPLICANTS)
+    return applicants.select(*grouping.matched, category.alias(CATEGORY), one, SELECTED)
 
 
-def _fold_sets(grouping: Grouping, counts: pl.DataFrame) -> pl.DataFrame:
-    # Lists are made of one set of each kind: those of hundreds of thousands of sets would take longer than all else.
+def _add_up(rows: pl.DataFrame) -> pl.DataFrame:
+    """Applicants and selected of each matched set and category."""
+    return rows.group_by(pl.exclude(APPLICANTS, SELECTED)).agg(pl.col(APPLICANTS, SELECTED).sum())
+
+
+def _fold_sets(grouping: Grouping, rows: pl.DataFrame) -> pl.DataFrame:
+    """Equal sets as one row with a weight."""
+    # One set of each kind is added up and made a list: to do so with hundreds of thousands takes longer than all else.
     contents = pl.struct(CATEGORY, APPLICANTS, SELECTED).hash().sum()
     kinds = (
-        counts.group_by(grouping.matched)
+        rows.group_by(grouping.matched)
         .agg(contents.alias(_CONTENTS))
         .group_by(_CONTENTS)
         .agg(pl.len().cast(pl.Int64).alias(WEIGHT), pl.col(grouping.matched).first())
     )
     return (
-        counts.join(kinds, on=grouping.matched, nulls_equal=True)
+        _add_up(rows.join(kinds, on=grouping.matched, nulls_equal=True).drop(grouping.matched))
         .sort(CATEGORY)
         .group_by(_CONTENTS, WEIGHT, maintain_order=True)
         .agg(pl.col(CATEGORY).alias(CATEGORIES), APPLICANTS, SELECTED)
