@@ -181,7 +181,10 @@ def _take_turns(
 
     A repetition that is given more often than the group has prompts is left out from then on.
     """
-    rows = rows[np.lexsort((rank[rows], given[rows], group[rows]))]
+    in_order = group[rows]
+    if (in_order[1:] > in_order[:-1]).all():  # one row for each group, as in most files
+        return rows, np.zeros(len(rows), np.int64)
+    rows = rows[np.lexsort((rank[rows], given[rows], in_order))]
     repeated = (given[rows] != _NO_REPETITION) & (
         _count_equal_before(group[rows], given[rows]) >= np.maximum(candidates[rows], 1)
     )
