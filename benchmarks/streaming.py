@@ -12,7 +12,7 @@ CEILINGS = {"import": 600, "export-csv": 450, "export-jsonl": 450, "export-parqu
 """Megabytes that a step may need at most, the whole process."""
 MIN_RATIO = 2.0
 """So many times as fast Parquet must be scored as JSONL, by the wall."""
-ROUNDS = 3
+ROUNDS = 5
 """So often the two formats are read and scored. The fastest round counts: other programs only add to it."""
 WORK = {
     "read": "read and checked",
@@ -36,10 +36,10 @@ def run(*, quick: bool) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for step, size in list_steps(quick=quick):
             log(f"{step}, {size:,} answers")
-            rounds = ROUNDS if step.endswith(FORMS) and step not in CEILINGS else 1
-            costs[step, size] = run_job(OUR_PYTHON, "benchmarks.streaming_job", step, size, folder, rounds=rounds)
-            assert costs[step, size]["answers"] == size
-            log(str(costs[step, size]))
+            cost = run_job(OUR_PYTHON, "benchmarks.streaming_job", step, size, folder)
+            assert cost["answers"] == size
+            log(str(cost))
+            costs[step, size] = min(cost, costs.get((step, size), cost), key=lambda one: float(one["wall"]))
     return describe(costs)
 
 
@@ -49,7 +49,8 @@ def list_steps(*, quick: bool) -> list[tuple[str, int]]:
     sizes = {work: QUICK if quick else size for work, size in SIZES.items()}
     return [
         *(("answers", size) for size in sorted({imported, shown, *sizes.values()})),
-        *((f"{work}-{form}", size) for work, size in sizes.items() for form in FORMS),
+        # The formats take turns, so that both meet the same moods of the machine.
+        *((f"{work}-{form}", size) for work, size in sizes.items() for _ in range(ROUNDS) for form in FORMS),
         *((step, shown) for step in CEILINGS),
         *([("import", imported)] if imported != shown else []),
     ]
@@ -82,7 +83,8 @@ def describe(costs: Costs) -> str:
         "prompt, covariates, answer and label."
     )
     formats_about = (
-        f"The same answers in JSONL and in Parquet, by the wall, the fastest of {ROUNDS} rounds. "
+        f"The same answers in JSONL and in Parquet, by the wall, the fastest of {ROUNDS} rounds in which they "
+        "take turns. "
         "All that follows the reading of the file is the same work for both: making the prompts and their ids, "
         "matching, the detector, the sums, the intervals. It is done on all cores; JSONL is read on one."
     )
