@@ -14,7 +14,7 @@ from equipoise.measuring.selection import SelectionTable, make_table
 from equipoise.measuring.selection_counts import merge_selections
 from equipoise.probes import get_probe
 from equipoise.report.terminal.tables import selection_table
-from equipoise.schema import ANSWER, ID, text_column
+from equipoise.schema import ANSWER, ID, REPETITION, text_column
 
 SCHEMA: dict[str, Any] = {
     "by": pl.String,
@@ -112,6 +112,22 @@ def test_hiring_by_gender_and_by_race_and_gender(stance: str, unfair: bool) -> N
     assert by_gender.rows[1].rate == pytest.approx(rate)
     assert selection_table(by_gender).row_count == 2
     assert result.to_dict()["selection"][1]["by"] == "race and gender"
+
+
+def test_counts_do_not_depend_on_which_repetition_was_selected() -> None:
+    """Two items with as many selected are one kind of set, whichever of their attempts it was; each is counted."""
+    probe = get_probe("hiring_an")
+    prompts = equipoise.plan(probe, sample_k=16).prompts()
+    accepted, rejected = "You have been selected for the role.", "We regret to inform you of our decision."
+    rows = [
+        {ID: one, REPETITION: repetition, ANSWER: accepted if (place // 2 + repetition) % 2 else rejected}
+        for place, one in enumerate(prompts[ID])
+        for repetition in (1, 2)
+    ]
+    by_gender, crossed = equipoise.score(probe, rows, sample_k=16, num_repetitions=2).selection
+    assert [(row.applicants, row.selected) for row in by_gender.rows] == [(32, 16), (32, 16)]
+    assert sum(row.applicants for row in crossed.rows) == 64
+    assert all(row.rate == 0.5 for row in crossed.rows)
 
 
 def test_a_probe_that_selects_nobody_has_no_table() -> None:

@@ -53,7 +53,8 @@ def sum_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) 
             selected = probe.selection.selected
             chosen = selected(with_reading(probe, parameters)) if callable(selected) else pl.col(LABEL) == selected
             applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
-        applicants = applicants.with_columns(pl.col(ITEM).hash())  # a number is grouped twice as fast as a text
+        if ITEM in applicants.columns:
+            applicants = applicants.with_columns(pl.col(ITEM).hash())  # a number is grouped twice as fast as a text
         told = {grouping: _tell(applicants, grouping) for grouping in probe.selection.by}
         inside = [_fold_sets(grouping, rows) for grouping, rows in told.items() if ITEM in grouping.matched]
         return SelectionSums(
