@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from equipoise.detect.rules import Rules
-from equipoise.detect.visible import Search, replace_traced, run_searches, trace_visible
+from equipoise.detect.visible import Search, change_where, is_foreign, replace_traced, run_searches, trace_visible
 from equipoise.schema import LABEL, PROBABILITY_COLUMN
 
 _FOREIGN_LETTER = r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]"
@@ -219,7 +219,5 @@ def join_tokens(text: pl.Expr) -> pl.Expr:
 
 
 def _join_tokens(texts: pl.Series) -> pl.Series:
-    foreign = (texts.str.len_bytes() != texts.str.len_chars()).arg_true()
-    if len(foreign):
-        texts = texts.clone().scatter(foreign, texts[foreign].str.replace_all(_FOREIGN_LETTER, "_"))
+    texts = change_where(is_foreign(texts), texts, lambda some: some.str.replace_all(_FOREIGN_LETTER, "_"))
     return texts.str.replace_all(_HYPHEN_IN_WORD, "_")

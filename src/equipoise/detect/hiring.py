@@ -52,6 +52,7 @@ from equipoise.detect.hiring_words import (
     YOU_ARE,
 )
 from equipoise.detect.rules import SINGLE_SPACES, Rules, any_of, decide_each, evidence
+from equipoise.detect.visible import change_where
 
 RULES = Rules(
     (
@@ -145,13 +146,16 @@ def read_by_rules(text: pl.Expr) -> pl.Expr:
     return decide_each(RULES.apply(text).str.extract_all(STATEMENTS).list.join(""), decide)
 
 
+def _respell(texts: pl.Series) -> pl.Series:
+    return texts.to_frame("text").select(RULES.respell(pl.col("text"))).to_series()
+
+
 def _read_plain(text: pl.Expr) -> pl.Expr:
     """The labels of plain e-mails, in the spelling of the rules."""
 
     def read_column(texts: pl.Series) -> pl.Series:
-        spaced = (texts.str.contains_any(["  "]) | texts.str.contains_any(["\t"])).arg_true()
-        respelled = texts.gather(spaced).to_frame("text").select(RULES.respell(pl.col("text"))).to_series()
-        return read_plain(texts.scatter(spaced, respelled))
+        spaced = texts.str.contains("  ", literal=True) | texts.str.contains("\t", literal=True)
+        return read_plain(change_where(spaced, texts, _respell))
 
     return text.map_batches(read_column, return_dtype=pl.String)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
@@ -73,24 +73,32 @@ def visible(text: pl.Expr, *, cased: bool = False) -> pl.Expr:
 
 
 def _show(texts: pl.Series) -> pl.Series:
-    """The same for a column: only the texts are changed that hold anything to change."""
-    changed = _may_change(texts).arg_true()
-    if not len(changed):
-        return texts
-    shown = texts[changed]
-    for sign, edits in (("<", [(pattern, " ") for pattern in (REASONING, UNOPENED, TAG)]), ("**", [(DROP_CAP, "$1")])):
-        places = shown.str.contains(sign, literal=True).arg_true()
-        edited = shown[places]
-        for pattern, new in edits if len(places) else ():
-            edited = edited.str.replace_all(pattern, new)
-        shown = shown.scatter(places, edited)
-    shown = shown.str.replace_many(list(PLAIN), list(PLAIN.values()))
-    return shown if len(shown) == len(texts) else texts.clone().scatter(changed, shown)
+    """The same for a column."""
+    return change_where(is_foreign(texts) | texts.str.contains(_SIGNS), texts, _make_plain)
 
 
-def _may_change(texts: pl.Series) -> pl.Series:
-    """Whether a text holds anything that `visible` looks for; what is not ASCII may be that."""
-    return (texts.str.len_bytes() != texts.str.len_chars()) | texts.str.contains(_SIGNS)
+def _make_plain(texts: pl.Series) -> pl.Series:
+    texts = change_where(texts.str.contains("<", literal=True), texts, _without_tags)
+    capped = texts.str.contains("**", literal=True)
+    texts = change_where(capped, texts, lambda some: some.str.replace_all(DROP_CAP, "$1"))
+    return texts.str.replace_many(list(PLAIN), list(PLAIN.values()))
+
+
+def _without_tags(texts: pl.Series) -> pl.Series:
+    for pattern in (REASONING, UNOPENED, TAG):
+        texts = texts.str.replace_all(pattern, " ")
+    return texts
+
+
+def is_foreign(texts: pl.Series) -> pl.Series:
+    """Which texts are not all ASCII."""
+    return texts.str.len_bytes() != texts.str.len_chars()
+
+
+def change_where(needed: pl.Series, texts: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """The texts, of which some need a change: a search takes its time for every text that it is given."""
+    places = needed.arg_true()
+    return texts.clone().scatter(places, change(texts[places])) if len(places) else texts
 
 
 def trace_visible(answer: str) -> Search[tuple[str, list[int]]]:
