@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from hypothesis import strategies as st
 
 import equipoise
 from equipoise.answers.files import read_file, read_records
-from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex
+from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex, hash_keys
 from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.errors import BadFile, UnknownName
+from equipoise.measuring import threads
 from equipoise.measuring.result import Matching
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
 
@@ -30,7 +32,7 @@ Row = dict[str, Any]
 def match(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
     """The answers with the ids and repetitions of the attempts that they are assigned to."""
     index = PromptIndex([prompts])
-    found = index.find(answers)
+    found = index.find(hash_keys(answers))
     assigned = index.assign(found, repetitions)
     matching = index.count_matches(repetitions, read=answers.height, found=found.height, assigned=assigned.height)
     keys = prompts[assigned[PLACE]].select(ID).hstack(assigned.select(REPETITION))
@@ -452,7 +454,7 @@ def test_answers_are_found_wherever_they_stand(order: str, size: int) -> None:
     with_strangers = pl.concat([asked[:5], asked[:1].with_columns(pl.lit("unknown").alias(ID)), asked[5:]])
     for answers in (asked, with_strangers):
         index = PromptIndex([prompts[:25], prompts[25:]])
-        found = pl.concat([index.find(part) for part in answers.iter_slices(size)])
+        found = pl.concat([index.find(hash_keys(part)) for part in answers.iter_slices(size)])
         assert found[PLACE].to_list() == list(places)
 
 
@@ -478,3 +480,18 @@ def test_only_answers_are_measured() -> None:
     assert all(counts[state] == 1 for state in states)
     assert (counts["detected"], counts["undetected"], counts["pending"]) == (2, 0, 339 - len(states))
     assert result.metrics["masculine_rate"].n == 2
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_rows_are_taken_in_the_thread_of_the_caller(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cursor of a database, say, can be read in no other."""
+    monkeypatch.setattr(threads, "count_threads", lambda: number)
+    seen = set()
+
+    def answers() -> Iterator[Row]:
+        for key in equipoise.plan("jobs_lum").prompts()[ID]:
+            seen.add(threading.get_ident())
+            yield {ID: key, ANSWER: "She was born in a small town, and she left it as soon as she could."}
+
+    assert equipoise.score("jobs_lum", answers()).matching.missing == 0
+    assert seen == {threading.get_ident()}

@@ -14,7 +14,7 @@ from scipy.stats import beta, gamma, kstest
 import equipoise
 from equipoise import Probe, Result
 from equipoise.authoring import Array
-from equipoise.measuring import products, resample, weights
+from equipoise.measuring import resample, threads, weights
 from equipoise.measuring.resample import estimate, estimate_metrics, total_groups
 from equipoise.measuring.summarise import WEIGHT, cells, item_rows, merge_cells
 from equipoise.measuring.weights import CellTable
@@ -120,10 +120,10 @@ def test_blocks_do_not_change_the_numbers(block: int, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("way_of_drawing")
-@pytest.mark.parametrize("threads", [1, 2, 3, 50])
-def test_threads_do_not_change_the_numbers(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [1, 2, 3, 50])
+def test_threads_do_not_change_the_numbers(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     before = draws(101)
-    monkeypatch.setattr(products, "count_threads", lambda: threads)
+    monkeypatch.setattr(threads, "count_threads", lambda: number)
     assert (draws(101) == before).all()
 
 

@@ -40,6 +40,11 @@ def refuse_nothing_matched(matching: Matching) -> None:
         )
 
 
+def hash_keys(answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers with the hashes of `id` and `prompt` in their place; null stays null."""
+    return answers.with_columns(pl.when(pl.col(name).is_not_null()).then(pl.col(name).hash()) for name in (ID, PROMPT))
+
+
 class HashIndex:
     """Where in a plan a hash stands, or several prompts with the same hash."""
 
@@ -50,8 +55,8 @@ class HashIndex:
         self._are_unique = bool((self._sorted[1:] != self._sorted[:-1]).all())
 
     def find(self, values: pl.Series) -> tuple[Numbers, Numbers]:
-        """For each value its first position in `order`, and how many there are; no position for a null."""
-        hashes = values.hash().to_numpy()
+        """For each hash its first position in `order`, and how many there are; no position for a null."""
+        hashes = values.fill_null(0).to_numpy()
         first = np.searchsorted(self._sorted, hashes)
         if self._are_unique and len(self._sorted):
             count = (self._sorted[np.minimum(first, len(self._sorted) - 1)] == hashes).astype(np.int64)
@@ -92,7 +97,7 @@ class PromptIndex:
         return HashIndex(self._hashed_texts)
 
     def find(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """The answers that belong to a prompt: `id` and `prompt` are replaced by where that stands.
+        """The answers that belong to a prompt: the hashes of `id` and `prompt` are replaced by where that stands.
 
         For an id, `place` is the place in the plan and `candidates` is 0. For a text, `place` is the position among the
         sorted texts, and `candidates` is the number of prompts that have this text. `rank` is by the status, if it is
@@ -107,10 +112,10 @@ class PromptIndex:
         return ranked.hstack(places).filter(pl.Series(by_id | (candidates > 0)))
 
     def _find_ids(self, ids: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
-        """For each id its place in the plan, and whether it has one."""
+        """For the hash of each id its place in the plan, and whether it has one."""
         start, end = self._next, self._next + len(ids)
         place: Numbers
-        if np.array_equal(self._hashed_ids[start:end], ids.hash().to_numpy()) and not ids.has_nulls():
+        if not ids.has_nulls() and np.array_equal(self._hashed_ids[start:end], ids.to_numpy()):
             place, found = np.arange(start, end), np.ones(len(ids), dtype=bool)
         else:
             place, count = self._ids.find(ids)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA, refuse_missing_columns
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import BadFile, NoAnswers
+from equipoise.measuring.threads import work_ahead
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, MEASURED, PROMPT, REPETITION, STATUS, Status
 
 SUFFIX = ".parquet"
@@ -34,8 +35,10 @@ def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]
         ]
         rows = stored.select(pl.len()).collect().item()
         # Slices, because `collect_batches` reads far ahead: half a gigabyte where these take a few dozen megabytes.
-        for start in range(0, rows, ROWS_PER_TABLE):
-            yield _check_table(path, stored.select(fields).slice(start, ROWS_PER_TABLE).collect())
+        yield from work_ahead(
+            lambda start: _check_table(path, stored.select(fields).slice(start, ROWS_PER_TABLE).collect()),
+            range(0, rows, ROWS_PER_TABLE),
+        )
     except pl.exceptions.PolarsError as error:
         raise BadFile(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
     if not rows:

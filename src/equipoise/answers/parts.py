@@ -117,7 +117,7 @@ class _BlockIndex:
 def _score(index: _BlockIndex, tables: Iterable[pl.DataFrame]) -> Partial:
     planned = index.planned
     probe, parameters = planned.probe, planned.parameters
-    evaluations, assigned, matching = evaluate_rows(planned, index.index, tables)
+    evaluations, assigned, matching = evaluate_rows(planned, lambda: index.index, tables)
     sums, coverage, still_open, seen = [], [], [], []
     for attempts in _gather(index.join(evaluations, assigned)):
         whole, rest = split_items(attempts)

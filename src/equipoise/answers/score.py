@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex, refuse_nothing_matched
+from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex, hash_keys, refuse_nothing_matched
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
@@ -17,6 +17,7 @@ from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Matching, Result
+from equipoise.measuring.threads import work_beside
 from equipoise.schema import PROMPT, REPETITION
 
 MAX_ITEMS_IN_MEMORY = 500_000
@@ -38,8 +39,8 @@ def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:
 def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
     """Score tables of answers against a plan, matching them by id or text, with a few bytes of memory for each."""
     prompts = _PlannedPrompts(planned)
-    index = PromptIndex(prompts.make(), keep=planned.probe.detector.uses)
-    evaluations, assigned, matching = evaluate_rows(planned, index, tables)
+    with work_beside(partial(PromptIndex, keep=planned.probe.detector.uses), prompts.make()) as index:
+        evaluations, assigned, matching = evaluate_rows(planned, index, tables)
     refuse_nothing_matched(matching)
     return measure(planned.setup, partial(_parts, prompts.repeat, evaluations, assigned), matching)
 
@@ -64,33 +65,49 @@ class _PlannedPrompts:
 
 
 def evaluate_rows(
-    planned: Plan, index: PromptIndex, tables: Iterable[pl.DataFrame]
+    planned: Plan, make_index: Callable[[], PromptIndex], tables: Iterable[pl.DataFrame]
 ) -> tuple[pl.DataFrame, pl.DataFrame, Matching]:
     """What each answer says, and which attempt it belongs to.
 
-    An answer is evaluated as soon as its prompt is known, and its text is dropped. Only where the detector uses the
-    prompt, and several prompts have the text that the answer names, must it wait until all are assigned.
+    An answer is evaluated as soon as all that its detector uses is known, and its text is dropped. Most detectors use
+    the answer alone. For one that uses the prompt, too, the index is needed first; and where several prompts have the
+    text that the answer names, it must wait until all are assigned.
     """
     detector = planned.probe.detector
+    keyed = map(hash_keys, tables)
+    if not detector.uses:
+        evaluated = [_evaluate_compactly(detector, table) for table in keyed]
+        index = make_index()
+        found = [index.find(table) for table in evaluated]
+        read, early, late = sum(map(len, evaluated)), pl.concat(found), None
+    else:
+        index = make_index()
+        read, early, late = _evaluate_with_prompts(detector, index, keyed)
+    keys = [PLACE, CANDIDATES, REPETITION, RANK]
+    rows = early.select(keys) if late is None else pl.concat([early.select(keys), late.select(keys)])
+    assigned = index.assign(rows, planned.repetitions)
+    matching = index.count_matches(planned.repetitions, read=read, found=rows.height, assigned=assigned.height)
+    evaluations = early.drop(keys)
+    if late is not None:
+        evaluations, assigned = _evaluate_late(detector, index, evaluations, late, assigned)
+    return evaluations, assigned, matching
+
+
+def _evaluate_with_prompts(
+    detector: Detector, index: PromptIndex, tables: Iterable[pl.DataFrame]
+) -> tuple[int, pl.DataFrame, pl.DataFrame | None]:
+    """How many answers there are, those whose prompt is known, evaluated, and those that must wait, if any."""
     read = 0
     evaluated: list[pl.DataFrame] = []
     waiting: list[pl.DataFrame] = []
     for table in tables:
         read += table.height
         found = index.find(table)
-        waits = (pl.col(CANDIDATES) > 1) & bool(detector.uses)
+        waits = pl.col(CANDIDATES) > 1
         evaluated.append(_evaluate_compactly(detector, index.join_kept(found.filter(~waits))))
         waiting.append(found.filter(waits))
-    early, late = pl.concat(evaluated), pl.concat(waiting)
-    keys = [PLACE, CANDIDATES, REPETITION, RANK]
-    assigned = index.assign(pl.concat([early.select(keys), late.select(keys)]), planned.repetitions)
-    matching = index.count_matches(
-        planned.repetitions, read=read, found=early.height + late.height, assigned=assigned.height
-    )
-    evaluations = early.drop(keys)
-    if late.height:
-        evaluations, assigned = _evaluate_late(detector, index, evaluations, late, assigned)
-    return evaluations, assigned, matching
+    late = pl.concat(waiting)
+    return read, pl.concat(evaluated), late if late.height else None
 
 
 def _evaluate_late(

@@ -8,7 +8,7 @@ import polars as pl
 
 from equipoise.detect import Detector, visible
 from equipoise.detect.first_token import read_first_tokens
-from equipoise.measuring.products import count_threads, work_in_threads
+from equipoise.measuring.threads import count_threads, work_in_threads
 from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS, is_measured
 
 LEAST_ROWS, MOST_ROWS = 2_500, 5_000

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from equipoise.authoring import Parameters, Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
@@ -22,6 +23,7 @@ from equipoise.measuring.selection import Selections
 from equipoise.measuring.selection_counts import fold_selections
 from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
 from equipoise.measuring.sums import Sums, add_sums, sum_items
+from equipoise.measuring.threads import count_threads, work_ahead, work_beside
 from equipoise.schema import MetricKey, Status, is_measured
 
 MAX_ATTEMPTS_IN_MEMORY = 250_000
@@ -36,6 +38,16 @@ class Part(NamedTuple):
 
     prompts: pl.DataFrame
     attempts: pl.DataFrame
+
+
+class _PartSums(NamedTuple):
+    """What is summed and counted of a part, and its answers."""
+
+    sums: Sums
+    slices: pl.DataFrame
+    planned: Coverage
+    counted: Coverage
+    answers: pl.DataFrame
 
 
 def measure(
@@ -54,16 +66,16 @@ def measure(
     planned: list[Coverage] = []
     counted: list[Coverage] = []
     kept: list[pl.DataFrame] | None = []
-    for prompts, attempts in parts():
-        answers = attempts.filter(is_measured())
-        sums.append(sum_items(probe, attempts, parameters))
+    for done in work_ahead(partial(_sum_part, probe, parameters), parts(), threads=count_threads()):
+        sums.append(done.sums)
         if len(sums) >= PARTS_ADDED_AT_ONCE:
             sums = [add_sums(sums)]
-        slices.append(prompts.select(probe.slices).unique())
-        planned.append(count_planned(probe, prompts))
-        counted.append(count_attempts(probe, attempts))
+        slices.append(done.slices)
+        planned.append(done.planned)
+        counted.append(done.counted)
         if kept is not None:
-            kept = [*kept, answers] if answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
+            fits = done.answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY
+            kept = [*kept, done.answers] if fits else None
     coverage = make_coverage(probe, add_coverage(planned), add_coverage(counted), setup.repetitions)
     return make_result(
         setup,
@@ -73,6 +85,16 @@ def measure(
         matching=matching or _match_all(coverage[ALL]),
         attempts=partial(_find_answers, parts) if kept is None else pl.concat(kept),
         looks=looks,
+    )
+
+
+def _sum_part(probe: Probe, parameters: Parameters, part: Part) -> _PartSums:
+    return _PartSums(
+        sums=sum_items(probe, part.attempts, parameters),
+        slices=part.prompts.select(probe.slices).unique(),
+        planned=count_planned(probe, part.prompts),
+        counted=count_attempts(probe, part.attempts),
+        answers=part.attempts.filter(is_measured()),
     )
 
 
@@ -90,8 +112,9 @@ def make_result(
     probe, parameters = setup.probe, setup.parameters
     table = sums.cells
     level = look_level(looks, int(parameters["sample_k"])) if looks else LEVEL
-    estimates, complete = estimate_with_complete(probe, table, parameters, planned=slices, level=level)
-    bounds = bound_metrics(probe, table, parameters)
+    with work_beside(lambda _: bound_metrics(probe, table, parameters), ()) as find_bounds:
+        estimates, complete = estimate_with_complete(probe, table, parameters, planned=slices, level=level)
+        bounds = find_bounds()
     answered = table.filter(is_answered(probe))
     generalised = generalise(
         probe,

@@ -17,7 +17,7 @@ from equipoise.authoring import Corpus, Items, Probe
 from equipoise.errors import AssetUnavailable, BadParameter, EquipoiseError, ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.definition import check_definition, make_prompts
-from equipoise.measuring.products import work_ahead
+from equipoise.measuring.threads import work_ahead
 from equipoise.probes import find_probes, get_probe
 from equipoise.schema import ID, ITEM, PROMPT, REPETITION, SYSTEM
 from equipoise.settings import Settings

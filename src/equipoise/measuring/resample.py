@@ -13,8 +13,9 @@ import polars as pl
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
 from equipoise.measuring.influence import LEVEL, find_stretches, measure_totals
 from equipoise.measuring.outcomes import has_many_outcomes, possible_outcomes
-from equipoise.measuring.products import multiply, work_in_threads
+from equipoise.measuring.products import multiply
 from equipoise.measuring.summarise import WEIGHT, MakeColumns, is_answered, stack_columns, statistics
+from equipoise.measuring.threads import work_in_threads
 from equipoise.measuring.weights import (
     FEW_ITEMS,
     MOST_PSEUDO_ITEMS,

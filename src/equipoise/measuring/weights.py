@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from equipoise.authoring import Array
 from equipoise.measuring.gammas import draw_gammas
-from equipoise.measuring.products import multiply, work_in_threads
+from equipoise.measuring.products import multiply
+from equipoise.measuring.threads import work_in_threads
 
 FEW_ITEMS = 100
 """Below this many items, weights are corrected for their number, and a group of a slice draws its own."""

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.answers.files import NO_NAMES, read_all, read_file
-from equipoise.answers.matching import PLACE, RANK, ROW, Numbers, PromptIndex, refuse_nothing_matched
+from equipoise.answers.matching import PLACE, RANK, ROW, Numbers, PromptIndex, hash_keys, refuse_nothing_matched
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.assets.store import sha256_of
 from equipoise.errors import InputError
@@ -134,7 +134,7 @@ def _find_rows(index: PromptIndex, tables: Iterable[pl.DataFrame]) -> tuple[pl.D
     read = 0
     for table in tables:
         numbered = table.select(ID, PROMPT, REPETITION, STATUS).with_row_index(NUMBER, read)
-        found.append(index.find(numbered).drop(STATUS))
+        found.append(index.find(hash_keys(numbered)).drop(STATUS))
         read += table.height
     return pl.concat(found), read
 
