@@ -18,7 +18,7 @@ def multiply(weights: Array, columns: Array) -> Array:
     if len(columns) <= MAX_CELLS and weights.size * columns.shape[1] <= MAX_PRODUCTS:
         return weights @ columns
     result = np.zeros((len(weights), columns.shape[1]))
-    height = max(1, MAX_PRODUCTS // (MAX_CELLS * columns.shape[1]))
+    height = max(1, MAX_PRODUCTS // (min(len(columns), MAX_CELLS) * columns.shape[1]))
     for left in range(0, len(columns), MAX_CELLS):
         right = slice(left, left + MAX_CELLS)
         for top in range(0, len(weights), height):
