@@ -1,4 +1,4 @@
-"""Score answers with equipoise: `python -m benchmarks.marks_job PROBE ANSWERS PARAMETERS`.
+"""Score answers with equipoise: `python -m benchmarks.marks_job PROBE READING ANSWERS PARAMETERS`.
 
 Imports and reading the file and the corpus are not timed. What is timed is what `equipoise.score` does with rows in
 memory: check them, make the prompts, match, evaluate, resample, mark.
@@ -29,8 +29,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Score the answers and print what it cost."""
-    probe, path, parameters = sys.argv[1], Path(sys.argv[2]), orjson.loads(sys.argv[3])
-    planned, rows = plan(probe, **parameters), read_rows(path)
+    probe, reading, path, parameters = sys.argv[1], sys.argv[2], Path(sys.argv[3]), orjson.loads(sys.argv[4])
+    planned, rows = plan(probe, reading=reading, **parameters), read_rows(path)
     cost: dict[str, Any] = {}
     with measure_time(cost):
         result = score_rows(planned, read_python(rows))
