@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.processes import OUR_PYTHON, format_seconds, log, markdown_table, run_job
+from equipoise.measuring.resample import REPLICATES
 
 SIZES = (10_000, 100_000, 1_000_000, 5_424_000)
 
@@ -36,9 +37,9 @@ def run(*, quick: bool) -> str:
             )
             answers.unlink()
     about = (
-        "`hiring_an`. Planned: all prompts are made and written to a run file. Scored: a file of answers of 1,100 "
-        "characters is read, matched, evaluated and measured, with all slices, 1,000 replicates and marks. Peak memory "
-        "is that of the whole process."
+        "`hiring_an`. Planned: all prompts are made and written to a run file. Scored: a file of answers (JSONL, 1,100 "
+        "characters each) is read, matched, evaluated carefully and measured, with all slices, "
+        f"{REPLICATES:,} replicates and marks. Peak memory is that of the whole process."
     )
     head = ("prompts", "planned", "per million", "peak", "file of answers", "scored", "per million", "peak")
     return f"## Scale\n\n{about}\n\n{markdown_table(head, rows)}"

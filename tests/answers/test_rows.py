@@ -6,6 +6,7 @@ import json
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ import equipoise
 from equipoise.answers.files import read_file, read_records
 from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex, hash_keys
 from equipoise.answers.rows import read_python, tabulate_rows
+from equipoise.answers.score import evaluate_rows
 from equipoise.errors import BadFile, UnknownName
 from equipoise.measuring import threads
 from equipoise.measuring.result import Matching
+from equipoise.measuring.threads import at_hand
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
 
 # Two items with the same text, and two with texts of their own.
@@ -495,3 +498,46 @@ def test_rows_are_taken_in_the_thread_of_the_caller(number: int, monkeypatch: py
 
     assert equipoise.score("jobs_lum", answers()).matching.missing == 0
     assert seen == {threading.get_ident()}
+
+
+class Unfinished(Future[PromptIndex]):
+    """Made, but nobody is told before they ask for it."""
+
+    def done(self) -> bool:
+        return False
+
+
+class Late(Unfinished):
+    """The same for the first table."""
+
+    asked = 0
+
+    def done(self) -> bool:
+        self.asked += 1
+        return self.asked > 1
+
+
+@pytest.mark.parametrize("reading", ["careful", "specified"])
+@pytest.mark.parametrize("making", [Unfinished, Late])
+def test_answers_say_the_same_before_and_after_the_prompts_are_known(
+    making: type[Future[PromptIndex]], reading: str
+) -> None:
+    planned = equipoise.plan("jobs_lum", reading=reading, sample_k=30, num_repetitions=2)
+    prompts = planned.prompts()
+    answers = [
+        {ID: key, REPETITION: number, ANSWER: "He has been here for years, and he says that he will stay."}
+        for number in (1, 2)
+        for key in [*prompts[ID][:20], "unknown", *prompts[ID][15:]]
+    ]
+    by_text = [{PROMPT: text, ANSWER: "She left. She said she had to, and she meant it."} for text in prompts[PROMPT]]
+    (table,) = tabulate_rows(read_python([*answers, {ID: prompts[ID][0], ANSWER: ""}, *by_text, *answers[:3]]))
+    tables = [*table.iter_slices(37)]
+    given = PromptIndex(planned.batches())
+    there, index = at_hand(given), making()
+    index.set_result(PromptIndex(planned.batches()))
+    evaluations, assigned, matching = evaluate_rows(planned, there, tables)
+    again, assigned_again, matching_again = evaluate_rows(planned, index, tables)
+    assert matching == matching_again
+    assert matching.unknown == 2
+    assert assigned.equals(assigned_again)
+    assert evaluations.equals(again.select(evaluations.columns))

@@ -36,9 +36,10 @@ def test_results_come_in_the_order_of_the_tasks(ahead: int) -> None:
     assert work_in_threads(str, []) == []
     assert list(work_ahead(lambda task: task**2, range(20), ahead)) == squares
     assert list(work_ahead(str, [], ahead)) == []
-    with work_beside(total, range(20)) as result:
-        assert result() == 190
-        assert result() == 190
+    with work_beside(total, iter(range(20))) as working:
+        assert working.result() == 190
+        assert working.result() == 190
+        assert working.done()
 
 
 @pytest.mark.usefixtures("number")
@@ -49,8 +50,8 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
     assert next(results) == 1
     with pytest.raises(ZeroDivisionError):
         next(results)
-    with work_beside(lambda tasks: [1 // task for task in tasks], [1, 0]) as result, pytest.raises(ZeroDivisionError):
-        result()
+    with pytest.raises(ZeroDivisionError), work_beside(lambda tasks: [1 // task for task in tasks], [1, 0]) as working:
+        working.result()
 
 
 @pytest.mark.parametrize("ahead", [1, 3])
@@ -82,6 +83,27 @@ def test_work_beside_ends_when_the_caller_fails() -> None:
     with pytest.raises(KeyboardInterrupt):
         fail_meanwhile()
     assert 0 < taken < 10**8
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_nothing_is_left_of_work_that_was_broken_off_while_its_error_is_kept() -> None:
+    before = sys.getswitchinterval()
+    is_working = threading.Event()
+
+    def begin(task: int) -> int:
+        is_working.set()
+        return task
+
+    def fail_meanwhile() -> None:
+        with work_beside(total, work_ahead(begin, itertools.count())) as working:
+            assert is_working.wait(60)
+            assert not working.done()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as kept:  # and with it all that its traceback refers to
+        fail_meanwhile()
+    assert sys.getswitchinterval() == before
+    assert kept.traceback
 
 
 @pytest.mark.usefixtures("two_threads")

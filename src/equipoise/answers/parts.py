@@ -23,6 +23,7 @@ from equipoise.measuring.partials import ATTEMPT, OF_ITEM, Partial, split_items
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.ranges import Ranges
 from equipoise.measuring.sums import add_sums, sum_items
+from equipoise.measuring.threads import at_hand
 from equipoise.schema import ITEM, PROMPT, REPETITION
 
 BLOCKS_IN_MEMORY = 10
@@ -117,7 +118,7 @@ class _BlockIndex:
 def _score(index: _BlockIndex, tables: Iterable[pl.DataFrame]) -> Partial:
     planned = index.planned
     probe, parameters = planned.probe, planned.parameters
-    evaluations, assigned, matching = evaluate_rows(planned, lambda: index.index, tables)
+    evaluations, assigned, matching = evaluate_rows(planned, at_hand(index.index), tables)
     sums, coverage, still_open, seen = [], [], [], []
     for attempts in _gather(index.join(evaluations, assigned)):
         whole, rest = split_items(attempts)

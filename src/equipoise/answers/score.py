@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -39,8 +40,8 @@ def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:
 def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
     """Score tables of answers against a plan, matching them by id or text, with a few bytes of memory for each."""
     prompts = _PlannedPrompts(planned)
-    with work_beside(partial(PromptIndex, keep=planned.probe.detector.uses), prompts.make()) as index:
-        evaluations, assigned, matching = evaluate_rows(planned, index, tables)
+    with work_beside(partial(PromptIndex, keep=planned.probe.detector.uses), prompts.make()) as making_index:
+        evaluations, assigned, matching = evaluate_rows(planned, making_index, tables)
     refuse_nothing_matched(matching)
     return measure(planned.setup, partial(_parts, prompts.repeat, evaluations, assigned), matching)
 
@@ -65,49 +66,48 @@ class _PlannedPrompts:
 
 
 def evaluate_rows(
-    planned: Plan, make_index: Callable[[], PromptIndex], tables: Iterable[pl.DataFrame]
+    planned: Plan, making_index: Future[PromptIndex], tables: Iterable[pl.DataFrame]
 ) -> tuple[pl.DataFrame, pl.DataFrame, Matching]:
     """What each answer says, and which attempt it belongs to.
 
-    An answer is evaluated as soon as all that its detector uses is known, and its text is dropped. Most detectors use
-    the answer alone. For one that uses the prompt, too, the index is needed first; and where several prompts have the
-    text that the answer names, it must wait until all are assigned.
+    An answer is evaluated as soon as its prompt is known, and its text is dropped. While the index is being made, those
+    of a detector that uses nothing but the answer are evaluated without it. Where the detector uses the prompt, and
+    several prompts have the text that the answer names, it must wait until all are assigned.
     """
     detector = planned.probe.detector
-    keyed = map(hash_keys, tables)
-    if not detector.uses:
-        evaluated = [_evaluate_compactly(detector, table) for table in keyed]
-        index = make_index()
-        found = [index.find(table) for table in evaluated]
-        read, early, late = sum(map(len, evaluated)), pl.concat(found), None
-    else:
-        index = make_index()
-        read, early, late = _evaluate_with_prompts(detector, index, keyed)
+    read = 0
+    without_index: list[pl.DataFrame] = []
+    evaluated: list[pl.DataFrame] = []
+    waiting: list[pl.DataFrame] = []
+    for table in map(hash_keys, tables):
+        read += table.height
+        if not (detector.uses or making_index.done()):
+            without_index.append(_evaluate_compactly(detector, table))
+            continue
+        index = making_index.result()
+        evaluated += _find_all(index, without_index)
+        found = index.find(table)
+        waits = (pl.col(CANDIDATES) > 1) & bool(detector.uses)
+        evaluated.append(_evaluate_compactly(detector, index.join_kept(found.filter(~waits))))
+        waiting.append(found.filter(waits))
+    index = making_index.result()
+    evaluated += _find_all(index, without_index)
+    early, late = pl.concat(evaluated, how="diagonal"), pl.concat(waiting) if waiting else None
     keys = [PLACE, CANDIDATES, REPETITION, RANK]
-    rows = early.select(keys) if late is None else pl.concat([early.select(keys), late.select(keys)])
+    rows = pl.concat([table.select(keys) for table in (early, late) if table is not None])
     assigned = index.assign(rows, planned.repetitions)
     matching = index.count_matches(planned.repetitions, read=read, found=rows.height, assigned=assigned.height)
     evaluations = early.drop(keys)
-    if late is not None:
+    if late is not None and late.height:
         evaluations, assigned = _evaluate_late(detector, index, evaluations, late, assigned)
     return evaluations, assigned, matching
 
 
-def _evaluate_with_prompts(
-    detector: Detector, index: PromptIndex, tables: Iterable[pl.DataFrame]
-) -> tuple[int, pl.DataFrame, pl.DataFrame | None]:
-    """How many answers there are, those whose prompt is known, evaluated, and those that must wait, if any."""
-    read = 0
-    evaluated: list[pl.DataFrame] = []
-    waiting: list[pl.DataFrame] = []
-    for table in tables:
-        read += table.height
-        found = index.find(table)
-        waits = pl.col(CANDIDATES) > 1
-        evaluated.append(_evaluate_compactly(detector, index.join_kept(found.filter(~waits))))
-        waiting.append(found.filter(waits))
-    late = pl.concat(waiting)
-    return read, pl.concat(evaluated), late if late.height else None
+def _find_all(index: PromptIndex, tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The answers of these tables that belong to a prompt; the list is emptied."""
+    found = [index.find(table) for table in tables]
+    tables.clear()
+    return found
 
 
 def _evaluate_late(

@@ -23,7 +23,7 @@ from equipoise.measuring.selection import Selections
 from equipoise.measuring.selection_counts import fold_selections
 from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
 from equipoise.measuring.sums import Sums, add_sums, sum_items
-from equipoise.measuring.threads import count_threads, work_ahead, work_beside
+from equipoise.measuring.threads import work_ahead, work_beside
 from equipoise.schema import MetricKey, Status, is_measured
 
 MAX_ATTEMPTS_IN_MEMORY = 250_000
@@ -31,6 +31,10 @@ MAX_ATTEMPTS_IN_MEMORY = 250_000
 
 PARTS_ADDED_AT_ONCE = 20
 """Their sums are kept until then: to add them one by one takes longer."""
+
+
+SUMMED_AT_ONCE = 2
+"""How many parts are summed at the same time; more take more memory, and polars uses all cores for one."""
 
 
 class Part(NamedTuple):
@@ -66,7 +70,7 @@ def measure(
     planned: list[Coverage] = []
     counted: list[Coverage] = []
     kept: list[pl.DataFrame] | None = []
-    for done in work_ahead(partial(_sum_part, probe, parameters), parts(), threads=count_threads()):
+    for done in work_ahead(partial(_sum_part, probe, parameters), parts(), SUMMED_AT_ONCE):
         sums.append(done.sums)
         if len(sums) >= PARTS_ADDED_AT_ONCE:
             sums = [add_sums(sums)]
@@ -112,9 +116,9 @@ def make_result(
     probe, parameters = setup.probe, setup.parameters
     table = sums.cells
     level = look_level(looks, int(parameters["sample_k"])) if looks else LEVEL
-    with work_beside(lambda _: bound_metrics(probe, table, parameters), ()) as find_bounds:
+    with work_beside(lambda _: bound_metrics(probe, table, parameters), ()) as bounding:
         estimates, complete = estimate_with_complete(probe, table, parameters, planned=slices, level=level)
-        bounds = find_bounds()
+        bounds = bounding.result()
     answered = table.filter(is_answered(probe))
     generalised = generalise(
         probe,

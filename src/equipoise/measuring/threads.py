@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Event, Lock
+from threading import Event, RLock
 from typing import TypeVar
 
 import polars as pl
@@ -50,27 +50,39 @@ def work_ahead(work: Callable[[Task], Done], tasks: Iterable[Task], threads: int
             yield under_way.popleft().result()
 
 
-@contextmanager
-def work_beside(work: Callable[[Iterable[Task]], Done], tasks: Iterable[Task]) -> Iterator[Callable[[], Done]]:
-    """What gives the result of the work, which a thread does while the caller does something else.
+def at_hand(result: Done) -> Future[Done]:
+    """A future result that is there already."""
+    future: Future[Done] = Future()
+    future.set_result(result)
+    return future
 
-    The work takes the tasks one by one; if the caller fails meanwhile, there are no more.
+
+@contextmanager
+def work_beside(work: Callable[[Iterable[Task]], Done], tasks: Iterable[Task]) -> Iterator[Future[Done]]:
+    """The future result of the work, which a thread does while the caller does something else.
+
+    The work takes the tasks one by one; if the caller fails meanwhile, it is broken off at the next.
     """
     if count_threads() < 2:
-        yield lambda: work(tasks)
+        yield at_hand(work(tasks))
         return
     is_over = Event()
 
     def go_on() -> Iterator[Task]:
-        for task in tasks:
-            if is_over.is_set():
-                return
-            yield task
+        source = iter(tasks)
+        try:
+            for task in source:
+                if is_over.is_set():
+                    raise CancelledError
+                yield task
+        finally:
+            if isinstance(source, Generator):
+                source.close()  # at once, and with it the threads that it may use: an error can be kept for long
 
     with _start_threads(1) as pool:
         done = pool.submit(lambda: work(go_on()))
         try:
-            yield done.result
+            yield done
         finally:
             is_over.set()
 
@@ -85,7 +97,7 @@ class _ShortTurns:
     """While any of our threads are at work, all threads of the process take turns more often; then as before."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()  # what the garbage collector ends meanwhile leaves, too
         self._users = 0
         self._usual = 0.0
 
