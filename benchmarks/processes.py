@@ -20,28 +20,20 @@ class Unavailable(Exception):
     """A peer cannot be installed on this machine. Its comparison is left out, and the page says why."""
 
 
-def run_job(
-    python: Path, module: str, *arguments: object, rounds: int = 1, variables: dict[str, str] | None = None
-) -> Any:
-    """Run `python -m module arguments` and return the JSON of its last line.
-
-    With several rounds, the result of the fastest. `variables` are added to the environment.
-    """
+def run_job(python: Path, module: str, *arguments: object, variables: dict[str, str] | None = None) -> Any:
+    """Run `python -m module arguments`, with these variables in its environment; return the JSON of its last line."""
     command = [str(python), "-m", module, *map(str, arguments)]
-    results = []
-    for _ in range(rounds):
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", **(variables or {})},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}")
-        results.append(json.loads(done.stdout.strip().splitlines()[-1]))
-    return min(results, key=lambda result: result.get("wall", 0.0))
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", **(variables or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def time_command(command: Sequence[str], variables: dict[str, str] | None = None) -> tuple[float, float]:

@@ -92,13 +92,14 @@ def evaluate_rows(
         waiting.append(found.filter(waits))
     index = making_index.result()
     evaluated += _find_all(index, without_index)
-    early, late = pl.concat(evaluated, how="diagonal"), pl.concat(waiting) if waiting else None
+    early = pl.concat(evaluated, how="diagonal")  # those that were found after they were evaluated have another order
+    late = pl.concat(waiting) if waiting else early.clear()
     keys = [PLACE, CANDIDATES, REPETITION, RANK]
-    rows = pl.concat([table.select(keys) for table in (early, late) if table is not None])
+    rows = pl.concat([early.select(keys), late.select(keys)])
     assigned = index.assign(rows, planned.repetitions)
     matching = index.count_matches(planned.repetitions, read=read, found=rows.height, assigned=assigned.height)
     evaluations = early.drop(keys)
-    if late is not None and late.height:
+    if late.height:
         evaluations, assigned = _evaluate_late(detector, index, evaluations, late, assigned)
     return evaluations, assigned, matching
 

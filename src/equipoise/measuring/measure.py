@@ -31,8 +31,6 @@ MAX_ATTEMPTS_IN_MEMORY = 250_000
 
 PARTS_ADDED_AT_ONCE = 20
 """Their sums are kept until then: to add them one by one takes longer."""
-
-
 SUMMED_AT_ONCE = 2
 """How many parts are summed at the same time; more take more memory, and polars uses all cores for one."""
 
@@ -116,7 +114,7 @@ def make_result(
     probe, parameters = setup.probe, setup.parameters
     table = sums.cells
     level = look_level(looks, int(parameters["sample_k"])) if looks else LEVEL
-    with work_beside(lambda _: bound_metrics(probe, table, parameters), ()) as bounding:
+    with work_beside(lambda _: bound_metrics(probe, table, parameters)) as bounding:
         estimates, complete = estimate_with_complete(probe, table, parameters, planned=slices, level=level)
         bounds = bounding.result()
     answered = table.filter(is_answered(probe))

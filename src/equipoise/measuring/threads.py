@@ -58,10 +58,10 @@ def at_hand(result: Done) -> Future[Done]:
 
 
 @contextmanager
-def work_beside(work: Callable[[Iterable[Task]], Done], tasks: Iterable[Task]) -> Iterator[Future[Done]]:
+def work_beside(work: Callable[[Iterable[Task]], Done], tasks: Iterable[Task] = ()) -> Iterator[Future[Done]]:
     """The future result of the work, which a thread does while the caller does something else.
 
-    The work takes the tasks one by one; if the caller fails meanwhile, it is broken off at the next.
+    If there are tasks, the work takes them one by one, and is broken off at the next if the caller fails meanwhile.
     """
     if count_threads() < 2:
         yield at_hand(work(tasks))
