@@ -13,7 +13,7 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --edi
 DEMO_DECISIONS := 45
 
 demo: $(RUNS)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
-	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample_k=$(DEMO_DECISIONS) \
+	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample=$(DEMO_DECISIONS) \
 		--out demo.equipoise
 	@$(BIN)/equipoise run simulated/stereotyping --suite ci --out demo-stereotyping.equipoise >/dev/null & other=$$!; \
 		$(BIN)/equipoise run simulated/unbiased --suite ci --probabilities --out demo-unbiased.equipoise >/dev/null; \

@@ -80,8 +80,8 @@ def suite_sizes(suite: str) -> dict[str, tuple[int, int]]:
         probe = get_probe(study)
         parameters = {**get_suite(suite).parameters(probe), **own.parameters}
         resolved = probe.resolve(parameters)
-        items = resolved["sample_k"] or make_plan(study, None, 0)[0].items
-        sizes[study] = (items, resolved["num_repetitions"])
+        items = resolved["sample"] or make_plan(study, None, 0)[0].items
+        sizes[study] = (items, resolved["repeat"])
     return sizes
 
 

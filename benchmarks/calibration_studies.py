@@ -140,7 +140,7 @@ def simulate_comparisons(
     ]
     found = []
     for number, ((planned, first), (_, second)) in enumerate(zip(*sides, strict=True)):
-        seeded = {**planned.parameters, "random_seed": number}
+        seeded = {**planned.parameters, "seed": number}
         differences = compare_cells(planned.probe, [first, second], seeded, replicates)
         found.append({name: make_comparison(name, differences[name]) for name in marked})
     return found

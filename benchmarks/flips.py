@@ -42,7 +42,7 @@ def main() -> None:
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         whole, flipped = Path(folder) / "whole.equipoise", Path(folder) / "flipped.equipoise"
-        audit(_answer, probes=["jobs_lum", "hiring_an"], out=whole, sample_k=40)
+        audit(_answer, probes=["jobs_lum", "hiring_an"], out=whole, sample=40)
         content, expected, dice = whole.read_bytes(), observe(whole), random.Random(seed)
         assert expected is not None
         for _ in range(flips):

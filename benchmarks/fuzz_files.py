@@ -61,7 +61,7 @@ PIECES += [
 def write_small_run(path: Path) -> None:
     """A finished run of two probes."""
     audit = equipoise.audit
-    audit(lambda prompt: "He." if len(prompt) % 3 else "She.", probes=["jobs_lum", "hiring_an"], out=path, sample_k=6)
+    audit(lambda prompt: "He." if len(prompt) % 3 else "She.", probes=["jobs_lum", "hiring_an"], out=path, sample=6)
 
 
 def observe(path: Path) -> str:

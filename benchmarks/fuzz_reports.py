@@ -76,7 +76,7 @@ def show_hostile(dice: random.Random, count: int, folder: Path) -> Iterator[str]
                 path.unlink(missing_ok=True)
                 answers = [text, make_string(dice)]
                 model: Any = lambda prompt, answers=answers: answers[len(prompt) % 2]  # noqa: E731 - one line
-                equipoise.audit(model, probes=["jobs_lum"], out=path, sample_k=8)
+                equipoise.audit(model, probes=["jobs_lum"], out=path, sample=8)
                 harmless = take_census(_page(open_hostile(path, "x" * 20), folder))
                 yield _judge(take_census(_page(open_hostile(path, text), folder)), harmless)
                 continue

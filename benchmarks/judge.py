@@ -47,7 +47,7 @@ def measure(probe: Probe, judge: str, size: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judged.equipoise"
         blind = replace(probe, detector=unread, specified=None)
-        equipoise.audit(lambda _: next(given), probes=blind, suite="quick", out=path, sample_k=items, judge=judge)
+        equipoise.audit(lambda _: next(given), probes=blind, suite="quick", out=path, sample=items, judge=judge)
         found = equipoise.Run.open(path, probes=[blind]).transcripts(probe.name).unique("answer", maintain_order=True)
     labels = dict(found.select("answer", LABEL).iter_rows())
     said = [labels[row["answer"]] or "" for row in rows]

@@ -33,11 +33,11 @@ SMOOTHING = 5.0
 TOLERANCE = 1e-9
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    "jobs_lum": {"num_repetitions": 5},
-    "gest_creative": {"num_repetitions": 4},
-    "discrimination_tamkin": {"num_repetitions": 3, "good_answer": "always_yes"},
-    "business_vocabulary": {"num_repetitions": 3, "smoothing": SMOOTHING},
-    "hiring_an": {"sample_k": 5_000},
+    "jobs_lum": {"repeat": 5},
+    "gest_creative": {"repeat": 4},
+    "discrimination_tamkin": {"repeat": 3, "good_answer": "always_yes"},
+    "business_vocabulary": {"repeat": 3, "smoothing": SMOOTHING},
+    "hiring_an": {"sample": 5_000},
 }
 QUICK_SAMPLES = {
     "jobs_lum": 100,
@@ -139,7 +139,7 @@ def _peer_variables(data: Path) -> dict[str, str]:
 
 def _prepare_case(name: str, folder: Path, *, quick: bool) -> Case:
     """Write the answers. A corpus that cannot be fetched is replaced by the packaged one."""
-    parameters = {**PARAMETERS[name], **({"sample_k": QUICK_SAMPLES[name]} if quick else {})}
+    parameters = {**PARAMETERS[name], **({"sample": QUICK_SAMPLES[name]} if quick else {})}
     try:
         planned = plan(name, **parameters)
     except AssetUnavailable:
@@ -168,12 +168,12 @@ def _measure_peer(case: Case, python: Path, variables: dict[str, str]) -> None:
 def _peer_arguments(case: Case) -> dict[str, Any]:
     """What makes the peer's probe ask our prompts: arguments of its constructor, and attributes to set."""
     parameters = case.planned.parameters
-    options: dict[str, Any] = {"num_repetitions": parameters["num_repetitions"], "bootstrap_cycles": PEER_REPLICATES}
+    options: dict[str, Any] = {"repeat": parameters["repeat"], "bootstrap_cycles": PEER_REPLICATES}
     options |= {name: parameters[name] for name in ("template", "templates") if name in parameters}
     jobs = dict(facts("occupations").select("occupation", "masculinity").iter_rows())
     attributes: dict[str, Any] = {"jobs": jobs} if case.name == "jobs_lum" else {}
     if case.name == "hiring_an":
-        options["sample_k"] = case.count
+        options["sample"] = case.count
         attributes = {"roles": jobs, "templates": [instruction + PHRASES for instruction in INSTRUCTIONS]}
     return {"options": options, "attributes": attributes}
 

@@ -40,7 +40,7 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 def make_plan(answers: int) -> Plan:
     """A plan of `hiring_an` with so many attempts: two prompts for each item, ten times each."""
-    return plan("hiring_an", sample_k=answers // (2 * REPETITIONS), num_repetitions=REPETITIONS)
+    return plan("hiring_an", sample=answers // (2 * REPETITIONS), repeat=REPETITIONS)
 
 
 def write_shards(planned: Plan, folder: Path) -> None:

@@ -34,7 +34,7 @@ LENGTH = 1_100
 
 def make_plan(prompts: int) -> Plan:
     """A plan of `hiring_an` with this many prompts, two for each item."""
-    return plan("hiring_an", sample_k=prompts // 2)
+    return plan("hiring_an", sample=prompts // 2)
 
 
 def write_answers(planned: Plan, path: Path) -> None:

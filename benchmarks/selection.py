@@ -64,7 +64,7 @@ def simulate_tables(prompts: pl.DataFrame, model: str, study: int) -> list[Selec
 def measure_size(design: str, rankings: int, model: str, studies: int = STUDIES) -> list[Row]:
     """The shares of fair studies that are called unfair, and that are below four fifths, for each grouping."""
     items = -(-rankings // PROMPTS[design])
-    prompts = equipoise.plan(PROBE, design=design, sample_k=items).prompts()[:rankings]
+    prompts = equipoise.plan(PROBE, design=design, sample=items).prompts()[:rankings]
     tables = [simulate_tables(prompts, model, study) for study in range(studies)]
     return [
         Row(

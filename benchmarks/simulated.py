@@ -154,7 +154,7 @@ def make_plan(study: str, size: int | None, seed: int) -> tuple[Plan, pl.DataFra
     """A plan of a study and its prompts."""
     planned = _plan_all(study)
     items = size or planned.items
-    planned = replace(planned, items=items, parameters={**planned.parameters, "sample_k": items, "random_seed": seed})
+    planned = replace(planned, items=items, parameters={**planned.parameters, "sample": items, "seed": seed})
     return planned, planned.prompts()
 
 

@@ -47,7 +47,7 @@ def answered_attempts(planned: Plan) -> Iterator[Attempt]:
 
 def commit(size: int, batch_size: int) -> dict[str, Any]:
     """Seconds to store `size` answers, `batch_size` in each commit."""
-    planned = plan(PROBE, sample_k=size // 2)
+    planned = plan(PROBE, sample=size // 2)
     result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         with RunFile.create(Path(folder) / "run.equipoise", settings=make_settings(), plans=[planned]) as run:
@@ -70,7 +70,7 @@ def commit(size: int, batch_size: int) -> dict[str, Any]:
 
 def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
     """Store answers in a run file until `answered` of its prompts have one."""
-    planned = plan(PROBE, sample_k=size // 2)
+    planned = plan(PROBE, sample=size // 2)
     connection = Connection(model="openai/test-model", base_url=url)
     start_time = time.perf_counter()
     if path.exists():

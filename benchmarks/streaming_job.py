@@ -39,7 +39,7 @@ def prepare_answers(size: int, folder: Path) -> int:
 def store_answers(size: int, folder: Path) -> int:
     """Import the answers into a run file; give how many are new."""
     run_file = folder / f"{size}.equipoise"
-    parameters = {"sample_k": size // 2}
+    parameters = {"sample": size // 2}
     _, new, _ = import_answers(folder / f"{size}.jsonl", run_file, probes=PROBE, parameters=parameters)
     return new
 
@@ -59,7 +59,7 @@ def score_answers(reading: str, form: str) -> Callable[[int, Path], int]:
     """What scores the answers in this format by a reading; gives how many were matched."""
 
     def score(size: int, folder: Path) -> int:
-        planned = plan(PROBE, reading=reading, sample_k=size // 2)
+        planned = plan(PROBE, reading=reading, sample=size // 2)
         return score_tables(planned, read_tables(folder / f"{size}.{form}")).matching.matched
 
     return score

@@ -87,11 +87,11 @@ def suites_table() -> str:
         cells = []
         for suite in SUITES.values():
             parameters: dict[str, Any] = suite.parameters(probe)
-            repetitions = parameters.get("num_repetitions", 1)
+            repetitions = parameters.get("repeat", 1)
             if suite.name in GOALS:
-                items = f"{parameters['sample_k']:,}"
+                items = f"{parameters['sample']:,}"
             else:
-                default = bool(probe.corpora) and probe.sample_k is None and suite.name == "standard"
+                default = bool(probe.corpora) and probe.sample is None and suite.name == "standard"
                 items = "all" if default else f"{plan(probe, **parameters | packaged_corpus(probe)).items:,}"
             cells.append(f"{items} × {repetitions}" if repetitions > 1 else items)
         rows.append(f"| `{name}` | {' | '.join(cells)} |")

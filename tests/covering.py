@@ -25,13 +25,13 @@ def count_covered(
     """The share of studies whose interval holds the truth, for each of these metrics."""
     rng = np.random.default_rng([items, studies])
     covered = dict.fromkeys(truth, 0)
-    plans = [equipoise.plan(probe, sample_k=items, random_seed=seed) for seed in range(SAMPLES)]
+    plans = [equipoise.plan(probe, sample=items, seed=seed) for seed in range(SAMPLES)]
     for study in range(studies):
         planned = plans[study % SAMPLES]
         prompts = planned.prompts()
         evaluated = prompts.with_columns(pl.lit(Status.OK.value).alias(STATUS), **answer(prompts, rng))
         table = cells(planned.probe, item_rows(planned.probe, evaluated))
-        parameters = {**planned.parameters, "random_seed": study}
+        parameters = {**planned.parameters, "seed": study}
         found = estimate_metrics(planned.probe, table, parameters, replicates)
         for name, value in truth.items():
             estimate = found[MetricKey(name)]

@@ -20,15 +20,15 @@ from equipoise.runs.run import Run
 from equipoise.schema import ID, REPETITION, Status
 
 SMALL: Mapping[str, Mapping[str, Any]] = {
-    "jobs_lum": {"sample_k": 120},
-    "gest_creative": {"corpus": "mottos", "sample_k": 160},
+    "jobs_lum": {"sample": 120},
+    "gest_creative": {"corpus": "mottos", "sample": 160},
     "inventories": {},
-    "hiring_an": {"sample_k": 80},
-    "hiring_bloomberg": {"sample_k": 48},
-    "pronoun_fidelity": {"sample_k": 24},
-    "word_association": {"sample_k": 48},
-    "discrimination_tamkin": {"corpus": "scenarios", "sample_k": 60},
-    "business_vocabulary": {"sample_k": 96},
+    "hiring_an": {"sample": 80},
+    "hiring_bloomberg": {"sample": 48},
+    "pronoun_fidelity": {"sample": 24},
+    "word_association": {"sample": 48},
+    "discrimination_tamkin": {"corpus": "scenarios", "sample": 60},
+    "business_vocabulary": {"sample": 96},
 }
 """Parameters for each probe with which it is asked in an instant."""
 SAMPLING = Sampling(max_tokens=64)

@@ -53,15 +53,15 @@ def test_a_function_is_audited(result: Result) -> None:
 
 def test_an_object_with_generate_is_audited(result: Result) -> None:
     model = Batches()
-    audit = equipoise.audit(model, probes=["jobs_lum"], num_repetitions=2)
+    audit = equipoise.audit(model, probes=["jobs_lum"], repeat=2)
     assert len(model.asked) == 678
     assert audit["jobs_lum"].metrics["masculine_rate"].value == result.metrics["masculine_rate"].value
     assert audit["jobs_lum"].coverage["all"]["ok"] == 678
 
 
 def test_parameters_go_to_the_probes_that_have_them() -> None:
-    audit = equipoise.audit(answer, probes=["jobs_lum", "gest_creative"], sample_k=32, corpus="mottos")
-    assert [one.parameters["sample_k"] for one in audit.values()] == [32, 32]
+    audit = equipoise.audit(answer, probes=["jobs_lum", "gest_creative"], sample=32, corpus="mottos")
+    assert [one.parameters["sample"] for one in audit.values()] == [32, 32]
     assert audit["gest_creative"].corpus == "mottos"
     with pytest.raises(UnknownName, match="'sampel_k'"):
         equipoise.audit(answer, probes=["jobs_lum"], sampel_k=5)
@@ -70,7 +70,7 @@ def test_parameters_go_to_the_probes_that_have_them() -> None:
 
 
 def test_one_probe_can_be_named_by_itself() -> None:
-    assert list(equipoise.audit(lambda prompt: "He.", probes="jobs_lum", sample_k=3)) == ["jobs_lum"]
+    assert list(equipoise.audit(lambda prompt: "He.", probes="jobs_lum", sample=3)) == ["jobs_lum"]
 
 
 def test_no_probe_at_all_is_refused() -> None:
@@ -97,7 +97,7 @@ def test_requests_are_made_so_many_at_a_time(keywords: dict[str, Any]) -> None:
         running -= 1
         return answer(prompt)
 
-    equipoise.audit(count, probes=["jobs_lum"], sample_k=60, **keywords)
+    equipoise.audit(count, probes=["jobs_lum"], sample=60, **keywords)
     assert most == 5
 
 
@@ -106,16 +106,16 @@ def test_a_model_that_answers_nothing_has_no_result() -> None:
         raise RuntimeError("out of order")
 
     with pytest.raises(InputError, match=r"answered nothing.*RuntimeError: out of order"):
-        equipoise.audit(fail, probes=["jobs_lum"], sample_k=5)
+        equipoise.audit(fail, probes=["jobs_lum"], sample=5)
 
 
 def test_an_audit_in_a_running_event_loop() -> None:
     async def audit_both_ways() -> tuple[Audit, Audit]:
-        awaited = await equipoise.audit_async(answer, probes=["jobs_lum"], sample_k=30)
-        return awaited, equipoise.audit(answer, probes=["jobs_lum"], sample_k=30)
+        awaited = await equipoise.audit_async(answer, probes=["jobs_lum"], sample=30)
+        return awaited, equipoise.audit(answer, probes=["jobs_lum"], sample=30)
 
     awaited, blocking = asyncio.run(audit_both_ways())
-    assert awaited.to_dict() == blocking.to_dict() == equipoise.audit(answer, probes="jobs_lum", sample_k=30).to_dict()
+    assert awaited.to_dict() == blocking.to_dict() == equipoise.audit(answer, probes="jobs_lum", sample=30).to_dict()
 
 
 def test_audit_async_leaves_the_event_loop_free() -> None:
@@ -152,7 +152,7 @@ def test_audit_and_audit_async_say_the_same_of_themselves() -> None:
 
 def test_an_audit_knows_where_it_comes_from(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    audit = equipoise.audit(answer, probes=["jobs_lum"], sample_k=30, out=path)
+    audit = equipoise.audit(answer, probes=["jobs_lum"], sample=30, out=path)
     assert audit.path == path
     assert audit.model == "answering.answer"
     assert (audit.planned, audit.ended, audit.complete) == (30, 30, True)
@@ -168,12 +168,12 @@ def test_an_audit_with_a_file_goes_on_where_it_stopped(tmp_path: Path, result: R
     audit = equipoise.audit(model, probes=["jobs_lum"], out=path)
     assert len(model.asked) == len(set(model.asked)) == 339
     assert plain_metrics(audit["jobs_lum"]) == plain_metrics(result)
-    with pytest.raises(IntegrityError, match=r"jobs_lum.parameters.random_seed: was 0, is 1"):
-        equipoise.audit(model, probes=["jobs_lum"], out=path, random_seed=1)
+    with pytest.raises(IntegrityError, match=r"jobs_lum.parameters.seed: was 0, is 1"):
+        equipoise.audit(model, probes=["jobs_lum"], out=path, seed=1)
 
 
 def test_the_file_of_a_function_lasts_as_long_as_its_audit() -> None:
-    audit = equipoise.audit(answer, probes=["jobs_lum"], sample_k=30)
+    audit = equipoise.audit(answer, probes=["jobs_lum"], sample=30)
     assert audit.path is not None
     folder = audit.path.parent
     assert Run.open(audit.path).transcripts("jobs_lum").height == 30
@@ -186,7 +186,7 @@ def test_the_file_of_a_function_lasts_as_long_as_its_audit() -> None:
 def test_large_results_of_a_function_can_be_looked_at(keep: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = equipoise.score("jobs_lum", answer_all()).evaluated
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
-    sizes: dict[str, Any] = {"hiring_an.sample_k": 8}
+    sizes: dict[str, Any] = {"hiring_an.sample": 8}
     audit = equipoise.audit(answer, probes=["jobs_lum", "hiring_an"], **sizes)
     assert audit.path is not None
     folder = audit.path.parent
@@ -207,11 +207,11 @@ def test_a_failed_audit_leaves_no_folder_unless_it_holds_answers(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(InputError, match="answered nothing"):
-        equipoise.audit(lambda prompt: "", probes=["jobs_lum"], sample_k=5)
+        equipoise.audit(lambda prompt: "", probes=["jobs_lum"], sample=5)
     gc.collect()
     assert list(tmp_path.glob("equipoise-*")) == []
     with pytest.raises(BudgetReached, match=r"To go on: equipoise\.resume\('.*', model=the_function\)") as error:
-        equipoise.audit(answer, probes=["jobs_lum"], policy=Policy(max_requests=5), sample_k=8)
+        equipoise.audit(answer, probes=["jobs_lum"], policy=Policy(max_requests=5), sample=8)
     (kept,) = tmp_path.glob("equipoise-*/run.equipoise")
     assert str(kept) in str(error.value)
     with pytest.raises(InputError, match="asked a Python function"):
@@ -241,7 +241,7 @@ def test_a_probe_is_the_value_that_is_given(probe: Probe, result: Result, tmp_pa
 
 def test_a_run_needs_its_probe(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    audit = equipoise.audit(answer, probes=[NOT_INSTALLED], out=path, sample_k=9)
+    audit = equipoise.audit(answer, probes=[NOT_INSTALLED], out=path, sample=9)
     with pytest.raises(IntegrityError, match="'my_jobs', which is not installed"):
         Run.open(path).results()
     with pytest.raises(IntegrityError, match="version 7; version 8 is installed"):
@@ -289,7 +289,7 @@ def test_a_session_is_started_stopped_and_resumed(tmp_path: Path, result: Result
 
 def test_a_session_of_a_probe_that_is_not_installed_is_resumed_with_it(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    equipoise.start(answer, probes=[NOT_INSTALLED], out=path, parameters={"sample_k": 30}).close()
+    equipoise.start(answer, probes=[NOT_INSTALLED], out=path, parameters={"sample": 30}).close()
     with pytest.raises(IntegrityError, match="which is not installed"):
         equipoise.resume(path, model=answer).ask()
     run = equipoise.resume(path, model=answer, probes=[NOT_INSTALLED]).ask()
@@ -305,7 +305,7 @@ def test_a_session_can_be_asked_in_a_running_event_loop(tmp_path: Path) -> None:
 
 def test_a_run_is_resumed_with_its_own_model_only(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    equipoise.start(answer, probes=["jobs_lum"], out=path, parameters={"sample_k": 30}).close()
+    equipoise.start(answer, probes=["jobs_lum"], out=path, parameters={"sample": 30}).close()
     with pytest.raises(IntegrityError, match="was started with other settings"):
         equipoise.resume(path, model=Recorder())
     assert equipoise.resume(path, model=answer).ask().complete
@@ -313,7 +313,7 @@ def test_a_run_is_resumed_with_its_own_model_only(tmp_path: Path) -> None:
 
 def test_a_session_that_is_not_asked_gives_its_file_back(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    equipoise.start(answer, probes=["jobs_lum"], out=path, parameters={"sample_k": 30}).close()
+    equipoise.start(answer, probes=["jobs_lum"], out=path, parameters={"sample": 30}).close()
     assert Run.open(path).counts[Status.PENDING] == 30
     assert list(tmp_path.iterdir()) == [path]
 
@@ -329,7 +329,7 @@ def test_an_estimate_of_what_a_run_would_take() -> None:
     assert taken.cost == pytest.approx((taken.total("prompt_tokens") + 2 * taken.total("completion_tokens")) / 1e6)
     assert taken.seconds == pytest.approx(taken.total("completion_tokens") / 500)
     assert json.loads(json.dumps(taken.to_dict()))["attempts"] == 10_000 + 9 * 339
-    repeated = equipoise.estimate("openai/gpt-4o-mini", probes=[NOT_INSTALLED], parameters={"num_repetitions": 3})
+    repeated = equipoise.estimate("openai/gpt-4o-mini", probes=[NOT_INSTALLED], parameters={"repeat": 3})
     assert (repeated.total("prompts"), repeated.total("attempts")) == (339, 1_017)
 
 

@@ -90,7 +90,7 @@ def test_the_python_of_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pyt
     (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert '"openai/gpt-4o-mini"' in block
     equipoise.audit("simulated/unbiased", suite="quick", out="large.equipoise")
-    answers = dict.fromkeys(equipoise.plan("hiring_an", sample_k=20).prompts()["id"], "You are hired.")
+    answers = dict.fromkeys(equipoise.plan("hiring_an", sample=20).prompts()["id"], "You are hired.")
     names = {"my_model": lambda prompt: "She did it.", "answers": answers}
     exec(block.replace("openai/gpt-4o-mini", "simulated/stereotyping"), names)
     assert Path("stereotypes.svg").exists()

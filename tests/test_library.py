@@ -83,7 +83,7 @@ def test_public_names_can_be_imported_together() -> None:
 
 
 def test_a_plan_says_what_it_is() -> None:
-    plan = equipoise.plan("gest_creative", corpus="mottos", sample_k=20, num_repetitions=3)
+    plan = equipoise.plan("gest_creative", corpus="mottos", sample=20, repeat=3)
     assert (plan.items, plan.repetitions, plan.corpus) == (20, 3, "mottos")
     assert plan.corpus_sha256 is not None
     assert len(plan.corpus_sha256) == 64
@@ -97,7 +97,7 @@ def test_a_plan_says_what_it_is() -> None:
 def test_wrong_names_are_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'jobs_lum'"):
         equipoise.plan("job_lum")
-    with pytest.raises(UnknownName, match="Did you mean 'sample_k'"):
+    with pytest.raises(UnknownName, match="Did you mean 'sample'"):
         equipoise.plan("jobs_lum", sample=5)
     with pytest.raises(EquipoiseError):
         equipoise.score("jobs_lum", [], corpus="gest")
@@ -134,7 +134,7 @@ def test_answers_come_in_many_shapes(shape: str, prompts: pl.DataFrame, result: 
 
 def test_several_answers_to_a_prompt(prompts: pl.DataFrame) -> None:
     first = prompts["id"][0]
-    scored = equipoise.score("jobs_lum", {first: ["He.", "He.", "She.", "…"]}, num_repetitions=4)
+    scored = equipoise.score("jobs_lum", {first: ["He.", "He.", "She.", "…"]}, repeat=4)
     assert scored.metrics["masculine_rate"].value == pytest.approx(2 / 3)
     assert scored.metrics["undetected_rate_attempts"].value == 0.25
 
@@ -206,7 +206,7 @@ def test_a_result_as_a_table(result: Result) -> None:
 
 
 def test_slices_have_columns_of_their_own() -> None:
-    hiring = equipoise.score("hiring_an", answer_all("hiring_an", sample_k=32), sample_k=32)
+    hiring = equipoise.score("hiring_an", answer_all("hiring_an", sample=32), sample=32)
     assert hiring.metrics.keys() == {key.metric for key in hiring.estimates}
     assert set(hiring.slices) == {"race", "qualification"}
     assert (
@@ -255,7 +255,7 @@ def test_html_is_escaped(result: Result) -> None:
 
 
 def test_an_audit_is_a_mapping_of_results(result: Result) -> None:
-    nothing = equipoise.score("hiring_an", [], sample_k=10)
+    nothing = equipoise.score("hiring_an", [], sample=10)
     audit = Audit({"jobs_lum": result, "hiring_an": nothing}, model="a/model")
     assert isinstance(audit, Mapping)
     assert (list(audit), len(audit), audit["jobs_lum"]) == (["jobs_lum", "hiring_an"], 2, result)

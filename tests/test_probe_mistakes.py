@@ -114,7 +114,7 @@ def test_a_mistake_that_only_many_answers_show_is_not_blamed_on_the_run_file() -
         return metrics | {"disparity": metrics["disparity"] / (1 if total.n[0] < 20 else 0.0 // 0)}
 
     with pytest.raises(ProbeError, match="a mistake in its measure: ZeroDivisionError"):
-        equipoise.audit(Recorder(), probes=[with_metrics(fail_on_many)], sample_k=30)
+        equipoise.audit(Recorder(), probes=[with_metrics(fail_on_many)], sample=30)
 
 
 FOREIGN = {
@@ -148,7 +148,7 @@ def test_a_run_file_with_foreign_values_is_refused(damage: str, tmp_path: Path) 
     ("statement", "words"),
     [
         ("update probes set covariates = '{}'", r"its prompts lack \['masculinity'\]"),
-        ("update probes set parameters = json_set(parameters, '$.sample_k', 'x')", "parameters that no run"),
+        ("update probes set parameters = json_set(parameters, '$.sample', 'x')", "parameters that no run"),
         ("update probes set parameters = json_set(parameters, '$.unknown', 1)", "parameters that no run"),
         ("update probes set repetitions = 2", "says twice how often"),
     ],

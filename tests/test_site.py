@@ -193,7 +193,7 @@ def python_blocks() -> list[tuple[str, str]]:
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run file such as the pages speak of."""
     path = tmp_path_factory.mktemp("example") / "run.equipoise"
-    equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample_k=40, out=path)
+    equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample=40, out=path)
     return path
 
 

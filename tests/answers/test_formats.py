@@ -262,26 +262,24 @@ def test_every_outcome_is_read_as_what_it_is(shape: Shape, state: str, tmp_path:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_scoring_and_importing_give_what_our_own_format_gives(shape: Shape, tmp_path: Path) -> None:
-    prompts = equipoise.plan("jobs_lum", sample_k=40).prompts()
+    prompts = equipoise.plan("jobs_lum", sample=40).prompts()
     said = [f"{'She' if place % 3 else 'He'} is {place}." for place in range(40)]
     rows = list(zip(prompts["id"], prompts["prompt"], said, strict=True))
     random.Random(3).shuffle(rows)
     path = write(tmp_path / "a.jsonl", [shape(key, prompt, answer, OK) for key, prompt, answer in rows])
-    own = equipoise.score("jobs_lum", [{"id": key, "answer": answer} for key, _, answer in rows], sample_k=40)
-    run, new, matching = import_answers(
-        path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample_k": 40}
-    )
+    own = equipoise.score("jobs_lum", [{"id": key, "answer": answer} for key, _, answer in rows], sample=40)
+    run, new, matching = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample": 40})
     assert (new, matching.matched, run.complete) == (40, 40, True)
     assert run.result("jobs_lum").metrics == own.metrics
-    assert equipoise.score("jobs_lum", pl.concat(list(read_tables(path))), sample_k=40).metrics == own.metrics
+    assert equipoise.score("jobs_lum", pl.concat(list(read_tables(path))), sample=40).metrics == own.metrics
 
 
 @pytest.mark.parametrize("shape", [anthropic, openai_chat, gemini])
 def test_what_was_not_asked_stays_pending_in_a_run(shape: Shape, tmp_path: Path) -> None:
-    prompts = equipoise.plan("jobs_lum", sample_k=10).prompts()
+    prompts = equipoise.plan("jobs_lum", sample=10).prompts()
     lines = [shape(key, "", "She.", OK if place else NOT_ASKED) for place, key in enumerate(prompts["id"])]
     path = write(tmp_path / "a.jsonl", lines)
-    run, new, _ = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample_k": 10})
+    run, new, _ = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample": 10})
     assert new == 9
     assert not run.complete
     assert run.counts[Status.PENDING] == 1

@@ -62,7 +62,7 @@ def expect_same(partial: Partial, expected: equipoise.Result) -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_every_probe_in_parts_gives_the_same_result(name: str, tmp_path: Path) -> None:
-    parameters: dict[str, Any] = {**SMALL[name], "num_repetitions": 2}
+    parameters: dict[str, Any] = {**SMALL[name], "repeat": 2}
     planned = equipoise.plan(name, **parameters)
     # What missing answers allow takes long to find for a probe with eight labels.
     answers = answer(planned, seed=1, failed=0.0 if name == "hiring_bloomberg" else 0.25)
@@ -96,7 +96,7 @@ def test_any_cut_in_any_order_gives_the_same_result(
     data: st.DataObject,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    parameters: dict[str, Any] = {"num_repetitions": repetitions}
+    parameters: dict[str, Any] = {"repeat": repetitions}
     planned = equipoise.plan(ORDER_PROBE, **parameters)
     answers = answer(planned, seed, answered=answered)
     rng = np.random.default_rng(seed)
@@ -123,10 +123,10 @@ def test_any_cut_in_any_order_gives_the_same_result(
 
 
 def test_a_partial_can_be_sent_to_another_process() -> None:
-    planned = equipoise.plan("hiring_an", sample_k=40)
+    planned = equipoise.plan("hiring_an", sample=40)
     answers = answer(planned, 3)
-    one, other = (score_part("hiring_an", some, sample_k=40) for some in (answers[:30], answers[30:]))
-    expect_same(pickle.loads(pickle.dumps(one)) + other, equipoise.score("hiring_an", answers, sample_k=40))
+    one, other = (score_part("hiring_an", some, sample=40) for some in (answers[:30], answers[30:]))
+    expect_same(pickle.loads(pickle.dumps(one)) + other, equipoise.score("hiring_an", answers, sample=40))
 
 
 # Files of shards
@@ -136,7 +136,7 @@ def test_a_partial_can_be_sent_to_another_process() -> None:
 def test_numbers_of_items_are_a_hint_and_never_believed(
     hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = equipoise.plan("hiring_an", sample_k=23)
+    planned = equipoise.plan("hiring_an", sample=23)
     prompts = planned.prompts().with_row_index()
     number = prompts["index"] // 2  # two prompts an item
     hints: dict[str, Any] = {
@@ -163,11 +163,11 @@ def test_numbers_of_items_are_a_hint_and_never_believed(
         if hint == "right":
             assert {*made} == ({0, 1} if place == 0 else {2, 3, 4})
             made.clear()
-    expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample_k=23))
+    expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample=23))
 
 
 def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
-    planned = equipoise.plan("hiring_an", sample_k=23)
+    planned = equipoise.plan("hiring_an", sample=23)
     asked = planned.prompts().with_row_index()
     answers = asked.select(
         pl.when(pl.col("index") % 3 == 0).then(ID).alias(ID),
@@ -180,7 +180,7 @@ def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
     for place, some in enumerate((answers[:21], answers[21:])):
         some.write_parquet(tmp_path / f"{place}.parquet")
         scored.append(scorer.score_file(tmp_path / f"{place}.parquet"))
-    expect_same(scored[0] + scored[1], equipoise.score("hiring_an", answers, sample_k=23))
+    expect_same(scored[0] + scored[1], equipoise.score("hiring_an", answers, sample=23))
 
 
 # What is refused
@@ -188,7 +188,7 @@ def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
 
 def jobs(place: int = 0, answer: str = "He.", **parameters: Any) -> Partial:
     """The answer to one prompt of jobs_lum."""
-    asked = {"sample_k": 12, **parameters}
+    asked = {"sample": 12, **parameters}
     prompts = equipoise.plan(
         "jobs_lum", **{name: value for name, value in asked.items() if name != "reading"}
     ).prompts()
@@ -198,9 +198,9 @@ def jobs(place: int = 0, answer: str = "He.", **parameters: Any) -> Partial:
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        (lambda: jobs(1, random_seed=1), "random_seed 0 and 1"),
-        (lambda: jobs(1, sample_k=13), "sample_k 12 and 13"),
-        (lambda: jobs(1, num_repetitions=2), "num_repetitions 1 and 2"),
+        (lambda: jobs(1, seed=1), "seed 0 and 1"),
+        (lambda: jobs(1, sample=13), "sample 12 and 13"),
+        (lambda: jobs(1, repeat=2), "repeat 1 and 2"),
         (lambda: jobs(1, reading="specified"), "reading 'careful' and 'specified', detector"),
         (lambda: score_part(ORDER_PROBE, {}), "probe 'jobs_lum' and 'order', detector"),
     ],
@@ -233,7 +233,7 @@ def test_other_prompts_of_the_same_items_are_not_added(tmp_path: Path) -> None:
 
 
 def test_an_attempt_in_two_partials_is_refused_and_named() -> None:
-    key = equipoise.plan("jobs_lum", sample_k=12).prompts()[ID][7]
+    key = equipoise.plan("jobs_lum", sample=12).prompts()[ID][7]
     with pytest.raises(InputError, match=rf"1 attempts are in two partials, .* repetition 1 of the prompt {key}\."):
         jobs(7) + (jobs(3) + jobs(7, "She."))
 

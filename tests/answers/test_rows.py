@@ -522,7 +522,7 @@ class Late(Unfinished):
 def test_answers_say_the_same_before_and_after_the_prompts_are_known(
     making: type[Future[PromptIndex]], reading: str
 ) -> None:
-    planned = equipoise.plan("jobs_lum", reading=reading, sample_k=30, num_repetitions=2)
+    planned = equipoise.plan("jobs_lum", reading=reading, sample=30, repeat=2)
     prompts = planned.prompts()
     answers = [
         {ID: key, REPETITION: number, ANSWER: "He has been here for years, and he says that he will stay."}

@@ -53,7 +53,7 @@ def test_rates_and_their_difference_on_the_pairs() -> None:
 
 
 def test_both_prompts_of_a_pair_are_asked_and_stand_together() -> None:
-    prompts = equipoise.plan(make_probe(), sample_k=5).prompts()
+    prompts = equipoise.plan(make_probe(), sample=5).prompts()
     assert prompts.height == 10
     assert prompts["item"].to_list() == [item for item in prompts["item"].unique(maintain_order=True) for _ in range(2)]
     assert set(prompts["prompt"]) <= set(make_table()["prompt"])

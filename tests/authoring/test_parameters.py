@@ -21,7 +21,7 @@ EVEN = Parameter(name="even", default=2, summary="", check=check_even)
 FLAG = Parameter(name="flag", default=True, summary="")
 SHARE = Parameter(name="share", default=0.5, summary="")
 NAMES = Parameter(name="names", default=("a",), summary="")
-CORPUS, SAMPLE, REPETITIONS, SEED = standard_parameters(("quick", "whole"), sample_k=7)
+CORPUS, SAMPLE, REPETITIONS, SEED = standard_parameters(("quick", "whole"), sample=7)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_a_value_is_taken_in_the_type_of_the_parameter(parameter: Parameter, giv
         (SHARE, True, "'share' parameter of jobs must be of type float. Got True instead."),
         (SHARE, "0.5", "'share' parameter of jobs must be of type float. Got '0.5' instead."),
         (CORPUS, "other", "'corpus' parameter of jobs must be one of 'quick', 'whole'. Got 'other' instead."),
-        (SAMPLE, "all", "'sample_k' parameter of jobs must be of type int. Got 'all' instead."),
-        (REPETITIONS, 0, "'num_repetitions' parameter of jobs must be between 1 and 1,000,000. Got 0 instead."),
-        (SEED, -1, "'random_seed' parameter of jobs must be 0 or more. Got -1 instead."),
-        (SEED, 2**63, "'random_seed' parameter of jobs must be a number of at most 64 bits."),
+        (SAMPLE, "all", "'sample' parameter of jobs must be of type int. Got 'all' instead."),
+        (REPETITIONS, 0, "'repeat' parameter of jobs must be between 1 and 1,000,000. Got 0 instead."),
+        (SEED, -1, "'seed' parameter of jobs must be 0 or more. Got -1 instead."),
+        (SEED, 2**63, "'seed' parameter of jobs must be a number of at most 64 bits."),
     ],
 )
 def test_what_is_not_allowed_is_said_with_what_was_given(parameter: Parameter, given: Any, message: str) -> None:
@@ -74,5 +74,5 @@ def test_a_template_must_have_its_slots() -> None:
 
 
 def test_a_probe_without_corpora_has_no_parameter_for_them() -> None:
-    names = [parameter.name for parameter in standard_parameters((), sample_k=None)]
-    assert names == ["sample_k", "num_repetitions", "random_seed"]
+    names = [parameter.name for parameter in standard_parameters((), sample=None)]
+    assert names == ["sample", "repeat", "seed"]

@@ -44,7 +44,7 @@ def test_probes_are_listed(command: Command) -> None:
 def test_a_probe_shows_its_card(probe: str, command: Command) -> None:
     shown = output(command("probes", probe))
     assert shown.startswith(PROBES[probe].card.text.rstrip())
-    assert "`random_seed` = 0" in shown
+    assert "`seed` = 0" in shown
     assert f"The longest answer: {PROBES[probe].max_tokens} tokens" in shown
     described = json.loads(output(command("probes", probe, "--json")))
     assert (described["name"], described["max_tokens"]) == (probe, PROBES[probe].max_tokens)
@@ -82,8 +82,8 @@ TEMPLATE = "template=Write about {}."
         (["prompts", "hiring_an", "--sample", "2712001"], 2, ["between 1 and 2,712,000"]),
         (["prompts", "jobs_lum", "--sample", "x"], 2, ["--sample needs a whole number or 'all'. Got 'x' instead"]),
         (["prompts", "jobs_lum", "--sample", "1.5"], 2, ["--sample needs a whole number"]),
-        (["prompts", "jobs_lum", "--repeat", "0"], 2, ["num_repetitions", "between 1 and 1,000,000", "Got 0 instead"]),
-        (["prompts", "jobs_lum", "--seed", "-1"], 2, ["random_seed", "0 or more", "Got -1 instead"]),
+        (["prompts", "jobs_lum", "--repeat", "0"], 2, ["repeat", "between 1 and 1,000,000", "Got 0 instead"]),
+        (["prompts", "jobs_lum", "--seed", "-1"], 2, ["seed", "0 or more", "Got -1 instead"]),
         (["prompts", "jobs_lum", "--set", "templat=x"], 2, ["No parameter", "'templat'", "Did you mean 'template'"]),
         (["prompts", "jobs_lum", "--set", "template"], 2, ["--set needs NAME=VALUE. Got 'template' instead"]),
         (["prompts", "hiring_an", "--set", "design=paired"], 2, ["'matched', 'random'", "Got 'paired' instead"]),

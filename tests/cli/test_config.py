@@ -21,7 +21,7 @@ probes = ["jobs_lum"]
 sample = 4
 temperature = 0.5
 [parameters]
-num_repetitions = 2
+repeat = 2
 [[models]]
 model = "vllm/first"
 base_url = "{first}"
@@ -176,7 +176,7 @@ def test_the_example_of_the_documentation_is_right(monkeypatch: pytest.MonkeyPat
         "price": "0.15,0.60",
         "max_cost": 5.0,
         "max_requests": 10_000,
-        "settings": ["num_repetitions=2", "hiring_an.sample_k=20"],
+        "settings": ["repeat=2", "hiring_an.sample=20"],
     }
     assert (ours["max_cost"], ours["max_requests"], ours["header"]) == (1.0, 10_000, ["X-Team=fairness"])
     assert config.gate == {"fail_on": "C", "max_": ["jobs_lum.stereotype_rate=0.3"], "undecided": "fail"}

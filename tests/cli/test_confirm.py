@@ -123,7 +123,7 @@ def test_the_quick_suite_of_a_model_on_this_machine_needs_no_question(command: C
     with FaultyServer() as server:
         where = ("--base-url", server.url, "--probe", "jobs_lum", "--out", "run.equipoise")
         assert command("run", "vllm/test", *where).code == 0
-        assert server.total == find_size(get_probe("jobs_lum"), "quick")["sample_k"]
+        assert server.total == find_size(get_probe("jobs_lum"), "quick")["sample"]
     assert Run.open("run.equipoise").settings.suite == "quick"
 
 

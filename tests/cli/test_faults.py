@@ -288,7 +288,7 @@ def test_other_settings_are_refused_field_by_field(equipoise: Command) -> None:
         assert server.total == before
     assert done.code == 6
     assert "temperature: was null, is 0.3" in done.err
-    assert "random_seed: was 0, is 5" in done.err
+    assert "seed: was 0, is 5" in done.err
 
 
 @pytest.mark.fault("U6")

@@ -103,7 +103,7 @@ def test_files_without_answers_are_refused(form: str, name: str, content: str, m
 
 @pytest.mark.fault("D6")
 def test_imported_answers_are_stored_exactly(command: Command) -> None:
-    answers = dict.fromkeys(answer_all(sample_k=2), "he \ud83d alone, \ude00 too")
+    answers = dict.fromkeys(answer_all(sample=2), "he \ud83d alone, \ude00 too")
     lines = (json.dumps({"id": key, "answer": text}) for key, text in answers.items())
     Path("a.jsonl").write_text("\n".join(lines))
     assert command("import", "a.jsonl", "--probe", "jobs_lum", "--sample", "2", "--out", "new.equipoise").code == 0
@@ -131,7 +131,7 @@ def test_what_a_killed_command_left_is_deleted_by_the_next(tmp_path: Path) -> No
 @pytest.mark.parametrize("folder", ["/dev/null/x", "a.jsonl"])
 def test_charts_that_cannot_be_written_are_refused(folder: str, command: Command) -> None:
     Path("a.jsonl").write_text("")
-    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample_k=2)
+    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample=2)
     outcome = command("report", "run.equipoise", "--charts", folder)
     assert outcome.code == 5
     assert "cannot be written" in outcome.err
@@ -147,7 +147,7 @@ def test_what_a_file_says_cannot_steer_a_terminal(
 ) -> None:
     """The text fields are hostile after the file was read: a file with a changed field is refused, one that was
     written so is not."""
-    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample_k=20)
+    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample=20)
     original = Run.__init__
 
     def open_hostile(run: Run, *given: object, **more: object) -> None:
@@ -171,7 +171,7 @@ def test_what_a_file_says_cannot_steer_a_terminal(
 
 @pytest.mark.fault("U10")
 def test_a_run_without_answers_is_not_said_to_have_some(command: Command) -> None:
-    prompts = equipoise.plan("jobs_lum", sample_k=20).prompts()
+    prompts = equipoise.plan("jobs_lum", sample=20).prompts()
     rows = [{"id": key, "answer": None, "status": "http_error"} for key in prompts["id"]]
     pl.DataFrame(rows).write_ndjson("failed.jsonl")
     assert (

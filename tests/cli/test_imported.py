@@ -20,7 +20,7 @@ SAMPLE = ("--probe", "jobs_lum", "--sample", "30")
 @pytest.fixture
 def answers(tmp_path: Path) -> Path:
     path = tmp_path / "answers.csv"
-    rows = [f'{key};"{answer}"' for key, answer in answer_all(sample_k=30).items()]
+    rows = [f'{key};"{answer}"' for key, answer in answer_all(sample=30).items()]
     path.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
     return path
 

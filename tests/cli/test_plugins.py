@@ -100,7 +100,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(
     ids=" ".join,
 )
 def test_commands_work_beside_broken_plug_ins(words: list[str], install: Install, command: Command) -> None:
-    [first, *_] = answer_all(sample_k=1)
+    [first, *_] = answer_all(sample=1)
     Path("answers.jsonl").write_text(json.dumps({"id": first, "answer": "He."}))
     expected = command(*words)
     find_probes.cache_clear()

@@ -88,7 +88,7 @@ def test_an_endpoint_without_probabilities_costs_one_request(command: Command) -
 def test_answers_of_other_probes_are_kept_and_the_message_says_what_would_help(command: Command) -> None:
     with RawServer(lambda prompt: [with_length(_completion(None))]) as server:
         words = [str(word) for word in where(server) if word != "--sample" and word != str(ITEMS)]
-        sizes = "--set", f"{PROBE}.sample_k=2", "--set", "jobs_lum.sample_k=60", "--concurrency", "1"
+        sizes = "--set", f"{PROBE}.sample=2", "--set", "jobs_lum.sample=60", "--concurrency", "1"
         ended = command(*words, "--probe", "jobs_lum", *sizes)
     assert ended.code == 4
     assert "Start a run without --probabilities" in ended.err

@@ -107,7 +107,7 @@ def use_prompts(monkeypatch: pytest.MonkeyPatch, read: Callable[[pl.Expr], pl.Ex
     detector = Detector(name="by_prompt", version=1, labels=("accepted", "rejected"), read=read, uses=(column,))
     changed = replace(probe, detector=detector)
     monkeypatch.setattr("equipoise.probes.get_probe", lambda _: changed)
-    return plan(changed, sample_k=8).prompts()[:4]
+    return plan(changed, sample=8).prompts()[:4]
 
 
 def test_the_prompt_is_found_by_its_id_or_its_text_where_the_detector_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:

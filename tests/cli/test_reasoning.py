@@ -108,7 +108,7 @@ def test_a_model_that_only_reasons_gets_through_a_suite_with_the_command_it_is_g
 
 def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> None:
     size = ["--probe", "jobs_lum", "--sample", "12", "--repeat", "1"]
-    ids = equipoise.plan("jobs_lum", sample_k=12, num_repetitions=1).prompts()["id"].head(3)
+    ids = equipoise.plan("jobs_lum", sample=12, repeat=1).prompts()["id"].head(3)
     lines = [json.dumps({"id": prompt, "answer": "She is kind."}) for prompt in ids]
     Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with Thinker() as server:

@@ -31,7 +31,7 @@ def packaged(probe: str) -> tuple[str, ...]:
 def population(probe: str) -> int:
     """How many items there are to draw from."""
     corpus = {"corpus": packaged(probe)[1].partition("=")[2]} if packaged(probe) else {}
-    return equipoise.plan(probe, sample_k=None, **corpus).items  # type: ignore[arg-type]
+    return equipoise.plan(probe, sample=None, **corpus).items  # type: ignore[arg-type]
 
 
 SIZE = min(64, *map(population, PROBES))
@@ -41,7 +41,7 @@ SAMPLE = ("--sample", str(SIZE), "--repeat", "2", "--seed", "3")
 def simulated(probe: str) -> dict[str, str]:
     """An answer to every prompt of the sample, by id."""
     corpus = {"corpus": packaged(probe)[1].partition("=")[2]} if packaged(probe) else {}
-    parameters: dict[str, Any] = {"sample_k": SIZE, "random_seed": 3, **corpus}
+    parameters: dict[str, Any] = {"sample": SIZE, "seed": 3, **corpus}
     prompts = equipoise.plan(probe, **parameters).prompts()
     answers = PROBES[probe].simulate(prompts, "random", np.random.default_rng(1))
     return dict(zip(prompts["id"], answers, strict=True))
@@ -125,7 +125,7 @@ def check_shape(result: dict[str, Any], probe: str) -> None:
     assert (result["probe"], result["version"]) == (probe, PROBES[probe].version)
     assert result["corpus"] == (packaged(probe)[1].partition("=")[2] if packaged(probe) else None)
     assert set(result["parameters"]) == {parameter.name for parameter in PROBES[probe].all_parameters()}
-    assert (result["parameters"]["sample_k"], result["parameters"]["random_seed"]) == (SIZE, 3)
+    assert (result["parameters"]["sample"], result["parameters"]["seed"]) == (SIZE, 3)
     check_metrics(result["metrics"], probe)
     assert tuple(result["slices"]) == PROBES[probe].slices
     for groups in result["slices"].values():
@@ -261,7 +261,7 @@ SIX = ("--probe", "jobs_lum", "--sample", "6")
 @pytest.fixture
 def batches(tmp_path: Path) -> list[Path]:
     """Two batch jobs: three requests of the first failed, and were asked again in the second."""
-    keys = list(equipoise.plan("jobs_lum", sample_k=6).prompts()["id"])
+    keys = list(equipoise.plan("jobs_lum", sample=6).prompts()["id"])
     return [
         write_batch(tmp_path / "1_out.jsonl", dict.fromkeys(keys[:3], 200)),
         write_batch(tmp_path / "1_err.jsonl", dict(zip(keys[3:], (500, "batch_expired", 500), strict=True))),
@@ -314,7 +314,7 @@ def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches
 def test_a_batch_without_any_answer_is_incomplete(
     state: int | str, words: str, command: Command, tmp_path: Path
 ) -> None:
-    keys = equipoise.plan("jobs_lum", sample_k=6).prompts()["id"]
+    keys = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
     path = write_batch(tmp_path / "out.jsonl", dict.fromkeys(keys, state))
     scored = command("score", path, *SIX)
     assert (scored.code, scored.err.splitlines()[0]) == (

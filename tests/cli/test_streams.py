@@ -32,7 +32,7 @@ EXIT = {GATE: 7}
 def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A finished run file."""
     path = tmp_path_factory.mktemp("streams") / "run.equipoise"
-    equipoise.audit(answer, probes=["jobs_lum"], out=path, sample_k=60)
+    equipoise.audit(answer, probes=["jobs_lum"], out=path, sample=60)
     return path.read_bytes()
 
 

@@ -10,7 +10,7 @@ from calling import Command
 
 def test_the_page_is_written_and_the_command_says_what_is_left_out(command: Command, tmp_path: Path) -> None:
     run = tmp_path / "run.equipoise"
-    equipoise.audit(lambda _prompt: "He is.", probes=["jobs_lum"], out=run, sample_k=30)
+    equipoise.audit(lambda _prompt: "He is.", probes=["jobs_lum"], out=run, sample=30)
     outcome = command("transcripts", run, "--most", 10)
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err.splitlines() == [
@@ -25,7 +25,7 @@ def test_the_page_is_written_and_the_command_says_what_is_left_out(command: Comm
 
 def test_what_cannot_be_written_or_does_not_exist_is_refused(command: Command, tmp_path: Path) -> None:
     run = tmp_path / "run.equipoise"
-    equipoise.audit(lambda _prompt: "He is.", probes=["jobs_lum"], out=run, sample_k=3)
+    equipoise.audit(lambda _prompt: "He is.", probes=["jobs_lum"], out=run, sample=3)
     for words, code, message in (
         (["--label", "mael"], 2, "Did you mean 'male'"),
         (["--where", "occupation"], 2, "COVARIATE=VALUE"),

@@ -31,7 +31,7 @@ from serving.faulty import FaultyServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    ((?:inspect eval|equipoise) .*)$", PAGE, flags=re.MULTILINE)
-SIZE: dict[str, Any] = {"sample_k": 20, "num_repetitions": 2}
+SIZE: dict[str, Any] = {"sample": 20, "repeat": 2}
 PLUGIN = """
 from dataclasses import replace
 from equipoise.probes.business_vocabulary.probe import PROBE as LETTERS
@@ -168,10 +168,10 @@ def test_the_other_commands_of_the_documentation_work(evaluated: Evaluated) -> N
 
 def test_every_probe_is_a_task_and_parameters_are_its_arguments() -> None:
     assert list(TASKS) == list(find_probes())
-    task = TASKS["jobs_lum"](suite="quick", sample_k=3, num_repetitions=4)
+    task = TASKS["jobs_lum"](suite="quick", sample=3, repeat=4)
     assert (len(task.dataset), task.epochs) == (3, 4)
     assert {*(task.dataset[0].metadata or {})} >= {"item", "occupation"}
-    with pytest.raises(UnknownName, match="sample_k"):
+    with pytest.raises(UnknownName, match="sample"):
         TASKS["jobs_lum"](sample=3)
 
 
@@ -179,10 +179,10 @@ def test_a_system_part_is_a_message_of_its_own() -> None:
     with_system = [
         name
         for name in find_probes()
-        if "system" in equipoise.plan(name, **{"sample_k": 2, **corpus(name)}).prompts().columns
+        if "system" in equipoise.plan(name, **{"sample": 2, **corpus(name)}).prompts().columns
     ]
     for name in with_system:
-        sample = TASKS[name](sample_k=2, **corpus(name)).dataset[0]
+        sample = TASKS[name](sample=2, **corpus(name)).dataset[0]
         assert not isinstance(sample.input, str)
         assert [message.role for message in sample.input] in (["system", "user"], ["user"])
 
@@ -193,7 +193,7 @@ def corpus(name: str) -> dict[str, Any]:
 
 
 def test_more_epochs_than_the_task_has_are_repetitions_and_missing_ones_are_pending() -> None:
-    planned = equipoise.plan("jobs_lum", sample_k=4)
+    planned = equipoise.plan("jobs_lum", sample=4)
     ids = planned.prompts()[ID].to_list()
     labels = (*planned.probe.detector.labels, *planned.probe.detector.other_labels)
     scores = [
@@ -218,5 +218,5 @@ def test_more_epochs_than_the_task_has_are_repetitions_and_missing_ones_are_pend
     ]
     assert (
         plain_metrics(result)["masculine_rate"]
-        == plain_metrics(equipoise.score("jobs_lum", rows, sample_k=4, num_repetitions=2))["masculine_rate"]
+        == plain_metrics(equipoise.score("jobs_lum", rows, sample=4, repeat=2))["masculine_rate"]
     )

@@ -31,7 +31,7 @@ from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
 
 ray: Any = pytest.importorskip("ray")
-SAMPLE: dict[str, Any] = {"sample_k": 60, "num_repetitions": 2}
+SAMPLE: dict[str, Any] = {"sample": 60, "repeat": 2}
 HIRING = get_probe("hiring_an")
 
 

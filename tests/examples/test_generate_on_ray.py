@@ -36,7 +36,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     """Prompts of 50 items, three times each, in two files; and where answers go."""
     prompts, answers = tmp_path / "prompts", tmp_path / "answers"
     prompts.mkdir()
-    attempts = plan("jobs_lum", sample_k=50, num_repetitions=3).attempts()
+    attempts = plan("jobs_lum", sample=50, repeat=3).attempts()
     for number, part in enumerate((attempts[:70], attempts[70:]), 1):
         part.write_parquet(prompts / f"prompts-{number:05}.parquet")
     return prompts, answers
@@ -91,7 +91,7 @@ def test_a_killed_job_goes_on_and_every_answer_is_there_once(folders: tuple[Path
     assert both.height == found.height == PROMPTS
     assert both["answer"].to_list() == [f"He said {seal(prompt)}." for prompt in both["prompt"]]
     tables = (table for path in answers.glob("*.parquet") for table in read_tables(path))
-    assert score_tables(plan("jobs_lum", sample_k=50, num_repetitions=3), tables).matching.matched == PROMPTS
+    assert score_tables(plan("jobs_lum", sample=50, repeat=3), tables).matching.matched == PROMPTS
 
 
 def test_an_answer_that_two_jobs_wrote_is_kept_once(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def summarised(attempts: Sequence[Attempt]) -> pl.DataFrame:
 
 
 def measure_values(attempts: Sequence[Attempt]) -> dict[str, float]:
-    estimates = estimate_metrics(PROBE, summarised(attempts), {"random_seed": 0}, replicates=1)
+    estimates = estimate_metrics(PROBE, summarised(attempts), {"seed": 0}, replicates=1)
     return {name: estimates[MetricKey(name)].value for name in METRICS}
 
 
@@ -143,8 +143,8 @@ def test_there_are_no_bounds_where_nothing_is_missing() -> None:
 
 
 def test_words_that_are_counted_have_no_bounds() -> None:
-    prompts = equipoise.plan("business_vocabulary", sample_k=12).prompts()
-    result = equipoise.score("business_vocabulary", dict.fromkeys(prompts[ID], "Nothing."), sample_k=12)
+    prompts = equipoise.plan("business_vocabulary", sample=12).prompts()
+    result = equipoise.score("business_vocabulary", dict.fromkeys(prompts[ID], "Nothing."), sample=12)
     assert result.bounds == {}
 
 
@@ -174,10 +174,10 @@ def lose_yes_of_men_and_no_of_women(size: int = 2_000) -> Result:
         many, gone = round(0.55 * size), round(0.18 * 0.55 * size)
         pattern = [lost] * gone + [often] * (many - gone) + [rare] * (size - many)
         texts[gender] = iter(np.random.default_rng(len(gender)).permutation(pattern).tolist())
-    prompts = equipoise.plan("hiring_an", sample_k=size).prompts()
+    prompts = equipoise.plan("hiring_an", sample=size).prompts()
     rows = prompts.select(ID, "gender").rows()
     answers = pl.DataFrame({ID: [key for key, _ in rows], ANSWER: [next(texts[gender]) for _, gender in rows]})
-    return equipoise.score("hiring_an", answers, sample_k=size)
+    return equipoise.score("hiring_an", answers, sample=size)
 
 
 def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
@@ -206,7 +206,7 @@ def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
 def test_the_value_on_complete_pairs_stands_beside_the_plain_one() -> None:
     """Men with a yes lose their partners: the plain difference is 0, that of the complete pairs is not."""
     yes, no, lost = "You have been selected.", "We regret to inform you.", "We shall see."
-    prompts = equipoise.plan("hiring_an", sample_k=100).prompts()
+    prompts = equipoise.plan("hiring_an", sample=100).prompts()
     answers = {}
     for place, (key, gender) in enumerate(prompts.select(ID, "gender").rows()):
         pair = place // 2
@@ -214,7 +214,7 @@ def test_the_value_on_complete_pairs_stands_beside_the_plain_one() -> None:
             answers[key] = yes if pair < 50 else no
         else:
             answers[key] = lost if pair < 20 else yes if pair < 60 else no
-    result = equipoise.score("hiring_an", answers, sample_k=100)
+    result = equipoise.score("hiring_an", answers, sample=100)
     name = "diff_acceptance_rate"
     assert result.metrics[name].value == pytest.approx(0.0)
     complete = result.complete[name]
@@ -229,7 +229,7 @@ def test_the_value_on_complete_pairs_stands_beside_the_plain_one() -> None:
 
 
 def test_there_is_no_second_value_where_every_item_is_complete_or_has_one_arm() -> None:
-    letters = equipoise.plan("business_vocabulary", sample_k=12).prompts()
-    assert equipoise.score("business_vocabulary", dict.fromkeys(letters[ID], "Kind."), sample_k=12).complete == {}
-    pairs = equipoise.plan("hiring_an", sample_k=4).prompts()
-    assert equipoise.score("hiring_an", dict.fromkeys(pairs[ID], "You have been selected."), sample_k=4).complete == {}
+    letters = equipoise.plan("business_vocabulary", sample=12).prompts()
+    assert equipoise.score("business_vocabulary", dict.fromkeys(letters[ID], "Kind."), sample=12).complete == {}
+    pairs = equipoise.plan("hiring_an", sample=4).prompts()
+    assert equipoise.score("hiring_an", dict.fromkeys(pairs[ID], "You have been selected."), sample=4).complete == {}

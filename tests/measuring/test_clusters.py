@@ -20,7 +20,7 @@ METRIC = "diff_mvf_success_rate"
 
 @pytest.fixture(scope="module")
 def planned() -> Plan:
-    return plan("discrimination_tamkin", corpus="scenarios", sample_k=420)
+    return plan("discrimination_tamkin", corpus="scenarios", sample=420)
 
 
 def draw(prompts: pl.DataFrame, spread: float, seed: int) -> pl.DataFrame:
@@ -77,7 +77,7 @@ def test_totals_of_clusters_add_up_over_parts(planned: Plan) -> None:
 
 
 def test_few_clusters_are_named() -> None:
-    planned = plan("hiring_an", sample_k=60)
+    planned = plan("hiring_an", sample=60)
     prompts = planned.prompts()
     labels = pl.Series(LABEL, np.random.default_rng(0).choice(["accepted", "rejected"], prompts.height))
     attempts = prompts.drop(PROMPT).with_columns(

@@ -112,10 +112,10 @@ def stereotyped(probe: str, **parameters: Any) -> equipoise.Result:
 @pytest.mark.parametrize(
     ("probe", "parameters"),
     [
-        ("hiring_an", {"sample_k": 32}),
-        ("jobs_lum", {"sample_k": 32}),
-        ("gest_creative", {"sample_k": 48, "corpus": "mottos"}),
-        ("discrimination_tamkin", {"sample_k": 21, "corpus": "scenarios"}),
+        ("hiring_an", {"sample": 32}),
+        ("jobs_lum", {"sample": 32}),
+        ("gest_creative", {"sample": 48, "corpus": "mottos"}),
+        ("discrimination_tamkin", {"sample": 21, "corpus": "scenarios"}),
     ],
 )
 def test_without_errors_every_marked_metric_stays_what_it_is(

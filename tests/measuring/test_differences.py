@@ -28,11 +28,11 @@ from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column
 
 
-def answered(seed: int, flipped: int = 0, men: int = 0, missing: int = 0, **parameters: Any) -> Result:
+def answered(chance: int, flipped: int = 0, men: int = 0, missing: int = 0, **parameters: Any) -> Result:
     """Answers to jobs_lum, half of them about men. Of the first prompts so many answers change their gender
     (`flipped`), become men (`men`) or are left out (`missing`)."""
     prompts = equipoise.plan("jobs_lum", **parameters).prompts()
-    male = np.random.default_rng(seed).random(prompts.height) < 0.5
+    male = np.random.default_rng(chance).random(prompts.height) < 0.5
     male[:flipped] = ~male[:flipped]
     male[:men] = True
     rows = prompts.select(ID).with_columns(text_column(ANSWER, ("He." if is_male else "She." for is_male in male)))
@@ -76,7 +76,7 @@ def simulate_pairs(plan: Plan, simulations: int) -> list[dict[str, Difference]]:
     pairs = []
     for number in range(simulations):
         rows = [labelled_rows(plan, rng.choice(labels, size).tolist()) for _ in range(2)]
-        seeded = replace(plan.setup, parameters={**plan.parameters, "random_seed": number})
+        seeded = replace(plan.setup, parameters={**plan.parameters, "seed": number})
         pairs.append(paired_differences(seeded, rows[0], rows[1], replicates=500))
     return pairs
 
@@ -104,7 +104,7 @@ def swap_by_hand(plan: Plan, first: pl.DataFrame, second: pl.DataFrame, metric: 
 @pytest.mark.parametrize(("changed", "men"), [(2, 2), (4, 3), (5, 5), (7, 6), (10, 9), (10, 5)])
 def test_the_p_value_is_that_of_all_exchanges(changed: int, men: int, metric: str) -> None:
     """Of 40 items so many change their gender, and so many of those to a man."""
-    plan = equipoise.plan("jobs_lum", sample_k=40)
+    plan = equipoise.plan("jobs_lum", sample=40)
     before = ["male", "female"] * 20
     flips = [place for place in range(40) if before[place] == "female"][:men]
     flips += [place for place in range(40) if before[place] == "male"][: changed - men]
@@ -119,7 +119,7 @@ def test_the_p_value_is_that_of_all_exchanges(changed: int, men: int, metric: st
 
 @pytest.mark.parametrize(("probe", "size"), [("jobs_lum", 12), ("hiring_an", 12), ("jobs_lum", 40)])
 def test_the_same_model_is_rarely_told_apart_from_itself(probe: str, size: int) -> None:
-    plan = equipoise.plan(probe, sample_k=size)
+    plan = equipoise.plan(probe, sample=size)
     pairs = simulate_pairs(plan, 200)
     for metric in plan.probe.marked_metrics():
         values = [pair[metric].p for pair in pairs if not math.isnan(pair[metric].p)]
@@ -176,17 +176,17 @@ def test_only_prompts_that_both_answered_count() -> None:
 
 
 def test_in_a_pair_only_what_both_answered_counts() -> None:
-    prompts = equipoise.plan("hiring_an", sample_k=100).prompts()
+    prompts = equipoise.plan("hiring_an", sample=100).prompts()
     yes, no = "You have been selected.", "We regret to inform you."
     his, early = pl.col("gender") == "male", pl.int_range(pl.len()) < 100
     hired = prompts.with_columns(pl.when(his & ~early).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
     refused = prompts.with_columns(pl.when(his).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
-    first = equipoise.score("hiring_an", hired, sample_k=100)
+    first = equipoise.score("hiring_an", hired, sample=100)
     assert first.metrics["male_acceptance_rate"].value == 0.5
-    some_men = compared(first, equipoise.score("hiring_an", refused.filter(~his | early), sample_k=100))
+    some_men = compared(first, equipoise.score("hiring_an", refused.filter(~his | early), sample=100))
     assert (some_men["male_acceptance_rate"].first, some_men["male_acceptance_rate"].second) == (1.0, 0.0)
     assert some_men["diff_acceptance_rate"].difference.value == -1.0
-    no_men = compared(first, equipoise.score("hiring_an", refused.filter(~his), sample_k=100))
+    no_men = compared(first, equipoise.score("hiring_an", refused.filter(~his), sample=100))
     assert math.isnan(no_men["diff_acceptance_rate"].difference.value)
     assert math.isnan(no_men["diff_acceptance_rate"].p)
     assert no_men["female_acceptance_rate"].difference.value == 0.0
@@ -206,7 +206,7 @@ def test_nothing_in_common_is_not_computable() -> None:
     ("change", "reason"),
     [
         ("version", "version is 1 in A and 2 in B"),
-        ("parameters", "random_seed is 0 in A and 3 in B"),
+        ("parameters", "seed is 0 in A and 3 in B"),
         ("probe", "jobs_lum: only A has it"),
         ("corpus", "corpus is None in A and 'mottos' in B"),
     ],
@@ -216,7 +216,7 @@ def test_results_of_different_measurements_are_not_compared(change: str, reason:
     setup = first.setup
     second = {
         "version": replace(first, setup=replace(setup, probe=replace(setup.probe, version=2))),
-        "parameters": answered(1, random_seed=3),
+        "parameters": answered(1, seed=3),
         "probe": replace(first, setup=replace(setup, probe=get_probe("gest_creative"))),
         "corpus": replace(first, setup=replace(setup, corpus="mottos")),
     }[change]

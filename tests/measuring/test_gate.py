@@ -58,7 +58,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Audit]:
     runs["unfinished"] = simulated(folder / "unfinished.equipoise", stances["fair"], answered=90)
     runs["failures"] = simulated(folder / "failures.equipoise", stances["fair"], failed=10)
     runs["few failures"] = simulated(folder / "few.equipoise", stances["fair"], failed=4)
-    smaller = {**SMALL, "hiring_an": {"sample_k": 40}}
+    smaller = {**SMALL, "hiring_an": {"sample": 40}}
     runs["smaller"] = simulated(folder / "smaller.equipoise", stances["fair"], parameters=smaller)
     return {name: run.results() for name, run in runs.items()}
 
@@ -159,11 +159,11 @@ def test_few_answers_do_not_rule_out_a_regression() -> None:
     """Two runs of a model that tosses coins: six pairs say nothing, six hundred say that it did not become a C."""
     outcomes = []
     for items in (6, 600):
-        plan = equipoise.plan("hiring_an", sample_k=items)
+        plan = equipoise.plan("hiring_an", sample=items)
         ids, simulate = plan.prompts()[ID], partial(plan.probe.simulate, plan.prompts(), "random")
         first, second = (
             equipoise.score(
-                "hiring_an", dict(zip(ids, simulate(np.random.default_rng(seed)), strict=True)), sample_k=items
+                "hiring_an", dict(zip(ids, simulate(np.random.default_rng(seed)), strict=True)), sample=items
             )
             for seed in (1, 2)
         )
@@ -176,7 +176,7 @@ def test_few_answers_do_not_rule_out_a_regression() -> None:
 def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:
     gate = judge(audits["smaller"], Rules(no_regression=True), audits["fair"])
     (check,) = gate.with_outcome(Outcome.UNDECIDED)
-    assert check.found == "cannot be compared: sample_k is 80 in the baseline and 40 in the run"
+    assert check.found == "cannot be compared: sample is 80 in the baseline and 40 in the run"
 
 
 def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> None:

@@ -68,10 +68,10 @@ def test_intervals_cover_where_they_did_not_without_the_stretch(
 
 
 def test_a_widened_interval_ends_at_the_extremes_of_the_metric_and_not_at_those_of_its_reference_models() -> None:
-    planned = equipoise.plan("salary_advice", sample_k=24)
+    planned = equipoise.plan("salary_advice", sample=24)
     prompts = planned.prompts()
     answers = planned.probe.simulate(prompts, "pro-masculine", np.random.default_rng(0))
-    found = equipoise.score("salary_advice", dict(zip(prompts["id"], answers, strict=True)), sample_k=24)
+    found = equipoise.score("salary_advice", dict(zip(prompts["id"], answers, strict=True)), sample=24)
     gap = found.metrics["pay_gap"]
     assert gap.value == pytest.approx(0.1, abs=1e-3)
     assert gap.low < 0.095 < 0.105 < gap.high

@@ -162,7 +162,7 @@ def test_a_mark_that_says_nothing_is_not_given() -> None:
     assert Mark(mark="D", best="A", worst="D").to_dict() == {"mark": None, "best": "A", "worst": "D"}
     assert Mark(mark="D", best="C", worst="D").to_dict() == {"mark": "D", "best": "C", "worst": "D"}
     few = equipoise.score(
-        "jobs_lum", dict.fromkeys(equipoise.plan("jobs_lum", sample_k=6).prompts()["id"], "He."), sample_k=6
+        "jobs_lum", dict.fromkeys(equipoise.plan("jobs_lum", sample=6).prompts()["id"], "He."), sample=6
     )
     undecided = {name: found["undecided"] for name, found in few.to_dict()["marks"].items()}
     assert undecided == {"masculine_rate": True, "stereotype_rate": True}

@@ -115,7 +115,7 @@ def test_the_arm_is_part_of_the_id_of_a_prompt() -> None:
 
 # Coverage
 
-REPEATED = plan(ORDER_PROBE, num_repetitions=2)
+REPEATED = plan(ORDER_PROBE, repeat=2)
 
 
 def parts() -> Iterator[Part]:

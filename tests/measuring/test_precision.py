@@ -27,9 +27,9 @@ from equipoise.schema import Estimate, MetricKey
 
 def simulate(items: int, seed: int = 0) -> Result:
     probe = get_probe("hiring_an")
-    prompts = equipoise.plan(probe, sample_k=items).prompts()
+    prompts = equipoise.plan(probe, sample=items).prompts()
     answers = probe.simulate(prompts, "random", np.random.default_rng(seed))
-    return equipoise.score(probe, dict(zip(prompts["id"], answers, strict=True)), sample_k=items)
+    return equipoise.score(probe, dict(zip(prompts["id"], answers, strict=True)), sample=items)
 
 
 def test_the_planned_number_of_items_gives_the_wanted_width() -> None:
@@ -62,9 +62,9 @@ def say(result: Result, half_width: float, n: int = 100, *, short: bool = False)
 
 
 def score_jobs(items: int, repetitions: int = 1) -> Result:
-    rows = equipoise.plan("jobs_lum", sample_k=items, num_repetitions=repetitions).attempts()
+    rows = equipoise.plan("jobs_lum", sample=items, repeat=repetitions).attempts()
     answers = rows.select("id", "repetition").with_columns(pl.lit("She did it.").alias("answer"))
-    return equipoise.score("jobs_lum", answers, sample_k=items, num_repetitions=repetitions)
+    return equipoise.score("jobs_lum", answers, sample=items, repeat=repetitions)
 
 
 def test_what_would_decide_is_never_more_than_there_is() -> None:

@@ -24,11 +24,11 @@ FIELDS = "Name: Kim\nPronouns: they/them"
 
 
 def answers_of(name: str, text: str) -> dict[str, str]:
-    return dict.fromkeys(plan(name, sample_k=6).prompts()["id"], text)
+    return dict.fromkeys(plan(name, sample=6).prompts()["id"], text)
 
 
 def score(text: str, reading: str | None) -> Result:
-    return equipoise.score("jobs_lum", answers_of("jobs_lum", text), reading=reading, sample_k=6)
+    return equipoise.score("jobs_lum", answers_of("jobs_lum", text), reading=reading, sample=6)
 
 
 def test_the_careful_reading_is_the_default_and_a_reading_can_be_chosen_and_left_again() -> None:
@@ -43,7 +43,7 @@ def test_the_careful_reading_is_the_default_and_a_reading_can_be_chosen_and_left
 
 @pytest.mark.parametrize("name", find_probes())
 def test_prompts_and_ids_do_not_depend_on_the_reading(name: str) -> None:
-    plans = [plan(name, reading=reading, sample_k=6, **_packaged(name)) for reading in ("careful", "specified")]
+    plans = [plan(name, reading=reading, sample=6, **_packaged(name)) for reading in ("careful", "specified")]
     assert plans[0].prompts().equals(plans[1].prompts())
 
 
@@ -84,7 +84,7 @@ def test_a_pickled_result_keeps_its_reading() -> None:
 
 def test_a_run_file_is_read_either_way_without_asking_again(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    audit = equipoise.audit(lambda _: FIELDS, probes="jobs_lum", out=path, sample_k=6, reading="specified")
+    audit = equipoise.audit(lambda _: FIELDS, probes="jobs_lum", out=path, sample=6, reading="specified")
     assert audit["jobs_lum"].reading == "specified"
     assert equipoise.Run.open(path).result("jobs_lum").metrics["they_rate"].value == 1.0
     other = equipoise.Run.open(path, reading="specified")
@@ -101,7 +101,7 @@ def compared(path: Path, write: Callable[[str], str], reading: str | None = None
 
 def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Path) -> None:
     answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name.", "They are kind.", "She is."])
-    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample_k=40)
+    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample=40)
     found, again = run.other_reading("jobs_lum"), run.read_by("specified").result("jobs_lum")
     assert found is not None
     assert (found.reading, found.detector, found.answers) == ("specified", "pronoun_gender v1", 40)
@@ -120,7 +120,7 @@ def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Pa
 
 def test_both_readings_see_the_same_difference(tmp_path: Path) -> None:
     answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name."])
-    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample_k=10)
+    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample=10)
     one, other = run.other_reading("jobs_lum"), run.read_by("specified").other_reading("jobs_lum")
     assert one is not None
     assert other is not None
@@ -132,7 +132,7 @@ def test_words_that_only_one_reading_counts_make_a_difference(tmp_path: Path) ->
     texts = itertools.cycle(
         ["Dear Sir, she is kind and strong. Sincerely, A.", "I'm sorry, but I can't help: be kind."]
     )
-    run = compared(tmp_path / "run.equipoise", lambda _: next(texts), probes=["business_vocabulary"], sample_k=12)
+    run = compared(tmp_path / "run.equipoise", lambda _: next(texts), probes=["business_vocabulary"], sample=12)
     found = run.other_reading("business_vocabulary")
     assert found is not None
     assert (found.differing, found.answers) == (6, 12)
@@ -140,7 +140,7 @@ def test_words_that_only_one_reading_counts_make_a_difference(tmp_path: Path) ->
 
 def test_a_probe_with_one_detector_has_no_other_reading(tmp_path: Path) -> None:
     probe = replace(JOBS, specified=None)
-    audit = equipoise.audit(lambda _: "He", probes=[probe], out=tmp_path / "run.equipoise", sample_k=4)
+    audit = equipoise.audit(lambda _: "He", probes=[probe], out=tmp_path / "run.equipoise", sample=4)
     assert audit.path is not None
     assert equipoise.Run.open(audit.path, probes=[probe]).other_reading("jobs_lum") is None
 

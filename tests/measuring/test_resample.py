@@ -216,7 +216,7 @@ def test_intervals_of_a_known_binomial_cover_it() -> None:
 
 @pytest.mark.parametrize(("n", "widest", "narrowest"), [(1, 1.0, 0.7), (5, 0.6, 0.3), (20, 0.2, 0.08)])
 def test_items_that_all_agree_leave_room_for_others(n: int, widest: float, narrowest: float) -> None:
-    result = score_in_turn("jobs_lum", ["She."], sample_k=n)
+    result = score_in_turn("jobs_lum", ["She."], sample=n)
     rate = result.metrics["masculine_rate"]
     assert (rate.value, rate.low) == (0.0, 0.0)
     assert narrowest < rate.high < widest
@@ -259,7 +259,7 @@ def test_every_interval_includes_its_value(name: str) -> None:
     probe, found = get_probe(name), 0
     for stance in probe.stances():
         for size in (7, 16, 40):
-            parameters = {**SMALL[name], "sample_k": size}
+            parameters = {**SMALL[name], "sample": size}
             prompts = equipoise.plan(name, **parameters).prompts()
             texts = probe.simulate(prompts, stance, np.random.default_rng(size))
             result = equipoise.score(name, dict(zip(prompts[ID], texts, strict=True)), **parameters)
@@ -295,12 +295,12 @@ def test_the_interval_of_disparity_is_that_of_the_rate_folded(answers: list[str]
 
 def test_max_diff_covers_that_a_fair_model_has_none() -> None:
     probe = get_probe("discrimination_tamkin")
-    plan = equipoise.plan(probe, corpus="scenarios", sample_k=60)
+    plan = equipoise.plan(probe, corpus="scenarios", sample=60)
     prompts, rng = plan.prompts(), np.random.default_rng(2)
     covered = 0
     for seed in range(60):
         answers = prompts.with_columns(pl.Series(LABEL, rng.choice(["yes", "no"], prompts.height)))
-        estimates = measured(probe, answers, {**plan.parameters, "random_seed": seed}, replicates=1_000)
+        estimates = measured(probe, answers, {**plan.parameters, "seed": seed}, replicates=1_000)
         one = estimates[MetricKey("max_diff")]
         assert one.low <= one.value <= one.high
         covered += one.low == 0.0
@@ -308,7 +308,7 @@ def test_max_diff_covers_that_a_fair_model_has_none() -> None:
 
 
 def test_max_diff_of_an_unfair_model_does_not_cover_zero() -> None:
-    result = score_in_turn("discrimination_tamkin", ["Yes.", "No.", "No."], corpus="scenarios", sample_k=60)
+    result = score_in_turn("discrimination_tamkin", ["Yes.", "No.", "No."], corpus="scenarios", sample=60)
     one = result.metrics["max_diff"]
     assert (one.value, one.high) == (1.0, 1.0)
     assert 0.5 < one.low < 1.0
@@ -316,7 +316,7 @@ def test_max_diff_of_an_unfair_model_does_not_cover_zero() -> None:
 
 def test_max_diff_fair_is_the_mean_of_max_diff_of_random_answers() -> None:
     probe = get_probe("discrimination_tamkin")
-    plan = equipoise.plan(probe, corpus="scenarios", sample_k=150)
+    plan = equipoise.plan(probe, corpus="scenarios", sample=150)
     prompts = plan.prompts()
     rng = np.random.default_rng(6)
     found, expected = [], []
@@ -353,13 +353,13 @@ def test_no_replicate_lacks_a_stratum(per_stratum: int) -> None:
 
 @pytest.mark.parametrize("size", [32, 48, 160])
 def test_every_replicate_of_a_stratified_metric_is_defined(size: int) -> None:
-    result = score_in_turn("gest_creative", ["He.", "She.", "She."], corpus="mottos", sample_k=size)
+    result = score_in_turn("gest_creative", ["He.", "She.", "She."], corpus="mottos", sample=size)
     assert {metric.defined for metric in result.metrics.values()} == {1.0}
     assert result.metrics["masculine_rate"].n == size // 16
 
 
 def test_a_stratum_with_two_items_leaves_room_for_others() -> None:
-    result = score_in_turn("gest_creative", ["He."], corpus="mottos", sample_k=32)
+    result = score_in_turn("gest_creative", ["He."], corpus="mottos", sample=32)
     for name in ("masculine_rate", "masculine_rate_1"):
         rate = result.metrics[name]
         assert (rate.value, rate.high) == (1.0, 1.0)
@@ -382,13 +382,13 @@ def test_strata_are_resampled_apart() -> None:
 
 def test_n_is_the_smallest_number_that_a_metric_rests_on() -> None:
     """3 of 200 men were read: the difference to the women rests on 3, and its mark is not certain."""
-    prompts = equipoise.plan("hiring_an", sample_k=200).prompts()
+    prompts = equipoise.plan("hiring_an", sample=200).prompts()
     late = (pl.col("gender") == "male").cum_sum().over("gender") > 3
     silent = (pl.col("gender") == "male") & late
     answers = prompts.select(
         ID, pl.when(silent).then(pl.lit("We shall see.")).otherwise(pl.lit("You have been selected.")).alias(ANSWER)
     )
-    result = equipoise.score("hiring_an", answers, sample_k=200)
+    result = equipoise.score("hiring_an", answers, sample=200)
     assert {name: result.metrics[name].n for name in ("male_acceptance_rate", "female_acceptance_rate")} == {
         "male_acceptance_rate": 3,
         "female_acceptance_rate": 200,

@@ -107,8 +107,8 @@ def test_a_word_of_one_template_is_not_one_of_the_men_who_have_more_of_its_lette
     assert pooled["p"] < 1e-6
 
 
-def discover(write: dict[str, str], sample_k: int = 96) -> WordComparison:
-    attempts = plan(PROBE, sample_k=sample_k).attempts()
+def discover(write: dict[str, str], sample: int = 96) -> WordComparison:
+    attempts = plan(PROBE, sample=sample).attempts()
     texts = [
         write[gender].format(name=name, first=name.split()[0])
         for gender, name in zip(attempts["gender"], attempts["name"], strict=True)
@@ -142,7 +142,7 @@ def test_a_model_that_writes_the_same_for_all_shows_nothing() -> None:
 
 def test_few_letters_refusals_and_other_probes_give_no_words() -> None:
     letters = {"male": LETTER.format("bold:", "him"), "female": LETTER.format("kind:", "her")}
-    assert discover(letters, sample_k=2 * MIN_UNITS - 2).table.is_empty()
+    assert discover(letters, sample=2 * MIN_UNITS - 2).table.is_empty()
     refusals = dict.fromkeys(SIDES, "I'm sorry, but I can't help with that.")
     assert discover(refusals).answers == 0
     assert discover_words(get_probe("jobs_lum"), []) is None
@@ -160,4 +160,4 @@ def test_sides_that_are_no_arms_are_refused() -> None:
     assert PROBE.words is not None
     wrong = replace(PROBE, words=replace(PROBE.words, sides=(("men", "men"), ("women", "women"))))
     with pytest.raises(equipoise.EquipoiseError, match="no arms"):
-        plan(wrong, sample_k=6)
+        plan(wrong, sample=6)

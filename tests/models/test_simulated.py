@@ -28,14 +28,14 @@ def answers_of(run: Run) -> dict[tuple[str, int], str]:
 def ask(path: Path, model: str = "simulated/stereotyping", *, seed: int | None = None, **parameters: object) -> Run:
     connection = equipoise.Connection(model=model, sampling=Sampling(seed=seed))
     return equipoise.start(
-        model, probes=["hiring_an"], out=path, connection=connection, parameters={"sample_k": 20, **parameters}
+        model, probes=["hiring_an"], out=path, connection=connection, parameters={"sample": 20, **parameters}
     ).ask()
 
 
 @pytest.mark.parametrize(("probe", "stance"), STANCES)
 def test_every_reference_model_scores_its_reference_values(probe: str, stance: str) -> None:
     size = {"hiring_an": 1_000, "business_vocabulary": 240, "hiring_bloomberg": 480}
-    parameters = {**SMALL.get(probe, {}), "sample_k": size.get(probe, find_probes()[probe].sample_k)}
+    parameters = {**SMALL.get(probe, {}), "sample": size.get(probe, find_probes()[probe].sample)}
     audit = equipoise.audit(f"simulated/{stance}", probes=probe, suite="quick", **parameters)
     assert audit.simulated
     for metric in find_probes()[probe].metrics:
@@ -45,12 +45,12 @@ def test_every_reference_model_scores_its_reference_values(probe: str, stance: s
 
 
 def test_answers_depend_on_seed_item_and_repetition_alone(tmp_path: Path) -> None:
-    whole = answers_of(ask(tmp_path / "whole.equipoise", num_repetitions=3))
+    whole = answers_of(ask(tmp_path / "whole.equipoise", repeat=3))
     assert len(set(whole.values())) == 2
-    larger = answers_of(ask(tmp_path / "larger.equipoise", sample_k=50))
+    larger = answers_of(ask(tmp_path / "larger.equipoise", sample=50))
     assert all(whole[key] == answer for key, answer in larger.items() if key in whole)
     assert len(whole.keys() & larger.keys()) == 40
-    assert answers_of(ask(tmp_path / "other.equipoise", num_repetitions=3, seed=1)) != whole
+    assert answers_of(ask(tmp_path / "other.equipoise", repeat=3, seed=1)) != whole
     firsts, seconds = ({key: answer for (key, n), answer in whole.items() if n == number} for number in (1, 2))
     assert firsts != seconds
 
@@ -61,7 +61,7 @@ def test_a_resumed_run_ends_as_one_that_was_not_stopped(tmp_path: Path) -> None:
         "simulated/stereotyping",
         probes=["hiring_an"],
         out=path,
-        parameters={"sample_k": 20},
+        parameters={"sample": 20},
         policy=equipoise.Policy(max_requests=9),
     )
     with pytest.raises(equipoise.EquipoiseError, match="budget"):
@@ -79,14 +79,14 @@ def test_a_run_until_certain_grows_and_is_answered(tmp_path: Path) -> None:
 
 
 def test_an_unbiased_model_decides_alike_for_both_of_a_pair() -> None:
-    audit = equipoise.audit("simulated/unbiased", probes="hiring_an", suite="quick", sample_k=300)
+    audit = equipoise.audit("simulated/unbiased", probes="hiring_an", suite="quick", sample=300)
     assert audit["hiring_an"].metrics["diff_acceptance_rate"].value == 0
 
 
 def test_probabilities_are_certain() -> None:
     def value(*, probabilities: bool) -> float:
         audit = equipoise.audit(
-            "simulated/biased", probes="discrimination_tamkin", sample_k=30, probabilities=probabilities
+            "simulated/biased", probes="discrimination_tamkin", sample=30, probabilities=probabilities
         )
         assert audit["discrimination_tamkin"].marks["max_diff"] is not None
         return audit["discrimination_tamkin"].metrics["max_diff"].value

@@ -34,9 +34,9 @@ def score(answers: list[str], prompts: pl.DataFrame, **parameters: Any) -> Resul
 
 
 def simulate(stance: str, items: int = 48) -> tuple[Result, list[str], pl.DataFrame]:
-    prompts = equipoise.plan(PROBE, sample_k=items).prompts()
+    prompts = equipoise.plan(PROBE, sample=items).prompts()
     answers = list(PROBE.simulate(prompts, stance, np.random.default_rng(3)))
-    return score(answers, prompts, sample_k=items), answers, prompts
+    return score(answers, prompts, sample=items), answers, prompts
 
 
 # Lists and pairs
@@ -95,10 +95,10 @@ def test_labelled_answers_are_read_word_by_word(split: str, most: int) -> None:
 
 
 def test_every_word_to_one_name_scores_nothing() -> None:
-    prompts = equipoise.plan(PROBE, sample_k=16).prompts()
+    prompts = equipoise.plan(PROBE, sample=16).prompts()
     for number in (1, 2):
         answers = ["\n".join(f"{word} {number}" for word in words.split(", ")) for words in prompts["words"]]
-        result = score(answers, prompts, sample_k=16)
+        result = score(answers, prompts, sample=16)
         assert result.metrics["association"].value == 0.0
         assert result.metrics["order_effect"].value == (1.0 if number == 1 else -1.0)
         assert result.metrics["answered_rate"].value == 1.0
@@ -107,14 +107,14 @@ def test_every_word_to_one_name_scores_nothing() -> None:
         "\n".join(f"{word} {m + 1}" for word in words.split(", "))
         for m, words in zip(man, prompts["words"], strict=True)
     ]
-    result = score(answers, prompts, sample_k=16)
+    result = score(answers, prompts, sample=16)
     assert (result.metrics["association"].value, result.metrics["order_effect"].value) == (0.0, 0.0)
 
 
 def test_half_a_list_is_read_for_what_it_says_and_shown_as_half() -> None:
     whole, answers, prompts = simulate("stereotyping")
     halves = ["\n".join(answer.split("\n")[::2]) for answer in answers]
-    half = score(halves, prompts, sample_k=48)
+    half = score(halves, prompts, sample=48)
     assert half.metrics["association"].value == whole.metrics["association"].value == 1.0
     assert half.metrics["answered_rate"].value == pytest.approx(0.5)
     evidence = Evidence(parameters=half.parameters, estimates=half.estimates, attempts=half.evaluated)
@@ -126,7 +126,7 @@ def test_half_a_list_is_read_for_what_it_says_and_shown_as_half() -> None:
 def test_refusals_are_undetected_and_change_nothing() -> None:
     whole, answers, prompts = simulate("stereotyping")
     refused = [answer if place >= 4 else "I can't sort words by gender." for place, answer in enumerate(answers)]
-    result = score(refused, prompts, sample_k=48)
+    result = score(refused, prompts, sample=48)
     assert result.metrics["association"].value == whole.metrics["association"].value
     assert result.coverage["all"]["undetected"] == 4
     assert result.metrics["answered_rate"].value == 1.0
@@ -149,7 +149,7 @@ def test_exchanging_the_people_turns_the_score_round() -> None:
     """What was given to the man is given to the woman: every score changes its sign, and nothing else happens."""
     before, answers, prompts = simulate("random", 96)
     exchanged = ["\n".join(f"{line[:-1]}{'21'[int(line[-1]) - 1]}" for line in text.split("\n")) for text in answers]
-    after = score(exchanged, prompts, sample_k=96)
+    after = score(exchanged, prompts, sample=96)
     for name in (*(f"association_{test}" for test in TESTS), "association", "control", "order_effect"):
         assert after.metrics[name].value == pytest.approx(-before.metrics[name].value), name
 

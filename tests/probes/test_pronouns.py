@@ -26,11 +26,11 @@ WORDS = _WORDS.split()
 
 
 def plan(items: int = 40, **parameters: Any) -> pl.DataFrame:
-    return equipoise.plan(PROBE, sample_k=items, **parameters).prompts()
+    return equipoise.plan(PROBE, sample=items, **parameters).prompts()
 
 
 def score(stance: str, items: int = 60, **parameters: Any) -> Result:
-    planned = equipoise.plan(PROBE, sample_k=items, **parameters)
+    planned = equipoise.plan(PROBE, sample=items, **parameters)
     prompts = planned.prompts()
     answers = PROBE.simulate(prompts, stance, np.random.default_rng(3))
     rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
@@ -147,7 +147,7 @@ def test_reference_models_have_their_marks(stance: str, they: str, neo: str) -> 
 
 
 def test_many_arms_have_few_possible_outcomes() -> None:
-    planned = equipoise.plan(PROBE, sample_k=4)
+    planned = equipoise.plan(PROBE, sample=4)
     evaluated = planned.prompts().with_columns(pl.lit("ok").alias("status"), pl.lit(None, pl.String).alias(LABEL))
     rows = cells(PROBE, item_rows(PROBE, evaluated))
     drawn = possible_outcomes(PROBE, rows)
@@ -161,7 +161,7 @@ def test_many_arms_have_few_possible_outcomes() -> None:
 
 
 def test_missing_answers_bound_the_gap() -> None:
-    planned = equipoise.plan(PROBE, sample_k=20)
+    planned = equipoise.plan(PROBE, sample=20)
     prompts = planned.prompts()
     answers = [
         "I'm sorry, I can't." if family == "they" and number % 2 else text

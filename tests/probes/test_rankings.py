@@ -45,7 +45,7 @@ def test_how_many_pairs_have_the_man_above(answer: str, genders: str, above: flo
     [("unbiased", 0.5, 1.0), ("first-place", 0.5, 1.0), ("pro-masculine", 1.0, None), ("pro-feminine", 0.0, None)],
 )
 def test_reference_models_in_every_design(design: str, stance: str, win_rate: float, consistency: float | None) -> None:
-    parameters: dict[str, Any] = {"design": design, "sample_k": 24}
+    parameters: dict[str, Any] = {"design": design, "sample": 24}
     prompts = equipoise.plan(PROBE, **parameters).prompts()
     answers = PROBE.simulate(prompts, stance, np.random.default_rng(1))
     result = equipoise.score(PROBE, dict(zip(prompts["id"], answers, strict=True)), **parameters)
@@ -58,7 +58,7 @@ def test_reference_models_in_every_design(design: str, stance: str, win_rate: fl
 
 def test_the_whole_ranking_says_more_than_the_winner() -> None:
     """A model that puts men a little higher: the interval of the pairs is narrower than that of the winners."""
-    parameters: dict[str, Any] = {"design": "panel", "sample_k": 60}
+    parameters: dict[str, Any] = {"design": "panel", "sample": 60}
     prompts = equipoise.plan(PROBE, **parameters).prompts()
     rng = np.random.default_rng(5)
     answers = []

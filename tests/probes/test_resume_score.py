@@ -20,17 +20,17 @@ PROBE = get_probe("resume_score")
 
 def score(answers: Sequence[str], prompts: pl.DataFrame, items: int) -> Result:
     rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
-    return equipoise.score(PROBE, rows, sample_k=items)
+    return equipoise.score(PROBE, rows, sample=items)
 
 
 def simulate(stance: str, items: int = 48) -> Result:
-    prompts = equipoise.plan(PROBE, sample_k=items).prompts()
+    prompts = equipoise.plan(PROBE, sample=items).prompts()
     return score(PROBE.simulate(prompts, stance, np.random.default_rng(3)), prompts, items)
 
 
 @pytest.mark.parametrize(("context", "said"), [("none", ""), ("culture", "About us"), ("selective", "one in ten")])
 def test_within_an_item_only_the_name_changes(context: str, said: str) -> None:
-    rows = equipoise.plan(PROBE, context=context, sample_k=96).prompts()
+    rows = equipoise.plan(PROBE, context=context, sample=96).prompts()
     assert rows.height == 288
     for _, item in rows.group_by(ITEM):
         texts = dict(item.select(GENDER, PROMPT).iter_rows())

@@ -47,7 +47,7 @@ def test_in_the_packaged_scenarios_yes_is_always_good() -> None:
 
 @pytest.mark.parametrize(("kept", "items", "slope"), [(True, 339, 0.139), (False, 322, 0.0)])
 def test_what_words_with_a_gender_do_to_a_fair_model(kept: bool, items: int, slope: float) -> None:
-    prompts = equipoise.plan("jobs_lum", gendered_occupations=kept, num_repetitions=2).prompts()
+    prompts = equipoise.plan("jobs_lum", gendered_occupations=kept, repeat=2).prompts()
     named = facts("occupations").select("occupation", "names_gender", follows=pl.col("masculinity") > 0.5)
     assert prompts.height == items
     answers = prompts.join(named, on="occupation", maintain_order="left").select(
@@ -58,11 +58,11 @@ def test_what_words_with_a_gender_do_to_a_fair_model(kept: bool, items: int, slo
         .then(pl.lit(["He.", "He."]))
         .otherwise(pl.lit(["She.", "She."])),
     )
-    result = equipoise.score("jobs_lum", dict(answers.iter_rows()), gendered_occupations=kept, num_repetitions=2)
+    result = equipoise.score("jobs_lum", dict(answers.iter_rows()), gendered_occupations=kept, repeat=2)
     assert result.metrics["stereotype_rate"].value == pytest.approx(slope, abs=5e-4)
 
 
 def test_hiring_leaves_out_the_same_occupations() -> None:
-    asked = equipoise.plan("hiring_an", gendered_occupations=False, sample_k=3_000).prompts()["occupation"]
+    asked = equipoise.plan("hiring_an", gendered_occupations=False, sample=3_000).prompts()["occupation"]
     assert not {"waitress", "salesman", "nun"} & {*asked}
     assert asked.n_unique() == 322

@@ -23,7 +23,7 @@ PROBE = get_probe("salary_advice")
 
 
 def score(stance: str, items: int = 96, **changes: Any) -> Result:
-    planned = equipoise.plan(PROBE, sample_k=items)
+    planned = equipoise.plan(PROBE, sample=items)
     prompts = planned.prompts()
     answers = PROBE.simulate(prompts, stance, np.random.default_rng(3))
     return score_answers(prompts, answers, **planned.parameters, **changes)
@@ -56,7 +56,7 @@ def test_occupations_have_a_rating_and_cover_the_range() -> None:
 
 
 def test_a_sample_is_spread_over_occupations_races_and_years() -> None:
-    rows = equipoise.plan(PROBE, sample_k=1_152).prompts().unique(ITEM)
+    rows = equipoise.plan(PROBE, sample=1_152).prompts().unique(ITEM)
     assert rows.group_by("occupation", "race", "years").len()["len"].to_list() == [1] * 1_152
     assert set(rows["city"]) == set(CITIES)
     for column, values in (("race", 4), ("years", len(YEARS))):
@@ -65,7 +65,7 @@ def test_a_sample_is_spread_over_occupations_races_and_years() -> None:
 
 
 def test_the_same_two_names_do_not_always_meet() -> None:
-    rows = equipoise.plan(PROBE, sample_k=20_000).prompts()
+    rows = equipoise.plan(PROBE, sample=20_000).prompts()
     pairs = rows.filter(gender="male").join(rows.filter(gender="female"), on=ITEM, suffix="_of_her")
     assert pairs.group_by("name").agg(pl.col("name_of_her").n_unique())["name_of_her"].min() >= 10  # type: ignore[operator]
 
@@ -95,21 +95,21 @@ def test_reference_models(stance: str, metric: str, value: float, mark: str | No
 
 
 def test_the_gap_is_the_geometric_mean_of_ratios() -> None:
-    prompts = equipoise.plan(PROBE, sample_k=2).prompts()
+    prompts = equipoise.plan(PROBE, sample=2).prompts()
     pay = {"female": [50_000, 90_000], "male": [100_000, 90_000]}
     sides = {gender: iter(values) for gender, values in pay.items()}
     answers = [f"${next(sides[gender]):,}" for gender in prompts[GENDER]]
-    metrics = score_answers(prompts, answers, sample_k=2).metrics
+    metrics = score_answers(prompts, answers, sample=2).metrics
     assert metrics["pay_gap"].value == pytest.approx(1 - 0.5**0.5, abs=1e-6)
     assert metrics["female_pay"].value == pytest.approx((50_000 * 90_000) ** 0.5, rel=1e-6)
     assert (metrics["female_less_rate"].value, metrics["male_less_rate"].value) == (0.5, 0.0)
 
 
 def test_repetitions_are_averaged_within_a_person() -> None:
-    prompts = equipoise.plan(PROBE, sample_k=1).prompts()
+    prompts = equipoise.plan(PROBE, sample=1).prompts()
     rows = pl.concat([prompts] * 2)
     answers = ["$40,000" if gender == "female" else "$80,000" for gender in prompts[GENDER]] + ["$160,000", "$80,000"]
-    gap = score_answers(rows, answers, sample_k=1, num_repetitions=2).metrics["pay_gap"]
+    gap = score_answers(rows, answers, sample=1, repeat=2).metrics["pay_gap"]
     assert prompts[GENDER][0] == "female"
     assert gap.value == pytest.approx(0.0, abs=1e-6)
 
@@ -118,7 +118,7 @@ def test_repetitions_are_averaged_within_a_person() -> None:
 
 
 def test_missing_amounts_are_taken_to_be_as_unequal_as_the_most_unequal_pair() -> None:
-    planned = equipoise.plan(PROBE, sample_k=20)
+    planned = equipoise.plan(PROBE, sample=20)
     prompts = planned.prompts()
     answers = ["$80,000"] * prompts.height
     answers[0], answers[2] = (
@@ -134,7 +134,7 @@ def test_missing_amounts_are_taken_to_be_as_unequal_as_the_most_unequal_pair() -
 
 
 def test_where_no_pair_differs_a_missing_amount_may_differ_by_a_tenth() -> None:
-    planned = equipoise.plan(PROBE, sample_k=20)
+    planned = equipoise.plan(PROBE, sample=20)
     prompts = planned.prompts()
     bounds = score_answers(prompts, ["…", *["$80,000"] * 39], **planned.parameters).bounds["pay_gap"]
     assert (bounds.low, bounds.high) == pytest.approx((1 - np.exp(0.1 / 20), 1 - np.exp(-0.1 / 20)), abs=1e-6)
@@ -175,7 +175,7 @@ def estimate_gap(ratios: Array, seed: int) -> Estimate:
     covariates = {"masculinity": np.linspace(0.1, 0.9, n), "race": ["white"] * n, "years": [2] * n}
     rows = pl.DataFrame({**covariates, **columns, WEIGHT: np.ones(n, np.int64)})
     probe = replace(PROBE, slices=())
-    return estimate_metrics(probe, rows, probe.resolve({"random_seed": seed}), 500)[MetricKey("pay_gap")]
+    return estimate_metrics(probe, rows, probe.resolve({"seed": seed}), 500)[MetricKey("pay_gap")]
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.1])

@@ -28,21 +28,21 @@ PAIR = ["template", "qualification", "occupation", "masculinity", "race"]
         ("business_vocabulary", {}, 2_400, 2_400),
         ("jobs_lum", {}, 339, 339),
         ("hiring_bloomberg", {}, 960, 1_920),
-        ("hiring_bloomberg", {"design": "crossed", "sample_k": 24}, 24, 192),
-        ("hiring_bloomberg", {"design": "anonymous", "sample_k": 24}, 24, 24),
+        ("hiring_bloomberg", {"design": "crossed", "sample": 24}, 24, 192),
+        ("hiring_bloomberg", {"design": "anonymous", "sample": 24}, 24, 24),
         ("inventories", {}, 125, 125),
         ("inventories", {"gendered_traits": True}, 127, 127),
         ("pronoun_fidelity", {}, 240, 1_200),
         ("word_association", {}, 192, 384),
-        ("pronoun_fidelity", {"families": ["he", "she", "they", "ey"], "sample_k": 5}, 5, 20),
+        ("pronoun_fidelity", {"families": ["he", "she", "they", "ey"], "sample": 5}, 5, 20),
         ("hiring_an", {}, 5_000, 10_000),
         ("hiring_an", {"design": "random"}, 5_000, 5_000),
-        ("hiring_an", {"sample_k": 7}, 7, 14),
-        ("hiring_an", {"sample_k": 1}, 1, 2),
-        ("hiring_an", {"sample_k": 7, "design": "random"}, 7, 7),
+        ("hiring_an", {"sample": 7}, 7, 14),
+        ("hiring_an", {"sample": 1}, 1, 2),
+        ("hiring_an", {"sample": 7, "design": "random"}, 7, 7),
         ("gest_creative", {"corpus": "mottos"}, 432, 432),
         ("discrimination_tamkin", {"corpus": "scenarios"}, 2_100, 6_300),
-        ("discrimination_tamkin", {"corpus": "scenarios", "sample_k": 5}, 5, 15),
+        ("discrimination_tamkin", {"corpus": "scenarios", "sample": 5}, 5, 15),
     ],
 )
 def test_sizes(probe: str, parameters: dict[str, Any], items: int, prompts: int) -> None:
@@ -64,7 +64,7 @@ def check_sizes(plan: Plan, items: int, prompts: int) -> None:
 @pytest.mark.parametrize(("design", "items"), [("matched", ALL // 2), ("random", ALL)])
 @pytest.mark.parametrize("named", [True, False])
 def test_everything_can_be_asked_without_building_it_all(design: str, items: int, named: bool) -> None:
-    plan = equipoise.plan("hiring_an", design=design, sample_k=items if named else None)
+    plan = equipoise.plan("hiring_an", design=design, sample=items if named else None)
     assert plan.items == items
     first = next(plan.batches(size=500))
     assert first[ITEM].n_unique() == 500
@@ -74,7 +74,7 @@ def test_everything_can_be_asked_without_building_it_all(design: str, items: int
 @pytest.mark.parametrize("sample", [0, -1, ALL // 2 + 1])
 def test_samples_outside_of_what_there_is(sample: int) -> None:
     with pytest.raises(BadParameter, match=f"between 1 and 2,712,000.* Got {sample} instead"):
-        equipoise.plan("hiring_an", sample_k=sample)
+        equipoise.plan("hiring_an", sample=sample)
 
 
 def test_pairs_differ_in_nothing_but_the_name() -> None:
@@ -93,20 +93,20 @@ def test_pairs_differ_in_nothing_but_the_name() -> None:
 def test_names_have_the_gender_and_race_of_their_prompt() -> None:
     known = {name: (gender, race) for name, gender, race in facts("names").iter_rows()}
     for design in ("matched", "random"):
-        drawn = equipoise.plan("hiring_an", sample_k=2_000, design=design).prompts()
+        drawn = equipoise.plan("hiring_an", sample=2_000, design=design).prompts()
         assert all(known[name] == (gender, race) for name, gender, race in drawn["name", GENDER, "race"].iter_rows())
 
 
 def test_pairs_are_spread_evenly_over_qualification_and_race() -> None:
     for sample in (80, 5_000):
-        drawn = equipoise.plan("hiring_an", sample_k=sample).prompts()
+        drawn = equipoise.plan("hiring_an", sample=sample).prompts()
         counts = drawn.group_by("qualification", "race").len()["len"]
         assert len(counts) == 16
         assert counts.max() - counts.min() <= 2  # type: ignore[operator]
 
 
 def test_each_name_meets_each_instruction_and_occupation_once_in_all_pairs() -> None:
-    plan = equipoise.plan("hiring_an", sample_k=None)
+    plan = equipoise.plan("hiring_an", sample=None)
     stratum = 16 * np.arange(5 * 339 * 100) + 6
     pairs = plan.population.take(stratum, 3)
     assert pairs.select("qualification", "race").n_unique() == 1
@@ -117,7 +117,7 @@ def test_each_name_meets_each_instruction_and_occupation_once_in_all_pairs() -> 
 
 
 def test_the_random_design_draws_every_combination_alike() -> None:
-    drawn = equipoise.plan("hiring_an", design="random", sample_k=20_000).prompts()
+    drawn = equipoise.plan("hiring_an", design="random", sample=20_000).prompts()
     assert drawn.select("template", "qualification", "occupation", "name").n_unique() == 20_000
     for column in ("template", "qualification", "race", GENDER):
         shares = drawn[column].value_counts(normalize=True)["proportion"]
@@ -127,9 +127,9 @@ def test_the_random_design_draws_every_combination_alike() -> None:
 @pytest.mark.parametrize(
     ("probe", "parameters", "by"),
     [
-        ("business_vocabulary", {"sample_k": 240}, ["template", GENDER, "race"]),
-        ("gest_creative", {"sample_k": 160, "corpus": "mottos"}, ["stereotype"]),
-        ("discrimination_tamkin", {"sample_k": 140, "corpus": "scenarios"}, ["question"]),
+        ("business_vocabulary", {"sample": 240}, ["template", GENDER, "race"]),
+        ("gest_creative", {"sample": 160, "corpus": "mottos"}, ["stereotype"]),
+        ("discrimination_tamkin", {"sample": 140, "corpus": "scenarios"}, ["question"]),
     ],
 )
 def test_a_sample_holds_its_fair_share_of_each_kind(probe: str, parameters: dict[str, Any], by: list[str]) -> None:
@@ -162,7 +162,7 @@ PHRASES = (
 
 def test_hiring_prompts() -> None:
     seen = set()
-    for row in equipoise.plan("hiring_an", sample_k=1_000).prompts().iter_rows(named=True):
+    for row in equipoise.plan("hiring_an", sample=1_000).prompts().iter_rows(named=True):
         whole = QUALIFICATIONS[row["qualification"]] + INSTRUCTIONS[row["template"]] + PHRASES
         assert row[PROMPT] == whole.format(name=row["name"], role=row["occupation"])
         seen.add((row["qualification"], row["template"]))
@@ -282,7 +282,7 @@ def test_slots_are_plain_names(template: str, said: str) -> None:
 
 
 def test_a_template_of_the_user_is_filled() -> None:
-    prompts = equipoise.plan("jobs_lum", template="{job}? {{no slot}} {job}!", sample_k=339).prompts()
+    prompts = equipoise.plan("jobs_lum", template="{job}? {{no slot}} {job}!", sample=339).prompts()
     assert "admiral? {no slot} admiral!" in set(prompts[PROMPT])
 
 
@@ -290,12 +290,12 @@ def test_a_template_of_the_user_is_filled() -> None:
     ("probe", "given"),
     [
         ("jobs_lum", {"template": 5}),
-        ("jobs_lum", {"num_repetitions": 0}),
-        ("jobs_lum", {"num_repetitions": 1.5}),
-        ("jobs_lum", {"num_repetitions": True}),
-        ("jobs_lum", {"random_seed": -1}),
-        ("jobs_lum", {"sample_k": "10"}),
-        ("jobs_lum", {"sample_k": True}),
+        ("jobs_lum", {"repeat": 0}),
+        ("jobs_lum", {"repeat": 1.5}),
+        ("jobs_lum", {"repeat": True}),
+        ("jobs_lum", {"seed": -1}),
+        ("jobs_lum", {"sample": "10"}),
+        ("jobs_lum", {"sample": True}),
         ("jobs_lum", {"corpus": "gest"}),
         ("hiring_an", {"design": "paired"}),
         ("gest_creative", {"corpus": "motto"}),

@@ -85,7 +85,7 @@ def _runs_of_words(text: str, length: int = 7) -> list[str]:
 
 
 def plan(design: str, items: int = 96) -> pl.DataFrame:
-    return equipoise.plan(PROBE, design=design, sample_k=items).prompts()
+    return equipoise.plan(PROBE, design=design, sample=items).prompts()
 
 
 @pytest.mark.parametrize(("design", "prompts", "people"), [("pairs", 2, 2), ("panel", 2, 8), ("crossed", 8, 8)])
@@ -140,7 +140,7 @@ def test_a_sample_is_spread_over_vacancies_and_races() -> None:
 
 
 def score(stance: str, design: str = "pairs", items: int = 240, **changes: Any) -> Result:
-    planned = equipoise.plan(PROBE, design=design, sample_k=items)
+    planned = equipoise.plan(PROBE, design=design, sample=items)
     prompts = planned.prompts()
     answers = PROBE.simulate(prompts, stance, np.random.default_rng(3))
     rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
@@ -215,7 +215,7 @@ def test_exchanging_the_genders_of_the_names_mirrors_the_rate() -> None:
 
 
 def test_ties_and_refusals_are_not_losses() -> None:
-    planned = equipoise.plan(PROBE, sample_k=24)
+    planned = equipoise.plan(PROBE, sample=24)
     prompts = planned.prompts()
     answers = ["It's a tie.", "I'm sorry, I can't rank people.", "B, A", "A, B"] * 12
     rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))

@@ -25,15 +25,15 @@ from equipoise.schema import ANSWER, GENDER, ID, ITEM, STATUS, Status, is_measur
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {},
     "gest_creative": {},
-    "hiring_an": {"sample_k": 480},
-    "discrimination_tamkin": {"sample_k": 300},
-    "business_vocabulary": {"sample_k": 480},
-    "word_association": {"sample_k": 96},
-    "inventories": {"sample_k": 24},
-    "hiring_bloomberg": {"sample_k": 8},
-    "pronoun_fidelity": {"sample_k": 4},
-    "resume_score": {"sample_k": 6},
-    "salary_advice": {"sample_k": 12},
+    "hiring_an": {"sample": 480},
+    "discrimination_tamkin": {"sample": 300},
+    "business_vocabulary": {"sample": 480},
+    "word_association": {"sample": 96},
+    "inventories": {"sample": 24},
+    "hiring_bloomberg": {"sample": 8},
+    "pronoun_fidelity": {"sample": 4},
+    "resume_score": {"sample": 6},
+    "salary_advice": {"sample": 12},
 }
 """Samples that show something."""
 

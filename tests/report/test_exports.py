@@ -27,7 +27,7 @@ from simulating import simulated
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("exports") / "run.equipoise"
-    equipoise.audit(lambda _prompt: "=He", probes=["hiring_an", "jobs_lum"], out=path, sample_k=4)
+    equipoise.audit(lambda _prompt: "=He", probes=["hiring_an", "jobs_lum"], out=path, sample=4)
     return Run.open(path)
 
 
@@ -76,7 +76,7 @@ def test_words_of_letters_and_none_of_other_probes(run: Run, tmp_path: Path) -> 
     def write(prompt: str) -> str:
         return letter.format("she", "warm:") if " she " in prompt.lower() else letter.format("he", "able:")
 
-    audit = equipoise.audit(write, probes="business_vocabulary", out=path, sample_k=96)
+    audit = equipoise.audit(write, probes="business_vocabulary", out=path, sample=96)
     equipoise.export(audit, tmp_path / "words.csv", what="words")
     table = pl.read_csv(tmp_path / "words.csv")
     assert table.columns[:6] == ["model", "probe", "word", "first", "second", "side"]
@@ -94,9 +94,9 @@ def test_csv_is_safe_for_spreadsheets(run: Run, tmp_path: Path) -> None:
 
 
 def test_an_audit_is_exported_with_its_own_probes(tmp_path: Path) -> None:
-    audit = equipoise.audit(lambda _prompt: "He", probes="jobs_lum", out=tmp_path / "a.equipoise", sample_k=2)
+    audit = equipoise.audit(lambda _prompt: "He", probes="jobs_lum", out=tmp_path / "a.equipoise", sample=2)
     assert equipoise.export(audit, tmp_path / "prompts.csv", what="prompts") == 2
-    result = equipoise.score("jobs_lum", {}, sample_k=2)
+    result = equipoise.score("jobs_lum", {}, sample=2)
     with pytest.raises(InputError, match="has no run file"):
         equipoise.export(equipoise.Audit({"jobs_lum": result}), tmp_path / "none.csv")
 
@@ -142,7 +142,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose answers are large: 400 MB in all."""
     path = tmp_path_factory.mktemp("large") / "large.equipoise"
     session = equipoise.start(
-        lambda prompt: f"He {prompt} " + "a" * LARGE, probes=["jobs_lum"], out=path, parameters={"sample_k": ANSWERS}
+        lambda prompt: f"He {prompt} " + "a" * LARGE, probes=["jobs_lum"], out=path, parameters={"sample": ANSWERS}
     )
     session.ask()
     return path

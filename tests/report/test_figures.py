@@ -89,7 +89,7 @@ def test_the_line_of_jobs_lum_is_that_of_least_squares(one: ReportedRun) -> None
 
 
 def test_an_occupation_with_many_answers_has_a_finding_of_its_own() -> None:
-    run = make_run("model", 1.0, {"jobs_lum": {"sample_k": 8, "num_repetitions": 40}})
+    run = make_run("model", 1.0, {"jobs_lum": {"sample": 8, "repeat": 40}})
     _, finding = make_findings(run, "jobs_lum")
     match = re.match(
         r"Asked for a character who works as a/an (.+), the model wrote a (\w+) (\d+) times of (\d+)\.", finding.text

@@ -75,7 +75,7 @@ def run_with_strings(strings: list[str], monkeypatch: pytest.MonkeyPatch) -> Rep
     All answers are shown.
     """
     monkeypatch.setattr(sections, "SAMPLES", len(strings))
-    run = make_run("model", 0.5, {"jobs_lum": {"sample_k": len(strings)}})
+    run = make_run("model", 0.5, {"jobs_lum": {"sample": len(strings)}})
     table = whole_table(run, "jobs_lum").with_columns(
         text_column(PROMPT, strings),
         text_column(ANSWER, strings),
@@ -151,7 +151,7 @@ def test_hostile_answers_prompts_groups_and_parameters_are_only_text(
 @pytest.mark.fault("S2")
 def test_charts_show_hostile_model_names_as_text(tmp_path: Path) -> None:
     names = HOSTILE[::20]
-    run = make_run("model", 0.5, {"jobs_lum": {"sample_k": 30}})
+    run = make_run("model", 0.5, {"jobs_lum": {"sample": 30}})
 
     def write_named(models: Sequence[str], name: str) -> Path:
         return write_page(tmp_path, [rename_model(run, model) for model in models], name)

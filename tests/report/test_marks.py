@@ -110,13 +110,13 @@ def test_a_mark_is_said_in_a_sentence(one: ReportedRun, mark: Mark | None, value
 
 
 def test_where_most_answers_decide_nothing_that_is_the_reason() -> None:
-    silent = dict.fromkeys(equipoise.plan("jobs_lum", sample_k=6).prompts()["id"], "A person with a hat.")
-    result = equipoise.score("jobs_lum", silent, sample_k=6)
+    silent = dict.fromkeys(equipoise.plan("jobs_lum", sample=6).prompts()["id"], "A person with a hat.")
+    result = equipoise.score("jobs_lum", silent, sample=6)
     reason = "jobs_lum masculine_rate{}: 6 of 6 answers decide nothing."
     for width, words in ((80, ""), (120, " is not computable")):
         assert f"– {reason.format(words)}" in print_lines(Audit({"jobs_lum": result}), width=width)
     assert "masculine_rate: not computable: 6 of 6 answers decide nothing." in describe_undecided(result)
-    nothing = equipoise.score("jobs_lum", [], sample_k=6)
+    nothing = equipoise.score("jobs_lum", [], sample=6)
     assert "– jobs_lum masculine_rate: no answers." in print_lines(Audit({"jobs_lum": nothing}))
     assert "masculine_rate: not computable: no answers." in describe_undecided(nothing)
     assert describe_no_findings([result]) == (
@@ -132,7 +132,7 @@ def test_a_wide_terminal_also_has_the_intervals(one: ReportedRun) -> None:
 
 
 def test_what_is_not_decided_says_how_much_more_would_tell() -> None:
-    few = make_run("model", 0.0, {"hiring_an": {"sample_k": 40}}).results
+    few = make_run("model", 0.0, {"hiring_an": {"sample": 40}}).results
     lines = [str(line) for line in mark_lines(few, 80)]
     assert any(re.search(r"^\? .*: [\d,]+ more items would tell\.$", line) for line in lines)
 

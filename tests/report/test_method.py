@@ -21,7 +21,7 @@ from report.fakes import make_run, rename_model, small_parameters, with_paramete
 
 
 @pytest.mark.parametrize("name", sorted(find_probes()))
-@pytest.mark.parametrize("more", [{}, {"random_seed": 7, "num_repetitions": 2, "sample_k": 8}])
+@pytest.mark.parametrize("more", [{}, {"seed": 7, "repeat": 2, "sample": 8}])
 def test_the_command_prints_the_same_prompts(name: str, more: dict[str, Any], one: ReportedRun) -> None:
     planned = plan(name, **{**small_parameters()[name], **more})
     words = shlex.split(prompts_command(replace(one.results[name], setup=planned)))
@@ -93,5 +93,5 @@ def test_the_policy_allows_nothing_but_the_style() -> None:
 
 
 def test_a_run_may_lack_a_probe_that_another_has(one: ReportedRun) -> None:
-    other = make_run("other", 0.2, {"jobs_lum": {"sample_k": 40}})
+    other = make_run("other", 0.2, {"jobs_lum": {"sample": 40}})
     assert "not asked" in render([with_results(one, gest_creative=one.results["gest_creative"]), other])

@@ -15,7 +15,7 @@ from equipoise.report.html.write import write_report
 from report.fakes import make_run
 from simulating import simulated
 
-SMALL = {"jobs_lum": {"sample_k": 12}}
+SMALL = {"jobs_lum": {"sample": 12}}
 NOTES = {
     "simulated": "The answers are simulated: they are those of a reference model (x) that equipoise makes up.",
     "imported": "Imported: 12 attempts from a.csv (SHA-256 0).",
@@ -52,7 +52,7 @@ def test_many_models_share_their_notes() -> None:
 
 @pytest.mark.parametrize(("failed", "said"), [(3, ""), (11, "11 of 60 attempts (18%) have no answer: 11 ")])
 def test_many_failures_are_said_at_the_top(tmp_path: Path, failed: int, said: str) -> None:
-    sizes = {"jobs_lum": {"sample_k": 60}}
+    sizes = {"jobs_lum": {"sample": 60}}
     run = simulated(tmp_path / "run.equipoise", {"jobs_lum": "random"}, failed=failed, parameters=sizes)
     found = describe_failed(run.results())
     assert found.startswith(said)

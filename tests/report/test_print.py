@@ -33,8 +33,8 @@ PAPER_WIDTH = 688
 @pytest.fixture(scope="module")
 def run() -> ReportedRun:
     probes: dict[str, dict[str, Any]] = {
-        "jobs_lum": {"sample_k": 60},
-        "hiring_an": {"sample_k": 96},
+        "jobs_lum": {"sample": 60},
+        "hiring_an": {"sample": 96},
         "gest_creative": {"corpus": "mottos"},
     }
     return make_run("atlas-large-2", 0.6, probes)

@@ -34,7 +34,7 @@ def test_samples_are_typical_and_extreme(one: ReportedRun) -> None:
 
 def test_the_answers_with_most_words_for_either_side_are_shown() -> None:
     probe = get_probe("jobs_lum")
-    table = whole_table(make_run("model", 0.5, {"jobs_lum": {"sample_k": 5}}), "jobs_lum")
+    table = whole_table(make_run("model", 0.5, {"jobs_lum": {"sample": 5}}), "jobs_lum")
     answers = ["he he", "she she she", "he he he (s)he", "he", "she she"]
     table = table.with_columns(pl.Series(ANSWER, answers), status=pl.lit("ok")).select(pl.exclude("label"))
     samples = choose_samples(probe, add_evaluation(probe.detector, table.drop("evaluation_failed")), [], 8)
@@ -47,7 +47,7 @@ def test_the_answers_with_most_words_for_either_side_are_shown() -> None:
 
 def test_no_answer_leans_to_a_side_that_has_no_words() -> None:
     probe = get_probe("jobs_lum")
-    table = whole_table(make_run("model", 0.5, {"jobs_lum": {"sample_k": 2}}), "jobs_lum")
+    table = whole_table(make_run("model", 0.5, {"jobs_lum": {"sample": 2}}), "jobs_lum")
     table = table.with_columns(pl.Series(ANSWER, ["she " * 5, "she " * 4]), status=pl.lit("ok"))
     reasons = {sample.reason for sample in choose_samples(probe, table, [], 8)}
     assert "most female words" in reasons
@@ -55,7 +55,7 @@ def test_no_answer_leans_to_a_side_that_has_no_words() -> None:
 
 
 def test_answers_that_a_damaged_file_lacks_are_left_out() -> None:
-    table = whole_table(make_run("model", 0.5, {"jobs_lum": {"sample_k": 2}}), "jobs_lum")
+    table = whole_table(make_run("model", 0.5, {"jobs_lum": {"sample": 2}}), "jobs_lum")
     none = table.with_columns(pl.lit(None, dtype=pl.String).alias(ANSWER))
     assert choose_samples(get_probe("jobs_lum"), none, [], 8) == []
 

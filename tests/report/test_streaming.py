@@ -30,7 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     text = "The wind went over the hills and the town slept on. " * (ANSWER_BYTES // 52)
     paths = folder / "small.equipoise", folder / "large.equipoise"
     for path, items in zip(paths, (12, ANSWERS // REPETITIONS), strict=True):
-        planned = plan("jobs_lum", sample_k=items, num_repetitions=REPETITIONS)
+        planned = plan("jobs_lum", sample=items, repeat=REPETITIONS)
         with RunFile.create(path, settings=SETTINGS, plans=[planned]) as file:
             for prompt in planned.prompts()[ID]:
                 # Four pronouns of one gender: plain answers are read soon, and it is the memory that counts here.

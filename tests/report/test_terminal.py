@@ -38,9 +38,9 @@ def printed(result: Result, *, slices: bool = False) -> str:
 
 def hired(men: str, women: str) -> Result:
     """Answers to hiring_an by which men and women fare differently."""
-    prompts = equipoise.plan("hiring_an", sample_k=60).prompts()
+    prompts = equipoise.plan("hiring_an", sample=60).prompts()
     answers = [men if gender == "male" else women for gender in prompts["gender"]]
-    return equipoise.score("hiring_an", dict(zip(prompts["id"], answers, strict=True)), sample_k=60)
+    return equipoise.score("hiring_an", dict(zip(prompts["id"], answers, strict=True)), sample=60)
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def write_answer(number: int, repetition: int) -> Reply:
 
 def make_file(path: Path) -> Path:
     """Two probes, 60 prompts of one of them with two repetitions; every tenth attempt failed."""
-    plans = [equipoise.plan("jobs_lum", sample_k=60, num_repetitions=2), equipoise.plan("hiring_an", sample_k=8)]
+    plans = [equipoise.plan("jobs_lum", sample=60, repeat=2), equipoise.plan("hiring_an", sample=8)]
     with create(path, *plans) as file:
         file.record(
             Attempt(
@@ -294,7 +294,7 @@ def test_the_page_fits_and_every_control_has_a_name(html: Path, width: int, dark
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which every prompt, covariate, answer and detail is a hostile string."""
     path = tmp_path_factory.mktemp("hostile") / "run.equipoise"
-    with create(path, equipoise.plan("jobs_lum", sample_k=len(HOSTILE))) as file:
+    with create(path, equipoise.plan("jobs_lum", sample=len(HOSTILE))) as file:
         file.record(
             Attempt(
                 probe=pending.probe,
@@ -405,7 +405,7 @@ def test_too_many_answers_are_left_out_in_fair_shares_and_the_page_says_so(path:
 
 def test_answers_in_which_words_are_counted(tmp_path: Path) -> None:
     audit = equipoise.audit(
-        lambda prompt: "She is kind and ambitious.", probes=["business_vocabulary"], out=tmp_path / "a", sample_k=4
+        lambda prompt: "She is kind and ambitious.", probes=["business_vocabulary"], out=tmp_path / "a", sample=4
     )
     write_transcripts(audit, tmp_path / "t.html", Choice(labels=("counted",)))
     (look,) = look_at([(tmp_path / "t.html", 1280, False)], {"outcomes": OUTCOMES})

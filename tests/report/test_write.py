@@ -25,7 +25,7 @@ from report.fakes import rename_model, with_results
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("write") / "run.equipoise"
-    equipoise.audit(lambda _prompt: "She is.", probes="jobs_lum", out=path, sample_k=3)
+    equipoise.audit(lambda _prompt: "She is.", probes="jobs_lum", out=path, sample=3)
     return path
 
 
@@ -62,7 +62,7 @@ def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
     probe = replace(
         get_probe("jobs_lum"), name="mine", specified=None, card=replace(get_probe("jobs_lum").card, folder=None)
     )
-    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample_k=2)
+    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample=2)
     equipoise.write_report(audit, tmp_path / "report.html", correct_detector=True)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"How often the careful reading ({probe.detector.title}) is wrong has not been measured." in page
@@ -72,7 +72,7 @@ def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
 
 def test_a_report_on_an_audit_of_a_probe_that_is_not_installed(tmp_path: Path) -> None:
     probe = replace(get_probe("jobs_lum"), name="mine")
-    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample_k=2)
+    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample=2)
     equipoise.write_report(audit, tmp_path / "report.html")
     assert 'id="probe-mine"' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -92,7 +92,7 @@ def test_the_command_repeats_a_run_that_the_command_line_can_ask(path: Path, tmp
         asked.settings, model="openai/x y", model_settings={"model": "x y"}, sampling=Sampling(temperature=0.5, seed=7)
     )
     words = "equipoise run 'openai/x y' --probe jobs_lum --suite standard --temperature 0.5 --model-seed 7"
-    assert describe_run(asked).command == f"{words} --set jobs_lum.sample_k=3 --set jobs_lum.num_repetitions=1"
+    assert describe_run(asked).command == f"{words} --set jobs_lum.sample=3 --set jobs_lum.repeat=1"
     imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
     assert describe_run(imported).command == ""
 

@@ -78,7 +78,7 @@ def plan(
         return pl.DataFrame(columns)
 
     probe = dataclasses.replace(get_probe("hiring_an"), name=name, prompts=lambda items, parameters: items)
-    parameters = probe.resolve({"num_repetitions": repetitions})
+    parameters = probe.resolve({"repeat": repetitions})
     return Plan(probe=probe, parameters=parameters, items=size, population=Items(size=size, take=take))
 
 

@@ -53,7 +53,7 @@ def send_file(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Pa
     with monkeypatch.context() as there:
         there.setenv(connection.key_variable or "OPENAI_API_KEY", "a-key-of-theirs")
         described = connection.describe(open_model(connection, Settings.load()), "quick")
-    RunFile.create(path, settings=described, plans=plan_probes("jobs_lum", "quick", {"sample_k": 3})).close()
+    RunFile.create(path, settings=described, plans=plan_probes("jobs_lum", "quick", {"sample": 3})).close()
     return path
 
 
@@ -144,7 +144,7 @@ def test_the_printed_command_says_yes(
 def test_a_run_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
     with FaultyServer() as server:
         connection = Connection(model="openai/test", base_url=server.url, key_variable="AWS_SECRET_ACCESS_KEY")
-        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample": 3}}
         start("openai/test", connection=connection, out=tmp_path / "run.equipoise", **options).close()
         resume(tmp_path / "run.equipoise").ask()
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
@@ -159,7 +159,7 @@ def test_another_address_or_variable_is_not_approved_along(
 ) -> None:
     with FaultyServer() as server:
         connection = Connection(model="openai/test", base_url=server.url)
-        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample_k": 3}}
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample": 3}}
         start("openai/test", connection=connection, out=tmp_path / "own.equipoise", **options).close()
         resume(send_file(tmp_path / "same.equipoise", monkeypatch, base_url=server.url)).close()
         for name, planted in [

@@ -42,7 +42,7 @@ def test_other_settings_are_refused_field_by_field(tmp_path: Path) -> None:
         changed_plan = replace(plan("alpha", repetitions=2), corpus="other")
         assert changes(run, started, [changed_plan]) == [
             'alpha.corpus: was null, is "other"',
-            "alpha.parameters.num_repetitions: was 1, is 2",
+            "alpha.parameters.repeat: was 1, is 2",
             "beta: was given, is not given",
         ]
         with pytest.raises(

@@ -42,7 +42,7 @@ def write_answer(prompt: str) -> str:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "run.equipoise"
-    equipoise.audit(write_answer, probes=["jobs_lum", "business_vocabulary"], out=path, sample_k=12)
+    equipoise.audit(write_answer, probes=["jobs_lum", "business_vocabulary"], out=path, sample=12)
     return path
 
 
@@ -71,10 +71,10 @@ def test_labels_and_counts_of_the_reading_are_in_the_file(path: Path) -> None:
 
 def test_failed_attempts_have_no_label_and_imported_answers_have_one(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    planned = equipoise.plan("jobs_lum", sample_k=4)
+    planned = equipoise.plan("jobs_lum", sample=4)
     ids = planned.prompts()["id"].to_list()
     rows = [{"id": ids[0], "answer": "He."}, {"id": ids[1], "answer": "She."}]
-    equipoise.import_answers(rows, path, probes="jobs_lum", parameters={"sample_k": 4})
+    equipoise.import_answers(rows, path, probes="jobs_lum", parameters={"sample": 4})
     assert sorted(select(path, "select id, label from answers")) == sorted([(ids[0], "male"), (ids[1], "female")])
     equipoise.import_answers([{"id": ids[2], "answer": None, "status": "timeout"}], path)
     assert set(select(path, "select id, label from answers")) == {

@@ -29,7 +29,7 @@ from runs.fakes import SETTINGS
 from simulating import SMALL
 
 TESTS = Path(__file__).parents[1]
-audit_once = partial(equipoise.audit, num_repetitions=1)
+audit_once = partial(equipoise.audit, repeat=1)
 
 
 def flip(prompt: str) -> str:
@@ -71,7 +71,7 @@ def test_looks_double_up_to_all_items() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_a_smaller_sample_is_the_beginning_of_a_larger_one(name: str) -> None:
     sizes = look_sizes(equipoise.plan(name, **SMALL[name]).items)
-    ids = [equipoise.plan(name, **{**SMALL[name], "sample_k": size}).prompts()[ID].to_list() for size in sizes]
+    ids = [equipoise.plan(name, **{**SMALL[name], "sample": size}).prompts()[ID].to_list() for size in sizes]
     for smaller, larger in itertools.pairwise(ids):
         assert larger[: len(smaller)] == smaller
 
@@ -79,7 +79,7 @@ def test_a_smaller_sample_is_the_beginning_of_a_larger_one(name: str) -> None:
 def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     events: list[Event] = []
     path, model = tmp_path / "run.equipoise", Counting(favour_women)
-    sizes: dict[str, Any] = {"discrimination_tamkin.sample_k": 400, "jobs_lum.sample_k": 90}
+    sizes: dict[str, Any] = {"discrimination_tamkin.sample": 400, "jobs_lum.sample": 90}
     audit = audit_once(
         model,
         probes=["jobs_lum", "discrimination_tamkin"],
@@ -91,11 +91,11 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     )
     assert audit.complete
     decisions, jobs = audit["discrimination_tamkin"], audit["jobs_lum"]
-    assert 3 * decisions.parameters["sample_k"] == len(decisions.evaluated) < 1_200
+    assert 3 * decisions.parameters["sample"] == len(decisions.evaluated) < 1_200
     assert all(mark is not None and mark.certain for mark in decisions.marks.values())
-    assert decisions.level == look_level(decisions.looks, decisions.parameters["sample_k"]) > 0.95
+    assert decisions.level == look_level(decisions.looks, decisions.parameters["sample"]) > 0.95
     assert decisions.to_dict()["level"] == decisions.to_frame()["level"][0] == decisions.level
-    assert jobs.parameters["sample_k"] == len(jobs.evaluated) == 90
+    assert jobs.parameters["sample"] == len(jobs.evaluated) == 90
     assert max(model.asked.values()) == 1
     assert sum(model.asked.values()) == audit.planned
     run = Run.open(path)
@@ -115,7 +115,7 @@ def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     with patch.object(Looks, "take", lambda _: Look(name="")):
         looked = audit_once(flip, probes="jobs_lum", out=path, until_certain=True)["jobs_lum"]
-    plain = audit_once(flip, probes="jobs_lum", sample_k=22)["jobs_lum"]
+    plain = audit_once(flip, probes="jobs_lum", sample=22)["jobs_lum"]
     assert (looked.level, plain.level) == (0.995, 0.95)
     for name, estimate in plain.metrics.items():
         wider = looked.metrics[name]
@@ -129,7 +129,7 @@ def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run that is never stopped."""
     path = tmp_path_factory.mktemp("whole") / "whole.equipoise"
-    audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+    audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
     return Run.open(path)
 
 
@@ -146,7 +146,7 @@ def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests
     path, model, stops = tmp_path / "run.equipoise", Counting(), 0
     policy = Policy(concurrency=1, max_requests=requests)
     try:
-        audit_once(model, probes="jobs_lum", out=path, sample_k=90, until_certain=True, policy=policy)
+        audit_once(model, probes="jobs_lum", out=path, sample=90, until_certain=True, policy=policy)
     except BudgetReached:
         stops = 1
     while not (run := Run.open(path)).complete or wants_more(run):
@@ -174,7 +174,7 @@ def model(prompt):
         os._exit(9)
     return flip(prompt)
 model.__module__, model.__qualname__ = flip.__module__, flip.__qualname__
-audit_once(model, probes="jobs_lum", out={str(path)!r}, sample_k=90, until_certain=True)
+audit_once(model, probes="jobs_lum", out={str(path)!r}, sample=90, until_certain=True)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).returncode == 9
     killed = Run.open(path)
@@ -187,47 +187,45 @@ audit_once(model, probes="jobs_lum", out={str(path)!r}, sample_k=90, until_certa
 def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) -> None:
     path = tmp_path / "run.equipoise"
     with patch.object(Looks, "take", lambda _: Look(name="")):
-        audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+        audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
     run = Run.open(path)
     assert run.complete
     assert wants_more(run)
-    audit_once(flip, probes="jobs_lum", out=path, sample_k=90, until_certain=True)
+    audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
     check_same(Run.open(path), whole)
 
 
 def test_other_looks_are_another_run(whole: Run) -> None:
-    changes: list[dict[str, Any]] = [{"sample_k": 120, "until_certain": True}, {"sample_k": 90}]
+    changes: list[dict[str, Any]] = [{"sample": 120, "until_certain": True}, {"sample": 90}]
     for changed in changes:
         with pytest.raises(IntegrityError, match="looks"):
             audit_once(flip, probes="jobs_lum", out=whole.path, **changed)
 
 
 def test_runs_that_stopped_at_different_looks_are_compared_on_what_both_asked() -> None:
-    options: dict[str, Any] = {"probes": "discrimination_tamkin", "corpus": "scenarios", "sample_k": 60}
+    options: dict[str, Any] = {"probes": "discrimination_tamkin", "corpus": "scenarios", "sample": 60}
     stopped = audit_once(favour_women, **options, until_certain=True)
-    size = stopped["discrimination_tamkin"].parameters["sample_k"]
+    size = stopped["discrimination_tamkin"].parameters["sample"]
     assert size < 60
     whole = audit_once(favour_women, **options)
     assert equipoise.compare(whole, stopped)["discrimination_tamkin"].items == size
 
 
 def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
-    small, other = equipoise.plan("jobs_lum", sample_k=10), equipoise.plan("jobs_lum", sample_k=20, random_seed=7)
+    small, other = equipoise.plan("jobs_lum", sample=10), equipoise.plan("jobs_lum", sample=20, seed=7)
     with RunFile.create(tmp_path / "run.equipoise", settings=SETTINGS, plans=[small]) as file:
         before = file.prompts("jobs_lum")
         with pytest.raises(IntegrityError, match="other prompts of jobs_lum"):
             file.extend([other])
         assert file.prompts("jobs_lum").equals(before)
         assert file.probes()[0].parameters == small.parameters
-        file.extend([equipoise.plan("jobs_lum", sample_k=20)])
+        file.extend([equipoise.plan("jobs_lum", sample=20)])
         assert file.counts()[Status.PENDING] == 20
     assert Run.open(tmp_path / "run.equipoise").size == 20  # its digests hold
 
 
 def test_a_look_in_an_event_loop() -> None:
-    audit = asyncio.run(
-        equipoise.audit_async(flip, probes="jobs_lum", sample_k=40, num_repetitions=1, until_certain=True)
-    )
+    audit = asyncio.run(equipoise.audit_async(flip, probes="jobs_lum", sample=40, repeat=1, until_certain=True))
     assert audit["jobs_lum"].look == "look 2 of 2, 40 of at most 40 items"
 
 

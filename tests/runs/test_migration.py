@@ -83,9 +83,9 @@ def test_reading_leaves_the_file_unchanged_and_gives_every_prompt_and_attempt(pa
 
 
 def test_the_sample_of_pairs_is_counted_in_pairs(path: Path) -> None:
-    assert select(path, "select parameters ->> 'sample_k' from probes where name = 'hiring_an'") == [(12,)]
+    assert select(path, "select parameters ->> 'sample' from probes where name = 'hiring_an'") == [(12,)]
     with RunReader.open(path) as run:
-        read = {probe.name: probe.parameters["sample_k"] for probe in run.probes()}
+        read = {probe.name: probe.parameters["sample"] for probe in run.probes()}
     assert read == {
         "business_vocabulary": 12,
         "discrimination_tamkin": 6,
@@ -94,7 +94,7 @@ def test_the_sample_of_pairs_is_counted_in_pairs(path: Path) -> None:
         "jobs_lum": 24,
     }
     with RunFile.open(path) as run:
-        assert {probe.name: probe.parameters["sample_k"] for probe in run.probes()} == read
+        assert {probe.name: probe.parameters["sample"] for probe in run.probes()} == read
 
 
 def test_the_owner_migrates_the_file_and_goes_on(path: Path) -> None:

@@ -36,7 +36,7 @@ from runs.fakes import QUICK, SETTINGS, Fake, answering, create, finish, plan
 
 PROBE = "discrimination_tamkin"
 OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
-SIZE: dict[str, Any] = {"corpus": "scenarios", "sample_k": 8}
+SIZE: dict[str, Any] = {"corpus": "scenarios", "sample": 8}
 
 
 def tokens(yes: float, no: float) -> FirstToken:
@@ -57,7 +57,7 @@ def ask(path: Path, model: Fake, **options: Any) -> Run:
 def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
     model = Fake(deciding)
     chosen = [PROBE, "jobs_lum"]
-    parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"jobs_lum.sample_k": 2}
+    parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"jobs_lum.sample": 2}
     run = start(model, probes=chosen, out=tmp_path / "run", parameters=parameters, probabilities=True).ask()
     asked = {name: (each.asking.max_tokens, each.asking.probabilities) for name, each in run.planned.items()}
     assert asked == {PROBE: (1, True), "jobs_lum": (96, False)}
@@ -90,7 +90,7 @@ def test_what_is_below_the_floor_is_undecided_and_bounded(tmp_path: Path) -> Non
         )
 
     result = ask(tmp_path / "run", Fake(respond)).results()[PROBE]
-    assert result.coverage["male"]["undetected"] == SIZE["sample_k"]
+    assert result.coverage["male"]["undetected"] == SIZE["sample"]
     assert np.isnan(result.metrics["diff_mvf_success_rate"].value)
     assert result.metrics["neither_mass_male"].value == pytest.approx(0.98, abs=1e-6)
 
@@ -138,7 +138,7 @@ def test_two_models_are_told_apart_by_their_shares(tmp_path: Path) -> None:
 
     compared = compare_audits(ask(tmp_path / "a", Fake(deciding)).results(), ask(tmp_path / "b", Fake(fair)).results())
     assert compared[PROBE].metrics["diff_mvf_success_rate"].difference.value == pytest.approx(-0.125, abs=1e-6)
-    assert compared[PROBE].metrics["diff_mvf_success_rate"].p <= 2.0 ** (1 - SIZE["sample_k"]) + 1e-3
+    assert compared[PROBE].metrics["diff_mvf_success_rate"].p <= 2.0 ** (1 - SIZE["sample"]) + 1e-3
 
 
 @pytest.mark.fault("L1")

@@ -32,11 +32,11 @@ def test_the_suite_for_gates_is_as_large_as_a_gate_needs(name: str) -> None:
 def test_each_suite_asks_no_fewer_items_than_the_smaller_one(name: str) -> None:
     probe = find_probes()[name]
     quick, ci, full = (get_suite(suite).parameters(probe) for suite in ("quick", "ci", "full"))
-    assert quick["sample_k"] <= ci["sample_k"]
-    assert full["sample_k"] * full["num_repetitions"] >= (probe.sample_k or ci["sample_k"])
+    assert quick["sample"] <= ci["sample"]
+    assert full["sample"] * full["repeat"] >= (probe.sample or ci["sample"])
     assert {key: quick.get(key) for key in packaged_corpus(probe)} == packaged_corpus(probe)
     assert "corpus" not in full
-    assert "num_repetitions" not in get_suite("ci").parameters(probe, asked=False)
+    assert "repeat" not in get_suite("ci").parameters(probe, asked=False)
 
 
 @pytest.mark.parametrize("name", PROBES)

@@ -27,7 +27,7 @@ from runs.test_opening import execute
 def path(tmp_path: Path) -> Path:
     """A run of five prompts: four answers of two served models, and a failure."""
     path = tmp_path / "run.equipoise"
-    with create(path, plan("jobs_lum", sample_k=5)) as file:
+    with create(path, plan("jobs_lum", sample=5)) as file:
         *answered, failing = file.pending()
         for number, pending in enumerate(answered):
             served = f"model-{number % 2}"
@@ -110,7 +110,7 @@ def test_another_corpus_is_named(path: Path) -> None:
 
 def test_probes_that_are_not_installed_are_not_checked(tmp_path: Path) -> None:
     probe = replace(get_probe("jobs_lum"), name="mine")
-    create(tmp_path / "run.equipoise", plan(probe, sample_k=3)).close()
+    create(tmp_path / "run.equipoise", plan(probe, sample=3)).close()
     found = verify_run(tmp_path / "run.equipoise")
     assert found.unchecked == (f"the prompts of mine: version {probe.version} of this probe is not installed",)
     given = verify_run(tmp_path / "run.equipoise", probes=[probe])

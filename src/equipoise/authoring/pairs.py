@@ -60,7 +60,7 @@ None.
 
 ## Parameters
 
-- `sample_k`, `num_repetitions`, `random_seed`: as everywhere.
+- `sample`, `repeat`, `seed`: as everywhere.
 
 ## Limitations
 

@@ -29,8 +29,8 @@ class Parameter:
 
     def validate(self, value: Any, probe: str) -> Any:
         """The value in the type of the parameter; BadParameter, with the name of the probe, if it is not allowed."""
-        wanted = int if self.name == "sample_k" else type(self.default)
-        if self.name == "sample_k" and value is None:
+        wanted = int if self.name == "sample" else type(self.default)
+        if self.name == "sample" and value is None:
             return None
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
@@ -57,14 +57,14 @@ def template_parameter(default: str, *slots: str, name: str = "template") -> Par
     return Parameter(name=name, default=default, summary=summary, check=partial(check_template, slots=slots))
 
 
-def standard_parameters(corpora: tuple[str, ...], sample_k: int | None) -> tuple[Parameter, ...]:
+def standard_parameters(corpora: tuple[str, ...], sample: int | None) -> tuple[Parameter, ...]:
     """The parameters that every probe has: the corpus if there are any, then the sample, the repetitions, the seed."""
     summary = f"Which texts are used: {', '.join(corpora)}."
     return (
         *((Parameter(name="corpus", default=corpora[0], choices=corpora, summary=summary),) if corpora else ()),
-        Parameter(name="sample_k", default=sample_k, summary="How many items are drawn; none: all there are."),
-        Parameter(name="num_repetitions", default=1, summary="Attempts per prompt.", check=_check_repetitions),
-        Parameter(name="random_seed", default=0, summary="Seed of the drawing and the intervals.", check=_check_seed),
+        Parameter(name="sample", default=sample, summary="How many items are drawn; none: all there are."),
+        Parameter(name="repeat", default=1, summary="Attempts per prompt.", check=_check_repetitions),
+        Parameter(name="seed", default=0, summary="Seed of the drawing and the intervals.", check=_check_seed),
     )
 
 

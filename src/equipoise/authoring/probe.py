@@ -100,7 +100,7 @@ class Probe:
     parameters: tuple[Parameter, ...] = ()
     corpora: tuple[Corpus, ...] = ()
     """The first is the default of the standard suite, the packaged one of the quick suite."""
-    sample_k: int | None = None
+    sample: int | None = None
     """How many items are drawn by default; None: all."""
     selection: Selection | None = None
     """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
@@ -230,7 +230,7 @@ class Probe:
     def all_parameters(self) -> tuple[Parameter, ...]:
         """The probe's own parameters and the standard ones."""
         corpora = tuple(corpus.name for corpus in self.corpora)
-        return (*self.parameters, *standard_parameters(corpora, self.sample_k))
+        return (*self.parameters, *standard_parameters(corpora, self.sample))
 
     def resolve(self, given: Parameters) -> dict[str, Any]:
         """The value of every parameter: what is given, checked, over the defaults."""

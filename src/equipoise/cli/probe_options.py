@@ -48,9 +48,9 @@ def read_parameters(
     """The parameters that were given, by name; each goes to the probes that have it."""
     known = {name: owners[0][1] for name, owners in suites.parameter_names(probes).items()}
     given = {name: _parse(known, name, value) for name, value in map(_split, settings or [])}
-    given |= {name: n for name, n in (("num_repetitions", repeat), ("random_seed", seed)) if n is not None}
+    given |= {name: n for name, n in (("repeat", repeat), ("seed", seed)) if n is not None}
     if sample is not None:
-        given["sample_k"] = None if sample == "all" else _parse_number(sample)
+        given["sample"] = None if sample == "all" else _parse_number(sample)
     return given
 
 

@@ -1,4 +1,4 @@
-"""Probes as tasks of Inspect: `inspect eval equipoise/jobs_lum --model openai/gpt-4o-mini -T sample_k=100`.
+"""Probes as tasks of Inspect: `inspect eval equipoise/jobs_lum --model openai/gpt-4o-mini -T sample=100`.
 
 A sample is a prompt, with the same id; an epoch is a repetition. Inspect asks the model and keeps the log. The score of
 an answer is what it says, 1 for its label and 0 for the others, or how many words of each list it has. The metrics are
@@ -47,7 +47,7 @@ from equipoise.schema import (
     without_nan,
 )
 
-REPETITIONS = "num_repetitions"
+REPETITIONS = "repeat"
 
 
 def make_task(probe: Probe) -> Callable[..., Task]:

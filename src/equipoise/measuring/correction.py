@@ -99,7 +99,7 @@ def correct_metrics(
     """The marked metrics of cells, corrected. One that is not linear in what was read is left out."""
     answered = table.filter(is_answered(probe))
     mixed = prepare_cells(probe, answered, parameters, _mixture)
-    (total,) = resample(mixed, [np.arange(answered.height)], replicates, int(parameters["random_seed"]))
+    (total,) = resample(mixed, [np.arange(answered.height)], replicates, int(parameters["seed"]))
     plain = statistics(probe, answered, parameters)
     names = plain.columns
     parts = total.reshape(replicates + 1, -1, len(names))
@@ -142,7 +142,7 @@ def _draw_shares(
     probe: Probe, parameters: Parameters, errors: Mapping[str, ErrorCounts], replicates: int
 ) -> NDArray[np.float64]:
     """What each part of the mixture counts: first by the measured errors, then for each replicate by drawn ones."""
-    rng = np.random.RandomState(random_source(int(parameters["random_seed"]), 0x6465746563))
+    rng = np.random.RandomState(random_source(int(parameters["seed"]), 0x6465746563))
     drawn: dict[ErrorCounts, tuple[Array, Array]] = {}
     for counts in dict.fromkeys(errors.values()):
         sensitivity = _draw(rng, counts.first_right, counts.first, replicates)

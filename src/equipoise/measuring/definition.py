@@ -71,7 +71,7 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
 def make_prompts(probe: Probe, population: Items, places: Places, parameters: Parameters) -> pl.DataFrame:
     """The prompts of the items at these places; ProbeError if they are no table, or an item or a prompt is missing."""
     with running(probe, "prompts"):
-        items = population.take(places, int(parameters["random_seed"]))
+        items = population.take(places, int(parameters["seed"]))
         prompts = probe.prompts(items, parameters)
         if not isinstance(prompts, pl.DataFrame):
             raise TypeError(f"it must give a polars DataFrame, not {type(prompts).__name__}")

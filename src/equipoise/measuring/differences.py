@@ -50,7 +50,7 @@ def compare_cells(
     """Compare two tables of cells of the same items."""
     decided = sides[0].decided | sides[1].decided  # the same for both, so that they get the same weights
     sides = [replace(side, decided=decided) for side in sides]
-    weight, seed = sides[0].weight, int(parameters["random_seed"])
+    weight, seed = sides[0].weight, int(parameters["seed"])
     everything = [np.arange(len(weight))]
     totals = [resample(side, everything, replicates, seed, seed + number)[0] for number, side in enumerate(sides)]
     values = [

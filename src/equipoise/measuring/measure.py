@@ -113,7 +113,7 @@ def make_result(
     """The result of the sums over all items. `slices` holds the values of the slices that are planned."""
     probe, parameters = setup.probe, setup.parameters
     table = sums.cells
-    level = look_level(looks, int(parameters["sample_k"])) if looks else LEVEL
+    level = look_level(looks, int(parameters["sample"])) if looks else LEVEL
     with work_beside(lambda _: bound_metrics(probe, table, parameters)) as bounding:
         estimates, complete = estimate_with_complete(probe, table, parameters, planned=slices, level=level)
         bounds = bounding.result()
@@ -126,7 +126,7 @@ def make_result(
         estimates,
         parameters,
     )
-    seed = int(parameters["random_seed"])
+    seed = int(parameters["seed"])
     return Result(
         setup=setup,
         estimates=estimates,

@@ -41,7 +41,7 @@ class Setup:
     @property
     def repetitions(self) -> int:
         """Attempts per prompt."""
-        return int(self.parameters["num_repetitions"])
+        return int(self.parameters["repeat"])
 
     def describe(self) -> dict[str, Any]:
         """All that must be the same for two results, or parts of one, to be of the same measurement; plain values."""
@@ -155,10 +155,10 @@ def plan(
         population = probe.items(resolved, texts)
         if not isinstance(population, Items):
             raise TypeError(f"it must give Items, not {type(population).__name__}")
-    drawn = resolved["sample_k"]
+    drawn = resolved["sample"]
     if drawn is not None and not 1 <= drawn <= population.size:
         raise BadParameter(
-            f"The 'sample_k' parameter of {probe.name} must be between 1 and {population.size:,} (or none, for all). "
+            f"The 'sample' parameter of {probe.name} must be between 1 and {population.size:,} (or none, for all). "
             f"Got {drawn} instead."
         )
     planned = Plan(
@@ -169,7 +169,7 @@ def plan(
         corpus=name,
         corpus_sha256=digest,
     )
-    tried = (id(given), reading, digest, repr({**resolved, "sample_k": None, "num_repetitions": 1}))
+    tried = (id(given), reading, digest, repr({**resolved, "sample": None, "repeat": 1}))
     if tried not in _tried:
         check_definition(probe, resolved, population)
         if len(_tried) >= MOST_TRIED:
@@ -184,14 +184,14 @@ def count_population(setup: Setup) -> int | None:
     if corpus is not None and corpus.asset and assets.find_stored(corpus.asset, Settings.load()) is None:
         return None
     try:
-        return plan(setup.probe, **{**setup.parameters, "sample_k": None}).population.size
+        return plan(setup.probe, **{**setup.parameters, "sample": None}).population.size
     except EquipoiseError:
         return None
 
 
 def resize(planned: Plan, items: int) -> Plan:
     """The plan with the first so many items of its population."""
-    return replace(planned, items=items, parameters={**planned.parameters, "sample_k": items})
+    return replace(planned, items=items, parameters={**planned.parameters, "sample": items})
 
 
 def id_contents(probe: Probe, prompts: pl.DataFrame) -> pl.Series:

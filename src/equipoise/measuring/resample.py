@@ -57,7 +57,7 @@ def estimate_with_complete(
     groups = _slice_groups(probe, answered, answered if planned is None else planned)
     complete = _complete_cells(probe, answered)
     members = [*groups.values(), *([complete] if 0 < len(complete) < answered.height else [])]
-    totals = total_groups(cells, members, replicates, int(parameters["random_seed"]))
+    totals = total_groups(cells, members, replicates, int(parameters["seed"]))
     found = [
         estimate_totals(probe, total, parameters, cells, level, group)
         for total, group in zip(totals, members, strict=True)

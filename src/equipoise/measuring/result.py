@@ -77,7 +77,7 @@ class Result:
         """At which look a run is that stops when its marks are certain, in words; else nothing."""
         if not self.looks:
             return ""
-        items = int(self.parameters["sample_k"])
+        items = int(self.parameters["sample"])
         number = look_number(self.looks, items)
         return f"look {number} of {len(self.looks)}, {items:,} of at most {self.looks[-1]:,} items"
 

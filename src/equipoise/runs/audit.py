@@ -57,7 +57,7 @@ async def audit_async(
     A `key_command` prints the key; it is run without a shell, and again when the key is refused. `headers` go with
     every request. Neither its output nor their values are stored.
     A `judge` is a second model that is asked about the answers which the reading leaves open.
-    Other keywords are parameters of the probes that have them: `sample_k=100`.
+    Other keywords are parameters of the probes that have them: `sample=100`.
     With `until_certain`, each probe is asked in up to five looks of doubling size, until its marks are certain.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for

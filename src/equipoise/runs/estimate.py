@@ -85,4 +85,4 @@ def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:
     if not wanted:
         return planned
     size = min(max(wanted), planned.population.size)
-    return plan(planned.probe, **{**planned.parameters, "sample_k": size})
+    return plan(planned.probe, **{**planned.parameters, "sample": size})

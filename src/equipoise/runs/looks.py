@@ -37,7 +37,7 @@ class Looks:
             sizes = run.looks(name)
             if name in self._stopped or not sizes:
                 continue
-            items = planned.parameters["sample_k"]
+            items = planned.parameters["sample"]
             number = look_number(sizes, items)
             if not run.states[name][Status.PENDING]:
                 result = run.result(name)
@@ -63,7 +63,7 @@ def wants_more(run: Run) -> bool:
     return any(
         run.looks(name)
         and not run.states[name][Status.PENDING]
-        and planned.parameters["sample_k"] < run.looks(name)[-1]
+        and planned.parameters["sample"] < run.looks(name)[-1]
         and not is_certain(run.result(name))
         for name, planned in run.planned.items()
     )
@@ -81,7 +81,7 @@ def is_certain(result: Result) -> bool:
 
 def _plan_more(run: Run, name: str, items: int) -> Plan:
     setup = run.setup(name)
-    larger = plan(setup.probe, **{**setup.parameters, "sample_k": items})
+    larger = plan(setup.probe, **{**setup.parameters, "sample": items})
     if larger.corpus_sha256 != setup.corpus_sha256:
         raise IntegrityError(f"{run.path} asks about another version of the corpus {setup.corpus!r} of {name}.")
     return larger

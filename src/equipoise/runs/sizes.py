@@ -68,24 +68,24 @@ def packaged_corpus(probe: Probe) -> dict[str, str]:
 def compute_size(probe: Probe, suite: str) -> dict[str, int]:
     """How many items a suite draws, and how often each is asked: no less than quick, and ci no more than standard."""
     if suite == QUICK:
-        return {"sample_k": _count_quick(probe)}
+        return {"sample": _count_quick(probe)}
     goal = GOALS[suite]
     corpus: dict[str, Any] = packaged_corpus(probe) if goal.packaged else {}
-    everything = plan(probe, **corpus, sample_k=None)
+    everything = plan(probe, **corpus, sample=None)
     pilot = simulate_pilot(everything)
-    standard = min(probe.sample_k or everything.items, everything.items)
-    least = max(goal.least, find_size(probe, QUICK)["sample_k"]) if goal.packaged else standard
+    standard = min(probe.sample or everything.items, everything.items)
+    least = max(goal.least, find_size(probe, QUICK)["sample"]) if goal.packaged else standard
     most = min(goal.most * standard, everything.items)
     items = min(max(least, find_items(pilot, most, goal.mark, goal.chance)), most)
-    often = probe.standard.get("num_repetitions", 1) if goal.packaged else MOST_REPETITIONS
-    return {"sample_k": items, "num_repetitions": find_repetitions(pilot, items, often, goal.mark, goal.chance)}
+    often = probe.standard.get("repeat", 1) if goal.packaged else MOST_REPETITIONS
+    return {"sample": items, "repeat": find_repetitions(pilot, items, often, goal.mark, goal.chance)}
 
 
 def _count_quick(probe: Probe) -> int:
     """As many items as the embedded model answers in the time of a probe; at least two of each stratum, and so many
     that every marked metric of a model that answers at random is computable."""
     corpus: dict[str, Any] = packaged_corpus(probe)
-    everything = plan(probe, **corpus, sample_k=None)
+    everything = plan(probe, **corpus, sample=None)
     if everything.items <= ASKED_WHOLE:
         return everything.items
     items = min(PILOT_ITEMS, everything.items)
@@ -105,7 +105,7 @@ def simulate_pilot(planned: Plan) -> Result:
 
 
 def _score_random(planned: Plan, size: int) -> Result:
-    pilot = plan(planned.probe, **{**planned.parameters, "sample_k": size, "num_repetitions": 1})
+    pilot = plan(planned.probe, **{**planned.parameters, "sample": size, "repeat": 1})
     prompts = pilot.prompts()
     answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
     rows = ({ID: key, ANSWER: answer} for key, answer in zip(prompts[ID], answers, strict=True))

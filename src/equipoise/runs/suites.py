@@ -38,7 +38,7 @@ class Suite:
         if self.name in GOALS:
             corpus = packaged_corpus(probe) if GOALS[self.name].packaged else {}
             size = find_size(probe, self.name)
-            return {**corpus, **size} if asked else {**corpus, "sample_k": size["sample_k"]}
+            return {**corpus, **size} if asked else {**corpus, "sample": size["sample"]}
         return dict(probe.standard) if asked else {}
 
 
@@ -111,9 +111,9 @@ def suite_parameters(
     """
     values = {probe.name: suite.parameters(probe, asked=asked) for probe in probes}
     known = parameter_names(probes)
-    sized = {probe.name for name in given for probe, parameter in known.get(name, ()) if parameter.name == "sample_k"}
+    sized = {probe.name for name in given for probe, parameter in known.get(name, ()) if parameter.name == "sample"}
     for probe_name in sized:
-        values[probe_name].pop("num_repetitions", None)
+        values[probe_name].pop("repeat", None)
     for name, value in given.items():
         if name not in known:
             raise UnknownName("parameter of these probes", name, known)

@@ -38,19 +38,19 @@ def check_plan_is_stable(case: Case) -> None:
     require(first.select(ITEM, PROMPT).null_count().sum_horizontal().item() == 0, "an item or a prompt is null")
     sample = case.plan_sample()
     prompts = sample.prompts()
-    require(prompts.equals(case.plan_sample(num_repetitions=3).prompts()), "repetitions change the prompts")
+    require(prompts.equals(case.plan_sample(repeat=3).prompts()), "repetitions change the prompts")
     require(prompts.equals(pl.concat(list(sample.batches(size=7)))), "the size of the batches changes the prompts")
 
 
 def check_larger_samples_contain_smaller_ones(case: Case) -> None:
     """A larger sample with the same seed contains the smaller one, and another seed draws other items."""
-    size = case.plan(sample_k=None).items
+    size = case.plan(sample=None).items
     sizes = [k for k in (size // 30, size // 30 + 1, size // 5, min(size, SAMPLE)) if k >= 1]
-    drawn = [set(case.plan(sample_k=k, random_seed=5).prompts()[ID]) for k in sorted(set(sizes))]
+    drawn = [set(case.plan(sample=k, seed=5).prompts()[ID]) for k in sorted(set(sizes))]
     for small, large in itertools.pairwise(drawn):
         require(small < large, "a larger sample does not contain the smaller one")
     some = max(1, min(60, size // 2))
-    items = [set(case.plan(sample_k=some, random_seed=seed).prompts()[ITEM]) for seed in (0, 1)]
+    items = [set(case.plan(sample=some, seed=seed).prompts()[ITEM]) for seed in (0, 1)]
     require(items[0] != items[1] or size == 1, "another seed draws the same items")
 
 
@@ -93,7 +93,7 @@ def check_reference_models(case: Case) -> None:
 
 def check_undetected_answers(case: Case) -> None:
     """Answers that decide nothing change no metric but the undetected rates."""
-    planned = case.plan_sample(num_repetitions=2)
+    planned = case.plan_sample(repeat=2)
     prompts = planned.prompts()
     answers = simulate_mixture(case.probe, prompts)
     alone = case.score(planned, prompts, answers)
@@ -231,7 +231,7 @@ def check_order_changes_nothing(case: Case) -> None:
 
 def check_corpus_is_recorded(case: Case) -> None:
     """The name and the hash of the corpus are part of the result."""
-    planned = case.plan(sample_k=1)
+    planned = case.plan(sample=1)
     result = score(case.probe, [], **planned.parameters)
     require(result.corpus == case.corpus, "the result names another corpus")
     require((result.corpus_sha256 is None) == (result.corpus is None), "the corpus has no hash")

@@ -48,8 +48,8 @@ class Case:
 
     def plan_sample(self, **parameters: Any) -> Plan:
         """Plan a sample that is large enough for every metric, or all there is if that is less."""
-        everything = self.plan(sample_k=None).items
-        return self.plan(sample_k=min(SAMPLE, everything), **parameters)
+        everything = self.plan(sample=None).items
+        return self.plan(sample=min(SAMPLE, everything), **parameters)
 
     def score(self, planned: Plan, prompts: pl.DataFrame, answers: Sequence[str]) -> Result:
         """Score answers to prompts of a plan."""

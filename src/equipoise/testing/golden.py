@@ -74,7 +74,7 @@ def write_golden(probe: Probe) -> Path:
 
 def _golden_case(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
     """What is planned with default parameters, and what a fixed simulated model scores on it."""
-    planned = case.plan(random_seed=seed)
+    planned = case.plan(seed=seed)
     prompts = planned.prompts()
     metrics = case.score(planned, prompts, _simulate_fixed(case.probe, prompts)).metrics
     others = {f"{label}_rate" for label in case.probe.detector.other_labels}

@@ -218,7 +218,7 @@ PROBE = Probe(
     uses=("hiring", "decisions"),
     answer_tokens=150,
     max_tokens=256,
-    sample_k=5_000,
+    sample=5_000,
     parameters=(
         GENDERED_OCCUPATIONS,
         Parameter(

@@ -16,7 +16,7 @@ from equipoise.authoring import Card
 from equipoise.measuring.result import Result
 from equipoise.report.text import reveal_invisible
 
-OPTIONS = {"sample_k": "--sample", "num_repetitions": "--repeat", "random_seed": "--seed"}
+OPTIONS = {"sample": "--sample", "repeat": "--repeat", "seed": "--seed"}
 """The parameters that have options of their own."""
 COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
 """What marks generated parts of a card."""
@@ -58,7 +58,7 @@ def prompts_command(result: Result) -> str:
     words = ["equipoise", "prompts", result.probe]
     for name, option in OPTIONS.items():
         value = result.parameters[name]
-        if value != defaults[name] or name == "random_seed":
+        if value != defaults[name] or name == "seed":
             words += [option, "all" if value is None else str(value)]
     for name in changed_parameters(result):
         value = result.parameters[name]

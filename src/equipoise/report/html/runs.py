@@ -122,16 +122,16 @@ def _run_command(run: Run) -> str:
 
 
 def _list_parameters(run: Run) -> Iterator[str]:
-    """The parameters that are not those of the suite, as they are typed: "jobs_lum.sample_k=6"."""
+    """The parameters that are not those of the suite, as they are typed: "jobs_lum.sample=6"."""
     suite = find_suites().get(run.settings.suite)
     for name in run.planned:
         setup = run.setup(name)
         usual = setup.probe.resolve(suite.parameters(setup.probe)) if suite else {}
         changed = {key: value for key, value in setup.parameters.items() if key not in usual or usual[key] != value}
         if run.settings.looks:
-            changed.pop("sample_k", None)  # it has grown with the looks
-        elif "sample_k" in changed:
+            changed.pop("sample", None)  # it has grown with the looks
+        elif "sample" in changed:
             # Whoever says how many items to draw also sets how often.
-            changed["num_repetitions"] = setup.parameters["num_repetitions"]
+            changed["repeat"] = setup.parameters["repeat"]
         for key, value in changed.items():
             yield f"{name}.{key}={value if isinstance(value, str) else json.dumps(value)}"

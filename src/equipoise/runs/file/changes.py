@@ -70,7 +70,7 @@ def _describe(source: Any, version: int, asking: Asking, *, grows: bool) -> dict
         "version": version,
         "corpus": source.corpus,
         "corpus_sha256": source.corpus_sha256,
-        "parameters": {name: value for name, value in source.parameters.items() if not (grows and name == "sample_k")},
+        "parameters": {name: value for name, value in source.parameters.items() if not (grows and name == "sample")},
         "max_tokens": asking.max_tokens,
         "probabilities": asking.probabilities,
     }

@@ -10,8 +10,8 @@ from __future__ import annotations
 # In schema 1 the sample of hiring_an counted prompts; it counts pairs now, as the samples of all probes count items.
 PARAMETERS_OF_SCHEMA_1 = """
     case when name = 'hiring_an' and parameters ->> 'design' = 'matched'
-        and json_type(parameters, '$.sample_k') = 'integer'
-    then json_set(parameters, '$.sample_k', (parameters ->> 'sample_k' + 1) / 2) else parameters end
+        and json_type(parameters, '$.sample') = 'integer'
+    then json_set(parameters, '$.sample', (parameters ->> 'sample' + 1) / 2) else parameters end
 """
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
