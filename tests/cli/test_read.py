@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from equipoise.authoring import Detector
 from equipoise.cli import app
 from equipoise.errors import BadFile, StorageError
-from equipoise.measuring.correction import ErrorCounts
 from equipoise.measuring.plan import plan
 from equipoise.probes import get_probe
 from simulating import simulated
@@ -135,24 +134,15 @@ def test_for_people(tmp_path: Path) -> None:
     assert run("read", "jobs_lum", str(path))[1].split() == ["1", "female", "Her", "·", "She"]
 
 
-def test_show_sets_readings_words_and_corrected_metrics_beside_the_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "equipoise.measuring.correction.count_errors",
-        lambda probe: dict.fromkeys(probe.prefixes, ErrorCounts(40, 39, 40, 40)) if probe.detector.labels else {},
-    )
+def test_show_sets_readings_and_words_beside_the_results(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     simulated(path, {"jobs_lum": "stereotyping", "business_vocabulary": "stereotyping"})
-    code, out = run("show", str(path), "--correct-detector", "--json")
+    code, out = run("show", str(path), "--json")
     assert code == 0
     results = json.loads(out)["results"]
     assert results["jobs_lum"]["other_reading"]["reading"] == "specified"
-    assert results["jobs_lum"]["corrected"].keys() == results["jobs_lum"]["marks"].keys()
     assert results["jobs_lum"]["words"] is None
-    assert results["business_vocabulary"]["corrected"] == {}
     assert {"word", "side", "q"} <= results["business_vocabulary"]["words"]["words"][0].keys()
-    _, shown = run("show", str(path), "--correct-detector")
-    for text in ("specified reading: masculine_rate", "corrected for the detector's error", "words more for men: "):
+    _, shown = run("show", str(path), "--all")
+    for text in ("specified reading: masculine_rate", "words more for men: "):
         assert text in shown
-    assert "corrected for" not in run("show", str(path))[1]

@@ -152,4 +152,3 @@ def test_a_run_without_answers_has_readings_without_numbers(tmp_path: Path) -> N
     assert found is not None
     assert (found.answers, found.differing_share) == (0, 0.0)
     assert found.to_dict()["metrics"]["masculine_rate"]["value"] is None
-    assert run.corrected("jobs_lum").keys() <= run.result("jobs_lum").marks.keys()

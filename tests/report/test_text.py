@@ -13,7 +13,6 @@ from equipoise.measuring.readings import measure_other_reading
 from equipoise.measuring.words import discover_words
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import (
-    describe_corrected,
     describe_mark,
     describe_other_reading,
     describe_words,
@@ -25,7 +24,6 @@ from equipoise.report.text import (
     reveal_invisible,
     typeset_number,
 )
-from equipoise.schema import Estimate
 
 
 @pytest.mark.parametrize(
@@ -84,10 +82,7 @@ def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun)
     (line,) = describe_other_reading(other)
     assert line.startswith("specified reading: max_diff 0.")
     assert re.search(r"; \d+ of \d+ answers \(\d\.\d%\) are read differently$", line)
-    assert list(describe_other_reading(None)) == list(describe_corrected(None)) == list(describe_words(None)) == []
-    (line,) = describe_corrected({"rate": Estimate(value=0.5, low=0.4, high=0.61, n=9)})
-    assert line == "corrected for the detector's error: rate 0.500 (0.400 to 0.610)"
-    assert "needs two labels" in next(describe_corrected({}))
+    assert list(describe_other_reading(None)) == list(describe_words(None)) == []
 
 
 def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:

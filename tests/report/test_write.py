@@ -12,7 +12,6 @@ import pytest
 import equipoise
 from equipoise.errors import InputError, StorageError
 from equipoise.measuring.accuracy import describe_accuracy
-from equipoise.measuring.correction import ErrorCounts
 from equipoise.models import Sampling
 from equipoise.probes import get_probe
 from equipoise.report.files import check_target, make_folder, writing
@@ -39,23 +38,12 @@ def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> Non
     assert sorted(file.name for file in tmp_path.iterdir() if file.is_file()) == ["one.html", "two.html"]
 
 
-def test_a_report_shows_the_error_of_the_detector_both_readings_and_corrected_metrics_if_wanted(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "equipoise.measuring.correction.count_errors",
-        lambda probe: dict.fromkeys(probe.prefixes, ErrorCounts(40, 39, 40, 40)) if probe.detector.labels else {},
-    )
-    pages = []
-    for wanted in (False, True):
-        equipoise.write_report(path, tmp_path / "one.html", correct_detector=wanted)
-        pages.append((tmp_path / "one.html").read_text(encoding="utf-8"))
-    for page in pages:
-        assert describe_accuracy(get_probe("jobs_lum")) in page
-        assert '<td data-reading="specified">' in page
-        assert "The two readings differ on 0 of 3 answers (0.0%)." in page
-    assert [page.count('<td data-reading="corrected">') for page in pages] == [0, 2]
-    assert "Rogan and Gladen" in pages[1]
+def test_a_report_shows_the_error_of_the_detector_and_both_readings(path: Path, tmp_path: Path) -> None:
+    equipoise.write_report(path, tmp_path / "one.html")
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert describe_accuracy(get_probe("jobs_lum")) in page
+    assert '<td data-reading="specified">' in page
+    assert "The two readings differ on 0 of 3 answers (0.0%)." in page
 
 
 def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
@@ -63,11 +51,10 @@ def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
         get_probe("jobs_lum"), name="mine", specified=None, card=replace(get_probe("jobs_lum").card, folder=None)
     )
     audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample=2)
-    equipoise.write_report(audit, tmp_path / "report.html", correct_detector=True)
+    equipoise.write_report(audit, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"How often the careful reading ({probe.detector.title}) is wrong has not been measured." in page
     assert "data-reading=" not in page
-    assert "Not corrected for the error of the detector" in page
 
 
 def test_a_report_on_an_audit_of_a_probe_that_is_not_installed(tmp_path: Path) -> None:

@@ -26,13 +26,6 @@ Reading = Annotated[
         metavar="careful|specified",
     ),
 ]
-CorrectDetector = Annotated[
-    bool,
-    typer.Option(
-        "--correct-detector",
-        help="Show marked metrics also corrected for the error that the detector has on labelled answers.",
-    ),
-]
 Unjudged = Annotated[bool, typer.Option("--no-judge", help="Leave out the verdicts of the judge, if the run has one.")]
 Set = Annotated[
     list[str] | None,

@@ -10,7 +10,7 @@ import typer
 from equipoise.cli.lazy import html
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import check_report_target, note
-from equipoise.cli.probe_options import CorrectDetector, Reading, Unjudged
+from equipoise.cli.probe_options import Reading, Unjudged
 
 
 def command(
@@ -25,7 +25,6 @@ def command(
         ),
     ] = None,
     reading: Reading = None,
-    correct_detector: CorrectDetector = False,
     unjudged: Unjudged = False,
 ) -> None:
     """Write a report: one HTML file that works offline, with marks, charts, transcripts and the method.
@@ -34,7 +33,7 @@ def command(
     """
     check_report_target(out)
     opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
-    written = html.write_report(opened, out, charts, correct_detector=correct_detector)
+    written = html.write_report(opened, out, charts)
     note(f"report: {out}")
     if charts is not None:
         note(f"{len(written):,} charts: {charts}")

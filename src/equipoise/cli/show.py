@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 from equipoise.cli.lazy import marks, tables, texts
 from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.cli.probe_options import CorrectDetector, Reading, Unjudged
+from equipoise.cli.probe_options import Reading, Unjudged
 from equipoise.report.terminal.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ def command(
     ] = False,
     slices: Annotated[bool, typer.Option("--slices", help="All of that, and the slices (race, age, …).")] = False,
     reading: Reading = None,
-    correct_detector: CorrectDetector = False,
     unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
@@ -42,26 +40,23 @@ def command(
     equipoise show run.equipoise --json
     """
     opened = runs.Run.open(file, reading=reading, judged=not unjudged)
-    everything = everything or slices or correct_detector
-    print_run(opened, as_json=as_json, everything=everything, slices=slices, correct_detector=correct_detector)
+    print_run(opened, as_json=as_json, everything=everything or slices, slices=slices)
 
 
-def print_run(
-    run: Run, *, as_json: bool, everything: bool = False, slices: bool = False, correct_detector: bool = False
-) -> None:
+def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool = False) -> None:
     """Print a run: its state, its marks, and before them all the results of each probe if wanted."""
     if as_json:
-        print_json(_describe(run, correct_detector))
+        print_json(_describe(run))
         return
     console = open_console()
     if everything:
-        _print_results(run, console, slices=slices, correct_detector=correct_detector)
+        _print_results(run, console, slices=slices)
     head = list(_state_lines(run, everything=everything))
     for line in marks.fit_marks(head, run.results(), console, rows=None if everything else marks.ROWS):
         console.print(line)
 
 
-def _print_results(run: Run, console: Console, *, slices: bool, correct_detector: bool) -> None:
+def _print_results(run: Run, console: Console, *, slices: bool) -> None:
     """Every metric of each probe, what it rests on, and what stands beside it."""
     for name, result in run.results().items():
         console.print(tables.result_table(result, slices=slices, width=console.width))
@@ -73,7 +68,6 @@ def _print_results(run: Run, console: Console, *, slices: bool, correct_detector
             *texts.describe_judge(result),
             *texts.describe_reservations(result),
             *texts.describe_other_reading(run.other_reading(name)),
-            *texts.describe_corrected(run.corrected(name) if correct_detector else None),
             *texts.describe_words(run.words(name)),
         ):
             console.print(printable_line(line), style="dim")
@@ -112,7 +106,7 @@ def _describe_judging(run: Run) -> dict[str, Any]:
     }
 
 
-def _describe(run: Run, correct_detector: bool) -> dict[str, Any]:
+def _describe(run: Run) -> dict[str, Any]:
     prompt_tokens, completion_tokens = run.usage
     return {
         "file": str(run.path),
@@ -124,17 +118,11 @@ def _describe(run: Run, correct_detector: bool) -> dict[str, Any]:
         "states": {status.value: count for status, count in run.counts.items()},
         "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
         **_describe_judging(run),
-        "results": {
-            name: plain | _describe_readings(run, name, correct_detector)
-            for name, plain in run.results().to_dict().items()
-        },
+        "results": {name: plain | _describe_readings(run, name) for name, plain in run.results().to_dict().items()},
     }
 
 
-def _describe_readings(run: Run, probe: str, correct_detector: bool) -> dict[str, Any]:
-    """What stands beside a result: the other reading, the words that differ, and corrected metrics if wanted."""
+def _describe_readings(run: Run, probe: str) -> dict[str, Any]:
+    """What stands beside a result: the other reading and the words that differ."""
     other, words = run.other_reading(probe), run.words(probe)
-    described = {"other_reading": other and other.to_dict(), "words": words and words.to_dict()}
-    if correct_detector:
-        described["corrected"] = {name: asdict(estimate) for name, estimate in run.corrected(probe).items()}
-    return described
+    return {"other_reading": other and other.to_dict(), "words": words and words.to_dict()}

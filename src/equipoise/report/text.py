@@ -16,7 +16,7 @@ from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
 from equipoise.runs.ask.policy import retry_options
-from equipoise.schema import MEASURED, Estimate, MetricKey, Status, replace_surrogates
+from equipoise.schema import MEASURED, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
@@ -162,15 +162,6 @@ def describe_generalisation(result: Result) -> Iterator[str]:
         yield f"{name} for other prompts like these ({groups}): {low} to {high}{doubt}."
 
 
-CORRECTED = (
-    "Corrected by Rogan and Gladen’s formula for the errors on ordinary labelled answers that were set aside. The "
-    "interval also holds what so few labels leave open. A corrected value has no mark."
-)
-
-
-NOT_CORRECTED = "this needs two labels, and enough labelled answers that say how often they are read wrongly"
-
-
 def describe_differing(other: OtherReading | None) -> Iterator[str]:
     """One sentence on how many answers the two readings of a probe read differently."""
     if other is not None:
@@ -191,18 +182,6 @@ def describe_other_reading(other: OtherReading | None) -> Iterator[str]:
             f"{other.reading} reading: {', '.join(values)}; {other.differing:,} of {other.answers:,} answers "
             f"({other.differing_share:.1%}) are read differently"
         )
-
-
-def describe_corrected(corrected: Mapping[str, Estimate] | None) -> Iterator[str]:
-    """One line with the metrics corrected for the error of the detector; None: nobody asked for them."""
-    values = [
-        f"{name} {format_number(found.value)} ({format_number(found.low)} to {format_number(found.high)})"
-        for name, found in (corrected or {}).items()
-    ]
-    if values:
-        yield f"corrected for the detector's error: {', '.join(values)}"
-    elif corrected is not None:
-        yield f"not corrected for the detector's error: {NOT_CORRECTED}"
 
 
 def describe_attempts(counts: Mapping[Status, int]) -> str:

@@ -16,7 +16,6 @@ import equipoise
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.judging import evaluate_judged
 from equipoise.measuring.measure import Part, measure
@@ -41,7 +40,6 @@ from equipoise.schema import (
     REPETITION,
     STATUS,
     VERDICT,
-    Estimate,
     Status,
     is_measured,
 )
@@ -277,10 +275,6 @@ class Run:
         """The marked metrics by the probe's other reading, and how many answers the two read differently."""
         result = self.result(probe)
         return measure_other_reading(result, self.transcript_batches(probe))
-
-    def corrected(self, probe: str) -> dict[str, Estimate]:
-        """The marked metrics corrected for the measured error of the detector; none where that is not known."""
-        return correct_detector(self.result(probe))
 
     def words(self, probe: str) -> WordComparison | None:
         """The words that differ between the arms, tested; None for a probe that does not ask for them."""

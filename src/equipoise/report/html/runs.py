@@ -54,11 +54,9 @@ class ReportedRun:
     """Who was asked, when, how, how much, and what failed."""
     digest: str = ""
     """SHA-256 of the content of the run file."""
-    correct_detector: bool = False
-    """Whether the marked metrics are also shown corrected for the error of the detector."""
 
 
-def describe_run(run: Run, *, correct_detector: bool = False) -> ReportedRun:
+def describe_run(run: Run) -> ReportedRun:
     """What the report shows of a run file."""
     settings = run.settings
     return ReportedRun(
@@ -76,7 +74,6 @@ def describe_run(run: Run, *, correct_detector: bool = False) -> ReportedRun:
         command=_run_command(run),
         provenance=describe_provenance(run),
         digest="" if run.temporary else run.provenance.digest or "",
-        correct_detector=correct_detector,
     )
 
 

@@ -10,7 +10,6 @@ from equipoise.assets import facts
 from equipoise.authoring import Evidence, Figure, Intervals, Metric, Probe, Scatter, Words
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.calling import running
-from equipoise.measuring.correction import correct_detector
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
@@ -81,12 +80,10 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownReadings:
-    """How answers were read: the measured error, the marked metrics by the other reading, and corrected if wanted."""
+    """How answers were read: the measured error, and the marked metrics by the other reading."""
 
     error: str
     other: OtherReading | None
-    corrected: Mapping[str, Estimate] | None
-    """None if nobody asked for it; empty where it cannot be done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,11 +127,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
             *_make_figures(result, read.evidence),
             *([make_words_figure(read.words)] if read.words else ()),
         ]
-        readings[place] = ShownReadings(
-            error=describe_accuracy(result.setup.probe),
-            other=read.other,
-            corrected=correct_detector(result) if runs[place].correct_detector else None,
-        )
+        readings[place] = ShownReadings(error=describe_accuracy(result.setup.probe), other=read.other)
         samples[place] = read.samples
         findings[place] = _find_findings(result, read.evidence)
     marked = [metric for metric in probe.metrics if metric.bands]

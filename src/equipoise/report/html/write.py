@@ -16,24 +16,19 @@ from equipoise.runs.run import Run
 
 
 def write_report(
-    runs: RunSource | Iterable[RunSource],
-    out: str | Path,
-    charts: str | Path | None = None,
-    *,
-    correct_detector: bool = False,
+    runs: RunSource | Iterable[RunSource], out: str | Path, charts: str | Path | None = None
 ) -> list[Path]:
     """Write the report on one run, or on several side by side: one HTML file that works offline.
 
     A run is a path, a `Run`, or an `Audit` whose answers are in a run file. With `charts`, every chart is also written
-    as SVG and PNG into this folder; their paths are returned. With `correct_detector`, the marked metrics are also
-    shown corrected for the measured error of the detector.
+    as SVG and PNG into this folder; their paths are returned.
     """
     path = Path(out)
     check_target(path)
     if charts is not None:
         make_folder(Path(charts))
     sources = [runs] if isinstance(runs, str | Path | Run | Audit) else runs
-    reported = [describe_run(open_run(source), correct_detector=correct_detector) for source in sources]
+    reported = [describe_run(open_run(source)) for source in sources]
     page = render(reported)
     with writing(path) as file:
         file.write(page.encode())
