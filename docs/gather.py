@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "build" / "pages"
 ELSEWHERE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 """Pages that stand beside docs/, and what they are called in the site."""
-REPOSITORY = "https://github.com/equipoise-audit/equipoise/blob/main/"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
@@ -49,7 +48,7 @@ def write(name: str, text: str) -> None:
 
 
 def move_links(text: str, folder: str) -> str:
-    """The text with its links set to pages of the site, or, if there is no such page, to the repository."""
+    """The text with its links set to pages of the site; where there is no such page, the path in the repository."""
 
     def move(link: re.Match[str]) -> str:
         words, target = link.groups()
@@ -61,7 +60,7 @@ def move_links(text: str, folder: str) -> str:
             return f"[{words}]({ELSEWHERE[place]}{mark}{anchor})"
         if re.fullmatch(r"docs/[\w-]+\.md", place):
             return f"[{words}]({place.removeprefix('docs/')}{mark}{anchor})"
-        return f"[{words}]({REPOSITORY}{place}{mark}{anchor})"
+        return f"{words} (`{place}`)"
 
     return LINK.sub(move, text)
 
