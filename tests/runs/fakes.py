@@ -42,14 +42,6 @@ QUICK = Policy(
     drain=5.0,
 )
 
-WITHOUT_LABELS = (
-    "drop view answers",
-    "drop table labels",
-    "drop table readings",
-    "delete from digests where part = 'labels'",
-)
-"""What makes a file of schema 6 one of schema 5, but for its version."""
-
 Script = Callable[[str, int], Reply | Exception]
 """The outcome of the nth request (from 1) for a prompt."""
 

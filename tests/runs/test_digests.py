@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import equipoise
 from equipoise.errors import EquipoiseError, IntegrityError
 from equipoise.models.protocol import Reply
 from equipoise.runs.file.reader import RunReader
@@ -23,12 +24,11 @@ from equipoise.schema import Status
 from runs.fakes import create, finish, plan
 from runs.test_opening import create_and_kill, execute
 
-DATA = Path(__file__).parent / "data"
 FLIPS = 60
-PROBE_COLUMNS = "name, version, parameters, corpus, corpus_sha256, repetitions, covariates"
+PROBE_COLUMNS = "name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, probabilities"
 INSERT = """
-    insert into attempts (probe, prompt, repetition, status, tries, finished_at)
-    select probe, id, 1, 'ok', 1, '' from prompts where position = 9
+    insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at)
+    select 1, x'', probe, id, 1, 'ok', 1, '' from prompts where position = 9
 """
 
 
@@ -36,8 +36,12 @@ INSERT = """
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of two probes with answers, failures and an earlier failure, closed by its owner."""
     path = tmp_path_factory.mktemp("run") / "run.equipoise"
-    shutil.copy(DATA / "schema-2.equipoise", path)
-    with RunFile.open(path) as run:
+    odd = Reply(status=Status.OK, answer="He\0wrote \udc80.", raw=b"\x00\xff", latency=0.25)
+    with create(path, equipoise.plan("jobs_lum", sample=44), equipoise.plan("hiring_an", sample=22)) as run:
+        first, *others = run.pending()
+        run.record([finish(first, odd)])
+        bad = Reply(status=Status.MALFORMED, detail="no JSON")
+        run.record(finish(each, bad if number < 4 else None) for number, each in enumerate(others[:-18]))
         assert run.ask_again([Status.MALFORMED]) == 4
         run.record([finish(next(run.pending()))])
     return path
@@ -88,8 +92,7 @@ CHANGES = [
     ("update prompts set item = 'other' where position = 7", "probe alpha"),
     ("update attempts set answer = 'yes' where place = 3", "the attempt of alpha at the prompt {third}, repetition 1"),
     ("update attempts set status = 'empty' where place = 3", "the attempt of alpha at the prompt {third}"),
-    ("update attempts set digest = null where place = 3", "the attempt of alpha at the prompt {third}"),
-    ("update attempts set place = null where place = 3", "of 6 is missing"),
+    ("update attempts set digest = x'' where place = 3", "the attempt of alpha at the prompt {third}"),
     ("update attempts set place = 9 where place = 3", "attempt number 3 of 6 is missing"),
     ("delete from attempts where place = 3", "attempt number 3 of 6 is missing"),
     ("delete from attempts where place = 6", "it holds 5 of 6 attempts"),
@@ -134,7 +137,7 @@ def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=lambda raw: {"hex": raw.hex()})
 
     content = "probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,"
-    content += "served_model, finish_reason, fingerprint, detail, answer, reasoning, raw"
+    content += "served_model, finish_reason, fingerprint, detail, answer, reasoning, raw, first_token"
     with closing(sqlite3.connect(small_run)) as connection:
         [(run, generation, attempts, head)] = connection.execute("select run, generation, attempts, digest from head")
         rows = connection.execute(

@@ -23,7 +23,6 @@ from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.prices import TokenPrice
 from equipoise.schema import Status
-from runs.fakes import WITHOUT_LABELS
 from serving.asking import KEY, find_key
 from serving.faults import Fault
 from serving.faulty import FaultyServer
@@ -257,19 +256,6 @@ def test_a_changed_verdict_is_found(path: Path) -> None:
         connection.execute("update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)")
     with pytest.raises(IntegrityError, match="was changed after it was written"):
         Run.open(path)
-
-
-def test_a_file_without_the_table_of_verdicts_is_read_and_can_be_judged(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        for statement in (*WITHOUT_LABELS, "drop table verdicts", "pragma user_version = 4"):
-            connection.execute(statement)
-    before = path.read_bytes()
-    run = Run.open(path)
-    assert (run.judge, run.judging, run.judge_usage) == (None, {}, (0, 0))
-    assert run.result("hiring_an").coverage["all"]["undetected"] == OPEN
-    assert path.read_bytes() == before
-    equipoise.resume(path, judge=lambda _: "rejected").ask()
-    assert coverage(path)["all"] == (OPEN, OPEN)
 
 
 def test_probes_that_count_words_have_no_judge(tmp_path: Path) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +13,10 @@ import pytest
 
 import equipoise
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.probes import get_probe
 from equipoise.runs import labels
 from equipoise.runs.file.labels import Reading
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
-from equipoise.schema import MEASURED
-
-OLD = Path(__file__).parent / "data" / "schema-3.equipoise"
 
 
 def select(path: Path, statement: str) -> list[tuple[Any, ...]]:
@@ -105,18 +99,6 @@ def test_results_never_rest_on_stored_labels(path: Path) -> None:
         file.replace_labels([(reading, [frame])])
     assert select(path, "select distinct label from labels") == [("female",)]
     assert Run.open(path).metrics().equals(before, null_equal=True)
-
-
-def test_an_older_file_gets_labels_when_its_owner_goes_on(tmp_path: Path) -> None:
-    path = Path(shutil.copy(OLD, tmp_path / "run.equipoise"))
-    run = Run.open(path)
-    measured = sum(run.counts[status] for status in MEASURED)
-    # The detectors of today stand in for those of the file, which are of older versions.
-    probes = [replace(get_probe(name), version=planned.version) for name, planned in run.planned.items()]
-    with RunFile.open(path) as file:
-        labels.store_labels(file, probes)
-    assert select(path, "select count(*) from labels") == [(measured,)]
-    Run.open(path)
 
 
 def test_labels_that_cannot_be_stored_end_no_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

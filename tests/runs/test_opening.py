@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import BadFile, BadParameter, EquipoiseError, IntegrityError, StorageError
-from equipoise.runs.file import migrations
-from equipoise.runs.file.digests import write_digests
+from equipoise.runs.file import layout
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
 from runs.fakes import create, finish, plan
 from runs.killable import TESTS
+from simulating import renew_digests
 
 Damage = Callable[[Path], object]
 
@@ -40,9 +40,7 @@ def forge(*statements: str) -> Damage:
     def damage(path: Path) -> None:
         execute(*statements)(path)
         with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("delete from digests")
-            connection.execute("delete from head")
-            write_digests(connection, "a" * 32)
+            renew_digests(connection)
 
     return damage
 
@@ -97,11 +95,6 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("a missing table", execute("drop table attempts"), "does not have the layout.*attempts"),
     ("an additional column", execute("alter table probes add column more text"), "does not have the layout.*probes"),
     (
-        "an older schema number",
-        execute("pragma user_version = 1"),
-        "layout of a run file of schema 1.*answers, attempts, digests, earlier_failures, head …",
-    ),
-    (
         "a changed view",
         execute("drop view states", "create view states as select 1"),
         "does not have the layout.*states",
@@ -127,24 +120,24 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     (
         "more than was planned",
         forge(
-            "insert into attempts (probe, prompt, repetition, status, tries, finished_at)"
-            " select probe, id, value, 'ok', 1, '' from prompts, (select 1 as value union select 2)"
+            "insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at)"
+            " select 1, x'', probe, id, value, 'ok', 1, '' from prompts, (select 1 as value union select 2)"
         ),
         "more attempts of alpha than were planned",
     ),
     (
         "bytes that are no text",
         forge(
-            "insert into attempts (probe, prompt, repetition, status, tries, finished_at, answer)"
-            " select probe, id, 1, 'ok', 1, '', x'ff' from prompts"
+            "insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at, answer)"
+            " select 1, x'', probe, id, 1, 'ok', 1, '', x'ff' from prompts"
         ),
         "damaged",
     ),
     (
         "text that is no UTF-8",
         execute(
-            "insert into attempts (probe, prompt, repetition, status, tries, finished_at, answer)"
-            " select probe, id, 1, 'ok', 1, '', cast(x'ff' as text) from prompts"
+            "insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at, answer)"
+            " select 1, x'', probe, id, 1, 'ok', 1, '', cast(x'ff' as text) from prompts"
         ),
         "damaged",
     ),
@@ -179,11 +172,11 @@ def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Da
 def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: Callable[[Path], RunReader]) -> None:
     path = tmp_path / "run.db"
     create(path).close()
-    execute(f"pragma user_version = {migrations.SCHEMA + 1}", "create table newer (a)")(path)
+    execute(f"pragma user_version = {layout.SCHEMA + 1}", "create table newer (a)")(path)
     before = path.read_bytes()
     with pytest.raises(
         IntegrityError,
-        match=rf"newer equipoise: its schema is {migrations.SCHEMA + 1}.*up to {migrations.SCHEMA}.*untouched",
+        match=rf"newer equipoise: its schema is {layout.SCHEMA + 1}.*this one knows {layout.SCHEMA}.*untouched",
     ) as caught:
         open_run(path)
     assert caught.value.exit_code == 6
@@ -198,44 +191,6 @@ def test_a_missing_file_is_an_error_in_the_input(tmp_path: Path, open_run: Calla
             open_run(path)
         assert caught.value.exit_code == 2
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_older_file_can_be_read_and_is_migrated_by_its_owner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "run.db"
-    with create(path) as run:
-        run.record([finish(next(run.pending()))])
-    step = ("alter table attempts add column mood text", "update attempts set mood = 'calm'")
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
-    monkeypatch.setattr(migrations, "SCHEMA", migrations.SCHEMA + 1)
-    before = path.read_bytes()
-    with RunReader.open(path) as run:
-        assert run.counts()[Status.OK] == 1
-    assert path.read_bytes() == before
-    with RunFile.open(path) as run:
-        assert run.counts()[Status.OK] == 1
-    with RunReader.open(path) as run:
-        assert run.counts()[Status.OK] == 1
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("select mood from attempts").fetchall() == [("calm",)]
-        assert connection.execute("pragma user_version").fetchall() == [(migrations.SCHEMA,)]
-
-
-def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "run.db"
-    create(path).close()
-    before = path.read_bytes()
-    monkeypatch.setattr(
-        migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("create table more (a)", "insert into nowhere values (1)"))
-    )
-    monkeypatch.setattr(migrations, "SCHEMA", migrations.SCHEMA + 1)
-    with pytest.raises(IntegrityError):
-        RunFile.open(path)
-    monkeypatch.undo()
-    assert path.read_bytes() == before
-    with RunFile.open(path) as run:
-        assert run.counts()[Status.PENDING] == 10
 
 
 @pytest.mark.fault("P13")

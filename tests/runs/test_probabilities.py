@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import pickle
 import re
-import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import equipoise
@@ -24,15 +22,13 @@ from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
-from equipoise.runs.file import sql
-from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.settings import asking_of
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
 from equipoise.schema import PROBABILITIES, Status
-from runs.fakes import QUICK, SETTINGS, Fake, answering, create, finish, plan
+from runs.fakes import QUICK, SETTINGS, Fake, answering, create, plan
 
 PROBE = "discrimination_tamkin"
 OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
@@ -205,31 +201,6 @@ def test_a_changed_way_of_asking_is_noticed(tmp_path: Path, column: str) -> None
         connection.execute(f"update probes set {column} = 0")
     with pytest.raises(IntegrityError, match="was changed after it was written: probe discrimination_tamkin"):
         Run.open(tmp_path / "run")
-
-
-SCHEMA_3 = Path(__file__).parent / "data" / "schema-3.equipoise"
-"""Written by the last version with schema 3: 30 planned attempts, 22 ended, 2 failures asked again, NULs in answers."""
-
-
-def test_a_file_of_schema_3_is_read_as_it_is_and_migrated_by_its_owner(tmp_path: Path) -> None:
-    path = Path(shutil.copy(SCHEMA_3, tmp_path / "run.equipoise"))
-    with RunReader.open(path) as run:
-        attempts = {probe.name: pl.concat(run.attempts(probe.name)) for probe in run.probes()}
-        pending, counts, usage = list(run.pending()), run.counts(), run.usage()
-        assert {probe.asking.max_tokens for probe in run.probes()} == {None}
-    assert path.read_bytes() == SCHEMA_3.read_bytes()
-    metrics = Run.open(path).metrics()
-    with RunFile.open(path) as run:
-        assert (list(run.pending()), run.counts(), run.usage()) == (pending, counts, usage)
-        for name, frame in attempts.items():
-            assert pl.concat(run.attempts(name)).equals(frame)
-        digest = run._connection.execute(sql.HEAD).fetchone()[-1]
-        assert run.record(map(finish, pending)) == len(pending) == 8
-    with closing(sqlite3.connect(SCHEMA_3)) as before:
-        assert before.execute(sql.HEAD).fetchone()[-1] == digest
-    with RunReader.open(path) as run:
-        assert run.counts()[Status.PENDING] == 0
-    assert metrics.height == Run.open(path).metrics().height
 
 
 def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> None:

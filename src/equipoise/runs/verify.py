@@ -33,12 +33,6 @@ def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verificatio
     """
     given = list(probes)
     run = Run.open(path, probes=given)
-    digest = run.provenance.digest
-    if digest is None:
-        remedy = "" if run.ended == run.size else f" It gets digests when it is resumed: equipoise resume {run.path}"
-        raise IntegrityError(
-            f"{run.path} was written by a version that knew no digests: nobody can say whether it was changed.{remedy}"
-        )
     prompts = sum(planned.prompts for planned in run.planned.values())
     fitting = [f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"]
     unchecked, problems = [], []
@@ -53,7 +47,9 @@ def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verificatio
             unchecked.append(f"the prompts of {name}: {error}")
         except EquipoiseError as error:
             problems.append(f"the prompts of {name}: {error}")
-    return Verification(digest=digest, fitting=tuple(fitting), unchecked=tuple(unchecked), problems=tuple(problems))
+    return Verification(
+        digest=run.provenance.digest, fitting=tuple(fitting), unchecked=tuple(unchecked), problems=tuple(problems)
+    )
 
 
 def _verify_prompts(run: Run, name: str) -> str:

@@ -47,7 +47,7 @@ def _describe_content(run: Run) -> Facts:
     if run.temporary:
         return ()
     digest = run.provenance.digest
-    return (("Content of the run", f"SHA-256 {digest}" if digest else "no digest: written by an older version"),)
+    return (("Content of the run", f"SHA-256 {digest}"),)
 
 
 def _describe_model(settings: RunSettings) -> Iterator[str]:

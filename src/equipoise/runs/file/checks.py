@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
-from equipoise.runs.file import migrations, sql
+from equipoise.runs.file import layout, sql
 from equipoise.runs.file.columns import decode_json
 from equipoise.runs.file.digests import check_digests
 from equipoise.runs.file.lock import has_lock_of_owner
@@ -45,39 +45,32 @@ def check_header(path: Path) -> bool:
     if int.from_bytes(header[68:72], "big") != sql.APPLICATION_ID:
         raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
     version = int.from_bytes(header[60:64], "big")
-    if version > migrations.SCHEMA:
+    if version > layout.SCHEMA:
         raise IntegrityError(
-            f"{path} was written by a newer equipoise: its schema is {version}, this one knows up to "
-            f"{migrations.SCHEMA}. It was left untouched. Update: pip install -U equipoise"
+            f"{path} was written by a newer equipoise: its schema is {version}, this one knows {layout.SCHEMA}. "
+            "It was left untouched. Update: pip install -U equipoise"
         )
     return header[18] == 2
 
 
-def check_schema(connection: sqlite3.Connection, path: Path) -> int:
-    """Refuse a file with anything in its schema that is missing, changed or not ours; return the schema's number."""
-    version = schema_version(connection)
-    if not 0 < version <= migrations.SCHEMA:
-        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows 1 to {migrations.SCHEMA}.")
-    actual, expected = _schema_objects(connection), _expected_objects(version, migrations.MIGRATIONS)
+def check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file with anything in its schema that is missing, changed or not ours."""
+    ((version,),) = connection.execute(sql.GET_VERSION)
+    if version != layout.SCHEMA:
+        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows {layout.SCHEMA}.")
+    actual, expected = _schema_objects(connection), _expected_objects(layout.STATEMENTS)
     if actual != expected:
         different = [entry for entry in actual if entry not in expected] + [
             entry for entry in expected if entry not in actual
         ]
         wrong = sorted({name for _, name, _, _ in different or actual})
         raise IntegrityError(
-            f"{path} does not have the layout of a run file of schema {version}. "
+            f"{path} does not have the layout of a run file. "
             f"Missing, changed or not ours: {', '.join(wrong[:5])}{' …' if len(wrong) > 5 else ''}."
         )
-    return version
 
 
-def schema_version(connection: sqlite3.Connection) -> int:
-    """The number of the file's schema."""
-    ((version,),) = connection.execute(sql.GET_VERSION)
-    return int(version)
-
-
-def check_content(connection: sqlite3.Connection, path: Path, schema: int) -> None:
+def check_content(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse damage, changes, and counts and settings that no run has. A file that was verified is not read again."""
     state = _file_state(path)
     files = tuple(entry[:2] for entry in state)
@@ -90,14 +83,11 @@ def check_content(connection: sqlite3.Connection, path: Path, schema: int) -> No
             raise IntegrityError(f"{path} is damaged: {verdict}.")
         _check_counts(connection, path)
         read_settings(connection, path)
-        for name, _, parameters, *_, covariates, _, _ in connection.execute(
-            sql.for_schema(sql.PROBE_ROWS, schema)
-        ).fetchall():
+        for name, _, parameters, *_, covariates, _, _ in connection.execute(sql.PROBE_ROWS).fetchall():
             if not isinstance(decode_json(parameters, path), dict):
                 raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
             check_covariates(decode_json(covariates, path), name, path)
-        if schema >= migrations.SCHEMA_WITH_DIGESTS:
-            check_digests(connection, path, schema)
+        check_digests(connection, path)
     finally:
         if connection.in_transaction:
             connection.execute(sql.ROLLBACK)
@@ -180,11 +170,10 @@ def _schema_objects(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
 
 
 @functools.cache
-def _expected_objects(version: int, migrations: tuple[tuple[str, ...], ...]) -> list[tuple[str, ...]]:
+def _expected_objects(statements: tuple[str, ...]) -> list[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for statements in migrations[:version]:
-            for statement in statements:
-                connection.execute(statement)
+        for statement in statements:
+            connection.execute(statement)
         return _schema_objects(connection)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from orjson import dumps
 
 from equipoise.errors import IntegrityError
-from equipoise.runs.file import migrations, sql
+from equipoise.runs.file import sql
 
 _DIGEST_BYTES = 16
 _PAGE = 1000
@@ -47,7 +47,7 @@ class Chain:
     def add(self, content: tuple[Any, ...]) -> tuple[Any, ...]:
         """Add an attempt; return its place and digest, followed by its content."""
         self.length += 1
-        self.digest = _digest(self.digest, _without_added(content, 1))
+        self.digest = _digest(self.digest, content)
         return self.length, self.digest, *content
 
     def write(self, connection: sqlite3.Connection) -> None:
@@ -56,12 +56,8 @@ class Chain:
 
 
 def write_digests(connection: sqlite3.Connection, run: str) -> None:
-    """Compute and store every digest of a file that has none yet. `run` is the new id of the run."""
-    chain, last = Chain.start(run), 0
-    while rows := connection.execute(sql.ATTEMPTS_WITHOUT_DIGEST, (last, _PAGE)).fetchall():
-        sealed = [(*chain.add(row[1:])[:2], row[0]) for row in rows]
-        connection.executemany(sql.SET_ATTEMPT_DIGEST, sealed)
-        last = rows[-1][0]
+    """Store every digest of a new file, which has no attempts. `run` is the id of the run."""
+    chain = Chain.start(run)
     connection.execute(sql.ADD_HEAD, (run, chain.length, chain.digest))
     connection.executemany(sql.ADD_DIGEST, _part_digests(connection))
 
@@ -96,36 +92,33 @@ def content_digest(connection: sqlite3.Connection) -> str:
     return sha256(_encode([parts, run, length, last.hex()])).hexdigest()
 
 
-def check_digests(connection: sqlite3.Connection, path: Path, schema: int) -> None:
+def check_digests(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a file in which anything was changed, and name what. The caller has begun a transaction."""
     if len(connection.execute(sql.HEAD).fetchall()) != 1:
         raise IntegrityError(f"{path} is damaged: the table head must have one row.")
-    stored, actual = dict(connection.execute(sql.DIGESTS)), dict(_part_digests(connection, schema))
+    stored, actual = dict(connection.execute(sql.DIGESTS)), dict(_part_digests(connection))
     changed = sorted(part for part in stored.keys() | actual.keys() if stored.get(part) != actual.get(part))
     if changed:
         more = " …" if len(changed) > 5 else ""
         raise IntegrityError(f"{path} was changed after it was written: {', '.join(changed[:5])}{more}.")
-    if problem := _find_break_in_chain(connection, schema):
+    if problem := _find_break_in_chain(connection):
         raise IntegrityError(f"{path} was changed after it was written: {problem}.")
 
 
-def _find_break_in_chain(connection: sqlite3.Connection, schema: int) -> str | None:
+def _find_break_in_chain(connection: sqlite3.Connection) -> str | None:
     """What is wrong with the first attempt that does not fit to the one before."""
     run, _, length, last = connection.execute(sql.HEAD).fetchone()
-    others = [connection.execute(sql.for_schema(sql.FAILURE_CHAIN, schema)).fetchall()]
-    if schema >= migrations.SCHEMA_WITH_VERDICTS:
-        others.append(connection.execute(sql.VERDICT_CHAIN).fetchall())
-    rows: Iterable[Any] = connection.execute(sql.for_schema(sql.ATTEMPT_CHAIN, schema))
+    others = [connection.execute(statement).fetchall() for statement in (sql.FAILURE_CHAIN, sql.VERDICT_CHAIN)]
+    rows: Iterable[Any] = connection.execute(sql.ATTEMPT_CHAIN)
     if any(others):
-        rows = heapq.merge(rows, *others, key=lambda row: row[0] or 0)
+        rows = heapq.merge(rows, *others, key=lambda row: row[0])
     place, digest = 0, Chain.start(run).digest
     for row in rows:  # a million times, so `Chain.add` is spelled out
         place += 1
         if row[0] != place:
             missing = f"attempt number {place} of {length} is missing"
             return missing if place <= length else "it holds an attempt that equipoise did not store"
-        content = row[2:-1] if row[-1] is None else row[2:]
-        digest = blake2b(digest + dumps(content, default=_encode_bytes), digest_size=_DIGEST_BYTES).digest()
+        digest = blake2b(digest + dumps(row[2:], default=_encode_bytes), digest_size=_DIGEST_BYTES).digest()
         if row[1] != digest:
             probe, prompt, repetition = row[2:5]
             return f"the attempt of {probe} at the prompt {prompt}, repetition {repetition}"
@@ -134,13 +127,12 @@ def _find_break_in_chain(connection: sqlite3.Connection, schema: int) -> str | N
     return None if digest == last else "the last attempt"
 
 
-def _part_digests(connection: sqlite3.Connection, schema: int = migrations.SCHEMA) -> Iterator[tuple[str, bytes]]:
+def _part_digests(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
     for key, value in connection.execute(sql.ALL_SETTINGS).fetchall():
         yield _setting_digest(key, value)
-    for probe in connection.execute(sql.for_schema(sql.PROBE_ROWS, schema)).fetchall():
+    for probe in connection.execute(sql.PROBE_ROWS).fetchall():
         yield _probe_digest(connection, probe)
-    if schema >= migrations.SCHEMA_WITH_LABELS:
-        yield from _label_digest(connection)
+    yield from _label_digest(connection)
 
 
 def _label_digest(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
@@ -156,16 +148,11 @@ def _label_digest(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]
 
 
 def _probe_digest(connection: sqlite3.Connection, probe: tuple[Any, ...]) -> tuple[str, bytes]:
-    state = blake2b(_encode(_without_added(probe, 2)), digest_size=_DIGEST_BYTES)
+    state = blake2b(_encode(probe), digest_size=_DIGEST_BYTES)
     prompts = connection.execute(sql.PROMPT_ROWS, (probe[0],))
     while page := prompts.fetchmany(_PAGE):
         state.update(b"," + _encode(page)[1:-1])
     return f"probe {probe[0]}", state.digest()
-
-
-def _without_added(row: tuple[Any, ...], added: int) -> tuple[Any, ...]:
-    """The row without the columns that schema 4 added, if they hold nothing: older digests stay right."""
-    return row[:-added] if row[-1] is None else row
 
 
 def _setting_digest(key: str, value: str) -> tuple[str, bytes]:

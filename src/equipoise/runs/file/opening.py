@@ -13,8 +13,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.runs.file import checks, migrations, sql
-from equipoise.runs.file.digests import write_digests, write_setting
+from equipoise.runs.file import checks, layout, sql
+from equipoise.runs.file.digests import write_setting
 from equipoise.runs.file.lock import is_owned_here
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.undo import on_error
@@ -34,7 +34,7 @@ _IMMUTABLE = "mode=ro&immutable=1"
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection to a whole run file of any known schema."""
+    """A read-only connection to a whole run file."""
     return _connect_checked(path, owned_here=is_owned_here(path))
 
 
@@ -45,12 +45,12 @@ def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
     # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
     connection = _connect(path, _IMMUTABLE if wal_mode and not has_wal else "mode=ro", sql.READER)
     with on_error(connection.close), translate_storage_errors(path):
-        schema = checks.check_schema(connection, path)
-        if has_wal and not owned_here and schema >= migrations.SCHEMA_WITH_DIGESTS:
+        checks.check_schema(connection, path)
+        if has_wal and not owned_here:
             _check_wal_belongs(connection, path)
         checks.check_not_partial_copy(connection, path, has_wal=has_wal)
         try:
-            checks.check_content(connection, path, schema)
+            checks.check_content(connection, path)
         except IntegrityError as error:
             wal = checks.wal_path(path)
             hint = f" It was read together with {wal}, which may not belong to it." if has_wal and wal.exists() else ""
@@ -59,22 +59,18 @@ def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
 
 
 def connect_owner(path: Path) -> sqlite3.Connection:
-    """The one connection that writes, after migrating the file to the newest schema. The caller holds the lock."""
+    """The one connection that writes. The caller holds the lock."""
     if path.with_name(path.name + "-journal").exists():
         _roll_back(path)
     _connect_checked(path, owned_here=False).close()
     connection, deadline = _connect(path, "mode=rw", sql.OWNER), time.monotonic() + _BUSY_SECONDS
     with on_error(connection.close), translate_storage_errors(path):
-        version = checks.check_schema(connection, path)
+        checks.check_schema(connection, path)
         # What a killed owner left in the -wal goes into the file, so that nothing below is written to an old -wal.
         while not _leave_wal(connection):
             if time.monotonic() > deadline:
                 raise StorageError(f"{path} is being read by another process. Try again when that has ended.")
             time.sleep(_BUSY_SECONDS / 20)
-        if version < migrations.SCHEMA:
-            with transaction(connection):
-                _apply_migrations(connection, since=version)
-        checks.check_schema(connection, path)
     return connection
 
 
@@ -114,14 +110,16 @@ def _leave_wal(connection: sqlite3.Connection) -> bool:
 
 
 def create_empty(path: Path) -> sqlite3.Connection:
-    """A new file with the newest schema, in an open transaction: it is empty until the caller commits."""
+    """A new file with its tables, in an open transaction: it is empty until the caller commits."""
     with translate_storage_errors(path):
         create_private_file(path)
     connection = _connect(path, "mode=rw", sql.OWNER)
     with on_error(connection.close), translate_storage_errors(path):
         connection.execute(sql.SET_APPLICATION_ID)
         connection.execute(sql.BEGIN)
-        _apply_schema(connection, since=0)
+        for statement in layout.STATEMENTS:
+            connection.execute(statement)
+        connection.execute(sql.SET_VERSION.format(layout.SCHEMA))
     return connection
 
 
@@ -151,20 +149,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute(sql.ROLLBACK)
         raise
-
-
-def _apply_migrations(connection: sqlite3.Connection, since: int) -> None:
-    """Bring an older file to the newest schema. The caller has begun a transaction: by all steps or none."""
-    _apply_schema(connection, since)
-    if since < migrations.SCHEMA_WITH_DIGESTS:
-        write_digests(connection, new_run_id())
-
-
-def _apply_schema(connection: sqlite3.Connection, since: int) -> None:
-    for statements in migrations.MIGRATIONS[since:]:
-        for statement in statements:
-            connection.execute(statement)
-    connection.execute(sql.SET_VERSION.format(migrations.SCHEMA))
 
 
 def new_run_id() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from equipoise.runs.file import migrations, sql
+from equipoise.runs.file import sql
 from equipoise.runs.file.columns import decode_text
 from equipoise.runs.file.digests import content_digest
 
@@ -32,8 +32,8 @@ class Failure:
 class Provenance:
     """What an auditor asks about a run."""
 
-    digest: str | None
-    """SHA-256 of the content; None for a file of a version that knew no digests."""
+    digest: str
+    """SHA-256 of the content."""
     served: tuple[Served, ...]
     first: str | None
     """When the first attempt ended, ISO 8601; None if none has."""
@@ -44,13 +44,12 @@ class Provenance:
     """Failures that were asked again."""
 
 
-def read_provenance(connection: sqlite3.Connection, schema: int) -> Provenance:
-    """Read it from a file of this schema."""
-    with_digests = schema >= migrations.SCHEMA_WITH_DIGESTS
+def read_provenance(connection: sqlite3.Connection) -> Provenance:
+    """Read it from a file."""
     served = connection.execute(sql.SERVED).fetchall()
-    ((earlier,),) = connection.execute(sql.COUNT_EARLIER_FAILURES) if with_digests else ((0,),)
+    ((earlier,),) = connection.execute(sql.COUNT_EARLIER_FAILURES)
     return Provenance(
-        digest=content_digest(connection) if with_digests else None,
+        digest=content_digest(connection),
         served=tuple(
             Served(model=decode_text(model), fingerprint=decode_text(fingerprint), attempts=attempts)
             for model, fingerprint, attempts, _, _ in served

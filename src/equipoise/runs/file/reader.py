@@ -18,7 +18,7 @@ import polars as pl
 
 from equipoise.errors import EquipoiseError, IntegrityError, StorageError
 from equipoise.models.protocol import Asking
-from equipoise.runs.file import checks, migrations, opening, sql, tables
+from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.provenance import Provenance, read_provenance
 from equipoise.runs.file.settings import RunSettings
@@ -38,7 +38,6 @@ class RunReader:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self._schema = checks.schema_version(connection)
 
     @classmethod
     def open(cls, path: Path) -> RunReader:
@@ -211,7 +210,7 @@ class RunReader:
 
     def verdicts(self, probe: str) -> pl.DataFrame:
         """The last verdict on each answer of a probe: `id`, `repetition`, `status`, `verdict` (the judge's words)."""
-        rows = self._rows(sql.VERDICTS, (probe,)) if self._schema >= migrations.SCHEMA_WITH_VERDICTS else []
+        rows = self._rows(sql.VERDICTS, (probe,))
         with translate_storage_errors(self.path):
             return tables.typed_frame([row[:-1] for row in rows], tables.VERDICTS)
 
@@ -234,7 +233,7 @@ class RunReader:
 
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""
-        return self._count_tokens(sql.VERDICT_USAGE) if self._schema >= migrations.SCHEMA_WITH_VERDICTS else (0, 0)
+        return self._count_tokens(sql.VERDICT_USAGE)
 
     def ended(self, probe: str) -> Iterator[tuple[int, int, Status]]:
         """The attempts of a probe that have ended: place of the prompt in its plan, repetition, state."""
@@ -257,7 +256,7 @@ class RunReader:
     def provenance(self) -> Provenance:
         """Where the answers come from, and one digest for the whole content."""
         with translate_storage_errors(self.path):
-            return read_provenance(self._connection, self._schema)
+            return read_provenance(self._connection)
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:
         ((prompts, completions),) = self._rows(statement)
@@ -270,7 +269,7 @@ class RunReader:
             return self._execute(statement, values).fetchall()
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
-        return self._connection.execute(sql.for_schema(statement, self._schema), values)
+        return self._connection.execute(statement, values)
 
 
 def follow_link(path: Path) -> Path:

@@ -1,8 +1,6 @@
-"""Every statement of the run file by name. `migrations` has the statements that make its tables."""
+"""Every statement of the run file by name. `layout` has the statements that make its tables."""
 
 from __future__ import annotations
-
-from equipoise.runs.file.migrations import PARAMETERS_OF_SCHEMA_1, SCHEMA_WITH_DIGESTS, SCHEMA_WITH_PROBABILITIES
 
 APPLICATION_ID = 0x45515549
 """`EQUI`, in the header of the file."""
@@ -68,10 +66,7 @@ PROBE_ROWS = f"select {_PROBE} from probes"  # noqa: S608 - our own constants
 PROMPT_ROWS = "select id, position, item, covariates, prompt, system from prompts where probe = ? order by position"
 ATTEMPT_CHAIN = f"select place, digest, {_ATTEMPT} from attempts order by rowid"  # noqa: S608
 FAILURE_CHAIN = f"select place, digest, {_ATTEMPT} from earlier_failures order by place"  # noqa: S608
-# The last column is that of attempts which digests leave out where it is null, as here always.
-VERDICT_CHAIN = f"select place, digest, {_VERDICT}, null from verdicts order by place"  # noqa: S608
-ATTEMPTS_WITHOUT_DIGEST = f"select rowid, {_ATTEMPT} from attempts where rowid > ? order by rowid limit ?"  # noqa: S608
-SET_ATTEMPT_DIGEST = "update attempts set place = ?, digest = ? where rowid = ?"
+VERDICT_CHAIN = f"select place, digest, {_VERDICT} from verdicts order by place"  # noqa: S608
 
 # Labels
 REMOVE_LABELS = ("delete from labels", "delete from readings")
@@ -89,7 +84,7 @@ LABEL_ROWS = "select place, label, counts, judged from labels order by place"
 # Writing
 ADD_PROBE = _insert("probes", _PROBE)
 SET_PARAMETERS = "update probes set parameters = ? where name = ?"
-RAISE_LIMITS = "update probes set max_tokens = ?, probabilities = 0 where coalesce(probabilities, 0) = 0"
+RAISE_LIMITS = "update probes set max_tokens = ? where probabilities = 0"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = (
     _insert("prompts", "probe, id, position, item, covariates, prompt, system") + " on conflict (probe, id) do nothing"
@@ -135,7 +130,6 @@ PENDING_AT = """
 """
 COUNT_ENDED = "select count(*) from attempts where probe = ? and repetition = ?"
 STATES = "select probe, status, attempts from states"
-_USAGE_UNTIL_SCHEMA_2 = "select total(prompt_tokens), total(completion_tokens) from attempts"
 USAGE = """
     select total(prompt_tokens), total(completion_tokens) from (
         select prompt_tokens, completion_tokens from attempts
@@ -187,20 +181,6 @@ _WHOLE_ATTEMPTS = f"""
 """
 ATTEMPTS = f"{_WHOLE_ATTEMPTS} order by position, repetition"
 ATTEMPTS_AMONG = f"{_WHOLE_ATTEMPTS} and position between ? and ? order by position, repetition"
-
-
-def for_schema(statement: str, schema: int) -> str:
-    """The reading statement for a file of this schema, as if the file had been migrated."""
-    if schema < SCHEMA_WITH_DIGESTS and statement is USAGE:
-        return _USAGE_UNTIL_SCHEMA_2
-    if schema < SCHEMA_WITH_PROBABILITIES:
-        was_probes = statement is PROBES
-        statement = statement.replace("first_token", "null").replace("max_tokens, probabilities", "null, null")
-        if schema == 1 and was_probes:
-            return statement.replace("parameters", PARAMETERS_OF_SCHEMA_1)
-    if schema >= 2:
-        return statement
-    return statement.replace("system", "null as system")
 
 
 def stored_among(keys: int) -> str:

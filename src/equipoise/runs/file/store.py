@@ -177,7 +177,7 @@ class RunFile(RunReader):
             raise moved
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             chained = Chain.read(self._connection)
-            rows = [chained.add((*tables.verdict_row(verdict), None))[:-1] for verdict in verdicts]
+            rows = [chained.add(tables.verdict_row(verdict)) for verdict in verdicts]
             self._connection.executemany(sql.ADD_VERDICT, rows)
             chained.write(self._connection)
 
