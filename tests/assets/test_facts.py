@@ -12,7 +12,7 @@ from equipoise.errors import UnknownName
 
 ROWS = {
     "associations": 36,
-    "inventories": 464,
+    "inventories": 465,
     "names": 800,
     "occupations": 339,
     "pronouns": 7,
@@ -68,6 +68,12 @@ def test_inventories_hold_single_words_for_both_genders() -> None:
     assert groups == {(kind, gender) for kind in kinds for gender in ("male", "female")}
     assert inventories["word"].str.contains(r"^[a-z]+(-[a-z]+)*$").all()
     assert inventories.select("inventory", "word").is_unique().all()
+
+
+def test_slips_of_the_sources_are_mended() -> None:
+    words = {row for row in facts("inventories").select("inventory", "word").iter_rows()}
+    assert {("bsri", "soft-spoken"), ("epaq", "self-confident"), ("gaucher", "impulsive")} <= words
+    assert not {("gaucher", "implusive"), ("gest", "objects")} & words
 
 
 def test_stereotypes_are_numbered_with_those_about_women_first() -> None:

@@ -139,7 +139,7 @@ def check_smoothing(count: float) -> None:
 
 PROBE = Probe(
     name="business_vocabulary",
-    version=1,
+    version=2,
     card=Card.beside(__package__),
     items=items,
     prompts=prompts,
