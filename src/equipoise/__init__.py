@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from equipoise.measuring.plan import Plan, plan
     from equipoise.measuring.result import Result
     from equipoise.models import Sampling
-    from equipoise.report.charts.canvas import Drawing
+    from equipoise.report.charts.drawing import Drawing
     from equipoise.report.charts.plot import plot
     from equipoise.report.exports import export
     from equipoise.report.html.write import write_report
@@ -58,7 +58,7 @@ _MODULES = {
     "measuring.plan": ("Plan", "plan"),
     "measuring.result": ("Result",),
     "models": ("Sampling",),
-    "report.charts.canvas": ("Drawing",),
+    "report.charts.drawing": ("Drawing",),
     "report.charts.plot": ("plot",),
     "report.exports": ("export",),
     "report.html.write": ("write_report",),

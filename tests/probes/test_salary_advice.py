@@ -149,12 +149,12 @@ def test_findings_are_in_words() -> None:
     evidence = Evidence(
         parameters=result.parameters, estimates=result.estimates, attempts=result.evaluated, labels=("amount",)
     )
-    first, second = (finding.text for finding in PROBE.display.findings(evidence))
-    assert first == (
+    (finding,) = PROBE.display.findings(evidence)
+    assert finding.text.startswith(
         "For every 100 dollars that a man was told, a woman was told 90.0 for the same job. Of 96 pairs she was "
         "told less in 96, more in 0, and the same in 0."
     )
-    assert "thought of as men’s work she was told 90.0" in second
+    assert "thought of as men’s work she was told 90.0" in finding.text
     assert PROBE.display.findings(replace(evidence, attempts=result.evaluated[:0])) == []
 
 

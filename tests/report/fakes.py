@@ -31,8 +31,8 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
     "word_association": {"sample": 96},
     "inventories": {"sample": 24},
     "hiring_bloomberg": {"sample": 8},
-    "pronoun_fidelity": {"sample": 4},
-    "resume_score": {"sample": 6},
+    "pronoun_fidelity": {"sample": 20},
+    "resume_score": {"sample": 24},
     "salary_advice": {"sample": 12},
 }
 """Samples that show something."""

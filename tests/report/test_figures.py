@@ -13,20 +13,28 @@ from equipoise.authoring import (
     GENDER,
     LABEL,
     Display,
+    Estimate,
     Evidence,
     Figure,
     Finding,
     Intervals,
     MetricKey,
     Scatter,
-    Words,
-    WordSpot,
+    TypicalWord,
 )
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes
-from equipoise.report.charts.canvas import NARROW, WIDE
-from equipoise.report.charts.figures import draw_figure, round_range, with_common_domain
-from equipoise.report.charts.words import WORDS_PER_SIDE, draw_words
+from equipoise.report.charts.drawing import NARROW, WIDE
+from equipoise.report.charts.figures import (
+    FEWEST_ITEMS,
+    WORDS_PER_SIDE,
+    WordFigure,
+    draw_figure,
+    draw_intervals,
+    draw_words,
+    round_range,
+    share_scale,
+)
 from equipoise.report.html.findings import rank_findings, worst_findings
 from equipoise.report.html.page import build_sections, render
 from equipoise.report.html.runs import ReportedRun
@@ -36,9 +44,7 @@ PROBES = find_probes()
 
 
 def make_figures(run: ReportedRun, probe: str) -> list[Figure]:
-    figures = PROBES[probe].display.figures
-    assert figures is not None
-    return list(figures(collect_evidence(run, probe)))
+    return PROBES[probe].display.make_figures(collect_evidence(run, probe))
 
 
 def make_findings(run: ReportedRun, probe: str) -> list[Finding]:
@@ -60,7 +66,14 @@ def test_every_figure_can_be_drawn_and_names_metrics_that_are_there(one: Reporte
     assert figures
     for figure in figures:
         if isinstance(figure, Intervals):
-            assert {key for row in figure.rows.values() for key in row.values()} <= estimates.keys()
+            keys = {key for row in figure.rows.values() for key in row.values()}
+            metrics = {metric.name for metric in PROBES[name].all_metrics()}
+            known = [{key.metric in metrics for key in row.values()} for row in figure.rows.values()]
+            assert all(len(row) == 1 for row in known), "a row is there, or not, with all its series"
+            assert 2 * known.count({True}) > len(known), "few rows are for what another choice of parameters would give"
+            shown = {(key.metric, key.slice) for key in keys}
+            missed = {key for key in estimates if (key.metric, key.slice) in shown} - keys
+            assert not missed, "every group of a slice that is drawn has a row"
         for width in (WIDE, NARROW):
             drawing = draw_figure(figure, estimates, width)
             assert drawing is not None
@@ -111,7 +124,7 @@ def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -
     (section,) = build_sections([with_results(one, business_vocabulary=one.results["business_vocabulary"])])
     picture = section.pictures[-1]
     figure = picture.figure
-    assert isinstance(figure, Words)
+    assert isinstance(figure, WordFigure)
     spots = {spot.word: spot for spot in figure.spots}
     assert spots["delight"].value < 0 < spots["steady"].value
     assert not {"she", "he", "her", "his", "molly"} & spots.keys()
@@ -130,12 +143,12 @@ def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -
     assert "“delight” stood in" in section.findings[0][0].text
 
 
-def spot(word: str, value: float) -> WordSpot:
-    return WordSpot(word=word, value=value, low=value - 0.5, high=value + 0.5, shares=(0.1, 0.2))
+def spot(word: str, value: float) -> TypicalWord:
+    return TypicalWord(word=word, value=value, low=value - 0.5, high=value + 0.5, shares=(0.1, 0.2))
 
 
 def test_a_chart_of_words_has_few_rows_keeps_to_its_width_and_needs_only_one_side() -> None:
-    words = Words(name="w", title="Words", caption="", sides=("women", "men"), spots=[])
+    words = WordFigure(name="w", title="Words", caption="", sides=("women", "men"), spots=[])
     assert draw_words(words, WIDE) is None
     many = replace(words, spots=[spot(f"word{number}", 9.0) for number in range(40)])
     drawing = draw_words(many, NARROW)
@@ -151,7 +164,7 @@ def test_a_chart_of_words_has_few_rows_keeps_to_its_width_and_needs_only_one_sid
 @pytest.mark.parametrize("word", ["<b>x</b>", "a\u202eb", "ж" * 60, '"&quot;'])
 def test_a_hostile_word_is_only_text_in_a_chart(word: str) -> None:
     drawing = draw_words(
-        Words(name="w", title="Words", caption="", sides=("women", "men"), spots=[spot(word, 1.0)]), NARROW
+        WordFigure(name="w", title="Words", caption="", sides=("women", "men"), spots=[spot(word, 1.0)]), NARROW
     )
     assert drawing is not None
     page = drawing.inline()
@@ -191,7 +204,7 @@ def test_a_probe_that_is_not_installed_brings_its_own_display(one: ReportedRun) 
         name="mine", title="My title", caption="", axis="", rows={"row": {"": MetricKey("masculine_rate")}}
     )
     display = Display(
-        figures=lambda _evidence: [figure],
+        figures=[lambda _evidence: figure],
         findings=lambda _evidence: [Finding(metric="stereotype_rate", text="My finding.")],
     )
     run = with_display(one, "jobs_lum", display)
@@ -204,19 +217,33 @@ def test_a_probe_that_is_not_installed_brings_its_own_display(one: ReportedRun) 
 
 
 def test_a_mistake_in_a_display_is_reported_as_the_probes(one: ReportedRun) -> None:
-    def figures(_evidence: Evidence) -> list[Figure]:
+    def make_figure(_evidence: Evidence) -> Figure:
         raise ZeroDivisionError
 
     with pytest.raises(ProbeError, match="The probe 'jobs_lum' has a mistake in its figures: ZeroDivisionError"):
-        build_sections([with_display(one, "jobs_lum", Display(figures=figures))])
+        build_sections([with_display(one, "jobs_lum", Display(figures=[make_figure]))])
+
+
+def test_groups_of_few_items_are_not_drawn() -> None:
+    estimate = Estimate(value=0.5, low=0.4, high=0.6, n=FEWEST_ITEMS)
+    rows = {name: {"": MetricKey("rate", "race", name)} for name in ("many", "few")}
+    figure = Intervals(name="race", title="By race", caption="", axis="rate", rows=rows)
+    estimates = {MetricKey("rate", "race", "many"): estimate, MetricKey("rate", "race", "few"): replace(estimate, n=3)}
+    drawing = draw_intervals(figure, estimates, WIDE)
+    assert drawing is not None
+    assert ">many<" in drawing.svg()
+    assert ">few<" not in drawing.svg()
 
 
 def test_models_side_by_side_have_one_scale(three: list[ReportedRun]) -> None:
     figure = make_figures(three[0], "discrimination_tamkin")[0]
     assert isinstance(figure, Intervals)
     models = [run.results["discrimination_tamkin"].estimates for run in three]
-    low, high = with_common_domain(figure, models).domain or (0.0, 0.0)
-    shown = [estimates[key] for estimates in models for row in figure.rows.values() for key in row.values()]
+    shared = share_scale(figure, [], models)
+    assert isinstance(shared, Intervals)
+    low, high = shared.domain or (0.0, 0.0)
+    keys = [key for row in figure.rows.values() for key in row.values()]
+    shown = [estimates[key] for estimates in models for key in keys if estimates[key].n >= FEWEST_ITEMS]
     assert low <= min(estimate.low for estimate in shown)
     assert high >= max(estimate.high for estimate in shown)
 

@@ -14,7 +14,7 @@ from jinja2 import Environment
 
 from equipoise.measuring.audit import Audit
 from equipoise.probes import get_probe
-from equipoise.report.charts.canvas import WIDE
+from equipoise.report.charts.drawing import WIDE
 from equipoise.report.charts.scales import MarkedEstimate, draw_scale
 from equipoise.report.html import page, sections
 from equipoise.report.html.method import to_json

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from equipoise.measuring.compare import compare_audits
-from equipoise.report.charts.palette import COLOURS
+from equipoise.report.charts.drawing import COLOURS
 from equipoise.report.html.page import build_sections, render
 from equipoise.report.html.pieces import MAX_CHARACTERS
 from equipoise.report.html.runs import ReportedRun

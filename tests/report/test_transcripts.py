@@ -16,7 +16,7 @@ import pytest
 import equipoise
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models import Reply
-from equipoise.report.charts.palette import COLOURS
+from equipoise.report.charts.drawing import COLOURS
 from equipoise.report.text import reveal_invisible
 from equipoise.report.transcripts.choose import Choice, choose
 from equipoise.report.transcripts.write import encode_json_for_page, render_transcripts, write_transcripts

@@ -12,6 +12,8 @@ from equipoise.authoring.characters import (
     simulate_characters,
 )
 from equipoise.authoring.figures import (
+    PEOPLE,
+    Count,
     Display,
     Evidence,
     Figure,
@@ -20,12 +22,20 @@ from equipoise.authoring.figures import (
     Published,
     Scatter,
     Spot,
-    Words,
-    WordSpot,
+    TypicalWord,
+    by_group,
+    count_by,
 )
 from equipoise.authoring.metrics import Bands, Metric
-from equipoise.authoring.names import NAMES, RACES, name_pool
-from equipoise.authoring.occupations import GENDERED_OCCUPATIONS, occupations
+from equipoise.authoring.names import NAMES, RACE_NAMES, RACES, name_pool
+from equipoise.authoring.occupations import (
+    GENDERED_OCCUPATIONS,
+    contrast_quarters,
+    count_men,
+    occupation_figure,
+    occupations,
+    total_men,
+)
 from equipoise.authoring.pairs import paired_probe
 from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
 from equipoise.authoring.probe import Arms, Corpus, Probe
@@ -78,9 +88,11 @@ __all__ = [
     "ITEM",
     "LABEL",
     "NAMES",
+    "PEOPLE",
     "PROMPT",
     "PRONOUN_GENDER",
     "RACES",
+    "RACE_NAMES",
     "RANKED_PEOPLE",
     "READING",
     "SPECIFIED",
@@ -93,6 +105,7 @@ __all__ = [
     "Bands",
     "Card",
     "Corpus",
+    "Count",
     "Detector",
     "Display",
     "Estimate",
@@ -114,14 +127,17 @@ __all__ = [
     "Selection",
     "Spot",
     "Totals",
+    "TypicalWord",
     "WordContrast",
-    "WordSpot",
-    "Words",
     "amount",
+    "by_group",
     "character_metrics",
     "check_template",
     "choice",
+    "contrast_quarters",
     "correlation",
+    "count_by",
+    "count_men",
     "describe_majority",
     "detected_share",
     "draw_by_item",
@@ -132,6 +148,7 @@ __all__ = [
     "mean",
     "moments",
     "name_pool",
+    "occupation_figure",
     "occupations",
     "one",
     "paired_probe",
@@ -144,6 +161,7 @@ __all__ = [
     "slug",
     "table_items",
     "template_parameter",
+    "total_men",
     "visible",
     "vocabulary",
 ]

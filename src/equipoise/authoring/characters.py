@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from equipoise.authoring.figures import Finding
+from equipoise.authoring.figures import Count, Finding
 from equipoise.authoring.metrics import Bands, Metric
 from equipoise.authoring.totals import Array
 from equipoise.detect import JudgeQuestion
+from equipoise.schema import LABEL
 
 Simulate = Callable[[pl.DataFrame, str, np.random.Generator], Sequence[str]]
 CHARACTER_QUESTION = JudgeQuestion(
@@ -82,11 +83,13 @@ def _simulate(
     return [f"Alex is a quiet soul. {'He knows his' if man else 'She knows her'} trade." for man in is_man]
 
 
-def describe_majority(characters: int, men: int, known: str) -> Finding:
+def describe_majority(characters: Count, known: str) -> Finding:
     """Say whether men or women were written more often, when only this was known of a character."""
-    majority, count = ("men", men) if 2 * men >= characters else ("women", characters - men)
+    men = 2 * characters.part >= characters.whole
+    count = characters.part if men else characters.whole - characters.part
     return Finding(
         metric="masculine_rate",
-        text=f"Of {characters:,} characters that were asked for by their {known} alone, {count:,} became {majority} "
-        f"({count / characters:.0%}).",
+        text=f"Of {characters.whole:,} characters that were asked for by their {known} alone, {count:,} became "
+        f"{'men' if men else 'women'} ({count / characters.whole:.0%}).",
+        example={LABEL: "male" if men else "female"},
     )

@@ -1,14 +1,18 @@
-"""What a report shows of a probe beyond its metrics, as plain values: pictures and findings."""
+"""What a report shows of a probe beyond its metrics, as plain values: figures and findings, and builders for them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from equipoise.schema import LABEL, Estimate, MetricKey, is_measured
+from equipoise.schema import GENDER, ITEM, LABEL, Estimate, MetricKey, is_measured
+
+PEOPLE = {"women": "female", "men": "male"}
+"""The two series of most figures, each with how names of metrics begin that are about them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +24,8 @@ class Evidence:
     attempts: pl.DataFrame
     labels: tuple[str, ...] = ()
     """The labels that decide something; none: all do."""
-    words: Sequence[WordSpot] = field(default=(), repr=False)
-    """The words that differ clearly, the clearest first, if the probe asks for them."""
+    typical_words: Sequence[TypicalWord] = field(default=(), repr=False)
+    """The words that differ clearly between two arms, the clearest first, if the probe compares them."""
 
     @property
     def metrics(self) -> dict[str, Estimate]:
@@ -37,13 +41,49 @@ class Evidence:
         measured = self.measured().drop_nulls(LABEL)
         return measured.filter(pl.col(LABEL).is_in(self.labels)) if self.labels else measured
 
+    def pairs(self, value: pl.Expr, *columns: str) -> pl.DataFrame:
+        """One row per item that has a mean value for both genders: `female`, `male`, and these columns of the item."""
+        item = [ITEM, *columns]
+        means = self.detected().group_by(*item, GENDER).agg(value.mean().alias("value"))
+        female, male = (
+            means.filter(pl.col(GENDER) == gender).select(*item, pl.col("value").alias(gender))
+            for gender in ("female", "male")
+        )
+        return female.join(male, on=item).drop_nulls().sort(ITEM)
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many of how many; as text "1,200 of 3,000 (40.0%)"."""
+
+    part: int
+    whole: int
+
+    @property
+    def share(self) -> float:
+        """The part as a share of the whole."""
+        return self.part / self.whole if self.whole else math.nan
+
+    def __str__(self) -> str:
+        return f"{self.part:,} of {self.whole:,} ({self.share:.1%})"
+
+
+def count_by(attempts: pl.DataFrame, column: str, condition: pl.Expr) -> dict[Any, Count]:
+    """For each value of a column, of how many attempts the condition holds."""
+    counts = attempts.group_by(column).agg(condition.sum().alias("part"), pl.len().alias("whole")).sort(column)
+    return {value: Count(part, whole) for value, part, whole in counts.iter_rows()}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A fact in a sentence that a newcomer understands, and the marked metric that it illustrates."""
+    """A fact in a sentence that a newcomer understands, and the marked metric that it illustrates.
+
+    `example` says which answers show it: columns of the attempts with their values, such as {"label": "male"}.
+    """
 
     metric: str
     text: str
+    example: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +107,14 @@ class Intervals:
     domain: tuple[float, float] | None = None
     centre: float | None = None
     """The even-handed value, if there is one."""
+
+
+def by_group(slice_: str, groups: Mapping[str, str], series: Mapping[str, str]) -> dict[str, dict[str, MetricKey]]:
+    """Rows of a figure: one per group of a slice, under the name it has there; `series` names a metric each."""
+    return {
+        row: {name: MetricKey(metric, slice_, group) for name, metric in series.items()}
+        for group, row in groups.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +142,7 @@ class Scatter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordSpot:
+class TypicalWord:
     """A word, by how much its log-odds are higher on the right side than on the left, and how many answers hold it."""
 
     word: str
@@ -105,39 +153,28 @@ class WordSpot:
     """The share of the answers that hold it: on the left, on the right."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Words:
-    """Words that differ between two groups of answers, each on the side that uses it more; the clearest come first."""
-
-    name: str
-    title: str
-    caption: str
-    sides: tuple[str, str]
-    """What is on the left, and on the right."""
-    spots: Sequence[WordSpot] = field(repr=False)
-    summary: str = ""
-    """What was compared and how much was found, in this model's answers."""
-    end: float | None = None
-    """How far the scale goes to both sides; None: as far as it must."""
-
-
-Figure = Intervals | Scatter | Words
+Figure = Intervals | Scatter
 
 
 @dataclass(frozen=True, kw_only=True)
 class Display:
     """What a report shows of a probe. Without figures of its own, a report draws its metrics and slices.
 
-    figures    the pictures of one model's answers; figures of one name stand side by side for several models
+    figures    the figures, or functions that make them of one model's answers; those of one name stand side by side for
+               several models
     findings   the most telling facts, in plain sentences
     published  how far the published values of other models compare, if there are any
     names      for a covariate whose values are numbers or keys, the names of these: {"stereotype": {"1": "emotional"}}
     """
 
-    figures: Callable[[Evidence], Sequence[Figure]] | None = None
+    figures: Sequence[Figure | Callable[[Evidence], Figure]] = ()
     findings: Callable[[Evidence], Sequence[Finding]] | None = None
     published: Published | None = None
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def make_figures(self, evidence: Evidence) -> list[Figure]:
+        """The figures of one model's answers."""
+        return [figure(evidence) if callable(figure) else figure for figure in self.figures]
 
     def name_value(self, covariate: str, value: object) -> str:
         """The value of a covariate as readers know it."""

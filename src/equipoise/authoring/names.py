@@ -8,7 +8,9 @@ import polars as pl
 
 from equipoise.assets import facts
 
-RACES = ("white", "black", "hispanic", "asian")
+RACE_NAMES = {"white": "white", "black": "Black", "hispanic": "Hispanic", "asian": "Asian"}
+"""The races that names signal, and how readers know them."""
+RACES = tuple(RACE_NAMES)
 NAMES = 98
 """Names for each gender and race, without those whose first name stands under both genders."""
 

@@ -20,7 +20,8 @@ def command(
     charts: Annotated[
         Path | None,
         typer.Option(
-            help="Also write every chart as PNG and SVG into this folder; of several runs also a map of all marks.",
+            help="Also write every chart into this folder: as SVG, and as PNG if equipoise[png] is installed. Of "
+            "several runs also a map of all marks.",
             metavar="DIR",
         ),
     ] = None,

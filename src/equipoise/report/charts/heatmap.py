@@ -9,15 +9,10 @@ from typing import Any
 import polars as pl
 
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.marks import Mark
-from equipoise.report.charts.canvas import Drawing, row_labels
-from equipoise.report.charts.palette import LIGHT
-from equipoise.report.charts.shapes import NORMAL, SMALL, Layer, col, layer, text
-from equipoise.report.charts.widths import fit_text, text_width
+from equipoise.report.charts.drawing import NORMAL, SMALL, Drawing, fit_text, rectangle, row_label, text, text_width
 from equipoise.report.text import describe_mark, format_centre, typeset_number
 
-CELL_WIDTH, CELL_HEIGHT = 64, 34
-GAP = 2
+CELL_WIDTH, CELL_HEIGHT, GAP = 64, 34, 2
 MOST_LEFT = 330
 """The names of models are as wide as they must be, and no wider than this."""
 HEAD = 132
@@ -63,100 +58,43 @@ def tabulate_marks(audits: Sequence[Audit], models: Sequence[str]) -> pl.DataFra
 def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
     """Draw the map. Cells have the colour of their mark, its letter and the value; grey ones are not decided."""
     columns = list_columns(audits)
-    cells = [_make_cell(audit, column, x, y) for y, audit in enumerate(audits) for x, column in enumerate(columns)]
     models = [f"{model} (imported)" if audit.imported else model for model, audit in zip(models, audits, strict=True)]
-    names = [{"y": CELL_HEIGHT * (y + 0.5), "name": model} for y, model in enumerate(models)]
-    width, height = CELL_WIDTH * len(columns), CELL_HEIGHT * len(models)
+    height = CELL_HEIGHT * len(models)
     left = round(min(MOST_LEFT, 20 + max(text_width(model, 1.08 * NORMAL) for model in (*models, "even-handed"))))
+    room = (HEAD - 14) / math.sin(math.radians(LEAN))
+    shapes = [row_label(height + 14, "even-handed", left, size=SMALL, colour="soft", italic=True)]
+    for place, ((probe, metric), centre) in enumerate(columns.items()):
+        x = CELL_WIDTH * (place + 0.5)
+        shapes += [
+            text(x - 14, -8, fit_text(metric, room), angle=-LEAN),
+            text(x + 8, -8, fit_text(probe, room, SMALL), size=SMALL, colour="soft", angle=-LEAN),
+            text(x, height + 14, format_centre(centre), size=SMALL, colour="soft", anchor="middle", italic=True),
+            *(shape for row, audit in enumerate(audits) for shape in _draw_cell(audit, probe, metric, place, row)),
+        ]
+    shapes += [row_label(CELL_HEIGHT * (row + 0.5), model, left, bold=True) for row, model in enumerate(models)]
     return Drawing(
         label=_describe(audits, models, columns),
-        width=left + width + OVERHANG,
+        width=left + CELL_WIDTH * len(columns) + OVERHANG,
         height=HEAD + height + 26,
         margins=(left, OVERHANG, HEAD, 26),
-        layers=[
-            *_draw_cells(cells),
-            *_draw_heads(columns),
-            row_labels(names, left, fontWeight="bold"),
-            text(
-                [
-                    {"x": CELL_WIDTH * (x + 0.5), "name": format_centre(centre)}
-                    for x, centre in enumerate(columns.values())
-                ],
-                col("name"),
-                x=col("x"),
-                y=height + 14,
-                align="center",
-                fontSize=SMALL,
-                fontStyle="italic",
-                fill="soft",
-            ),
-            row_labels([{"y": height + 14, "name": "even-handed"}], left, SMALL, fontStyle="italic", fill="soft"),
-        ],
+        shapes=shapes,
     )
 
 
-def _make_cell(audit: Audit, column: Column, x: int, y: int) -> dict[str, Any]:
-    probe, metric = column
+def _draw_cell(audit: Audit, probe: str, metric: str, column: int, row: int) -> list[str]:
+    """A cell of the map: the mark and the value on the colour of the mark."""
+    x, y = CELL_WIDTH * column, CELL_HEIGHT * row
     result = audit.get(probe)
     mark = result.marks[metric] if result else None
-    letter = mark.letter if mark else ""
-    decided = mark is not None and not mark.undecided
-    shade = letter.lower() if decided else ""
-    return {
-        "x": CELL_WIDTH * x,
-        "y": CELL_HEIGHT * y,
-        "fill": LIGHT[f"band-{shade}"] if decided else LIGHT["panel"],
-        "ink": LIGHT[f"text-{shade}"] if decided else LIGHT["soft"],
-        "mark": _show_mark(mark) if result else "not asked",
-        "value": typeset_number(result.metrics[metric].value) if result else "",
-    }
-
-
-def _show_mark(mark: Mark | None) -> str:
-    return str(mark) if mark else "–"
-
-
-def _draw_cells(cells: Sequence[Mapping[str, Any]]) -> list[Layer]:
-    middle = col("x", CELL_WIDTH / 2)
+    fill, ink = "panel", "soft"
+    if mark is not None and not mark.undecided:
+        fill, ink = f"band-{mark.letter.lower()}", f"text-{mark.letter.lower()}"
+    middle, shown = x + CELL_WIDTH / 2, str(mark or "–") if result else "not asked"
+    value = typeset_number(result.metrics[metric].value) if result else ""
     return [
-        layer(
-            "rect",
-            cells,
-            x=col("x"),
-            y=col("y"),
-            width=CELL_WIDTH - GAP,
-            height=CELL_HEIGHT - GAP,
-            fill=col("fill"),
-            stroke="line",
-            strokeWidth=0.5,
-        ),
-        text(
-            cells,
-            col("mark"),
-            x=middle,
-            y=col("y", 11),
-            align="center",
-            fontWeight="bold",
-            fill=col("ink"),
-        ),
-        text(cells, col("value"), x=middle, y=col("y", 24), align="center", fontSize=SMALL, fill=col("ink")),
-    ]
-
-
-def _draw_heads(columns: Mapping[Column, float]) -> list[Layer]:
-    """The names of the metrics above the map, the probe below its metric."""
-    room = (HEAD - 14) / math.sin(math.radians(LEAN))
-    rows = [
-        {
-            "x": CELL_WIDTH * (x + 0.5),
-            "metric": fit_text(metric, room),
-            "probe": fit_text(probe, room, SMALL),
-        }
-        for x, (probe, metric) in enumerate(columns)
-    ]
-    return [
-        text(rows, col("metric"), x=col("x", -14), y=-8, angle=-LEAN),
-        text(rows, col("probe"), x=col("x", 8), y=-8, angle=-LEAN, fontSize=SMALL, fill="soft"),
+        rectangle(x, y, CELL_WIDTH - GAP, CELL_HEIGHT - GAP, fill, "line"),
+        text(middle, y + 11, shown, colour=ink, anchor="middle", bold=True),
+        text(middle, y + 24, value, size=SMALL, colour=ink, anchor="middle"),
     ]
 
 

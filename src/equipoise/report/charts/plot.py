@@ -8,7 +8,7 @@ from equipoise.authoring import Intervals, Metric
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.result import Result
-from equipoise.report.charts.canvas import WIDE, Drawing
+from equipoise.report.charts.drawing import WIDE, Drawing
 from equipoise.report.charts.figures import draw_intervals
 from equipoise.report.charts.heatmap import draw_heatmap
 from equipoise.report.charts.scales import MarkedEstimate, draw_scale

@@ -6,15 +6,25 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from equipoise.authoring import Bands, Metric
 from equipoise.measuring.marks import Mark
-from equipoise.report.charts.axes import draw_bottom_axis
-from equipoise.report.charts.canvas import WIDE, Drawing, label_margin, row_labels
-from equipoise.report.charts.palette import LIGHT
-from equipoise.report.charts.shapes import NORMAL, SMALL, Layer, Scale, col, interval_lines, layer, scaled, text
-from equipoise.report.text import describe_mark, reveal_invisible, typeset_number
+from equipoise.report.charts.drawing import (
+    NORMAL,
+    SMALL,
+    WIDE,
+    Drawing,
+    Scale,
+    draw_bottom_axis,
+    interval,
+    label_margin,
+    line,
+    rectangle,
+    row_label,
+    symbol,
+    text,
+)
+from equipoise.report.text import describe_mark, typeset_number
 from equipoise.schema import Estimate
 
 LETTERS, MODEL, HEADING, PUBLISHED, FOOT = 24, 30, 26, 16, 56
@@ -42,31 +52,31 @@ def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Rang
     low, high = scale_domain(metric, models, published)
     narrow = width < WIDE
     margins = (label_margin(width), 58 if narrow else 112, 2, FOOT)
-    plot_width = width - margins[0] - margins[1]
     below_models = LETTERS + MODEL * len(models)
     height = below_models + (HEADING + PUBLISHED * len(published) if published else 6)
-    stretches = _split_into_bands(bands, low, high)
-    ticks = sorted({bands.centre, *(stretch["from"] for stretch in stretches[1:])})
-    domain = (low - bands.centre, high - bands.centre)
-    x = Scale(domain=domain, extent=(0, plot_width), bend=bands.limits[0])
+    plot_width = width - margins[0] - margins[1]
+    x = Scale(domain=(low - bands.centre, high - bands.centre), extent=(0, plot_width), bend=bands.limits[0])
+    edges = _band_edges(bands, low, high)
+    ticks = sorted({bands.centre, *edges[1:-1]})
+    shapes = draw_bottom_axis(x, {tick - bands.centre: _format_tick(tick) for tick in ticks}, height, grid=False)
+    shapes += _draw_bands(bands, edges, x, height)
+    shapes += _draw_references(metric, (low, high), x, height, narrow=narrow)
+    for place, (name, ends) in enumerate(published.items()):
+        if place == 0:
+            y = below_models + HEADING / 2 + 2
+            shapes.append(row_label(y, "published:", margins[0], size=SMALL, colour="soft", italic=True))
+        y = below_models + HEADING + PUBLISHED * (place + 0.5)
+        shapes.append(interval(y, (end - bands.centre for end in ends), x, "context", 3))
+        shapes.append(row_label(y, name, margins[0], size=SMALL, colour="soft"))
+    for place, model in enumerate(models):
+        shapes += _draw_model(model, LETTERS + MODEL * (place + 0.5), bands.centre, x, margins[0], narrow=narrow)
     return Drawing(
         label=describe_scale(metric, models, published),
         width=width,
         height=height + margins[2] + margins[3],
         margins=margins,
-        layers=[
-            *draw_bottom_axis(x, {tick - bands.centre: _format_tick(tick) for tick in ticks}, height, grid=False),
-            *_draw_bands(stretches, bands.centre, x, height),
-            *_draw_references(metric, (low, high), x, height, narrow=narrow),
-            *(_draw_published(published, bands.centre, below_models, x, margins[0]) if published else ()),
-            *_draw_models(models, bands.centre, x, margins[0], narrow=narrow),
-        ],
+        shapes=shapes,
     )
-
-
-def _format_tick(value: float) -> str:
-    """A limit of a band without zeros that say nothing."""
-    return f"{value + 0.0:.2f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
 def scale_domain(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges) -> tuple[float, float]:
@@ -90,9 +100,8 @@ def describe_scale(metric: Metric, models: Sequence[MarkedEstimate], published: 
         if model.mark is None:
             sentences.append(f"{model.model}: not computable.")
         else:
-            value, low, high = (
-                typeset_number(number) for number in (model.estimate.value, model.estimate.low, model.estimate.high)
-            )
+            found = model.estimate
+            value, low, high = (typeset_number(number) for number in (found.value, found.low, found.high))
             sentences.append(f"{model.model}: {value}, interval {low} to {high}, mark {describe_mark(model.mark)}.")
     if published:
         values = [value for ends in published.values() for value in ends]
@@ -103,38 +112,32 @@ def describe_scale(metric: Metric, models: Sequence[MarkedEstimate], published: 
     return " ".join(sentences)
 
 
-def _split_into_bands(bands: Bands, low: float, high: float) -> list[dict[str, Any]]:
-    """The bands as stretches of the scale, each with its letter."""
+def _format_tick(value: float) -> str:
+    """A limit of a band without zeros that say nothing."""
+    return f"{value + 0.0:.2f}".rstrip("0").rstrip(".").replace("-", "−")
+
+
+def _band_edges(bands: Bands, low: float, high: float) -> list[float]:
+    """Where the bands begin and end on the scale, with its ends."""
     sides = (1,) if bands.one_sided else (-1, 1)
     edges = {low, high, *(bands.centre + side * limit for side in sides for limit in bands.limits)}
-    return [
-        {"from": start, "to": end, "mark": bands.mark((start + end) / 2)}
-        for start, end in itertools.pairwise(sorted(edge for edge in edges if low <= edge <= high))
-    ]
+    return sorted(edge for edge in edges if low <= edge <= high)
 
 
-def _draw_bands(stretches: Sequence[Mapping[str, Any]], centre: float, x: Scale, height: int) -> list[Layer]:
-    rows = [
-        {
-            "from": stretch["from"] - centre,
-            "to": stretch["to"] - centre,
-            "middle": (x(stretch["from"] - centre) + x(stretch["to"] - centre)) / 2,
-            "mark": stretch["mark"],
-            "fill": LIGHT[f"band-{stretch['mark'].lower()}"],
-            "text": LIGHT[f"text-{stretch['mark'].lower()}"],
-        }
-        for stretch in stretches
-    ]
-    return [
-        layer("rect", rows, x=scaled(x, "from"), x2=scaled(x, "to"), y=0, y2=height, fill=col("fill")),
-        layer("rule", rows[1:], x=scaled(x, "from"), y=0, y2=height, stroke="page", strokeWidth=1.5),
-        text(rows, col("mark"), x=col("middle"), y=LETTERS / 2, align="center", fontWeight="bold", fill=col("text")),
-    ]
+def _draw_bands(bands: Bands, edges: Sequence[float], x: Scale, height: int) -> list[str]:
+    shapes = []
+    for number, (start, end) in enumerate(itertools.pairwise(edges)):
+        letter = bands.mark((start + end) / 2)
+        left, right = x(start - bands.centre), x(end - bands.centre)
+        shapes.append(rectangle(left, 0, right - left, height, f"band-{letter.lower()}"))
+        if number:
+            shapes.append(line(left, 0, left, height, "page", 1.5))
+        middle = (left + right) / 2
+        shapes.append(text(middle, LETTERS / 2, letter, colour=f"text-{letter.lower()}", anchor="middle", bold=True))
+    return shapes
 
 
-def _draw_references(
-    metric: Metric, domain: tuple[float, float], x: Scale, height: int, *, narrow: bool
-) -> list[Layer]:
+def _draw_references(metric: Metric, domain: tuple[float, float], x: Scale, height: int, *, narrow: bool) -> list[str]:
     """The values of reference models as lines, with their names below the axis.
 
     The name of a value outside the scale stands at the end of the scale, with an arrow.
@@ -144,75 +147,36 @@ def _draw_references(
     for name, value in metric.references.items():
         names.setdefault(value, []).append(name)
     low, high = domain
-    rows: list[dict[str, Any]] = []
+    shapes = []
     second_line = True
     for value, same_value in sorted(names.items()):
         name = "unbiased" if "unbiased" in same_value else ", ".join(same_value)
         inside = low <= value <= high
-        if not inside:
+        place = x(min(max(value, low), high) - metric.bands.centre)
+        if inside:
+            shapes.append(line(place, LETTERS, place, height, "soft", dashed=True))
+        else:
             name = f"← {name}" if value < low else f"{name} →"
         # On a narrow chart, neighbours take turns between two lines, or their names would overlap.
         second_line = not inside or (narrow and not second_line)
-        rows.append(
-            {
-                "x": min(max(value, low), high) - metric.bands.centre,
-                "y": height + (46 if second_line else 32),
-                "name": name,
-                "align": "left" if value <= low else "right" if value >= high else "center",
-                "inside": inside,
-            }
-        )
-    lines = [row for row in rows if row["inside"]]
-    return [
-        layer("rule", lines, x=scaled(x, "x"), y=LETTERS, y2=height, stroke="soft", strokeWidth=1, strokeDash="3,3"),
-        text(
-            rows,
-            col("name"),
-            x=scaled(x, "x"),
-            y=col("y"),
-            align=col("align"),
-            fontSize=SMALL,
-            fontStyle="italic",
-            fill="soft",
-        ),
-    ]
+        anchor = "start" if value <= low else "end" if value >= high else "middle"
+        y = height + (46 if second_line else 32)
+        shapes.append(text(place, y, name, size=SMALL, colour="soft", anchor=anchor, italic=True))
+    return shapes
 
 
-def _draw_models(models: Sequence[MarkedEstimate], centre: float, x: Scale, left: int, *, narrow: bool) -> list[Layer]:
-    """One row per model: its name, interval and value; at the end value and mark, one below the other where narrow."""
-    rows: list[dict[str, Any]] = []
-    for place, model in enumerate(models):
-        row = {
-            "y": LETTERS + MODEL * (place + 0.5),
-            "name": reveal_invisible(model.model),
-            "number": "none",
-            "mark": "",
-        }
-        if model.mark:
-            ends = {name: getattr(model.estimate, name) - centre for name in ("value", "low", "high")}
-            row |= {"number": typeset_number(model.estimate.value), "mark": str(model.mark), **ends}
-        rows.append(row)
-    known = [row for row in rows if row["mark"]]
+def _draw_model(model: MarkedEstimate, y: float, centre: float, x: Scale, left: int, *, narrow: bool) -> list[str]:
+    """A model's name, interval and value; at the end value and mark, one below the other where narrow."""
     size, end = SMALL if narrow else NORMAL, x.extent[1] + 8
-    up, down = (col("y", step) for step in ((-7, 7) if narrow else (0, 0)))
+    up, down = (y - 7, y + 7) if narrow else (y, y)
+    shapes = [row_label(y, model.model, left, size=size, bold=True)]
+    if model.mark is None:
+        return [*shapes, text(end, up, "none", size=size)]
+    found = model.estimate
     return [
-        interval_lines(known, x, "accent", 4),
-        layer(
-            "symbol", known, x=scaled(x, "value"), y=col("y"), size=90, fill="accent", stroke="page", strokeWidth=1.5
-        ),
-        row_labels(rows, left, size, fontWeight="bold"),
-        text(rows, col("number"), x=end, y=up, fontSize=size),
-        text(rows, col("mark"), x=end if narrow else end + 46, y=down, fontSize=size, fontWeight="bold"),
-    ]
-
-
-def _draw_published(published: Ranges, centre: float, top: int, x: Scale, left: int) -> list[Layer]:
-    rows = [
-        {"y": top + HEADING + PUBLISHED * (place + 0.5), "name": model, "low": low - centre, "high": high - centre}
-        for place, (model, (low, high)) in enumerate(published.items())
-    ]
-    return [
-        row_labels([{"y": top + HEADING / 2 + 2, "name": "published:"}], left, SMALL, fontStyle="italic", fill="soft"),
-        interval_lines(rows, x, "context", 3),
-        row_labels(rows, left, SMALL, fill="soft"),
+        interval(y, (found.low - centre, found.high - centre), x, "accent", 4),
+        symbol(x(found.value - centre), y, 90, "accent", edge_width=1.5),
+        *shapes,
+        text(end, up, typeset_number(found.value), size=size),
+        text(end if narrow else end + 46, down, str(model.mark), size=size, bold=True),
     ]

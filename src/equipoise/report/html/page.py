@@ -19,9 +19,8 @@ from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
 from equipoise.measuring.influence import LEVEL
 from equipoise.measuring.resample import REPLICATES
 from equipoise.report import text
-from equipoise.report.charts.canvas import Drawing
+from equipoise.report.charts.drawing import Drawing, colour_styles
 from equipoise.report.charts.heatmap import draw_heatmap
-from equipoise.report.charts.palette import stylesheet
 from equipoise.report.html import coverage, method
 from equipoise.report.html.findings import worst_findings
 from equipoise.report.html.notes import describe_failed, gather_notes
@@ -47,7 +46,7 @@ def render(runs: Sequence[ReportedRun]) -> str:
     names = name_models(runs)
     sections = build_sections(runs)
     most = FINDINGS if len(runs) == 1 else FINDINGS_EACH
-    style = Markup(stylesheet() + _read_own("style.css"))  # noqa: S704 - ours
+    style = Markup(colour_styles() + _read_own("style.css"))  # noqa: S704 - ours
     script = Markup(_read_own("sort.js")) if len(runs) > 1 else None  # noqa: S704 - ours
     return seal_page(
         make_environment()

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from equipoise.assets import facts
-from equipoise.authoring import Evidence, Figure, Intervals, Metric, Probe, Scatter, Words
+from equipoise.authoring import Evidence, Intervals, Metric, Probe, Scatter
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.calling import running
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
-from equipoise.report.charts.canvas import NARROW, WIDE, Drawing
-from equipoise.report.charts.figures import Estimates, draw_figure, with_common_domain
+from equipoise.report.charts.drawing import NARROW, WIDE, Drawing
+from equipoise.report.charts.figures import AnyFigure, WordFigure, default_figures, draw_figure, share_scale
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
-from equipoise.report.charts.words import find_end
 from equipoise.report.html.coverage import say_by_probability, warn_uneven
-from equipoise.report.html.default_figures import default_figures
 from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.runs import ReportedRun
@@ -72,7 +70,7 @@ class Panel:
 class Picture:
     """A figure of all runs side by side, and its numbers as a table of text and cells."""
 
-    figure: Figure
+    figure: AnyFigure
     panels: tuple[Panel, ...]
     head: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -117,7 +115,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
     results = {place: run.results[name] for place, run in enumerate(runs) if name in run.results}
     probe = next(iter(results.values())).setup.probe
     most = SAMPLES if len(runs) == 1 else SAMPLES_EACH
-    figures: dict[int, Sequence[Figure]] = {}
+    figures: dict[int, Sequence[AnyFigure]] = {}
     samples: dict[int, list[Sample]] = {}
     findings: dict[int, list[RankedFinding]] = {}
     readings: dict[int, ShownReadings] = {}
@@ -154,12 +152,10 @@ def is_known(estimate: Estimate | None) -> bool:
     return estimate is not None and not math.isnan(estimate.value)
 
 
-def _make_figures(result: Result, evidence: Evidence) -> Sequence[Figure]:
+def _make_figures(result: Result, evidence: Evidence) -> Sequence[AnyFigure]:
     probe = result.setup.probe
-    if probe.display.figures is None:
-        return default_figures(probe, result.estimates)
     with running(probe, "figures"):
-        return list(probe.display.figures(evidence))
+        return probe.display.make_figures(evidence) or default_figures(probe, result.estimates)
 
 
 def _find_findings(result: Result, evidence: Evidence) -> list[RankedFinding]:
@@ -215,7 +211,7 @@ def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
 
 
 def _make_pictures(
-    figures: Mapping[int, Sequence[Figure]], results: Mapping[int, Result], models: Sequence[str]
+    figures: Mapping[int, Sequence[AnyFigure]], results: Mapping[int, Result], models: Sequence[str]
 ) -> Iterator[Picture]:
     """Put the figures of one name side by side."""
     for name in dict.fromkeys(figure.name for of_run in figures.values() for figure in of_run):
@@ -224,25 +220,16 @@ def _make_pictures(
         widths = (WIDE, NARROW) if len(same) == 1 else (NARROW,)
         panels = []
         for place, figure in same.items():
-            common = _with_common_scale(figure, same.values(), list(estimates.values()))
+            common = share_scale(figure, same.values(), list(estimates.values()))
             charts = [chart for width in widths if (chart := draw_figure(common, estimates[place], width))]
-            note = figure.summary if isinstance(figure, Words) else ""
+            note = figure.summary if isinstance(figure, WordFigure) else ""
             panels.append(Panel(run=place, charts=tuple(charts), note=note))
         head, rows = _tabulate_figure(same, results, models)
         yield Picture(figure=next(iter(same.values())), panels=tuple(panels), head=head, rows=tuple(rows))
 
 
-def _with_common_scale(figure: Figure, same: Iterable[Figure], estimates: Sequence[Estimates]) -> Figure:
-    """The figure with one scale for all the models that are drawn side by side."""
-    if isinstance(figure, Intervals):
-        return with_common_domain(figure, estimates)
-    if isinstance(figure, Words):
-        return replace(figure, end=find_end(other for other in same if isinstance(other, Words)))
-    return figure
-
-
 def _tabulate_figure(
-    same: Mapping[int, Figure], results: Mapping[int, Result], models: Sequence[str]
+    same: Mapping[int, AnyFigure], results: Mapping[int, Result], models: Sequence[str]
 ) -> tuple[tuple[str, ...], list[Row]]:
     """The numbers of a figure: a head, and rows that begin with what they are about."""
     first = next(iter(same.values()))
@@ -279,6 +266,6 @@ def _tabulate_figure(
             *(f"{share:.1%}" for share in spot.shares),
         )
         for place, figure in same.items()
-        if isinstance(figure, Words)
+        if isinstance(figure, WordFigure)
         for spot in figure.spots[:MAX_WORDS]
     ]

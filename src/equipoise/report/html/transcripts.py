@@ -46,7 +46,7 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
         estimates=result.estimates,
         attempts=pl.concat(kept),
         labels=result.setup.probe.detector.labels,
-        words=list_spots(words) if words else (),
+        typical_words=list_spots(words) if words else (),
     )
     covariates = list_covariates(result.setup.probe.detector, evidence.attempts.columns)
     return ReadRun(

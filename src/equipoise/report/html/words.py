@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from equipoise.authoring import Words, WordSpot
+from equipoise.authoring import TypicalWord
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
-from equipoise.report.charts.words import WORDS_PER_SIDE
+from equipoise.report.charts.figures import WORDS_PER_SIDE, WordFigure
 from equipoise.report.text import join_words
 
 
-def list_spots(comparison: WordComparison) -> list[WordSpot]:
+def list_spots(comparison: WordComparison) -> list[TypicalWord]:
     """The words that differ clearly, the clearest first. The first side is drawn on the right."""
     return [
-        WordSpot(
+        TypicalWord(
             word=row["word"],
             value=row["log_odds"],
             low=row["low"],
@@ -22,13 +22,13 @@ def list_spots(comparison: WordComparison) -> list[WordSpot]:
     ]
 
 
-def make_words_figure(comparison: WordComparison) -> Words:
+def make_words_figure(comparison: WordComparison) -> WordFigure:
     """The figure of a comparison of words."""
     right, left = comparison.sides
     within = (
         f", compared among answers with the same {join_words(list(comparison.matched))}" if comparison.matched else ""
     )
-    return Words(
+    return WordFigure(
         name="discovered_words",
         title=f"Words that part answers for {left} from those for {right}",
         caption=f"Words that stand in clearly more of the answers for one side{within}. At most "

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from equipoise.measuring.audit import Audit
+from equipoise.report.charts.drawing import can_draw_png
 from equipoise.report.charts.heatmap import tabulate_marks
 from equipoise.report.exports import for_spreadsheets
 from equipoise.report.files import check_target, make_folder, writing
@@ -21,7 +22,7 @@ def write_report(
     """Write the report on one run, or on several side by side: one HTML file that works offline.
 
     A run is a path, a `Run`, or an `Audit` whose answers are in a run file. With `charts`, every chart is also written
-    as SVG and PNG into this folder; their paths are returned.
+    into this folder as SVG, and as PNG if the extra `png` is installed; their paths are returned.
     """
     path = Path(out)
     check_target(path)
@@ -36,17 +37,15 @@ def write_report(
 
 
 def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:
-    """Write every chart as SVG and PNG into a folder that is there; return their paths.
+    """Write every chart as SVG, and as PNG if the extra is installed, into a folder that is there; return the paths.
 
     Of several runs, all marks are also written as a heat map and its table.
     """
     paths = []
     for name, chart in name_charts(runs):
-        for ending, content in (("svg", chart.svg().encode()), ("png", chart.png())):
-            path = folder / f"{name}.{ending}"
-            with writing(path) as file:
-                file.write(content)
-            paths.append(path)
+        paths += [
+            chart.save(folder / f"{name}.{ending}") for ending in (("svg", "png") if can_draw_png() else ("svg",))
+        ]
     if len(runs) > 1:
         path = folder / "heatmap.csv"
         table = tabulate_marks([run.results for run in runs], name_models(runs))

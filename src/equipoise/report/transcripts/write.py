@@ -9,7 +9,7 @@ import orjson
 from markupsafe import Markup
 
 from equipoise.measuring.audit import ORIGINS, name_origin
-from equipoise.report.charts.palette import stylesheet
+from equipoise.report.charts.drawing import colour_styles
 from equipoise.report.files import check_target, writing
 from equipoise.report.html.page import content_policy, make_environment
 from equipoise.report.transcripts.choose import Choice, Chosen, choose
@@ -39,7 +39,7 @@ def render_transcripts(run: Run, chosen: list[Chosen]) -> str:
     style, script = (
         Markup(text)  # noqa: S704 - ours
         for text in (
-            stylesheet() + "".join((folder / name).read_text("utf-8") for name in ("style.css", "transcripts.css")),
+            colour_styles() + "".join((folder / name).read_text("utf-8") for name in ("style.css", "transcripts.css")),
             (folder / "transcripts.js").read_text("utf-8"),
         )
     )

@@ -1,24 +1,39 @@
-"""Marks, scales and axes as SVG: where things stand, and that foreign text is only text."""
+"""The drawing kit: where shapes stand, that foreign text is only text, and what is saved."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from equipoise.report.charts.axes import draw_bottom_axis, label_ticks
-from equipoise.report.charts.canvas import Drawing
-from equipoise.report.charts.palette import LIGHT
-from equipoise.report.charts.shapes import Layer, Scale, col, layer, scaled, text
-from equipoise.report.charts.widths import fit_text, text_width
+from equipoise.errors import InputError
+from equipoise.report.charts import drawing
+from equipoise.report.charts.drawing import (
+    LIGHT,
+    Drawing,
+    Scale,
+    draw_bottom_axis,
+    fit_text,
+    interval,
+    label_ticks,
+    line,
+    rectangle,
+    symbol,
+    text,
+    text_width,
+)
 
 
-def draw(*layers: Layer) -> list[ET.Element]:
-    """The elements of a chart with these layers."""
-    drawing = Drawing(label="", width=120, height=60, margins=(10, 10, 5, 5), layers=layers)
-    (group,) = ET.fromstring(drawing.svg())
+def make_drawing(*shapes: str) -> Drawing:
+    return Drawing(label="", width=120, height=60, margins=(10, 10, 5, 5), shapes=shapes)
+
+
+def draw(*shapes: str) -> list[ET.Element]:
+    """The elements of a chart with these shapes."""
+    (group,) = ET.fromstring(make_drawing(*shapes).svg())
     assert group.get("transform") == "translate(10,5)"
     return list(group)
 
@@ -34,29 +49,36 @@ def test_a_scale_goes_from_end_to_end_and_a_bent_one_is_the_same_on_both_sides_o
     assert bent(0.1) - bent(0) == pytest.approx(50 * math.log(3) / math.log(21))
 
 
-def test_marks_stand_where_their_rows_say() -> None:
-    x = Scale(domain=(0, 1), extent=(0, 100))
-    rows = [{"from": 0.1, "to": 0.3, "y": 8, "colour": "#123456"}]
-    (rect,) = draw(layer("rect", rows, x=scaled(x, "from"), x2=scaled(x, "to"), y=0, y2=20, fill=col("colour")))
-    assert dict(rect.attrib) == {"x": "10", "y": "0", "width": "20", "height": "20", "fill": "#123456"}
-    (line,) = draw(layer("rule", rows, x=scaled(x, "from"), y=col("y", 0.25), y2=20, stroke="soft", strokeDash="3,3"))
-    assert (line.get("x1"), line.get("x2"), line.get("y1"), line.get("y2")) == ("10", "10", "8.2", "20")
-    assert (line.get("stroke"), line.get("stroke-dasharray")) == (LIGHT["soft"], "3,3")
-    shapes = [{"shape": shape} for shape in ("circle", "square", "diamond", "triangle-up")]
-    circle, square, *_ = draw(layer("symbol", shapes, x=50, y=10, shape=col("shape"), size=16, fill="ink"))
+def test_shapes_stand_where_they_are_told() -> None:
+    (box,) = draw(rectangle(10, 0, 20, 20, "band-a"))
+    assert dict(box.attrib) == {"x": "10", "y": "0", "width": "20", "height": "20", "fill": LIGHT["band-a"]}
+    (rule,) = draw(line(10, 8.25, 10, 20, "soft", dashed=True))
+    assert (rule.get("x1"), rule.get("x2"), rule.get("y1"), rule.get("y2")) == ("10", "10", "8.2", "20")
+    assert (rule.get("stroke"), rule.get("stroke-dasharray")) == (LIGHT["soft"], "3,3")
+    circle, square = draw(symbol(50, 10, 16, "ink"), symbol(50, 10, 16, "ink", "square"))
     assert (circle.get("cx"), circle.get("cy"), circle.get("r")) == ("50", "10", "2")
     assert square.get("points") == "48,8 52,8 52,12 48,12"
+    x = Scale(domain=(0, 1), extent=(0, 100))
+    (ends,) = draw(interval(5, (0.1, 0.3), x, "accent", 2), interval(5, (math.nan, math.nan), x, "accent", 2))
+    assert (ends.get("x1"), ends.get("x2")) == ("10", "30")
 
 
 @pytest.mark.fault("S1")
-def test_foreign_text_and_colours_cannot_leave_their_place() -> None:
-    rows = [{"name": '<b a="1">&', "colour": '"><script>'}]
-    (element,) = draw(text(rows, col("name"), x=1, y=2, fill=col("colour"), align="right"))
+def test_foreign_text_cannot_leave_its_place() -> None:
+    (element,) = draw(text(1, 2, '<b a="1">&', anchor="end"))
     assert element.tag.endswith("text")
     assert element.text == '<b a="1">&'
-    assert element.get("fill") == '"><script>'
     assert element.get("text-anchor") == "end"
     assert list(element) == []
+
+
+def test_png_is_an_extra_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(drawing, "find_spec", lambda _name: None)
+    chart = make_drawing(text(1, 2, "text"))
+    with pytest.raises(InputError, match=r"pip install 'equipoise\[png\]'"):
+        chart.save(tmp_path / "chart.png")
+    assert not list(tmp_path.iterdir())
+    assert chart.save(tmp_path / "chart.svg").read_text().startswith("<svg")
 
 
 @pytest.mark.parametrize(
