@@ -11,7 +11,7 @@ from equipoise.errors import InputError, UnknownName
 from equipoise.models import PROVIDERS, Provider, connect, parse_model_name
 from equipoise.models.chat.endpoint import is_loopback, resolve_endpoint
 from equipoise.models.chat.waits import retry_after
-from equipoise.models.redact import excerpt, make_redactor
+from equipoise.models.redact import Redactor, excerpt
 
 
 @pytest.mark.parametrize(
@@ -156,12 +156,12 @@ def test_an_excerpt_has_no_tags_and_no_control_characters(text: str, shown: str)
 @pytest.mark.fault("S13")
 @pytest.mark.parametrize("secret", ["", "abc"])
 def test_a_very_short_secret_is_not_redacted(secret: str) -> None:
-    assert make_redactor([secret], min_length=4, thorough=True)("abcabc") == "abcabc"
+    assert Redactor([secret]).error("abcabc") == "abcabc"
 
 
 @pytest.mark.fault("S13")
 def test_a_secret_is_redacted_and_the_rest_of_the_text_is_kept() -> None:
-    redact = make_redactor(["sk-proj-0123456789abcdef"], min_length=4, thorough=True)
+    redact = Redactor(["sk-proj-0123456789abcdef"]).error
     assert redact('{"key": "sk-proj-0123456789abcdef", "n": 1}') == '{"key": "[redacted]", "n": 1}'
     assert redact("Incorrect API key: sk-pr***cdef.") == "Incorrect API key: [redacted]"
     assert redact("A task-proof text... and more") == "A task-proof text... and more"

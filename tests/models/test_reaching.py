@@ -302,8 +302,10 @@ def test_keys_that_never_work_end_the_run(keys: tuple[str, ...], tmp_path: Path)
         ("print('two canary words')", "must print the key and nothing else"),
         ("print('canary\\nlines')", "must print the key and nothing else"),
         ("import time; print('canary', flush=True); time.sleep(600)", "did not end within"),
+        ("while True: print('canary' * 1000, flush=True)", "must print the key and nothing else"),
     ],
 )
+@pytest.mark.fault("S22")
 def test_a_command_that_fails_or_hangs_ends_in_a_message(
     code: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,9 +171,7 @@ class Exchange:
             f"{self.key[:6]}***{self.key[-4:]}",
             quote(self.key, safe=""),
             base64.b64encode(key).decode(),
-            base64.b64encode(b"user:" + key).decode(),
-            base64.urlsafe_b64encode(b":" + key + b"!").decode(),
-            key.hex(),
+            base64.urlsafe_b64encode(key).decode(),
         ]
         return "Your key was " + " or ".join(forms)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import unquote
 
 from equipoise.errors import InputError
 
@@ -19,13 +19,15 @@ REDACTED = "[redacted]"
 RECOGNISED_PREFIX = 12
 """So many characters of a secret are enough to recognise it; the characters that follow are blotted out too."""
 MAX_EXCERPT = 200
-TOKEN = re.compile(r"[\w\-.~+/=%\\]*", re.ASCII)
+MIN_SECRET_IN_ANSWERS = 12
+"""A shorter key is a placeholder such as `none`; blotting it out would change answers."""
+MIN_SECRET_IN_ERRORS = 4
+LONGEST_SPELLED = 300
+"""Characters of a secret that are looked for; longer ones consist of what `WORD` matches."""
+WORD = r"(?:[A-Za-z0-9_\-.~+/=%\\]|&#x?[0-9A-Fa-f]+;|&\w{2,8};)*"
+"""The rest of the word in which a secret stands."""
 MASK = r"(?:\*{2,}|•{2,}|…|\.{3})"
-SEPARATORS = ":,;.|*_+-\"'\xad\u200b\u200c\u200d\u2060\ufeff"
-"""What may stand, beside white space, between the characters of a secret that is spaced out or split over lines."""
-WITHOUT_SEPARATORS = dict.fromkeys(map(ord, SEPARATORS + " \t\n\r\f\v"))
-SEPARATOR = rf"[\s{re.escape(SEPARATORS)}]{{0,3}}"
-ESCAPED = re.compile(r"(?:%|\\x|\\u00)([0-9a-f]{2})|\\/", re.IGNORECASE)
+JSON_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\[/\"\\]")
 
 SECRET_NAME = re.compile(
     r"(?:.*[-_.])?(?:keys?|apikeys?|secrets?|passwords?|passwd|pwd|authorization|signature|sig)"
@@ -46,116 +48,89 @@ UUID_OR_HASH = re.compile(r"[0-9a-f]{24,32}", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
 
 
-def make_redactor(secrets: Iterable[str], *, min_length: int, thorough: bool) -> Redact:
-    """Return a function that blots out every secret of at least `min_length` characters.
+class Redactor:
+    """Blots the secrets of one model out of what is stored and shown. A renewed key is one more of them.
 
-    It recognises a secret by its first twelve characters: as it is, in hex, in base64 at any offset, escaped as in
-    URLs, JSON or HTML, spaced out, or split over lines. It also recognises the masked form that some endpoints show
-    (`sk-ab***yz`): in every text if `thorough`, which is slower, otherwise only in texts that hold the secret too.
+    A secret is recognised by its first twelve characters: as it is, in base64, or escaped as in URLs, JSON or HTML.
     """
-    kept = sorted({secret for secret in secrets if len(secret) >= max(min_length, 1)})
-    forms = [form for secret in kept for form in _forms(secret)]
-    starts = tuple({form.start for form in forms})
-    masked = [re.compile(pattern, re.ASCII) for secret in kept for pattern in _masked_patterns(secret)]
 
-    def holds_secret(text: str) -> bool:
-        # Searching for plain strings is a hundred times faster than the patterns.
-        bare = _remove_separators(text)
-        if any(start in bare for start in starts):
-            return True
-        if (decoded := _unescape(text)) == text:
-            return False
-        bare = _remove_separators(decoded)
-        return any(start in bare for start in starts)
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets: set[str] = set()
+        self.add(*secrets)
 
-    def redact(text: str) -> str:
-        found = bool(starts) and holds_secret(text)
-        for form in forms if found else ():
-            text = form.redact(text)
-        for pattern in masked if found or thorough else ():
-            text = pattern.sub(REDACTED, text)
-        return text
+    def add(self, *secrets: str) -> None:
+        """Blot these out, too, from now on."""
+        self._secrets.update(secrets)
+        self._in_answers = _Forms(secret for secret in self._secrets if len(secret) >= MIN_SECRET_IN_ANSWERS)
+        self._in_errors = _Forms(secret for secret in self._secrets if len(secret) >= MIN_SECRET_IN_ERRORS)
+        masks = [mask for secret in self._secrets if len(secret) >= RECOGNISED_PREFIX for mask in _masks(secret)]
+        self._masked = re.compile("|".join(masks), re.ASCII) if masks else None
 
-    return redact
+    def answer(self, text: str) -> str:
+        """A text of the model. Masked forms (`sk-ab***yz`) are looked for only where the secret stands beside them."""
+        redacted = self._in_answers.redact(text)
+        return text if redacted == text else self._redact_masked(redacted)
+
+    def error(self, text: str) -> str:
+        """A message of the endpoint, in which masked forms are common."""
+        return self._redact_masked(self._in_errors.redact(text))
+
+    def _redact_masked(self, text: str) -> str:
+        return self._masked.sub(REDACTED, text) if self._masked else text
 
 
-class _Form:
-    """One way to write a secret: a sequence of symbols, each a pattern, perhaps with separators between them."""
+class _Forms:
+    """The ways to write some secrets."""
 
-    def __init__(self, written: str, symbols: list[str], recognised: int, *, spaced: bool) -> None:
-        self.start = _remove_separators(written) or written
-        self._symbols = symbols
-        self._recognised = recognised
-        self._separator = SEPARATOR if spaced else ""
+    def __init__(self, secrets: Iterable[str]) -> None:
+        forms: set[str] = set()
+        for secret in secrets:
+            data = secret.encode("utf-8", "surrogatepass")
+            encoded = (base64.b64encode(data), base64.urlsafe_b64encode(data))
+            forms |= {secret, *(code.decode().rstrip("=") for code in encoded)}
+        self._starts = tuple({form[:RECOGNISED_PREFIX] for form in forms})
+        self._forms = sorted(forms)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile(self._separator.join(self._symbols[: self._recognised]))
-
-    @cached_property
-    def _rest(self) -> list[re.Pattern[str]]:
-        return [re.compile(self._separator + symbol) for symbol in self._symbols[self._recognised :]]
+        patterns = []
+        for form in self._forms:
+            symbols = [_spell(char) for char in form[:LONGEST_SPELLED]]
+            start, rest = "".join(symbols[:RECOGNISED_PREFIX]), "".join(symbols[RECOGNISED_PREFIX:])
+            patterns.append(f"{start}(?:{rest})?{WORD}")
+        return re.compile("|".join(patterns))
 
     def redact(self, text: str) -> str:
-        """Blot out each place where the secret begins, as far as it goes on, and the rest of the word."""
-        pieces, done = [], 0
-        while found := self._pattern.search(text, done):
-            end = found.end()
-            for symbol in self._rest:
-                if (following := symbol.match(text, end)) is None:
-                    break
-                end = following.end()
-            word = TOKEN.match(text, end)
-            pieces += [text[done : found.start()], REDACTED]
-            done = word.end() if word else end
-        return "".join([*pieces, text[done:]])
+        # Searching for plain strings is a hundred times faster than the pattern.
+        if not self._holds_start(text) and not self._holds_start(_unescape(text)):
+            return text
+        return self._pattern.sub(REDACTED, text)
+
+    def _holds_start(self, text: str) -> bool:
+        return any(start in text for start in self._starts)
 
 
-def _forms(secret: str) -> Iterator[_Form]:
-    spaced = len(secret) >= RECOGNISED_PREFIX
-    start, data = secret[:RECOGNISED_PREFIX], secret.encode()
-    yield _Form(start, [_spellings(char) for char in secret], len(start), spaced=spaced)
-    prefix = start.encode()
-    for written in (prefix.hex(), prefix.hex().upper()):
-        symbols = [rf"(?i:(?:0x|\\x)?{digit})" for digit in data.hex()]
-        yield _Form(written, symbols, 2 * len(prefix), spaced=spaced)
-    # In base64 it looks different at each of three offsets; its first characters also depend on the text before it.
-    for offset, foreign in ((0, 0), (1, 2), (2, 3)):
-        recognised = (offset + len(prefix)) * 8 // 6 - foreign
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            encoded = encode(bytes(offset) + data).decode()[foreign : (offset + len(data)) * 8 // 6]
-            yield _Form(encoded[:recognised], [re.escape(char) for char in encoded], recognised, spaced=spaced)
-
-
-def _spellings(char: str) -> str:
+def _spell(char: str) -> str:
     """A pattern for a character as it is, or escaped as in URLs, JSON or HTML."""
     code = ord(char)
-    names = [name for name, value in html.entities.html5.items() if value == char and name.endswith(";")]
-    quoted = re.escape(quote(char, safe="")) if not char.isascii() else f"%{code:02x}"
-    escapes = [quoted, rf"\\x{code:02x}", rf"\\u{code:04x}", rf"&#0*{code};", f"&#x0*{code:x};"]
-    plain = [re.escape(char), re.escape("\\" + char), *(re.escape(f"&{name}") for name in names)]
-    return f"(?:{'|'.join(plain)}|(?i:{'|'.join(escapes)}))"
-
-
-def _remove_separators(text: str) -> str:
-    """The text without separators, and without all other characters that are not ASCII."""
-    if not text.isascii():
-        text = text.encode("ascii", "ignore").decode()  # `translate` is fast for ASCII only.
-    return text.translate(WITHOUT_SEPARATORS)
+    names = [re.escape(f"&{name}") for name, value in html.entities.html5.items() if value == char and name[-1] == ";"]
+    in_url = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
+    escapes = [in_url, rf"\\u{code:04x}", rf"&#0*{code};", f"&#x0*{code:x};"]
+    return f"(?:{'|'.join([re.escape(char), re.escape(chr(92) + char), *names])}|(?i:{'|'.join(escapes)}))"
 
 
 def _unescape(text: str) -> str:
-    """The text with the escapes of URLs, JSON and HTML replaced by what they stand for, and without `0x`."""
-    text = text.replace("0x", "")
-    if "%" in text or "\\" in text:
-        text = ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "/", text)
+    """The text with the escapes of URLs, JSON and HTML replaced by what they stand for."""
+    if "\\" in text:
+        text = JSON_ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[0][1], text)
+    if "%" in text:
+        text = unquote(text)
     return html.unescape(text) if "&" in text else text
 
 
-def _masked_patterns(secret: str) -> Iterator[str]:
-    if len(secret) >= RECOGNISED_PREFIX:
-        yield re.escape(secret[:3]) + r"[\w-]{0,12}" + MASK + r"[\w\-*•.…]*"
-        yield r"(?<![*•.…])" + MASK + r"[\w-]{0,8}" + re.escape(secret[-4:])
+def _masks(secret: str) -> Iterator[str]:
+    yield re.escape(secret[:3]) + r"[\w-]{0,12}" + MASK + r"[\w\-*•.…]*"
+    yield r"(?<![*•.…])" + MASK + r"[\w-]{0,8}" + re.escape(secret[-4:])
 
 
 def is_secret(name: str, value: object) -> bool:

@@ -85,13 +85,14 @@ def resolve_endpoint(
     public = bare.with_path(public_path) if secret_segments else bare
     public = public.with_query([pair for pair in full.query.items() if pair not in secret_pairs] or None)
     pair_secrets = (part for pair in secret_pairs for part in pair if part == pair[1] or looks_like_key(part))
-    secrets = (full.password or full.user, *pair_secrets, *secret_segments)
+    login = _basic_auth(full)
+    secrets = (full.password or full.user, login and login.removeprefix("Basic "), *pair_secrets, *secret_segments)
     return Endpoint(
         provider=provider,
         model=model,
         base_url=str(public).rstrip("/"),
         url=_request_url(provider, model, bare),
-        basic_auth=_basic_auth(full),
+        basic_auth=login,
         secrets=tuple(secret for secret in secrets if secret),
     )
 

@@ -15,6 +15,7 @@ from equipoise.models.protocol import Refused
 COMMAND_SECONDS = 60.0
 """What a command may take: some ask a server, or wait for a touch of a security key."""
 LONGEST_KEY = 2**16
+"""In bytes. A command that prints more is ended."""
 
 
 class Key:
@@ -74,20 +75,20 @@ class Key:
             raise Refused(f"The key command {name} cannot be started: {error.strerror}.") from None
         try:
             async with asyncio.timeout(COMMAND_SECONDS):
-                output, _ = await process.communicate()
+                output = await _read_all(process)
         except TimeoutError:
             raise Refused(
                 f"The key command {name} did not end within {COMMAND_SECONDS:g} s. It must not ask for anything."
             ) from None
         finally:
             await _end(process)
-        if process.returncode:
+        if output is not None and process.returncode:
             raise Refused(f"The key command {name} failed with exit code {process.returncode}. Run it to see why.")
-        return self._read(output, name)
+        return self._read(output or b"", name)
 
     def _read(self, output: bytes, name: str) -> str:
-        key = output[: LONGEST_KEY + 1].decode("ascii", "replace").strip()
-        if not key or len(key) > LONGEST_KEY or not is_sendable(key):
+        key = output.decode("ascii", "replace").strip()
+        if not key or not is_sendable(key):
             raise Refused(
                 f"The key command {name} must print the key and nothing else: one line of ASCII without spaces. "
                 "What it printed is something else, and is not shown."
@@ -109,6 +110,17 @@ def parse_command(command: str) -> list[str]:
     if not words:
         raise InputError("The key command is empty. An example: --key-command 'gcloud auth print-access-token'")
     return words
+
+
+async def _read_all(process: asyncio.subprocess.Process) -> bytes | None:
+    """What a command prints until it ends; None if that is too long for a key."""
+    assert process.stdout is not None
+    try:
+        await process.stdout.readexactly(LONGEST_KEY + 1)
+    except asyncio.IncompleteReadError as end:
+        await process.wait()
+        return end.partial
+    return None
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -26,7 +26,6 @@ from equipoise.models.chat.headers import key_header, make_headers, secret_parts
 from equipoise.models.chat.keys import Key
 from equipoise.models.chat.parameters import Parameters
 from equipoise.models.chat.proxies import Proxy
-from equipoise.models.chat.redaction import Redaction
 from equipoise.models.chat.transport import (
     ByteBudget,
     ResponseBody,
@@ -36,7 +35,7 @@ from equipoise.models.chat.transport import (
 )
 from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
 from equipoise.models.protocol import AS_SAMPLED, Asking, KeyRefused, Refused, Reply, TransientFault
-from equipoise.models.redact import excerpt, find_secrets, without_secrets
+from equipoise.models.redact import Redactor, excerpt, find_secrets, without_secrets
 from equipoise.models.sampling import Sampling
 from equipoise.schema import Status
 
@@ -79,7 +78,7 @@ class ChatModel:
         self._session: aiohttp.ClientSession | None = None
         secrets = [*endpoint.secrets, *find_secrets("", sampling.extra), *secret_parts(self._given_headers)]
         secrets += [*([key.value] if key.value else []), *(proxy.secrets if proxy else ())]
-        self._redaction = Redaction(secrets)
+        self._redaction = Redactor(secrets)
         self._redact_answer, self._redact_error = self._redaction.answer, self._redaction.error
         self._target = Target(
             model=self._redact_answer(name),

@@ -1,24 +1,21 @@
-"""`EmbeddedModel`: a GGUF file served by llama.cpp in a child process that is watched and restarted."""
+"""`EmbeddedModel`: a GGUF file served by llama.cpp in a child process that is restarted if it dies."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib.metadata
 import importlib.util
-from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
-
-import aiohttp
 
 from equipoise.assets import REGISTRY, locate, sha256_of
 from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
 from equipoise.models.chat.connecting import connect
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
 from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
-from equipoise.models.llama.process import ServerOptions, ServerProcess, WatchLimits
+from equipoise.models.llama.process import ServerOptions, ServerProcess
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.models.sampling import Sampling
 from equipoise.settings import Settings
@@ -31,10 +28,16 @@ EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
 GGUF_SLOTS, EMBEDDED_SLOTS = 4, 8
 """Answers at a time; larger weights need more memory for each."""
 DEFAULT_CONTEXT = 2048
+MAX_RESTARTS = 3
 
 
 class EmbeddedModel:
-    """Weights on this machine as a model, opened with `async with`, which starts the child that serves them."""
+    """Weights on this machine as a model, opened with `async with`, which starts the child that serves them.
+
+    A child that has died is started again by the next request, a few times.
+    """
+
+    gives_probabilities = True
 
     def __init__(
         self,
@@ -44,19 +47,17 @@ class EmbeddedModel:
         sha256: str,
         sampling: Sampling,
         deadline: float = DEFAULT_DEADLINE,
-        limits: WatchLimits | None = None,
+        restarts: int = MAX_RESTARTS,
     ) -> None:
         self.name = name
-        self.gives_probabilities = True
+        self.notes: list[str] = []
         self._options = options
         self._sha256 = sha256
         self._sampling = sampling
         self._deadline = deadline
-        self._limits = limits or WatchLimits()
-        self._notes: list[str] = []
-        self._chats: list[ChatModel] = []
-        self._in_work: Counter[ChatModel] = Counter()
-        self._free_slots = asyncio.Semaphore(options.servers * options.slots)
+        self._restarts = self._restarts_left = restarts
+        self._free_slots = asyncio.Semaphore(options.slots)
+        self._starting = asyncio.Lock()
         self._resources = AsyncExitStack()
 
     @property
@@ -69,15 +70,7 @@ class EmbeddedModel:
             PACKAGE: importlib.metadata.version(PACKAGE),
             "context": self._options.context,
             "slots": self._options.slots,
-            **({"computed_in": "Q8_0"} if self._options.eight_bit else {}),
         }
-
-    @property
-    def notes(self) -> list[str]:
-        """Why the child was restarted, each time, and the notes of the chats with it."""
-        for chat in self._chats:
-            self._notes += [note for note in chat.notes if note not in self._notes]
-        return self._notes
 
     @property
     def pid(self) -> int:
@@ -86,62 +79,47 @@ class EmbeddedModel:
 
     async def __aenter__(self) -> Self:
         """Start the child and wait until it has loaded the weights."""
-        self._child = await ServerProcess.start(self._options, self._limits)
-        self._session = await self._resources.enter_async_context(aiohttp.ClientSession())
-        self._serving: asyncio.Future[list[ChatModel]] = asyncio.get_running_loop().create_future()
-        await self._open_chats()
-        self._supervisor = asyncio.create_task(self._supervise())
+        await self._start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         """Stop the child."""
-        self._supervisor.cancel()
-        self._child.stop()
-        await asyncio.wait([self._supervisor])
+        await self._child.stop()
         await self._resources.aclose()
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request, as soon as a slot is free and a child serves."""
         async with self._free_slots:
-            chat = min(await asyncio.shield(self._serving), key=self._in_work.__getitem__)
-            self._in_work[chat] += 1
+            async with self._starting:
+                await self._replace_dead_child()
+            chat = self._chat
             try:
                 return await chat.answer(prompt, system, asking)
             finally:
-                self._in_work[chat] -= 1
+                self.notes += [note for note in chat.notes if note not in self.notes]
 
-    async def _supervise(self) -> None:
-        """Replace a child that died or hangs; refuse all requests once that has happened too often."""
-        restarts_left = self._limits.restarts
-        while True:
-            fault = await self._child.wait_for_fault(self._session, self._limits)
-            self._serving = asyncio.get_running_loop().create_future()
-            self._child.stop()
-            message = self._child.describe(fault)
-            while restarts_left:
-                restarts_left -= 1
-                try:
-                    self._child = await ServerProcess.start(self._options, self._limits)
-                except EndpointError as error:
-                    message = str(error)
-                else:
-                    break
-            else:
-                self._serving.set_exception(Refused(f"{message}\nIt was restarted {self._limits.restarts} times."))
-                self._serving.exception()  # Marks it as retrieved: asyncio warns about exceptions that are not.
-                return
-            self._notes.append(f"The model {self.name} {fault}, and was started again.")
-            await self._open_chats()
-
-    async def _open_chats(self) -> None:
-        """Open a chat with each server of the current child and let waiting requests use them."""
+    async def _start(self) -> None:
+        self._child = await ServerProcess.start(self._options)
         # Chats with earlier children stay open: their requests may not have noticed yet that the child is gone.
-        chats = [
-            await self._resources.enter_async_context(self._make_chat(address, self._child.key))
-            for address in self._child.addresses
-        ]
-        self._chats += chats
-        self._serving.set_result(chats)
+        self._chat = self._make_chat(self._child.address, self._child.key)
+        await self._resources.enter_async_context(self._chat)
+
+    async def _replace_dead_child(self) -> None:
+        """Start a child that has died again; refuse all requests once that has happened too often."""
+        if not self._child.has_ended:
+            return
+        fault = await self._child.stop()
+        message = self._child.describe(fault)
+        while self._restarts_left:
+            self._restarts_left -= 1
+            try:
+                await self._start()
+            except EndpointError as error:
+                message = str(error)
+            else:
+                self.notes.append(f"The model {self.name} {fault}, and was started again.")
+                return
+        raise Refused(f"{message}\nIt was restarted {self._restarts} times.")
 
     def _make_chat(self, address: str, key: str | None) -> ChatModel:
         return connect(
@@ -162,7 +140,8 @@ def prepare_embedded(
     slots: int | None = None,
     context: int = DEFAULT_CONTEXT,
     deadline: float = DEFAULT_DEADLINE,
-    limits: WatchLimits | None = None,
+    load_timeout: float = ServerOptions.load_timeout,
+    restarts: int = MAX_RESTARTS,
 ) -> EmbeddedModel:
     """Make the model `embedded`, whose weights are fetched if need be, or `gguf:FILE`; no child is started yet."""
     if importlib.util.find_spec(PACKAGE) is None:
@@ -182,11 +161,11 @@ def prepare_embedded(
         sampling = _with_default_sampling(sampling)
     return EmbeddedModel(
         name=name,
-        options=ServerOptions(weights=weights, context=context, slots=slots, per_core=name == EMBEDDED),
+        options=ServerOptions(weights=weights, context=context, slots=slots, load_timeout=load_timeout),
         sha256=sha256,
         sampling=sampling,
         deadline=deadline,
-        limits=limits,
+        restarts=restarts,
     )
 
 

@@ -3,7 +3,7 @@
 It is run by its path, so that it imports nothing else of equipoise, and it ends when its parent does.
 
     stdin    one line with the key; then nothing, until the parent closes it or dies
-    stdout   one line with the addresses, once the model is loaded
+    stdout   one line with the address, once the model is loaded
     stderr   the log of llama.cpp
 """
 
@@ -13,11 +13,9 @@ import argparse
 import ctypes
 import importlib
 import os
-import runpy
 import signal
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 BATCH_TOKENS = 256
@@ -33,13 +31,12 @@ def main() -> None:
     watcher = threading.Thread(target=_exit_when_stdin_closes, daemon=True)
     watcher.start()
     try:
-        weights = _widen_weights(arguments.weights) if arguments.eight_bit else arguments.weights
-        servers = [_start_server(arguments, weights, key) for _ in range(arguments.servers)]
+        server = _start_server(arguments, key)
     except (RuntimeError, OSError) as error:
         sys.exit(str(error))
     # llama.cpp installs its own handler for SIGTERM, which would not end the process.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    sys.stdout.write(" ".join(server.listening_address for server in servers) + "\n")
+    sys.stdout.write(f"{server.listening_address}\n")
     sys.stdout.flush()
     watcher.join()
 
@@ -48,28 +45,18 @@ def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("weights")
     parser.add_argument("--alias", required=True)
-    for number in ("--context", "--slots", "--servers", "--threads"):
+    for number in ("--context", "--slots", "--threads"):
         parser.add_argument(number, type=int, required=True)
-    parser.add_argument("--eight-bit", action="store_true")
     return parser.parse_args()
 
 
-def _widen_weights(path: str) -> str:
-    """The path of a copy of the weights in eight bits, which is in memory and ends with this process. Linux only."""
-    copy = os.memfd_create("weights")
-    with Path(path).open("rb") as source, open(copy, "wb", closefd=False) as target:
-        runpy.run_path(str(Path(__file__).with_name("eight_bit.py")))["write_eight_bit"](source, target)
-    return f"/proc/self/fd/{copy}"
-
-
-def _start_server(arguments: argparse.Namespace, weights: str, key: str) -> Any:
+def _start_server(arguments: argparse.Namespace, key: str) -> Any:
     """Load the weights and listen on a free port of 127.0.0.1."""
-    # Threads that wait for each other spin for a moment, then sleep. Without any spinning it is 1.5 times slower on
-    # free cores; with the default spinning it is several times slower on shared ones (measured on two cores).
-    os.putenv("GOMP_SPINCOUNT", "20000")
+    # Threads that wait for each other sleep. On shared cores those that spin take several times the CPU.
+    os.putenv("GOMP_SPINCOUNT", "0")
     llama = importlib.import_module("xllamacpp")
     params = llama.CommonParams()
-    params.model.path = weights
+    params.model.path = arguments.weights
     params.model_alias = {arguments.alias}
     params.offline = True
     params.api_keys = [key]
@@ -78,7 +65,6 @@ def _start_server(arguments: argparse.Namespace, weights: str, key: str) -> Any:
     params.ui = False
     params.verbosity = LOG_WARNINGS
     params.endpoint_slots = False
-    params.endpoint_metrics = True
     params.n_parallel = arguments.slots
     params.n_ctx = arguments.slots * arguments.context
     params.n_batch = params.n_ubatch = BATCH_TOKENS
