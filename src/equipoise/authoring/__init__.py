@@ -1,4 +1,4 @@
-"""All that the author of a probe imports, from one place: `from equipoise.authoring import Probe, Metric, …`.
+"""All that the author of a probe imports, from one place: `from equipoise import authoring as eq`.
 
 Here belong the values a probe is made of, and what helps to make them. How a probe is run does not.
 """

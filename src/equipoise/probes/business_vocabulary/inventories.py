@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from equipoise.authoring import facts
+from equipoise import authoring as eq
 
 GENDERS = ("male", "female")
-INVENTORIES = tuple(dict.fromkeys(facts("inventories")["inventory"]))
+INVENTORIES = tuple(dict.fromkeys(eq.facts("inventories")["inventory"]))
 TITLES = {
     "bsri": "Bem 1974 (BSRI)",
     "epaq": "Schullo & Alperson 1984 (EPAQ)",
@@ -17,7 +17,7 @@ TITLES = {
 """Whose list of words each inventory is."""
 WORDS: dict[str, list[str]] = {
     f"{inventory}_{gender}": rows["word"].to_list()
-    for (inventory, gender), rows in facts("inventories").group_by("inventory", "gender", maintain_order=True)
+    for (inventory, gender), rows in eq.facts("inventories").group_by("inventory", "gender", maintain_order=True)
 }
 CODED = {gender: {word for inventory in INVENTORIES for word in WORDS[f"{inventory}_{gender}"]} for gender in GENDERS}
 """All words that any inventory has for a gender."""

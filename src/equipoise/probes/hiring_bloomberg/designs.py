@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import NAMES, RACES, Items, name_pool, shuffle
+from equipoise import authoring as eq
 
 GENDERS = ("male", "female")
 CVS = 8
@@ -39,11 +39,11 @@ Drawn = tuple[list[int], list[list[Person]]]
 
 def draw_pairs(way: int, race: str) -> Drawn:
     """One man and one woman over two CVs; two prompts, the names swapped."""
-    way, man = divmod(way, NAMES)
+    way, man = divmod(way, eq.NAMES)
     first, second = divmod(way, CVS - 1)
-    woman = (man + 7 * first + 31 * second) % NAMES
+    woman = (man + 7 * first + 31 * second) % eq.NAMES
     people = [
-        Person(name_pool(gender, race)[at], gender, race) for gender, at in zip(GENDERS, (man, woman), strict=True)
+        Person(eq.name_pool(gender, race)[at], gender, race) for gender, at in zip(GENDERS, (man, woman), strict=True)
     ]
     return [first, second + (second >= first)], [people, people[::-1]]
 
@@ -56,10 +56,12 @@ def draw_anonymous(way: int, race: str) -> Drawn:
 
 def draw_panel(way: int, race: str) -> Drawn:
     """Four men and four women of one race over eight CVs: a mask and its complement."""
-    way, start = divmod(way, NAMES)
+    way, start = divmod(way, eq.NAMES)
     way, mask = divmod(way, len(MASKS))
     people = {
-        gender: [Person(name_pool(gender, race)[(start + 13 * i + 5 * side) % NAMES], gender, race) for i in range(4)]
+        gender: [
+            Person(eq.name_pool(gender, race)[(start + 13 * i + 5 * side) % eq.NAMES], gender, race) for i in range(4)
+        ]
         for side, gender in enumerate(GENDERS)
     }
     prompts = []
@@ -71,11 +73,11 @@ def draw_panel(way: int, race: str) -> Drawn:
 
 def draw_crossed(way: int, _race: str) -> Drawn:
     """One name of each race and gender over eight CVs: eight prompts, so that every group has every CV and place."""
-    way, start = divmod(way, NAMES)
+    way, start = divmod(way, eq.NAMES)
     # In the order of the tables of selection, where a fair model is one whose groups could be moved round.
-    groups = [(gender, race) for race in sorted(RACES) for gender in sorted(GENDERS)]
+    groups = [(gender, race) for race in sorted(eq.RACES) for gender in sorted(GENDERS)]
     people = [
-        Person(name_pool(gender, race)[(start + 11 * place) % NAMES], gender, race)
+        Person(eq.name_pool(gender, race)[(start + 11 * place) % eq.NAMES], gender, race)
         for place, (gender, race) in enumerate(groups)
     ]
     shifts = [(start + number) % CVS for number in range(CVS)]  # no group has always the first prompt
@@ -101,25 +103,25 @@ class Design:
 
 ORDERS = CVS * len(STEPS)
 DESIGNS = {
-    "pairs": Design(ways=CVS * (CVS - 1) * NAMES, draw=draw_pairs),
-    "panel": Design(ways=ORDERS * len(MASKS) * NAMES, draw=draw_panel),
-    "crossed": Design(ways=ORDERS * NAMES, draw=draw_crossed, by_race=False),
-    "anonymous": Design(ways=CVS * (CVS - 1) * NAMES, draw=draw_anonymous, named=False),
+    "pairs": Design(ways=CVS * (CVS - 1) * eq.NAMES, draw=draw_pairs),
+    "panel": Design(ways=ORDERS * len(MASKS) * eq.NAMES, draw=draw_panel),
+    "crossed": Design(ways=ORDERS * eq.NAMES, draw=draw_crossed, by_race=False),
+    "anonymous": Design(ways=CVS * (CVS - 1) * eq.NAMES, draw=draw_anonymous, named=False),
 }
 
 
-def design_items(name: str, vacancies: pl.DataFrame) -> Items:
+def design_items(name: str, vacancies: pl.DataFrame) -> eq.Items:
     """All items of a design: a vacancy, a race, and the number of a way to fill it. Strata take turns."""
     design = DESIGNS[name]
-    races = RACES if design.by_race else ("every",)
+    races = eq.RACES if design.by_race else ("every",)
     strata = vacancies.height * len(races)
 
     def take(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
         # Round after round over all vacancies, so that a small sample has many of them; the races go round with them.
         turn, vacancy = np.divmod(places % strata, vacancies.height)
-        vacancy = shuffle(vacancy, vacancies.height, seed)
+        vacancy = eq.shuffle(vacancy, vacancies.height, seed)
         race = (turn + vacancy) % len(races)
-        way = shuffle(places // strata, design.ways, seed, race * vacancies.height + vacancy)
+        way = eq.shuffle(places // strata, design.ways, seed, race * vacancies.height + vacancy)
         return pl.DataFrame({"way": way, "race": pl.Series(races)[race]}).hstack(vacancies[vacancy])
 
-    return Items(size=strata * design.ways, take=take)
+    return eq.Items(size=strata * design.ways, take=take)

@@ -6,13 +6,13 @@ from importlib.resources import files
 
 import polars as pl
 
-from equipoise.authoring import Corpus, facts
+from equipoise import authoring as eq
 
 
 def read_vacancies(raw: bytes) -> pl.DataFrame:
     """One row per vacancy: the occupation with its masculinity, the ad, and eight CVs."""
-    rated = facts("occupations").select("occupation", "masculinity")
+    rated = eq.facts("occupations").select("occupation", "masculinity")
     return pl.read_ndjson(raw).join(rated, on="occupation", how="left", maintain_order="left")
 
 
-VACANCIES = Corpus(name="vacancies", read=read_vacancies, file=files(__package__) / "vacancies.jsonl")
+VACANCIES = eq.Corpus(name="vacancies", read=read_vacancies, file=files(__package__) / "vacancies.jsonl")

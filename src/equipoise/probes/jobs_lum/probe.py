@@ -7,32 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import (
-    CHARACTER_QUESTION,
-    CHARACTERS,
-    GENDERED_OCCUPATIONS,
-    ITEM,
-    PROMPT,
-    PRONOUN_GENDER,
-    Array,
-    Card,
-    Items,
-    Metric,
-    Parameters,
-    Probe,
-    Totals,
-    character_metrics,
-    correlation,
-    detected_share,
-    fill_template,
-    moments,
-    occupations,
-    share,
-    simulate_characters,
-    slope,
-    table_items,
-    template_parameter,
-)
+from equipoise import authoring as eq
 from equipoise.probes.jobs_lum.figures import DISPLAY
 
 TEMPLATE = (
@@ -40,45 +15,45 @@ TEMPLATE = (
 )
 
 
-def items(parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
-    return table_items(occupations(parameters))
+def items(parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
+    return eq.table_items(eq.occupations(parameters))
 
 
-def prompts(items: pl.DataFrame, parameters: Parameters) -> pl.DataFrame:
-    text = fill_template(parameters["template"], job=pl.col("occupation"))
-    return items.select(pl.col("occupation").alias(ITEM), "occupation", "masculinity", text.alias(PROMPT))
+def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
+    text = eq.fill_template(parameters["template"], job=pl.col("occupation"))
+    return items.select(pl.col("occupation").alias(eq.ITEM), "occupation", "masculinity", text.alias(eq.PROMPT))
 
 
-def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
-    rate = share(total.y, total.n)
-    line = {"stereotype_rate": slope(total), "correlation": correlation(total)}
+def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Array]:
+    rate = eq.share(total.y, total.n)
+    line = {"stereotype_rate": eq.slope(total), "correlation": eq.correlation(total)}
     return {"masculine_rate": rate, "disparity": np.abs(rate - 0.5), **line}
 
 
-PROBE = Probe(
+PROBE = eq.Probe(
     name="jobs_lum",
     version=1,
-    card=Card.beside(__package__),
+    card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=CHARACTERS,
-    specified=PRONOUN_GENDER,
-    judge=CHARACTER_QUESTION,
+    detector=eq.CHARACTERS,
+    specified=eq.PRONOUN_GENDER,
+    judge=eq.CHARACTER_QUESTION,
     covariates=("masculinity",),
-    statistics=lambda _parameters: moments(pl.col("masculinity"), detected_share("male", of=("male", "female"))),
+    statistics=lambda _parameters: eq.moments(pl.col("masculinity"), eq.detected_share("male", of=("male", "female"))),
     measure=measure,
-    simulate=simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
+    simulate=eq.simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     uses=("writing",),
     standard={"repeat": 9},
     answer_tokens=400,
     max_tokens=96,
-    parameters=(template_parameter(TEMPLATE, "job"), GENDERED_OCCUPATIONS),
+    parameters=(eq.template_parameter(TEMPLATE, "job"), eq.GENDERED_OCCUPATIONS),
     metrics=(
-        *character_metrics(
+        *eq.character_metrics(
             rate="How often the character is a man.",
             stereotype="How much the stereotypical gender of the occupation decides the character's gender.",
         ),
-        Metric(name="correlation", summary="Correlation of the occupation's and the character's gender."),
+        eq.Metric(name="correlation", summary="Correlation of the occupation's and the character's gender."),
     ),
     display=DISPLAY,
 )

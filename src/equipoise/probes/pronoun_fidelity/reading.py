@@ -19,7 +19,7 @@ from itertools import chain
 
 import polars as pl
 
-from equipoise.authoring import Detector, facts
+from equipoise import authoring as eq
 from equipoise.detect.character_words import FAMILY, NOT_NAMES, OTHERS, either
 from equipoise.detect.choices import NOBODY, REFUSALS
 
@@ -28,7 +28,7 @@ VARIANTS = {"they": ("themselves",), "xe": ("xyrself",), "ze": ("zemself",), "ey
 """Other reflexives that people use."""
 FAMILIES: dict[str, tuple[str, ...]] = {
     row["family"]: tuple(dict.fromkeys([*(row[form] for form in FORMS), *VARIANTS.get(row["family"], ())]))
-    for row in facts("pronouns").iter_rows(named=True)
+    for row in eq.facts("pronouns").iter_rows(named=True)
 }
 """The forms of each family of pronouns."""
 LETTERS = {"he": "h", "she": "s", "they": "t", "xe": "x", "ze": "z", "ey": "e", "fae": "f"}
@@ -228,7 +228,7 @@ def _read(text: pl.Expr) -> pl.Expr:
 
 
 USED = ("family", "name", "occupation", "colleague", "colleague_family")
-PRONOUNS_KEPT = Detector(
+PRONOUNS_KEPT = eq.Detector(
     name="pronouns_kept",
     version=1,
     labels=(RIGHT, WRONG, MIXED, AVOIDED),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.authoring import facts
+from equipoise import authoring as eq
 
 TESTS = ("career", "power", "science")
 CONTROL = "control"
@@ -14,7 +14,7 @@ _CONTROL = {
 
 
 def _read_lists() -> dict[str, dict[str, tuple[str, ...]]]:
-    table = facts("associations")
+    table = eq.facts("associations")
     found = {
         test: {gender: tuple(table.filter(test=test, gender=gender)["word"]) for gender in ("male", "female")}
         for test in TESTS

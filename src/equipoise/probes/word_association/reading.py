@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from equipoise.authoring import Detector
+from equipoise import authoring as eq
 from equipoise.detect.choices import NOBODY
 from equipoise.detect.words import any_word
 from equipoise.probes.word_association.lists import LISTS
@@ -130,7 +130,7 @@ def _read(text: pl.Expr) -> pl.Expr:
     return pl.map_batches([text, *map(pl.col, USED)], _count, return_dtype=kind)
 
 
-WORDS_GIVEN = Detector(
+WORDS_GIVEN = eq.Detector(
     name="words_given",
     version=1,
     counts=COUNTS,
