@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 EXTRAS ?= dev
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(1)]' --constraint constraints.txt
 
-.PHONY: demo docs test check generate detectors judge format calibrate bench bench-quick fuzz clean
+.PHONY: demo docs test check generate detectors format calibrate bench bench-quick fuzz clean
 
 DEMO_DECISIONS := 45
 
@@ -35,11 +35,8 @@ check: $(READY)  ## lint, types, import rules
 generate: $(READY)  ## fill the generated tables of README.md and docs/
 	$(BIN)/python docs/generate.py
 
-detectors: $(READY)  ## how often each detector is wrong, on labelled answers; `--write` puts it into cards and docs
+detectors: $(READY)  ## how often real answers are read wrongly; written into cards and docs (needs the answers)
 	$(BIN)/python -m benchmarks.detectors --write
-
-judge: $(READY)  ## ask the embedded model, as a judge, about labelled answers (some minutes)
-	$(BIN)/python -m benchmarks.judge
 
 docs: $(READY)  ## build the documentation site into build/site
 	$(BIN)/python docs/gather.py

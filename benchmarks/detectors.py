@@ -1,23 +1,186 @@
-"""How often each detector is wrong: `python -m benchmarks.detectors`; with `--write`, also into cards and docs."""
+"""How answers of real models are read: `python -m benchmarks.detectors`; with `--write`, it is written down.
+
+The figures on answers that were labelled by hand go into the package, where reports and cards find them; the tables go
+into docs/detectors.md. Without the folder of real answers nothing is measured, and everything stays as it is.
+"""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from pathlib import Path
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from equipoise.measuring.accuracy import accuracy_table, read_labelled
+from benchmarks.exchange import find_unequal
+from benchmarks.processes import ROOT
+from benchmarks.real import FOLDER, RealAnswers, find_real_answers
+from equipoise.authoring import Probe
+from equipoise.measuring.accuracy import FIGURES, Accuracy, compare_labels, decided_label
 from equipoise.probes import find_probes
+from equipoise.schema import READINGS
+
+PAGE = ROOT / "docs" / "detectors.md"
+CHARACTERS_A_TOKEN = 4
+"""English text has more characters a token with common tokenizers: an answer is cut too early, hardly ever too late."""
+LIMITS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """How one reading reads the answers of one file."""
+
+    file: RealAnswers
+    probe: Probe
+    labels: Sequence[str]
+    counts: Accuracy
+    unequal: int
+    """Answers whose label does not follow when the genders are exchanged in the text."""
+    milliseconds: float
+    """Time an answer."""
 
 
 def main() -> None:
-    """Print the table of every probe that has labelled answers."""
-    for name, probe in find_probes().items():
-        if read_labelled(probe):
-            print(f"\n## {name}\n\n{accuracy_table(probe)}")
+    """Print the tables; with --write, write the figures, and the tables and cards that state them."""
+    files = find_real_answers()
+    if not files:
+        sys.exit(f"There are no real answers in {FOLDER}. EQUIPOISE_REAL_ANSWERS names another folder.")
+    measured = [
+        measure(file, file.probe.read_by(reading))
+        for file in files
+        for reading in READINGS[: 2 if file.probe.specified else 1]
+    ]
+    tables = {
+        "sources": sources_table(files),
+        "errors": errors_table(measured),
+        "limits": limits_table(measured),
+        "curves": curves_table(measured),
+    }
+    for table in tables.values():
+        print(f"{table}\n")
     if "--write" in sys.argv[1:]:
-        generate = Path(__file__).resolve().parents[1] / "docs" / "generate.py"
-        subprocess.run([sys.executable, str(generate)], check=True)
+        FIGURES.write_text(json.dumps(count_by_detector(measured), indent=1) + "\n", encoding="utf-8")
+        write_tables(tables)
+        subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py")], check=True)
+
+
+def measure(file: RealAnswers, probe: Probe) -> Measured:
+    """Read the answers of a file, time it, and compare with their labels."""
+    labels = file.label(probe)  # also compiles the patterns, which is no part of the time
+    begin = time.perf_counter()
+    file.label(probe)
+    seconds = time.perf_counter() - begin
+    return Measured(
+        file=file,
+        probe=probe,
+        labels=labels,
+        counts=compare_labels(probe.detector, file.truth, labels),
+        unequal=len(find_unequal(lambda answers: file.label(probe, answers), file.answers)),
+        milliseconds=1000 * seconds / len(file.answers),
+    )
+
+
+def count_by_detector(measured: Iterable[Measured]) -> dict[str, dict[str, int]]:
+    """What the package states of each detector: the sums over all answers that were labelled by hand."""
+    figures: dict[str, dict[str, int]] = {}
+    models: dict[str, set[str]] = {}
+    for found in measured:
+        if found.file.by_hand:
+            title, counts = found.probe.detector.title, found.counts
+            models.setdefault(title, set()).update(row["model"] for row in found.file.rows)
+            sums = figures.setdefault(title, dict.fromkeys(("answers", "models", "read", "wrong", "flips"), 0))
+            sums["answers"] += counts.n
+            sums["read"] += counts.read
+            sums["wrong"] += counts.wrong_read
+            sums["flips"] += counts.flips
+            sums["models"] = len(models[title])
+    return figures
+
+
+def find_same(found: Measured, tokens: int) -> Iterator[bool]:
+    """For each answer that decides and is read: whether it is read the same when it is cut after so many tokens."""
+    detector = found.probe.detector
+    cut = found.file.label(found.probe, [answer[: tokens * CHARACTERS_A_TOKEN] for answer in found.file.answers])
+    for whole, shorter, truth in zip(found.labels, cut, found.file.truth, strict=True):
+        if decided_label(detector, whole) and decided_label(detector, truth):
+            yield whole == shorter
+
+
+def sources_table(files: Iterable[RealAnswers]) -> str:
+    """Whose answers they are: one row per file."""
+    lines = ["| file | answers | models | labelled by | from |", "| --- | ---: | ---: | --- | --- |"]
+    for file in files:
+        models = len({row["model"] for row in file.rows})
+        sources = ", ".join(sorted({row["source"].split()[0].rstrip(",") for row in file.rows}))
+        lines.append(f"| {file.name} | {len(file.answers):,} | {models} | {file.rows[0]['labelled_by']} | {sources} |")
+    return "\n".join(lines)
+
+
+def errors_table(measured: Iterable[Measured]) -> str:
+    """How each reading reads each file."""
+    lines = [
+        "| kind | file | reading | answers | read | error | wrong among read | flips | unequal | ms an answer |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for found in measured:
+        counts = found.counts
+        wrong = f"{counts.wrong_read} of {counts.read:,} ({counts.wrong_read / max(counts.read, 1):.1%})"
+        lines.append(
+            f"| {found.file.kind} | {found.file.name} | {found.probe.reading} | {counts.n:,} | "
+            f"{counts.read / counts.n:.0%} | {counts.wrong / counts.n:.1%} | {wrong} | {counts.flips} | "
+            f"{found.unequal} | {found.milliseconds:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def limits_table(measured: Sequence[Measured]) -> str:
+    """For each probe, how many of the answers that decide are read the same when cut at its limit."""
+    lines = ["| probe | tokens | answers | read the same |", "| --- | ---: | ---: | ---: |"]
+    for probe in find_probes().values():
+        same = [
+            is_same
+            for found in _whole_answers(measured)
+            if found.probe.detector == probe.detector
+            for is_same in find_same(found, probe.max_tokens)
+        ]
+        if same:
+            share = f"{sum(same):,} ({sum(same) / len(same):.1%})"
+            lines.append(f"| `{probe.name}` | {probe.max_tokens} | {len(same):,} | {share} |")
+    return "\n".join(lines)
+
+
+def curves_table(measured: Sequence[Measured]) -> str:
+    """The same for other limits, by kind."""
+    lines = [f"| cut after tokens | {' | '.join(map(str, LIMITS))} |", f"| --- |{' ---: |' * len(LIMITS)}"]
+    whole = list(_whole_answers(measured))
+    for kind in dict.fromkeys(found.file.kind for found in whole):
+        same = {
+            tokens: [one for found in whole if found.file.kind == kind for one in find_same(found, tokens)]
+            for tokens in LIMITS
+        }
+        shares = [f"{sum(found) / len(found):.0%}" for found in same.values() if found]
+        lines.append(f"| {kind} | {' | '.join(shares)} |")
+    return "\n".join(lines)
+
+
+def _whole_answers(measured: Iterable[Measured]) -> Iterator[Measured]:
+    """The careful reading of answers that were not chosen by how they begin."""
+    for found in measured:
+        if found.probe.reading == READINGS[0] and found.file.name != "decisions_leading":
+            yield found
+
+
+def write_tables(tables: Mapping[str, str]) -> None:
+    """Put each table between its two comments in docs/detectors.md."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        before, begin, rest = page.partition(f"<!-- {name} -->\n")
+        _, end, after = rest.partition(f"<!-- /{name} -->")
+        if not (begin and end):
+            sys.exit(f"docs/detectors.md has no place for the table of {name}.")
+        page = f"{before}{begin}{table}\n{end}{after}"
+    PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ from typing import Any
 
 import equipoise
 from equipoise.authoring import Probe
-from equipoise.measuring.accuracy import accuracy_table, read_labelled
+from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
 from equipoise.report.text import plural
 from equipoise.runs.sizes import GOALS, packaged_corpus
 from equipoise.runs.suites import SUITES, find_suites
+from equipoise.schema import READINGS
 
 ROOT = Path(__file__).resolve().parents[1]
 CARDS = sorted((ROOT / "src" / "equipoise" / "probes").glob("*/card.md"))
@@ -126,11 +127,10 @@ def public_names() -> str:
     return "\n".join(["| name | what |", "| --- | --- |", *rows])
 
 
-def accuracy_tables() -> str:
-    """The error of every detector on labelled answers."""
-    return "\n\n".join(
-        f"### {name}\n\n{accuracy_table(probe)}" for name, probe in packaged_probes().items() if read_labelled(probe)
-    )
+def reading_errors(probe: Probe) -> str:
+    """How often each reading of a probe was wrong on real answers."""
+    readings = READINGS if probe.specified else READINGS[:1]
+    return "\n".join(f"- {describe_accuracy(probe.read_by(reading))}" for reading in readings)
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -142,8 +142,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "clusters": clusters_table,
     "suites": suites_table,
     "use_suites": use_suites_table,
-    "accuracy": accuracy_tables,
-    **{f"accuracy_{name}": partial(accuracy_table, probe) for name, probe in packaged_probes().items()},
+    **{f"errors_{name}": partial(reading_errors, probe) for name, probe in packaged_probes().items()},
 }
 
 

@@ -92,10 +92,10 @@ def test_but_not_where_it_is_of_something_else_or_conditional(answer: str, label
 
 def test_what_is_read_so_is_what_the_rules_read() -> None:
     rows = read_labelled(get_probe("discrimination_tamkin"))
-    answers = [row["answer"] for row in rows if row["split"] == "tuned"]
+    answers = [row["answer"] for row in rows]
     for verdict, turn in itertools.product(VERDICTS, TURNS):
         answers += [f"{verdict} {turn} {FACTS}", f"{verdict} {FACTS} {turn}", f"{turn} {FACTS} {verdict}"]
         answers += [f"{verdict}\n{turn}", f"{turn}\n{verdict}"]
     pairs = read_both(answers)
-    assert sum(bare is not None for bare, _ in pairs) > 100
+    assert sum(bare is not None for bare, _ in pairs) > 60
     assert not [answer for answer, (bare, rules) in zip(answers, pairs, strict=True) if bare not in (None, rules)]

@@ -6,8 +6,8 @@ import re
 
 import polars as pl
 import pytest
+from benchmarks.exchange import exchange_genders
 
-from detect.test_accuracy import exchange_genders
 from equipoise.detect import visible
 from equipoise.detect.judging import LONGEST_ANSWER, NAME, PERSON, mask_gender
 from equipoise.measuring.accuracy import read_labelled
@@ -60,22 +60,15 @@ def test_no_question_shows_a_gender_or_the_name_of_the_prompt(name: str) -> None
             assert not words & set(re.findall(r"\w+", person.lower())), question
 
 
-OTHER_LANGUAGES = re.compile("language|french|spanish|italian|german|portuguese")
-
-
 @pytest.mark.parametrize("name", MASKED)
 def test_exchanging_the_genders_does_not_change_a_question(name: str) -> None:
     probe = get_probe(name)
-    # "To count" becomes "to countess" when genders are exchanged, and the French "ma" becomes "pa", but they show none.
-    # Only English words are exchanged.
-    english = [row["answer"] for row in read_labelled(probe) if not OTHER_LANGUAGES.search(row["style"])]
-    answers = [re.sub(r"\b(?:count|ma)\b", "number", answer) for answer in english]
+    answers = [row["answer"] for row in read_labelled(probe)]
     same, other = (
         ask_judge(probe, pl.DataFrame({"answer": texts, "name": ["Kim"] * len(texts)}))
         for texts in (answers, [exchange_genders(answer) for answer in answers])
     )
-    initials = re.compile(r"\b[mf]\b")  # they are exchanged, too, and show nothing
-    assert [initials.sub("m", text) for text in same] == [initials.sub("m", text) for text in other]
+    assert same == other
 
 
 def test_questions_about_characters_show_the_gender() -> None:

@@ -47,13 +47,12 @@ def test_a_report_shows_the_error_of_the_detector_and_both_readings(path: Path, 
 
 
 def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
-    probe = replace(
-        get_probe("jobs_lum"), name="mine", specified=None, card=replace(get_probe("jobs_lum").card, folder=None)
-    )
+    detector = replace(get_probe("jobs_lum").detector, version=999)
+    probe = replace(get_probe("jobs_lum"), name="mine", specified=None, detector=detector)
     audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample=2)
     equipoise.write_report(audit, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert f"How often the careful reading ({probe.detector.title}) is wrong has not been measured." in page
+    assert f"How often the careful reading ({probe.detector.title}) is wrong has not been measured" in page
     assert "data-reading=" not in page
 
 
