@@ -15,6 +15,8 @@ import pytest
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from equipoise.settings import environment
+from serving.asking import KEY
+from serving.faulty import FaultyServer
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -69,18 +71,32 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-def test_no_input_is_part_of_a_script_and_none_holds_a_key() -> None:
+def test_no_input_is_part_of_a_script() -> None:
     assert len(SCRIPTS) == 4
     for step in SCRIPTS.values():
         assert "${{" not in step["run"], step["name"]
         assert step["shell"] == "bash"
-    assert not [name for name in ACTION["inputs"] if re.search("key|secret|token|password", name)]
     used = {name for step in STEPS for name in INPUT.findall(str(step))}
     assert used == set(ACTION["inputs"])
 
 
-def test_it_installs_what_it_comes_with(shell: Shell) -> None:
-    assert shell.step("Install equipoise").stdout.split() == ["-m", "pip", "install", str(ROOT)]
+@pytest.mark.fault("S32")
+def test_it_installs_what_it_comes_with_and_nothing_of_the_repository(shell: Shell) -> None:
+    words = shell.step("Install equipoise").stdout.split()
+    assert words == ["-I", "-m", "pip", "install", str(ROOT)]
+    (shell.folder / "pip.py").write_text("print('run from the repository')")
+    done = subprocess.run([sys.executable, *words[:3], "--version"], cwd=shell.folder, capture_output=True, text=True)
+    assert done.stdout.startswith("pip ")
+
+
+@pytest.mark.fault("S32")
+def test_only_the_step_that_asks_gets_the_key(shell: Shell) -> None:
+    with_key = [step["name"] for step in STEPS if "inputs.key" in str(step)]
+    assert with_key == ["Ask the model"]
+    with FaultyServer() as server:
+        asked = shell.step("Ask the model", model="openai/test", base_url=server.url, probes="inventories", key=KEY)
+        assert asked.returncode == 0, asked.stderr
+        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
 
 
 def test_a_fair_model_passes_and_a_stereotyping_one_fails(shell: Shell) -> None:
@@ -130,7 +146,8 @@ def test_the_workflow_of_the_page_uses_the_action_as_it_is(shell: Shell) -> None
     (used,) = [step for step in steps if step.get("uses", "").startswith("./")]
     assert set(used["with"]) <= set(ACTION["inputs"])
     assert {name for name, described in ACTION["inputs"].items() if described.get("required")} <= set(used["with"])
-    assert set(used["env"]) == {"OPENAI_API_KEY"}
+    assert "env" not in used
+    assert used["with"]["key"] == "${{ secrets.OPENAI_API_KEY }}"
     (shell.folder / ACTION["inputs"]["folder"]["default"]).mkdir()
     (shell.folder / ACTION["inputs"]["folder"]["default"] / "run.equipoise").write_bytes(b"a run")
     for step in steps:

@@ -179,4 +179,4 @@ def replace_surrogates(value: str) -> str:
 
 def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     """The table for CSV: text that a spreadsheet would run as a formula gets a leading apostrophe."""
-    return frame.with_columns(pl.col(pl.String).str.replace(r"\A([=+\-@\t\r])", "'$1"))
+    return frame.with_columns(pl.col(pl.String).str.replace(r"\A([=+\-@\t\r＝＋－＠])", "'$1"))

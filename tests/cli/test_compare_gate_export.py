@@ -361,11 +361,11 @@ def test_names_of_columns_are_no_formulas(command: Command, runs: dict[str, Path
     path = tmp_path / "columns.equipoise"
     path.write_bytes(runs["fair"].read_bytes())
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("""update probes set covariates = '{"=1+1": "String"}'""")
+        connection.execute("""update probes set covariates = '{"＝1+1": "String"}'""")
         renew_digests(connection)
         connection.commit()
-    assert exported(command, "csv", path, "--what", "prompts").columns[-2] == "'=1+1"
-    assert exported(command, "jsonl", path, "--what", "prompts").columns[-2] == "=1+1"
+    assert exported(command, "csv", path, "--what", "prompts").columns[-2] == "'＝1+1"
+    assert exported(command, "jsonl", path, "--what", "prompts").columns[-2] == "＝1+1"
 
 
 def test_a_run_that_is_not_there(command: Command) -> None:

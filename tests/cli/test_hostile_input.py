@@ -137,7 +137,7 @@ def test_charts_that_cannot_be_written_are_refused(folder: str, command: Command
     assert "cannot be written" in outcome.err
 
 
-STEERING = "x\x1b]0;owned\x07\x9b31m\u202e\nThe gate passed: all\x7f"
+STEERING = "::error::x\x1b]0;owned\x07\x9b31m\u202e\nThe gate passed: all\x7f"
 
 
 @pytest.mark.fault("S12")
@@ -163,6 +163,7 @@ def test_what_a_file_says_cannot_steer_a_terminal(
     more = {"compare": ["run.equipoise"], "gate": ["--max", "masculine_rate=0.0001"]}.get(name, [])
     outcome = command(name, "run.equipoise", *more, *options)
     assert outcome.code in (0, 7, 8), outcome.err
+    assert repr(Run.open("run.equipoise")).isprintable()
     printed = outcome.out + outcome.err
     assert "owned" in printed
     assert [c for c in printed if not c.isprintable() and c != "\n"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from answering import answer_all
 from calling import Command
+from equipoise import probes
 from equipoise.probes import PluginWarning, find_probes
 
 # In the command a warning is a line on stderr; pytest would make an error of it.
@@ -75,6 +77,7 @@ def test_a_sound_plug_in_is_a_probe_like_the_others(install: Install, command: C
     assert command("prompts", "other_jobs", "--sample", "2").err == "2 prompts of other_jobs\n"
 
 
+@pytest.mark.fault("P35")
 @pytest.mark.parametrize(("name", "code", "reason"), [(name, *case) for name, case in BROKEN.items()], ids=BROKEN)
 def test_a_broken_plug_in_is_left_out_with_a_warning(
     name: str, code: str, reason: str, install: Install, command: Command
@@ -86,6 +89,19 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(
     assert outcome.err.startswith(f"warning: The probe plugin_{name}:PROBE (package-{name}) is left out: {reason}")
     assert outcome.err.endswith(".\n")
     assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.fault("P35")
+def test_a_plug_in_whose_import_hangs_is_left_out(
+    install: Install, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probes, "SECONDS_TO_LOAD", 0.2)
+    monkeypatch.setattr(sys, "waits_for", release := threading.Event(), raising=False)
+    install("hangs", "import sys\nsys.waits_for.wait()")
+    outcome = command("probes", "--json")
+    release.set()
+    assert [probe["name"] for probe in json.loads(outcome.out)] == INSTALLED
+    assert "left out: it cannot be loaded: TimeoutError: its import took more than 0.2 seconds." in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from equipoise.errors import BadFile, EndpointError, InputError, StorageError
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
+from serving.faulty import FaultyServer
 
 ray: Any = pytest.importorskip("ray")
 SAMPLE: dict[str, Any] = {"sample": 60, "repeat": 2}
@@ -197,12 +198,26 @@ def test_a_running_ray_is_joined_by_its_address(head: str, shards: list[Path]) -
     assert json.loads(scored.stdout) == json.loads(json.dumps(expected))
 
 
+@pytest.mark.fault("P34")
 def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
         with pytest.raises(EndpointError, match=f"Ray cannot be reached at {address}: "):
             engine._check_reachable(address)
+
+
+@pytest.mark.fault("P34")
+def test_an_address_that_is_not_ray_is_refused_at_once() -> None:
+    with FaultyServer() as server, pytest.raises(EndpointError, match="is not Ray"):
+        engine._check_reachable(f"127.0.0.1:{server.port}")
+
+
+@pytest.mark.fault("P34")
+def test_an_address_that_never_answers_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SECONDS_TO_CONNECT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(EndpointError, match="timed out"):
+        engine._check_reachable(f"127.0.0.1:{silent.getsockname()[1]}")
 
 
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

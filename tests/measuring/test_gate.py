@@ -18,7 +18,7 @@ from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.gate import SIDES, Check, Gate, Outcome, Rules, judge
 from equipoise.measuring.marks import mark
 from equipoise.report.terminal.gates import check_lines, headline, junit, markdown
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 from equipoise.schema import ID, Estimate, MetricKey
 from simulating import SMALL, simulated
 

@@ -13,8 +13,8 @@ from equipoise.probes import get_probe
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.terminal.comparisons import comparison_table
 from equipoise.report.terminal.gates import check_lines
-from equipoise.report.terminal.safe_text import printable, printable_line
 from equipoise.report.terminal.tables import coverage_lines, draw_bar, result_table
+from equipoise.safe_text import printable, printable_line
 from equipoise.schema import Estimate, MetricKey
 
 STEERING = [
@@ -94,6 +94,13 @@ def test_the_lines_of_a_gate_fold_in_a_narrow_terminal(pair: tuple[Result, Resul
 def test_control_characters_are_made_visible(text: str, shown: str) -> None:
     assert printable(text) == shown
     assert printable_line(text) == shown.replace("\n", "\\n")
+
+
+@pytest.mark.fault("S31")
+def test_no_line_is_a_command_to_a_ci_system() -> None:
+    text = "one: two::three\n  ::error file=x::boo\nsee ##[error]boo\n# #[x]"
+    assert printable(text) == "one: two::three\n  \\x3a:error file=x::boo\nsee \\x23#[error]boo\n# #[x]"
+    assert printable_line("::set-output name=x::y") == "\\x3a:set-output name=x::y"
 
 
 @pytest.mark.fault("S12")

@@ -19,7 +19,6 @@ from equipoise.cli import (
     export,
     gate,
     import_answers,
-    limits,
     probes,
     prompts,
     read,
@@ -35,7 +34,7 @@ from equipoise.cli.groups import GroupedCommand, GroupedCommands
 from equipoise.cli.output import note
 from equipoise.cli.streams import ReaderGone, robust_streams
 from equipoise.errors import EquipoiseError, InputError, StorageError
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 from equipoise.settings import environment
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -105,8 +104,6 @@ def _run_command() -> int:
     """Run the command that was typed; give its exit code."""
     try:
         _check_words(sys.argv[1:])
-        if not {"data", "-h", "--help", "--version"} & set(sys.argv[1:]):
-            limits.check_address_space(limits.TABLES)
         app()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)

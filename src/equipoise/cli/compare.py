@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import comparisons, finished
-from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.cli.probe_options import Reading, Unjudged
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
@@ -33,6 +31,10 @@ def command(
 
     Examples: equipoise compare small.equipoise large.equipoise · equipoise compare old.equipoise new.equipoise --json
     """
+    from equipoise.report.terminal import comparisons
+    from equipoise.runs import finished
+    from equipoise.runs import run as runs
+
     a, b = (
         runs.Run.open(first, reading=reading, judged=not unjudged),
         runs.Run.open(second, reading=reading, judged=not unjudged),

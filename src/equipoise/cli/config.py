@@ -11,7 +11,6 @@ from typing import Any
 
 import typer
 
-from equipoise.cli.lazy import gating, redact
 from equipoise.errors import BadFile, BadParameter, InputError, UnknownName
 from equipoise.settings import environment
 
@@ -176,6 +175,8 @@ def _make_options(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _make_gate(path: Path, gate: Mapping[str, Any]) -> dict[str, Any]:
+    from equipoise.measuring import gate as gating
+
     rules = dict(gate)
     for metric, limit in rules.get("max", {}).items():
         if type(limit) not in (int, float):
@@ -233,6 +234,8 @@ def _check(path: Path, settings: object, kinds: Mapping[str, str], prefix: str =
 
 def _refuse_secrets(path: Path, value: Any, name: str = "") -> None:
     """Refuse what looks like a key, by its name or as it stands, without showing it."""
+    from equipoise.models import redact
+
     if isinstance(value, dict):
         for inner_name, inner in value.items():
             _refuse_secrets(path, inner, str(inner_name))

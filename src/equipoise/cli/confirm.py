@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from equipoise.cli.lazy import events
 from equipoise.cli.output import note
 from equipoise.errors import InputError
 
@@ -54,11 +53,12 @@ def describe_expected(expected: RunEstimate) -> str:
 
 
 def describe_time(expected: RunEstimate) -> str:
-    """How long a run would take, and how that is known."""
-    known = "as fast as before" if expected.measured else "a guess: not measured yet"
+    """How long a run would take."""
+    from equipoise.runs.ask import events
+
     requests = "requests" if expected.concurrency > 1 else "request"
     at_once = f"{expected.concurrency} {requests} at a time"
-    return f"about {events.describe_duration(expected.seconds)} at {at_once} ({known})"
+    return f"about {events.describe_duration(expected.seconds)} at {at_once} (a guess from usual speeds)"
 
 
 def _repeat_command(option: str) -> str:

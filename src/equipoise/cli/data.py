@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import assets, console, progress
+from equipoise import assets
 from equipoise.cli.output import AsJson, print_json
 from equipoise.errors import AssetUnavailable, InputError, IntegrityError
 from equipoise.settings import Settings
@@ -148,6 +148,8 @@ def _select_assets(names: list[str] | None) -> list[Asset]:
 @contextmanager
 def _progress_bar(asset: Asset) -> Iterator[ProgressCallback | None]:
     """Draw the progress of one download, if stderr is a terminal."""
+    from rich import console, progress
+
     if not sys.stderr.isatty():
         yield None
         return

@@ -9,10 +9,9 @@ import typer
 
 from equipoise.cli import model_options as options
 from equipoise.cli.confirm import describe_time
-from equipoise.cli.lazy import estimate, suites, table
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.measuring.precision import Need
@@ -58,6 +57,10 @@ def command(
 
     Examples: equipoise estimate openai/gpt-4o-mini · equipoise estimate openai/gpt-4o --suite quick --repeat 3
     """
+    from rich import table
+
+    from equipoise.runs import estimate, suites
+
     options.check_whole_numbers(max_tokens=max_tokens, concurrency=concurrency)
     chosen = suites.choose_probes_for(model, probe or None, suite)
     found = estimate.estimate(

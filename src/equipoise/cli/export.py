@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.lazy import exports
-from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import note, open_output
 from equipoise.errors import InputError
 from equipoise.report.files import check_target
@@ -51,6 +49,9 @@ def command(
     equipoise export run.equipoise --what attempts --format parquet -o attempts.parquet ·
     equipoise export run.equipoise --what attempts --probe jobs_lum --format jsonl | jq .label
     """
+    from equipoise.report import exports
+    from equipoise.runs import run as runs
+
     if form == "parquet" and out is None and sys.stdout.isatty():
         raise InputError("Parquet cannot be shown in a terminal. Write it to a file: -o run.parquet")
     check_target(out)

@@ -10,14 +10,12 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.config import read_config, typed_options
-from equipoise.cli.lazy import finished, gates, gating
-from equipoise.cli.lazy import run as runs
 from equipoise.cli.model_options import ConfigFile
 from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.cli.probe_options import Unjudged
 from equipoise.errors import BadParameter, GateFailed, GateUndecided
 from equipoise.report.files import check_target, writing
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 
 
 class Undecided(StrEnum):
@@ -89,6 +87,11 @@ def command(
     equipoise gate new.equipoise --baseline old.equipoise --no-regression --junit gate.xml ·
     equipoise gate run.equipoise --max hiring_an.diff_acceptance_rate=0.1
     """
+    from equipoise.measuring import gate as gating
+    from equipoise.report.terminal import gates
+    from equipoise.runs import finished
+    from equipoise.runs import run as runs
+
     written = read_config(config).gate if config else {}
     typed = typed_options(context)
     written = {name: value for name, value in written.items() if name not in typed}

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import imports, policy, probes
 from equipoise.cli.output import AsJson, note
 from equipoise.cli.probe_options import (
     AnswerColumn,
@@ -61,6 +60,10 @@ def command(
 
     Examples: equipoise import batch_output.jsonl -o run.equipoise --model openai/gpt-4o-mini --probe jobs_lum
     """
+    from equipoise import probes
+    from equipoise.runs import imports
+    from equipoise.runs.ask import policy
+
     check_run_target(out)
     chosen = probes.choose_probes(probe or None)
     run, new, matching = imports.import_answers(

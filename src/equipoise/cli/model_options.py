@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from equipoise.cli.lazy import connection, models, policy, prices
 from equipoise.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -137,6 +136,9 @@ def read_connection(
     **sampling: Any,
 ) -> Connection:
     """The connection that the options describe."""
+    from equipoise import models
+    from equipoise.runs import connection
+
     check_whole_numbers(max_tokens=sampling.get("max_tokens"), model_seed=sampling.get("seed"))
     return connection.Connection(
         model=model,
@@ -165,6 +167,8 @@ def read_judge(
     judge: str | None, base_url: str | None, key_variable: str | None, *, allow_insecure: bool, allow_secret_url: bool
 ) -> Connection | None:
     """How the judge is reached that the options describe, if there is one."""
+    from equipoise.runs import connection
+
     if judge is not None:
         return connection.Connection(
             model=judge,
@@ -194,6 +198,9 @@ def read_policy(
     judge_price: str | None = None,
 ) -> Policy:
     """The policy that the options describe; what is not given stays at its default."""
+    from equipoise.runs import prices
+    from equipoise.runs.ask import policy
+
     check_whole_numbers(
         concurrency=concurrency, tries=tries, max_requests=max_requests, max_tokens_total=max_tokens_total
     )

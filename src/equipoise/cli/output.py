@@ -11,11 +11,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from equipoise.cli import limits
-from equipoise.cli.lazy import console
 from equipoise.cli.streams import strict_stdout
-from equipoise.report.files import check_target, writing
-from equipoise.report.terminal.safe_text import printable
+from equipoise.report.files import writing
+from equipoise.safe_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +29,8 @@ STEERING = re.compile(
 
 def open_console() -> Console:
     """Where results are drawn: plain and wide when it is not a terminal."""
+    from rich import console
+
     terminal = console.Console(highlight=False, markup=False)
     return terminal if terminal.is_terminal else console.Console(highlight=False, markup=False, width=FILE_WIDTH)
 
@@ -52,14 +52,6 @@ def print_json(value: Any, *, indent: bool = True) -> None:
 def open_output(path: Path | None) -> AbstractContextManager[IO[bytes]]:
     """A file to write, or stdout."""
     return strict_stdout() if path is None or str(path) in STDOUT else writing(path)
-
-
-def check_report_target(path: Path | None) -> None:
-    """Refuse a report that could not be written, before anything is asked."""
-    if path is not None:
-        check_target(path)
-        limits.check_address_space(limits.CHARTS)
-        limits.check_open_files(limits.CHART_FILES)
 
 
 def _escape_for_json(match: re.Match[str]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import suites
 from equipoise.errors import BadParameter, UnknownName
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ def read_parameters(
     probes: list[Probe], sample: str | None, repeat: int | None, seed: int | None, settings: list[str] | None
 ) -> dict[str, Any]:
     """The parameters that were given, by name; each goes to the probes that have it."""
+    from equipoise.runs import suites
+
     known = {name: owners[0][1] for name, owners in suites.parameter_names(probes).items()}
     given = {name: _parse(known, name, value) for name, value in map(_split, settings or [])}
     given |= {name: n for name, n in (("repeat", repeat), ("seed", seed)) if n is not None}

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import markdown, probes, table
 from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.report.terminal.safe_text import printable, printable_line
+from equipoise.safe_text import printable, printable_line
 
 if TYPE_CHECKING:
     from equipoise.authoring import Probe
@@ -23,6 +22,10 @@ def command(
 
     Examples: equipoise probes · equipoise probes jobs_lum
     """
+    from rich import table
+
+    from equipoise import probes
+
     if name is not None:
         probe = probes.get_probe(name)
         print_json(_describe(probe)) if as_json else _print_card(probe)
@@ -39,6 +42,8 @@ def command(
 
 
 def _print_card(probe: Probe) -> None:
+    from rich import markdown, table
+
     console = open_console()
     if not console.is_terminal:
         typer.echo(printable(probe.card.text.rstrip()))

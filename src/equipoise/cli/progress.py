@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from equipoise.cli.lazy import console, events, progress
+from rich import console, progress
+
 from equipoise.cli.output import note
-from equipoise.report.terminal.safe_text import printable
+from equipoise.runs.ask import events
+from equipoise.safe_text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from equipoise.answers.shards import OnShard, ShardsDone
     from equipoise.runs.ask.events import Event, OnEvent, RunProgress
 
@@ -79,7 +79,7 @@ def _columns() -> tuple[progress.ProgressColumn, ...]:
 
 
 @contextmanager
-def _draw_bar(terminal: Console) -> Iterator[OnEvent]:
+def _draw_bar(terminal: console.Console) -> Iterator[OnEvent]:
     with progress.Progress(*_columns(), console=terminal) as bar:
         task = bar.add_task("", total=None, state="starting")
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import answer_prompts, batches, models, probes, suites
 from equipoise.cli.output import note, open_output
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.errors import InputError
@@ -75,6 +74,10 @@ def command(
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --format anthropic-batch --model
     claude-haiku-4-5 -o batch.jsonl · equipoise prompts hiring_an --format parquet --shards 64 -o prompts
     """
+    from equipoise import models, probes
+    from equipoise.answers import prompts as answer_prompts
+    from equipoise.runs import batches, suites
+
     chosen = probes.get_probe(probe)
     wanted = answer_prompts.PromptFormat(form)
     parameters = read_parameters([chosen], sample, repeat, seed, settings)
@@ -100,6 +103,8 @@ def _write_shards(
     planned: Plan, form: PromptFormat, make_line: Callable[[Row], Row] | None, shards: int, folder: Path | None
 ) -> int:
     """Write the prompts to files of a folder, numbered from 1."""
+    from equipoise.answers import prompts as answer_prompts
+
     if folder is None:
         raise InputError("--shards writes several files: name a folder for them with --out.")
     ranges = answer_prompts.split_plan(planned, shards)

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.lazy import answer_reading, planning, probes
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Reading, Sample, Seed, Set, read_parameters
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 
 
 def command(
@@ -38,6 +37,10 @@ def command(
 
     Examples: equipoise read jobs_lum answers.jsonl · equipoise read hiring_an answers.csv --reading specified --json
     """
+    from equipoise import probes
+    from equipoise.answers import reading as answer_reading
+    from equipoise.measuring import plan as planning
+
     chosen = probes.get_probe(probe).read_by(reading)
     parameters = read_parameters([chosen], sample, None, seed, settings)
     rows = answer_reading.read_rows(file)

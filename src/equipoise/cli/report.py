@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.lazy import html
-from equipoise.cli.lazy import run as runs
-from equipoise.cli.output import check_report_target, note
+from equipoise.cli.output import note
 from equipoise.cli.probe_options import Reading, Unjudged
+from equipoise.report.files import check_target
 
 
 def command(
@@ -32,7 +31,10 @@ def command(
 
     Examples: equipoise report run.equipoise · equipoise report a.equipoise b.equipoise -o both.html --charts figures
     """
-    check_report_target(out)
+    from equipoise.report.html import write as html
+    from equipoise.runs import run as runs
+
+    check_target(out)
     opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
     written = html.write_report(opened, out, charts)
     note(f"report: {out}")

@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import model_options as options
-from equipoise.cli.lazy import looks, resuming
-from equipoise.cli.lazy import run as runs
-from equipoise.cli.output import AsJson, check_report_target
+from equipoise.cli.output import AsJson
 from equipoise.cli.run import ask, print_outcome
 from equipoise.errors import BadParameter
+from equipoise.report.files import check_target
 
 
 def command(
@@ -57,7 +56,11 @@ def command(
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
     equipoise resume run.equipoise --retry empty --max-tokens 2048
     """
-    check_report_target(report)
+    from equipoise.runs import looks
+    from equipoise.runs import resume as resuming
+    from equipoise.runs import run as runs
+
+    check_target(report)
     judging = options.read_judge(
         judge,
         judge_base_url,

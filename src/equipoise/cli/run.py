@@ -11,13 +11,11 @@ import typer
 from equipoise.cli import model_options as options
 from equipoise.cli.config import Config, read_config, typed_options
 from equipoise.cli.confirm import confirm_run
-from equipoise.cli.lazy import html, policy, starting, suites
-from equipoise.cli.output import AsJson, check_report_target, note, open_console
+from equipoise.cli.output import AsJson, note, open_console
 from equipoise.cli.probe_options import Reading, Repeat, Sample, Seed, Set, read_parameters
-from equipoise.cli.progress import show_progress
 from equipoise.cli.show import print_run
 from equipoise.errors import EquipoiseError, InputError, Interrupted
-from equipoise.report.files import check_run_target
+from equipoise.report.files import check_run_target, check_target
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
@@ -84,7 +82,7 @@ def command(
     equipoise run simulated/stereotyping --probe jobs_lum
     """
     given = SimpleNamespace(**{name: value for name, value in locals().items() if name not in ("context", "config")})
-    check_report_target(report)
+    check_target(report)
     if config is not None:
         ask_configured(read_config(config), given, typed_options(context))
         return
@@ -96,12 +94,14 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
 
     A model that fails does not keep the others from being asked; the first failure gives the exit code.
     """
+    from equipoise.report.html import write as html
+
     own = {name: value for name, value in vars(given).items() if name in typed}
     chosen = config.options_for(given.model if "model" in typed else None)
     if len(chosen) > 1 and "out" in typed:
         raise InputError(f"--out is for one model, and {config.path} names {len(chosen)}: give each an out there.")
     report = given.report or config.report
-    check_report_target(report)
+    check_target(report)
     runs: list[Run] = []
     failures: list[EquipoiseError] = []
     for options_of_model in chosen:
@@ -132,6 +132,9 @@ def ask_configured(config: Config, given: SimpleNamespace, typed: set[str]) -> N
 
 def _start(given: SimpleNamespace) -> Session:
     """Start the run that the options describe."""
+    from equipoise.runs import start as starting
+    from equipoise.runs import suites
+
     path = given.out or starting.default_path(given.model)
     check_run_target(path)
     if given.report is not None and given.report.absolute() == path.absolute():
@@ -193,6 +196,8 @@ def _start(given: SimpleNamespace) -> Session:
 
 def ask(started: Session) -> Run:
     """Ask for what is pending, with progress on stderr."""
+    from equipoise.cli.progress import show_progress
+
     judged_by = f", judged by {started.judge}" if started.judge else ""
     note(f"{started.model}{judged_by} -> {started.path}")
     with show_progress() as on_event:
@@ -201,6 +206,8 @@ def ask(started: Session) -> Run:
 
 def print_outcome(run: Run, allow_missing: float, report: Path | None, *, as_json: bool) -> None:
     """Show what a run found, write the report if one is wanted, and fail if too much is missing."""
+    from equipoise.report.html import write as html
+
     print_run(run, as_json=as_json)
     if report is not None:
         html.write_report([run], report)
@@ -209,4 +216,6 @@ def print_outcome(run: Run, allow_missing: float, report: Path | None, *, as_jso
 
 
 def _check_complete(run: Run, allow_missing: float) -> None:
+    from equipoise.runs.ask import policy
+
     policy.check_complete(run.counts, run.path, allow_missing, small_limit=run.small_limit)

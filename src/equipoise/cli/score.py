@@ -11,21 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import (
-    answer_files,
-    html,
-    imports,
-    matching,
-    policy,
-    probes,
-    ray_engine,
-    scoring,
-    shards,
-    suites,
-    tables,
-)
 from equipoise.cli.model_options import AllowMissing, Report
-from equipoise.cli.output import AsJson, check_report_target, note, open_console, open_output, print_json
+from equipoise.cli.output import AsJson, note, open_console, open_output, print_json
 from equipoise.cli.probe_options import (
     AnswerColumn,
     IdColumn,
@@ -38,7 +25,6 @@ from equipoise.cli.probe_options import (
     read_names,
     read_parameters,
 )
-from equipoise.cli.progress import show_shards
 from equipoise.errors import InputError, NoAnswers
 from equipoise.report.files import check_target
 
@@ -102,8 +88,16 @@ def command(
     equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json ·
     equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
     """
+    from equipoise import probes
+    from equipoise.answers import files as answer_files
+    from equipoise.answers import matching, shards
+    from equipoise.answers import score as scoring
+    from equipoise.cli.progress import show_shards
+    from equipoise.runs import suites
+    from equipoise.runs.ask import policy
+
     check_target(partial)
-    check_report_target(report)
+    check_target(report)
     address = _read_engine(engine)
     paths = find_files(files)
     names = read_names(answer_column, prompt_column, id_column)
@@ -149,6 +143,8 @@ def command(
 
 def find_files(files: list[Path]) -> list[Path]:
     """The files that are named, in folders, or meant by patterns; what is left out of a folder is said."""
+    from equipoise.answers import shards
+
     if left_out := shards.find_left_out(files):
         shown = ", ".join(path.name for path in left_out[:5]) + (", …" if len(left_out) > 5 else "")
         note(f"left out: {shown} (in a folder, files that end with {', '.join(shards.ENDINGS)} are read)")
@@ -173,6 +169,10 @@ def _refuse_mixed(paths: list[Path], *, given: bool) -> None:
 
 
 def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str, address: str | None) -> Partial:
+    from equipoise.answers import shards
+    from equipoise.cli.progress import show_shards
+    from equipoise.engines import ray as ray_engine
+
     with show_shards() as on_shard:
         if engine == LOCAL:
             return shards.score_shards(planned, paths, names, on_shard)
@@ -181,6 +181,9 @@ def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engin
 
 
 def _print(result: Result, *, slices: bool, as_json: bool) -> None:
+    from equipoise.answers import matching
+    from equipoise.report.terminal import tables
+
     matching.refuse_nothing_matched(result.matching)
     missing = result.matching.missing
     states = {status: count - (missing if status == PENDING else 0) for status, count in result.states.items()}
@@ -207,6 +210,9 @@ def _write_report(
     names: Mapping[str, str],
 ) -> None:
     """Write the report, if one is wanted, of a run file that lasts as long as the writing."""
+    from equipoise.report.html import write as html
+    from equipoise.runs import imports
+
     if report is None:
         return
     with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
@@ -221,6 +227,8 @@ def _write_report(
 
 def note_matching(found: Matching, states: Mapping[Status, int]) -> None:
     """Say how many answers were read and matched, and in which states those are that cannot be measured."""
+    from equipoise.runs.ask import policy
+
     failed = policy.describe_failures(states)
     without = f", not all with an answer to measure: {failed}" if failed else ""
     note(f"{found.read:,} answers read, {found.matched:,} matched to the plan{without}")

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.lazy import marks, tables, texts
-from equipoise.cli.lazy import run as runs
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Reading, Unjudged
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,12 +37,16 @@ def command(
     Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --all ·
     equipoise show run.equipoise --json
     """
+    from equipoise.runs import run as runs
+
     opened = runs.Run.open(file, reading=reading, judged=not unjudged)
     print_run(opened, as_json=as_json, everything=everything or slices, slices=slices)
 
 
 def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool = False) -> None:
     """Print a run: its state, its marks, and before them all the results of each probe if wanted."""
+    from equipoise.report.terminal import marks
+
     if as_json:
         print_json(_describe(run))
         return
@@ -58,6 +60,9 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool
 
 def _print_results(run: Run, console: Console, *, slices: bool) -> None:
     """Every metric of each probe, what it rests on, and what stands beside it."""
+    from equipoise.report import text as texts
+    from equipoise.report.terminal import tables
+
     for name, result in run.results().items():
         console.print(tables.result_table(result, slices=slices, width=console.width))
         for table in result.selection if slices else result.selection[:1]:
@@ -76,6 +81,8 @@ def _print_results(run: Run, console: Console, *, slices: bool) -> None:
 
 def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
     """Whose run it is, where it stands, and what a reader must know of it."""
+    from equipoise.report import text as texts
+
     readings = dict.fromkeys(result.reading for result in run.results().values())
     judged_by = f" · judged by {run.judge}" if run.judge else ""
     state = run.describe_state()

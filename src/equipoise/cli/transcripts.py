@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.lazy import choosing, transcripts
-from equipoise.cli.lazy import run as runs
-from equipoise.cli.output import check_report_target, note
+from equipoise.cli.output import note
 from equipoise.cli.probe_options import Reading, Unjudged
 from equipoise.errors import BadParameter
+from equipoise.report.files import check_target
 
 
 def command(
@@ -52,7 +51,11 @@ def command(
     Examples: equipoise transcripts run.equipoise -o answers.html ·
     equipoise transcripts run.equipoise --probe hiring_an --label undetected --where gender=female
     """
-    check_report_target(out)
+    from equipoise.report.transcripts import choose as choosing
+    from equipoise.report.transcripts import write as transcripts
+    from equipoise.runs import run as runs
+
+    check_target(out)
     choice = choosing.Choice(
         probes=tuple(probe or ()),
         labels=tuple(label or ()),

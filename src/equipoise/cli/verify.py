@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.lazy import seal, verification
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.errors import IntegrityError
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 
 
 def command(
@@ -30,6 +29,9 @@ def command(
     Examples: equipoise verify run.equipoise · equipoise verify run.equipoise report.html ·
     equipoise verify run.equipoise report.html --digest > digests.txt
     """
+    from equipoise.report.html import seal
+    from equipoise.runs import verify as verification
+
     try:
         found = verification.verify_run(file)
     except IntegrityError as error:

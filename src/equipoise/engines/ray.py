@@ -32,6 +32,10 @@ ADDED_AT_ONCE = 8
 WORKER_VARIABLES = {"POLARS_MAX_THREADS": "1"}
 """The environment of a worker: a task has one core."""
 SECONDS_TO_CONNECT = 5.0
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5)
+"""How a connection of gRPC begins, with empty settings; the other side answers with a frame of settings."""
+FRAME_HEADER, SETTINGS_FRAME = 9, b"\x04"
+"""Bytes of the header of a frame, of which the fourth says its kind."""
 TASKS_PER_CORE = 2
 """How many tasks are under way: one runs, the next one waits where it will run."""
 
@@ -155,14 +159,22 @@ def _connect(ray: Any, address: str | None) -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Refuse an address where nobody listens: Ray would try for minutes. Names such as `auto` are left to Ray."""
+    """Refuse an address where nobody listens, or something that does not speak gRPC: Ray would try for minutes.
+
+    Names such as `auto` are left to Ray.
+    """
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdigit()):
         return
+    encrypted = environment().get("RAY_USE_TLS", "0") not in ("", "0")
     try:
-        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_CONNECT) as connection:
+            connection.sendall(b"" if encrypted else HTTP2_GREETING)
+            answer = b"" if encrypted else connection.recv(FRAME_HEADER)
     except (OSError, OverflowError) as error:
         raise EndpointError(f"Ray cannot be reached at {address}: {error}. Is it running? See: ray status") from None
+    if not encrypted and answer[3:4] != SETTINGS_FRAME:
+        raise EndpointError(f"What answers at {address} is not Ray. Its address is the one that ray status shows.")
 
 
 @contextmanager

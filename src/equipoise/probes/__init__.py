@@ -9,14 +9,18 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.resources
+import threading
 import warnings
 from collections.abc import Iterable
 from functools import cache
+from queue import Empty, Queue
 
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, UnknownName
 
 ENTRY_POINTS = "equipoise.probes"
+SECONDS_TO_LOAD = 20
+"""For the import of a plug-in. One that takes longer is left out: it would block every command."""
 
 
 class PluginWarning(UserWarning):
@@ -35,7 +39,7 @@ def find_probes() -> dict[str, Probe]:
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
         source = f"{entry.value} ({entry.dist.name if entry.dist else 'an unknown package'})"
         try:
-            probe = entry.load()
+            probe = _load(entry)
         except (Exception, SystemExit) as error:  # whatever another package does, the other probes go on
             _warn(source, f"it cannot be loaded: {type(error).__name__}: {error}")
             continue
@@ -67,6 +71,26 @@ def choose_probes(wanted: str | Probe | Iterable[str | Probe] | None) -> list[Pr
         if chosen.setdefault(probe.name, probe) != probe:
             raise InputError(f"Two different probes are called {probe.name!r}. Give one of them another name.")
     return list(chosen.values())
+
+
+def _load(entry: importlib.metadata.EntryPoint) -> object:
+    """What an entry point names; TimeoutError if its import hangs."""
+    outcome: Queue[tuple[object, BaseException | None]] = Queue()
+
+    def load() -> None:
+        try:
+            outcome.put((entry.load(), None))
+        except BaseException as error:
+            outcome.put((None, error))
+
+    threading.Thread(target=load, daemon=True).start()
+    try:
+        loaded, error = outcome.get(timeout=SECONDS_TO_LOAD)
+    except Empty:
+        raise TimeoutError(f"its import took more than {SECONDS_TO_LOAD} seconds") from None
+    if error is not None:
+        raise error
+    return loaded
 
 
 def _warn(source: str, reason: str) -> None:

@@ -15,11 +15,9 @@ from equipoise.runs.connection import Connection
 from equipoise.runs.expected import RunEstimate, expect_probe, expect_run
 from equipoise.runs.finished import open_audit
 from equipoise.runs.prices import price_for
-from equipoise.runs.rates import find_rate
 from equipoise.runs.run import Run
 from equipoise.runs.sizes import simulate_pilot
 from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
-from equipoise.settings import Settings
 
 
 def estimate(
@@ -40,9 +38,9 @@ def estimate(
 ) -> RunEstimate:
     """Estimate what a run would take; nothing is sent. A token counts for four letters, an answer for its usual length.
 
-    `speed` is in tokens per second of one request; without it, the time comes from how fast this model answered before
-    on this machine, if it did. `base_url` is another address for the provider. `price` is "0.15,0.60" in dollars for a
-    million tokens of prompts and of answers, if it is not known.
+    `speed` is in tokens per second of one request; without it, 15 on this machine and 50 elsewhere. `base_url` is
+    another address for the provider. `price` is "0.15,0.60" in dollars for a million tokens of prompts and of answers,
+    if it is not known.
 
     With a `precision`, each probe is planned with as many items as give its marked metrics intervals of this
     half-width; with `certain`, as many as make its marks certain. The widths are those of the `pilot` run, or of a
@@ -75,7 +73,6 @@ def estimate(
         price=price_for(model, price, needed=False),
         concurrency=concurrency,
         speed=speed,
-        rate=find_rate(model, base_url, Settings.load()),
     )
 
 

@@ -13,7 +13,6 @@ from equipoise.models import Sampling
 from equipoise.runs.ask.policy import Policy, PriceFunction
 from equipoise.runs.connection import Connection
 from equipoise.runs.file.settings import asking_of
-from equipoise.runs.rates import Rate
 from equipoise.runs.sizes import LETTERS_PER_TOKEN
 from equipoise.schema import PROMPT
 
@@ -50,8 +49,6 @@ class RunEstimate:
     """Dollars; None if the price is not known."""
     seconds: float
     concurrency: int
-    measured: bool = False
-    """Whether the time comes from how fast this model answered before."""
 
     def total(self, name: str) -> int:
         """The sum over the probes of `prompts`, `attempts`, `prompt_tokens` or `completion_tokens`."""
@@ -67,7 +64,6 @@ class RunEstimate:
             **totals,
             "cost": self.cost,
             "seconds": self.seconds,
-            "measured": self.measured,
         }
 
 
@@ -97,23 +93,14 @@ def expect_run(
     price: PriceFunction | None,
     concurrency: int | None = None,
     speed: float | None = None,
-    rate: Rate | None = None,
 ) -> RunEstimate:
-    """What all of them would take. The time comes from the measured `rate`, unless there is none or a `speed` is given.
-
-    `speed` is in tokens per second of one request.
-    """
+    """What all of them would take. `speed` is in tokens per second of one request."""
     rows = tuple(probes)
     slots = concurrency or (LOCAL_SLOTS if connection.local else Policy.concurrency)
     prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
     if connection.simulated:
         seconds = sum(row.attempts for row in rows) / SIMULATED_RATE
-    elif rate is not None and speed is None:
-        seconds = sum(rate.seconds_for(row.probe, row.attempts, row.completion_tokens) for row in rows)
-        # A model on this machine is not faster because more is asked of it at once.
-        slots = slots if concurrency else rate.concurrency
-        seconds *= 1.0 if connection.on_this_machine else rate.concurrency / slots
     else:
         prompt_time = prompt_tokens / LOCAL_PROMPT_TOKENS if connection.local else 0.0
         tokens_per_second = (speed or (LOCAL_SPEED if connection.on_this_machine else REMOTE_SPEED)) * slots
@@ -125,7 +112,6 @@ def expect_run(
         cost=price(prompt_tokens, completion_tokens) if price else None,
         seconds=seconds,
         concurrency=slots,
-        measured=rate is not None and speed is None,
     )
 
 

@@ -29,6 +29,7 @@ from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.values import Planned
 from equipoise.runs.setup import are_prompts_of, find_setup
 from equipoise.runs.verdicts import count_verdicts
+from equipoise.safe_text import printable_line
 from equipoise.schema import (
     ANSWER,
     ATTEMPT,
@@ -334,7 +335,7 @@ class Run:
     def __repr__(self) -> str:
         kinds = {"simulated": self.settings.simulated, "imported answers": self.settings.imported}
         parts = [self.model, *(kind for kind, holds in kinds.items() if holds), *self.planned]
-        return f"Run({str(self.path)!r}: {', '.join(parts)}, {self.ended:,} of {self.size:,} attempts)"
+        return printable_line(f"Run({str(self.path)!r}: {', '.join(parts)}, {self.ended:,} of {self.size:,} attempts)")
 
 
 def _look_up(known: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:

@@ -15,19 +15,17 @@ from equipoise.errors import InputError
 from equipoise.models import Model
 from equipoise.models.protocol import NotServed
 from equipoise.models.simulated import SimulatedModel
-from equipoise.runs.ask.events import OnEvent, RunProgress
+from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.judging import Judge, spent_on_judge
 from equipoise.runs.labels import store_labels
 from equipoise.runs.looks import Looks
-from equipoise.runs.rates import measure_rate, remember_rate
 from equipoise.runs.run import Run
 from equipoise.runs.setup import check_probe_version
 from equipoise.runs.verdicts import Verdicts
 from equipoise.runs.waiting import run_to_end
-from equipoise.settings import Settings
 
 
 class Session:
@@ -88,21 +86,12 @@ class Session:
                 policy = replace(self._policy, spent=spent_on_judge(self._file, self._policy))
                 done = await pump(self._file, self._model, policy, on_event, looks.take if looks else None)
                 requests = done.requests
-                self._remember_rate(done)
             if self._judge:
                 verdicts = Verdicts(self._file, self._probes, self._judge.settings, self._judge.retry)
                 policy = self._judge.policy(self._policy, self._file, requests)
                 await pump(verdicts, self._judge.model, policy, on_event)
             await asyncio.to_thread(store_labels, self._file, self._probes.values())
         return Run.open(self.path, probes=self._probes.values())
-
-    def _remember_rate(self, done: RunProgress) -> None:
-        """Keep how fast a model answered that is known by name: the next estimate uses it."""
-        if "function" not in self._file.settings.model_settings:
-            concurrency = self._policy.concurrency
-            rate = measure_rate(self._file, requests=done.requests, elapsed=done.elapsed, concurrency=concurrency)
-            if rate is not None:
-                remember_rate(rate, Settings.load())
 
     def close(self) -> None:
         """Give the file back without asking."""

@@ -23,7 +23,6 @@ from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.undo import on_error
 from equipoise.runs.judging import JudgeLike, begin_judging, prepare_judge
-from equipoise.runs.rates import find_rate
 from equipoise.runs.session import Session
 from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
 from equipoise.settings import Settings
@@ -79,9 +78,7 @@ def start(
         raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
     if confirm and named and not connection.local and is_new:
         estimates = (expect_probe(planned, connection.sampling) for planned in largest)
-        rate = find_rate(settings.model, settings.base_url, Settings.load())
-        slots = policy.concurrency
-        confirm(expect_run(estimates, connection, suite, price=policy.price, concurrency=slots, rate=rate))
+        confirm(expect_run(estimates, connection, suite, price=policy.price, concurrency=policy.concurrency))
     file = _create_or_open(path, settings, plans)
     if named:
         approve(connection, Settings.load())

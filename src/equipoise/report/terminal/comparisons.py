@@ -10,8 +10,8 @@ from rich.text import Text
 
 from equipoise.measuring.compare import Comparison, MetricComparison, ProbeComparison, Verdict
 from equipoise.measuring.notebook import format_p
-from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.text import format_number
+from equipoise.safe_text import printable_line
 
 COLOURS = {Verdict.BETTER: "bold green", Verdict.WORSE: "bold red", Verdict.DIFFERENT: "bold"}
 COLUMNS = ("metric", "A", "B", "B - A", "95% interval", "p", "Holm", "B is")

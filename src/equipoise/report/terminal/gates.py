@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from rich.text import Text
 
 from equipoise.measuring.gate import Check, Gate, Outcome
-from equipoise.report.terminal.safe_text import printable_line
+from equipoise.safe_text import printable_line
 
 SUITE = "equipoise gate"
 WORDS = {

@@ -13,9 +13,9 @@ from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import UNDECIDED, Mark
 from equipoise.measuring.precision import find_needs, say_need
 from equipoise.measuring.result import Result
-from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.terminal.tables import COLOURS, WIDE
 from equipoise.report.text import explain_missing_value, format_centre, format_number
+from equipoise.safe_text import printable_line
 from equipoise.schema import Estimate
 
 ROWS = 24

@@ -12,8 +12,8 @@ from equipoise.authoring import Metric
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
 from equipoise.measuring.selection import SelectionTable
-from equipoise.report.terminal.safe_text import printable_line
 from equipoise.report.text import format_number
+from equipoise.safe_text import printable_line
 from equipoise.schema import Estimate, MetricKey
 
 COLOURS = {"A": "green", "B": "yellow", "C": "dark_orange", "D": "red"}

@@ -23,7 +23,7 @@ from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.provenance import Provenance, read_provenance
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import Answered, Pending, Planned
+from equipoise.runs.file.values import Pending, Planned
 from equipoise.schema import ID, LENGTH_REASONS, PROMPT, SYSTEM, Status, is_measured
 
 _PAGE = 256
@@ -240,13 +240,6 @@ class RunReader:
         with translate_storage_errors(self.path):
             for position, repetition, status in self._execute(sql.ENDED, (probe,)):
                 yield position, repetition, Status(status)
-
-    def answered_by_probe(self) -> dict[str, Answered]:
-        """For each probe how many answers came, and what they took."""
-        return {
-            probe: Answered(attempts=attempts, latency=latency, completion_tokens=tokens)
-            for probe, attempts, latency, tokens in self._rows(sql.ANSWERED_BY_PROBE)
-        }
 
     def count_empty_by_limit(self) -> int:
         """How many attempts are empty because the token limit was reached before any text came."""

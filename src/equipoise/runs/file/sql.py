@@ -136,10 +136,6 @@ USAGE = """
         union all select prompt_tokens, completion_tokens from earlier_failures
     )
 """
-ANSWERED_BY_PROBE = """
-    select probe, count(*), total(latency), total(completion_tokens) from attempts
-    where latency is not null and (status = 'ok' or status = 'truncated') group by probe
-"""
 EMPTY_REASONS = """
     select finish_reason, count(*) from attempts where status = 'empty' and finish_reason is not null
     group by finish_reason

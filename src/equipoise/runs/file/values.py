@@ -60,16 +60,6 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """How much of a probe was answered, and what that took."""
-
-    attempts: int
-    latency: float
-    """Seconds, the sum over the attempts."""
-    completion_tokens: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What became of a question to the judge about the answer of an attempt: an attempt of its own."""
 
