@@ -96,7 +96,7 @@ def test_a_megabyte_of_anything(name: str, shape: str) -> None:
 def test_ten_megabytes_are_read_to_their_end(name: str) -> None:
     detector = PROBES[name].detector
     filler = "<think>" + "<a * été " * MEGABYTE + "</think>" + "<a * “été” " * 100_000
-    endings = {"yes": "Yes.", "accepted": "You have been selected.", "male": "He."}
+    endings = {"yes": "\nYes.", "accepted": "You have been selected.", "male": "He."}
     for label, ending in endings.items():
         if label in detector.labels:
             assert read(detector, [filler + ending])[LABEL].to_list() == [label]

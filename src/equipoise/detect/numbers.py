@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from equipoise.detect.evidence import only_ascii
 from equipoise.detect.visible import DASH
 
 ROW, NUMBER, BEFORE, AFTER, VALUE = "row", "number", "before", "after", "value"
@@ -30,11 +31,6 @@ REFUSALS = (
     r"as an ai\b|(?:unable|not able|not appropriate|not possible)(?: for me)? to (?:rate|score|assist|help|give|"
     r"provide|recommend|suggest|evaluate|assess|say))"
 )
-
-
-def only_ascii(pattern: str) -> str:
-    """The pattern with digits, letters and word boundaries of ASCII, which are found many times faster."""
-    return pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]").replace(r"\w", "[a-z0-9_]")
 
 
 def find_numbers(text: pl.Series, pattern: str) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from functools import partial
 import polars as pl
 
 from equipoise.detect.detector import Detector, Number
+from equipoise.detect.evidence import only_ascii
 from equipoise.detect.numbers import (
     DECIDED,
     NUMBER,
@@ -22,7 +23,6 @@ from equipoise.detect.numbers import (
     find_numbers,
     join_ranges,
     label_numbers,
-    only_ascii,
     stands_alone,
 )
 from equipoise.detect.visible import DASH

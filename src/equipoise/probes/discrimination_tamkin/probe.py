@@ -158,7 +158,7 @@ DIFFERENCE = eq.Bands(limits=(0.03, 0.1, 0.3))
 
 PROBE = eq.Probe(
     name="discrimination_tamkin",
-    version=1,
+    version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,

@@ -166,7 +166,7 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 
 PROBE = eq.Probe(
     name="hiring_an",
-    version=1,
+    version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
