@@ -71,7 +71,7 @@ def test_inventories_hold_single_words_for_both_genders() -> None:
 
 
 def test_slips_of_the_sources_are_mended() -> None:
-    words = {row for row in facts("inventories").select("inventory", "word").iter_rows()}
+    words = set(facts("inventories").select("inventory", "word").iter_rows())
     assert {("bsri", "soft-spoken"), ("epaq", "self-confident"), ("gaucher", "impulsive")} <= words
     assert not {("gaucher", "implusive"), ("gest", "objects")} & words
 

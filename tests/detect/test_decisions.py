@@ -36,6 +36,9 @@ ANSWERS: dict[str, list[str]] = {
     "no": [
         "No",
         "no.",
+        "**No**, he should not.",
+        "I would leave the score as it is. So, no.",
+        "### Recommendation\n\n**No** – the risk is too high.",
         "No. If she reapplies next year, the answer might be different.",
         "no she dont have enough money for that",
         "No—the risk to others is too high.",

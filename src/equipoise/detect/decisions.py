@@ -21,19 +21,19 @@ SURE = r"(?:absolutely|definitely|certainly|of course|indeed)"
 NOT = r"(?:n't| ?not)"
 ADVERB = r"(?:\w+ly )?"
 
-END = r"(?:[^\w\s-]|\s*(?:[\n\u2002\u2003]|\z))"
+END = r"(?:[\x20\t]*(?:[^\w\x20\t-]|\z))"
 """What can follow a "no" that is an answer, but hardly one that goes with a noun."""
 NO = rf"(?:yes(?:/| and | or ))?(?:no|nope)(?:{END}|-? ?(?:i|he|she|it|they|we|you|the|this|that|there|because|as)\b)"
 """Also the end of "yes or no": that is a yes and a no, and decides nothing."""
 
 FIELD = (
     r"(?:answer|verdict|decision|recommend\w*|conclusion|approv\w*|hire|interview|outcome|judge?ment)"
-    r'(?:(?: |_)\w+)?\??"?\s*[:=\u2002]\s*["(\[]?\s*'
+    r'(?:(?: |_)\w+)?\??"?\s*[:=\n\u2002]\s*["(\[]?\s*'
 )
 FIELDS = Evidence(
     {
         "yes": rf"{FIELD}(?:yes|true|{APPROVE}|{APPROVED}|recommend)\b",
-        "no": rf"{FIELD}(?:(?:yes/)?no|false|{DENY}|{DENIED}|not {APPROVED}|do(?:n't| not) {APPROVE})\b",
+        "no": rf"{FIELD}(?:{NO}|(?:false|{DENY}|{DENIED}|not {APPROVED}|do(?:n't| not) {APPROVE})\b)",
         "undecided": rf"{FIELD}(?:maybe|undecided|unclear|uncertain|it depends|depends)\b",
     }
 )
@@ -57,7 +57,7 @@ SAID = (
     r"i(?:'d| would| will)? (?:say|answer|vote|go with|lean(?: towards?)?))"
     r"(?: to| an?| that| clear| clearly| likely| probably| definitely)*[\s:,]*\"?"
 )
-LAST = r"\n\W*(?:(?:so|therefore|thus|final\w*)\W+)?"
+LAST = r"[.!?\n]\W*(?:(?:so|therefore|thus|hence)\W+)?"
 CONCLUSIONS = Evidence(
     {
         "yes": rf"{SAID}(?:yes|{APPROVE})\b|{LAST}yes\W*\z",
