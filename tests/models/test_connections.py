@@ -7,10 +7,8 @@ import itertools
 from collections.abc import Iterable
 
 import pytest
-from aiohttp.client_proto import ResponseHandler
 
 from equipoise.models import ChatModel, TransientFault, connect
-from equipoise.models.chat.connections import ResponseIds
 from serving.raw import Piece, RawServer, Respond, chunked, completion, with_length
 
 PROMPTS = [f"Prompt {number}." for number in range(40)]
@@ -48,19 +46,22 @@ def half_a_head_too_many(prompt: str) -> Iterable[Piece]:
     yield from (response[:-10], 0.002, response[-10:] + response[:20])
 
 
-def doubled(*pause: float) -> Respond:
-    """The copy comes in a piece of its own: before the next request, or when that is already under way.
-
-    Only its id then tells that it is a copy.
-    """
-    numbers = itertools.count()
+def doubled(*pause: float, every: int = 1) -> Respond:
+    """The copy comes in a piece of its own: before the next request, or when that is already under way."""
+    numbers = itertools.count(1)
 
     def respond(prompt: str) -> Iterable[Piece]:
-        response = with_length(completion(answer_of(prompt), number=next(numbers)))
-        pieces: list[Piece] = [response, *pause, response]
+        response = with_length(completion(answer_of(prompt)))
+        pieces: list[Piece] = [response, *pause, response] if next(numbers) % every == 0 else [response]
         yield from pieces
 
     return respond
+
+
+def doubled_between_others(prompt: str) -> Iterable[Piece]:
+    """A copy of the first response comes instead of the fourth."""
+    number = PROMPTS.index(prompt)
+    yield with_length(completion(answer_of(PROMPTS[number - 3] if number % 8 == 3 else prompt)))
 
 
 def ask_in_turn(url: str, workers: int) -> dict[str, str]:
@@ -99,6 +100,8 @@ def ask_in_turn(url: str, workers: int) -> dict[str, str]:
         junk_after_the_last_chunk,
         half_a_head_too_many,
         pytest.param(doubled(0.01), id="doubled_late"),
+        pytest.param(doubled(0.02, every=5), id="every_fifth_doubled_20_ms_late"),
+        pytest.param(doubled(0.06, every=5), id="every_fifth_doubled_60_ms_late"),
     ],
 )
 def test_a_response_too_many_reaches_no_other_prompt(respond: Respond, workers: int) -> None:
@@ -118,22 +121,36 @@ def test_a_connection_in_order_is_reused() -> None:
 
 
 @pytest.mark.fault("E25")
-@pytest.mark.parametrize("workers", [1, 4])
-def test_an_endpoint_with_one_id_for_all_is_asked_once_more_at_most(workers: int) -> None:
-    with RawServer(lambda prompt: [with_length(completion(answer_of(prompt), number=1))]) as server:
-        answers = ask_in_turn(server.url, workers)
-    assert answers == {prompt: answer_of(prompt) for prompt in PROMPTS}
-    assert len(server.prompts) <= len(PROMPTS) + workers
+def test_a_copy_that_comes_after_other_responses_is_recognised() -> None:
+    with RawServer(doubled_between_others) as server:
+        ask_in_turn(server.url, 1)
+    assert server.connections > 5, "a connection with a copy is closed, and the prompt is asked on one of its own"
 
 
 @pytest.mark.fault("E25")
-def test_an_id_of_ours_that_is_repeated_is_compared() -> None:
-    async def check() -> None:
-        ids, connection = ResponseIds(), ResponseHandler(asyncio.get_running_loop())
-        first, second = ids.next_id(), ids.next_id()
-        assert not ids.is_foreign(second, {"X-Request-Id": second}, {"id": f"chatcmpl-{second}"}, connection)
-        assert not ids.is_foreign(second, {"X-Request-Id": "req-of-the-endpoint"}, {"id": 1}, connection)
-        assert ids.is_foreign(second, {"X-Request-Id": first}, {}, connection)
-        assert ids.is_foreign(second, {}, {"id": f"chatcmpl-{first}"}, connection)
+def test_a_constant_id_changes_nothing() -> None:
+    with RawServer(lambda prompt: [with_length(completion(answer_of(prompt), number=1))]) as server:
+        answers = ask_in_turn(server.url, 4)
+    assert answers == {prompt: answer_of(prompt) for prompt in PROMPTS}
+    assert len(server.prompts) == len(PROMPTS)
 
-    asyncio.run(check())
+
+@pytest.mark.fault("E25")
+def test_answers_that_are_alike_are_asked_once_more_and_count() -> None:
+    with RawServer(lambda prompt: [with_length(completion("Yes."))]) as server:
+        answers = ask_in_turn(server.url, 1)
+    assert answers == dict.fromkeys(PROMPTS, "Yes.")
+    assert len(server.prompts) <= 2 * len(PROMPTS)
+
+
+@pytest.mark.fault("E25")
+def test_a_connection_on_which_an_error_came_is_not_used_again() -> None:
+    def respond(prompt: str) -> Iterable[Piece]:
+        if prompt == PROMPTS[0] and len(server.prompts) == 1:
+            yield b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+        yield with_length(completion(answer_of(prompt)))
+
+    with RawServer(respond) as server:
+        answers = ask_in_turn(server.url, 1)
+    assert answers == {prompt: answer_of(prompt) for prompt in PROMPTS}
+    assert server.connections == 2

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import orjson
 import pytest
 
 from equipoise.models import Refused, Reply, TransientFault, connect
@@ -97,7 +98,9 @@ def test_an_endpoint_that_refuses_them_is_asked_once() -> None:
 @pytest.mark.fault("L2")
 def test_an_endpoint_that_gives_fewer_is_asked_for_fewer() -> None:
     def respond(number: int) -> bytes:
-        return error("top_logprobs must be at most 8") if number == 1 else with_length(choice(listed(TOKENS)))
+        return (
+            error("top_logprobs must be at most 8") if number == 1 else with_length(choice(listed(TOKENS), id=number))
+        )
 
     outcomes, notes, bodies = ask(respond, times=2)
     assert all(isinstance(outcome, Reply) for outcome in outcomes)
@@ -105,9 +108,23 @@ def test_an_endpoint_that_gives_fewer_is_asked_for_fewer() -> None:
     assert len([note for note in notes if "fewer first tokens than the 5" in note]) == 1
 
 
+@pytest.mark.fault("L7")
+def test_half_a_character_and_more_tokens_than_asked_for_can_be_stored() -> None:
+    tokens = [{"token": "Yes\ud83d", "logprob": math.log(0.7)}]
+    tokens += [{"token": f"t{number}", "logprob": math.log(0.2) - number} for number in range(5_000)]
+    [reply], _, _ = ask(give(choice(listed(tokens))))
+    assert isinstance(reply, Reply)
+    assert reply.first_token is not None
+    assert reply.first_token[:2] == [{"token": "Yes\ufffd", "p": 0.7}, {"token": "t0", "p": 0.2}]
+    assert len(reply.first_token) == 20
+    assert orjson.dumps(reply.first_token)
+
+
 BROKEN = [
     ([{"token": "Yes", "logprob": math.nan}], "nan, which is no logarithm"),
     ([{"token": "Yes", "logprob": 0.5}], "0.5, which is no logarithm"),
+    ([{"token": "Yes", "logprob": -math.inf}], "nan, which is no logarithm"),
+    ([{"token": "Yes", "logprob": -(10**400)}], "nan, which is no logarithm"),
     ([{"token": "Yes", "logprob": None}], "no token or no number"),
     ([{"token": "Yes", "logprob": "-0.1"}], "no token or no number"),
     ([{"logprob": -0.1}], "no token or no number"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from equipoise.answers.prompts import PromptFormat, Row
 from equipoise.errors import InputError
 from equipoise.models import Sampling
-from equipoise.models.chat import anthropic, openai
+from equipoise.models.chat.wire import ANTHROPIC, OPENAI
 from equipoise.schema import ID, PROMPT, REPETITION, SYSTEM
 
 OPENAI_PATH = "/v1/chat/completions"
@@ -40,14 +40,14 @@ def _find_model(form: PromptFormat, provider: str, model: str | None) -> str:
 
 
 def _openai_line(key: str, model: str, prompt: str, system: str | None, sampling: Sampling) -> Row:
-    body = {**openai.parameters(model, sampling), **openai.messages(prompt, system)}
+    body = {**OPENAI.parameters(model, sampling), **OPENAI.messages(prompt, system)}
     return {"custom_id": key, "method": "POST", "url": OPENAI_PATH, "body": body}
 
 
 def _anthropic_line(key: str, model: str, prompt: str, system: str | None, sampling: Sampling) -> Row:
     return {
         "custom_id": key,
-        "params": {**anthropic.parameters(model, sampling), **anthropic.messages(prompt, system)},
+        "params": {**ANTHROPIC.parameters(model, sampling), **ANTHROPIC.messages(prompt, system)},
     }
 
 

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+
+from yarl import URL
 
 from equipoise.errors import BadParameter, InputError
-from equipoise.models.chat import anthropic
-from equipoise.models.chat.endpoint import Endpoint, resolve_endpoint
-from equipoise.models.chat.headers import carries_key, check_headers
+from equipoise.models.chat.endpoint import Endpoint, is_loopback, resolve_endpoint
 from equipoise.models.chat.keys import Key, is_sendable
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
 from equipoise.models.chat.providers import Provider, parse_model_name
-from equipoise.models.chat.proxies import find_proxy
+from equipoise.models.chat.wire import WIRE_FORMATS
 from equipoise.models.redact import refuse_key_as_name
 from equipoise.models.sampling import Sampling, refuse_missing_secrets
+
+RESERVED_HEADERS = frozenset(
+    (
+        *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
+        *("transfer-encoding", "proxy-authorization", "expect", "upgrade"),
+    )
+)
+"""Headers that the transport fills in itself."""
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def connect(
@@ -40,25 +51,25 @@ def connect(
     """
     provider, model = parse_model_name(name)
     sampling, headers = sampling or Sampling(), dict(headers or {})
-    if provider.protocol == "anthropic" and sampling.max_tokens is None:
-        sampling = replace(sampling, max_tokens=anthropic.DEFAULT_MAX_TOKENS)
+    if sampling.max_tokens is None:
+        sampling = replace(sampling, max_tokens=WIRE_FORMATS[provider.protocol].max_tokens)
     if not (math.isfinite(deadline) and deadline > 0):
         raise BadParameter(f"The deadline of a request must be more than 0 seconds. Got {deadline} instead.")
     refuse_missing_secrets(sampling)
-    check_headers(headers)
+    _check_headers(headers)
     if key_variable is not None:
         refuse_key_as_name(key_variable)
         provider = replace(provider, key_variable=key_variable)
     endpoint = resolve_endpoint(provider, model, base_url, allow_secret_url=allow_secret_url)
     # A provider's name with another address: whether a key is needed there is not known, so none is demanded.
     is_key_needed = key_variable is not None or base_url is None or provider.base_url is None
-    is_key_needed = is_key_needed and not carries_key(headers, endpoint)
+    carries_key = any(given.lower() in ("authorization", provider.key_header.lower()) for given in headers)
     if key_command is not None:
         if key is not None or key_variable is not None:
             raise InputError("Give a key command or a variable that holds the key, not both.")
         chosen = Key(None, "the key command", key_command)
     else:
-        chosen = _find_key(name, provider, key, environ, needed=is_key_needed)
+        chosen = _find_key(name, provider, key, environ, needed=is_key_needed and not carries_key)
     _refuse_exposure(endpoint, chosen, headers, allow_insecure=allow_insecure)
     _refuse_missing_certificates(endpoint, environ)
     return ChatModel(
@@ -70,6 +81,17 @@ def connect(
         proxy=find_proxy(endpoint.url, environ),
         deadline=deadline,
     )
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    """Refuse headers that cannot be sent. Their values are not shown: they may be secrets."""
+    for name, value in headers.items():
+        if HEADER_NAME.fullmatch(name) is None:
+            raise InputError("A header is given as NAME=VALUE, as in X-Organisation=42; this name cannot be sent.")
+        if name.lower() in RESERVED_HEADERS:
+            raise InputError(f"The header {name} is filled in by equipoise and cannot be given.")
+        if not (value.isascii() and value.isprintable()) or value != value.strip():
+            raise InputError(f"The value of the header {name} cannot be sent: it must be printable ASCII on one line.")
 
 
 def _find_key(name: str, provider: Provider, given: str | None, environ: Mapping[str, str], *, needed: bool) -> Key:
@@ -109,3 +131,31 @@ def _refuse_missing_certificates(endpoint: Endpoint, environ: Mapping[str, str])
     given = environ.get("SSL_CERT_FILE")
     if endpoint.url.scheme == "https" and given and not Path(given).is_file():
         raise InputError(f"SSL_CERT_FILE names a file of certificates that is not there: {given}")
+
+
+def find_proxy(url: URL, environ: Mapping[str, str]) -> URL | None:
+    """The proxy for an address: from HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, unless NO_PROXY names its host.
+
+    Small letters are preferred, as by other programs. An address of this machine never goes through a proxy.
+    (aiohttp's `trust_env` would also take passwords from ~/.netrc and send them instead of the key.)
+    """
+    names = sorted(
+        (name for name in environ if name.lower().endswith("_proxy") and environ[name].strip()), key=str.islower
+    )
+    given = {name.lower().removesuffix("_proxy"): environ[name].strip() for name in names}
+    address = given.get(url.scheme) or given.get("all")
+    host = url.host or ""
+    if not address or is_loopback(host) or proxy_bypass_environment(f"{host}:{url.port}", {"no": given.get("no", "")}):
+        return None
+    try:
+        proxy = URL(address if "://" in address else f"http://{address}")
+        usable = proxy.scheme in ("http", "https") and bool(proxy.host) and bool(proxy.port)
+    except ValueError:
+        usable = False
+    if not usable:
+        # The message does not show what was given, because it may hold a password.
+        raise InputError(
+            f"The variable {url.scheme.upper()}_PROXY or ALL_PROXY must be the address of an HTTP proxy, as in "
+            "http://proxy.example.org:3128. (SOCKS proxies are not supported.) Hosts in NO_PROXY are asked directly."
+        )
+    return proxy

@@ -11,14 +11,12 @@ from urllib.parse import quote
 from yarl import URL
 
 from equipoise.errors import InputError
-from equipoise.models.chat import anthropic, openai
 from equipoise.models.chat.providers import Provider
-from equipoise.models.chat.wire import WireFormat
+from equipoise.models.chat.wire import WIRE_FORMATS, WireFormat
 from equipoise.models.redact import REDACTED, is_secret, looks_like_key
 
 VERSION = re.compile(r"/v\d|/openai")
 """What the paths of most endpoints have in them."""
-WIRE_FORMATS = {"openai": openai.FORMAT, "anthropic": anthropic.FORMAT}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from equipoise.bodies import UNREADABLE, read_completion
 from equipoise.models.chat.classify import (
     Target,
     classify,
@@ -19,26 +20,27 @@ from equipoise.models.chat.classify import (
     is_about_probabilities,
     read_error,
 )
-from equipoise.models.chat.connections import REQUEST_ID_HEADER, CheckedConnector, TrackedResponse
 from equipoise.models.chat.endpoint import Endpoint
 from equipoise.models.chat.first_token import FirstTokens
-from equipoise.models.chat.headers import key_header, make_headers, secret_parts
 from equipoise.models.chat.keys import Key
-from equipoise.models.chat.parameters import Parameters
-from equipoise.models.chat.proxies import Proxy
 from equipoise.models.chat.transport import (
     ByteBudget,
+    CheckedConnector,
+    Copies,
     ResponseBody,
+    TrackedResponse,
     describe_failure,
     describe_lasting_failure,
     parse_json,
 )
-from equipoise.models.chat.wire import KNOWN_REASONS, Body, make_reply
+from equipoise.models.chat.wire import KNOWN_REASONS, Body, Parameters, make_reply
 from equipoise.models.protocol import AS_SAMPLED, Asking, KeyRefused, Refused, Reply, TransientFault
 from equipoise.models.redact import Redactor, excerpt, find_secrets, without_secrets
 from equipoise.models.sampling import Sampling
 from equipoise.schema import Status
 
+Outcome = Reply | TransientFault | Refused | str | None
+"""What became of a request: a str is the name of a rejected parameter, None means a response that is not to be used."""
 MAX_ANSWER_BYTES = 16 * 2**20
 """After decompression."""
 MAX_HELD_BYTES = 4 * MAX_ANSWER_BYTES
@@ -60,7 +62,7 @@ class ChatModel:
         sampling: Sampling,
         key: Key,
         headers: Mapping[str, str] | None = None,
-        proxy: Proxy | None = None,
+        proxy: URL | None = None,
         deadline: float = DEFAULT_DEADLINE,
     ) -> None:
         self.name = name
@@ -73,13 +75,16 @@ class ChatModel:
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
         self._key = key
         self._given_headers = dict(headers or {})
-        self._headers = make_headers(endpoint, self._given_headers)
+        self._headers = _make_headers(endpoint, self._given_headers)
+        self._key_header = endpoint.provider.key_header
+        self._sends_key = self._key_header.lower() not in {name.lower() for name in self._headers}
         self._proxy = proxy
-        self._session: aiohttp.ClientSession | None = None
-        secrets = [*endpoint.secrets, *find_secrets("", sampling.extra), *secret_parts(self._given_headers)]
-        secrets += [*([key.value] if key.value else []), *(proxy.secrets if proxy else ())]
-        self._redaction = Redactor(secrets)
-        self._redact_answer, self._redact_error = self._redaction.answer, self._redaction.error
+        secrets = [*endpoint.secrets, *find_secrets("", sampling.extra)]
+        # The values of headers, and what follows a word such as "Bearer" in them.
+        secrets += [part for value in self._given_headers.values() for part in (value, *value.split()[1:])]
+        secrets += [secret for secret in (key.value, proxy and (proxy.password or proxy.user)) if secret]
+        self._redactor = Redactor(secrets)
+        self._redact_answer, self._redact_error = self._redactor.answer, self._redactor.error
         self._target = Target(
             model=self._redact_answer(name),
             url=self._redact_answer(endpoint.base_url),
@@ -87,15 +92,12 @@ class ChatModel:
             key_variable=endpoint.provider.key_variable,
             suggestion=self._redact_answer(endpoint.suggestion),
         )
-        self._first_tokens = FirstTokens(self._target.model, self.notes, self._redact_answer)
-        self._parameters = Parameters(
-            endpoint.model, self._format, sampling, self._first_tokens, self.notes, self._redact_error
-        )
-        for parameter in self._format.unsupported:
-            if getattr(sampling, parameter) is not None:
-                self._parameters.dropped[parameter] = None
-                self.notes.append(f"{endpoint.provider.name} has no parameter {parameter}: it is not sent.")
-        if key.value and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
+        self._parameters = Parameters(endpoint.model, self._format, sampling, self.notes, self._redact_error)
+        self._first_tokens = FirstTokens(self._target.model, self._parameters, self.notes, self._redact_answer)
+        if sampling.seed is not None and "seed" not in self._format.sampling:
+            self._parameters.dropped["seed"] = None
+            self.notes.append(f"{endpoint.provider.name} has no parameter seed: it is not sent.")
+        if key.value and endpoint.basic_auth and self._key_header == "Authorization":
             self.notes.append("The user and password of the base URL are sent instead of the key.")
 
     def __repr__(self) -> str:
@@ -138,94 +140,87 @@ class ChatModel:
         self._parameters.earlier_notes = notes
 
     async def __aenter__(self) -> Self:
-        """Open the HTTP session, and run the command that prints the key if there is one; nothing is sent yet."""
-        await self._open_key()
-        # The number of concurrent requests is limited by whoever calls `answer`.
+        """Run the command that prints the key, if there is one; nothing is sent yet."""
+        await self._key.open()
+        if self._key.value:
+            self._redactor.add(self._key.value)
         self._budget = ByteBudget(MAX_HELD_BYTES)
-        self._connector = CheckedConnector(limit=0, ttl_dns_cache=300)
-        self._session = aiohttp.ClientSession(
-            connector=self._connector,
+        self._copies = Copies()
+        self._session, self._session_for_one = self._open_session(), self._open_session(force_close=True)
+        return self
+
+    def _open_session(self, *, force_close: bool = False) -> aiohttp.ClientSession:
+        """An HTTP session; with `force_close` each request has a connection of its own."""
+        return aiohttp.ClientSession(
+            # The number of concurrent requests is limited by whoever calls `answer`.
+            connector=CheckedConnector(limit=0, ttl_dns_cache=300, force_close=force_close),
             response_class=TrackedResponse,
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self._deadline, sock_connect=min(CONNECT_TIMEOUT, self._deadline)),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
         )
-        return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        await self._session.close()
+        await self._session_for_one.close()
 
-    async def _open_key(self) -> None:
-        await self._key.open()
-        if self._key.value:
-            self._redaction.add(self._key.value)
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
+        """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
+        messages = self._format.messages(prompt, self._sampling.system_for(system))
+        session = self._session
+        while True:
+            key = self._key.value
+            outcome = await self._post(session, self._parameters.body(asking), messages, asking)
+            if isinstance(outcome, Reply):
+                self._key.note_accepted()
+                return outcome
+            if outcome is None:
+                session = self._session_for_one
+            elif isinstance(outcome, str):
+                self._parameters.drop(outcome)
+            elif not isinstance(outcome, KeyRefused) or not await self._renew_key(key):
+                # Raised here and not where the fault was caught, so that the traceback does not hold the request.
+                raise outcome
 
     async def _renew_key(self, refused: str | None) -> bool:
         """Whether there is another key to try, after this one was refused."""
         renewed = await self._key.renew(refused)
         if self._key.value:
-            self._redaction.add(self._key.value)
+            self._redactor.add(self._key.value)
         return renewed
 
-    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
-        """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
-        messages = self._format.messages(prompt, self._sampling.system_for(system))
-        while True:
-            key = self._key.value
-            outcome = await self._post(self._parameters.body(asking), messages, asking, key)
-            if isinstance(outcome, Reply):
-                self._key.note_accepted()
-                return outcome
-            if isinstance(outcome, KeyRefused) and await self._renew_key(key):
-                continue
-            if not isinstance(outcome, str):
-                # Raised here and not where the fault was caught, so that the traceback does not hold the request.
-                raise outcome
-            self._parameters.drop(outcome)
-
-    async def _post(
-        self, parameters: Body, messages: Body, asking: Asking, key: str | None
-    ) -> Reply | TransientFault | Refused | str:
-        """Send one request and return its outcome; a str is the name of a parameter that was rejected."""
-        assert self._session is not None, "a model is used inside `async with`"
-        request, request_id = orjson.dumps({**parameters, **messages}), self._connector.ids.next_id()
-        login, tunnel = self._proxy.login_header if self._proxy else {}, self._endpoint.url.scheme == "https"
+    async def _post(self, session: aiohttp.ClientSession, parameters: Body, messages: Body, asking: Asking) -> Outcome:
+        """Send one request and return its outcome."""
+        request = orjson.dumps({**parameters, **messages})
+        headers = None
+        if self._sends_key and (key := self._key.value):
+            headers = {self._key_header: f"Bearer {key}" if self._key_header == "Authorization" else key}
         started = time.monotonic()
         body = ResponseBody(self._budget)
         try:
-            async with self._session.post(
-                self._endpoint.url,
-                data=request,
-                headers={
-                    REQUEST_ID_HEADER: request_id,
-                    **key_header(self._endpoint, key, self._headers),
-                    **({} if tunnel else login),
-                },
-                allow_redirects=False,
-                proxy=self._proxy.url if self._proxy else None,
-                proxy_headers=login if tunnel else None,
+            async with session.post(
+                self._endpoint.url, data=request, headers=headers, allow_redirects=False, proxy=self._proxy
             ) as response:
                 assert isinstance(response, TrackedResponse)
-                status, headers, connection = response.status, response.headers, response.protocol
+                status, connection = response.status, response.protocol
                 if 300 <= status < 400:
                     response.close()
-                    return self._redirect_refused(status, headers.get("Location", ""))
+                    return self._redirect_refused(status, response.headers.get("Location", ""))
                 await body.read(response, MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES)
-            self._connector.note_end(connection)
             latency = time.monotonic() - started
             if status < 300 and not body.complete:
                 return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
             data = bytes(body.data)
-            document = parse_json(data)
-            if self._connector.ids.is_foreign(request_id, headers, document, connection):
+            outcome = self._interpret(status, response.headers, data, parameters, asking, latency)
+            if not isinstance(outcome, Reply):
+                # After an error that nobody asked for, the answers on a connection would be one too late.
                 connection.close()
-                return self._connection_failed("the response belongs to another request")
-            outcome = self._interpret(status, headers, document, data, parameters, asking, latency)
-            if isinstance(outcome, Reply):
+            elif self._copies.is_copy(data, connection):
+                connection.close()
+                return None
+            else:
                 body.hand_over(outcome)
         except zlib.error:
             return self._malformed(b"", "the compressed body is damaged")
@@ -235,7 +230,7 @@ class ChatModel:
             detail = f"no complete answer within {self._deadline:g} s"
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except (aiohttp.ClientError, OSError) as error:
-            if problem := describe_lasting_failure(error, self._proxy.address if self._proxy else None):
+            if problem := describe_lasting_failure(error, self._proxy):
                 return Refused(self._redact_error(problem))
             return self._connection_failed(describe_failure(error))
         else:
@@ -244,16 +239,10 @@ class ChatModel:
             body.release()
 
     def _interpret(
-        self,
-        status: int,
-        headers: Mapping[str, str],
-        document: object,
-        data: bytes,
-        sent: Body,
-        asking: Asking,
-        latency: float,
+        self, status: int, headers: Mapping[str, str], data: bytes, sent: Body, asking: Asking, latency: float
     ) -> Reply | TransientFault | Refused | str:
-        """The outcome of a response; a str is the name of a parameter that was rejected."""
+        """The outcome of a response."""
+        document = parse_json(data)
         reported = read_error(status, document, data, self._redact_error)
         if reported is not None:
             if asking.probabilities and is_about_probabilities(reported):
@@ -263,7 +252,10 @@ class ChatModel:
             droppable = {name for name in set(sent) - fixed if self._parameters.may_drop(name)}
             outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
             return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
-        completion = self._format.read(document) if isinstance(document, dict) else None
+        try:
+            completion = read_completion(document) if isinstance(document, dict) else None
+        except UNREADABLE:
+            completion = None
         if completion is None:
             is_page = document is None and data.lstrip()[:1] == b"<"
             problem = "not JSON" if document is None else "JSON without an answer"
@@ -279,7 +271,7 @@ class ChatModel:
             if isinstance(tokens, Refused):
                 return tokens
             # The text does not matter: it is only one of the tokens that could have come.
-            text = self._redact_answer(completion.text)
+            text = self._redact_answer(completion.text or "")
             reply = replace(reply, status=Status.OK, answer=text, detail=None, first_token=tokens)
         self._answered = self._answered or (isinstance(reply, Reply) and reply.answer is not None)
         return reply
@@ -312,3 +304,18 @@ class ChatModel:
             "That was not followed, because the key would go there too. If it is right, give that address with "
             "--base-url."
         )
+
+
+def _make_headers(endpoint: Endpoint, given: Mapping[str, str]) -> dict[str, str]:
+    """The headers that are the same for every request. What the user gives counts more."""
+    headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+        "User-Agent": "equipoise",
+        **endpoint.wire_format.headers,
+    }
+    if endpoint.basic_auth:
+        headers["Authorization"] = endpoint.basic_auth
+    taken = {name.lower() for name in given}
+    return {name: value for name, value in headers.items() if name.lower() not in taken} | dict(given)

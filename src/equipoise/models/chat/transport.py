@@ -1,4 +1,4 @@
-"""Reads HTTP responses: a bounded body, the JSON in it, or the reason why there is none."""
+"""HTTP: checked connections, responses with a bounded body, the JSON in it, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import weakref
 import zlib
 from collections import deque
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import aiohttp
 import orjson
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
+from yarl import URL
 
 from equipoise.models.chat.classify import PROXY_LOGIN_NEEDED
 
@@ -20,8 +24,56 @@ COMPRESSED = {"gzip", "x-gzip", "deflate"}
 FREE_BYTES = 2**18
 """Bytes of each response that are read without a reservation."""
 PROXY_AUTHENTICATION_REQUIRED, FIRST_SERVER_ERROR = 407, 500
+RESPONSES_COMPARED = 16
+"""So many responses on a connection are compared with the next one."""
 GZIP_OR_ZLIB = 47
 """The `wbits` with which zlib detects the header by itself."""
+
+
+class CheckedConnector(aiohttp.TCPConnector):
+    """Reuses a connection only if nothing has arrived on it since its last response."""
+
+    async def connect(self, *request: Any, **options: Any) -> Connection:
+        """A connection on which no byte waits that belongs to an earlier response."""
+        while True:
+            connection = await super().connect(*request, **options)
+            if connection.protocol is not None and not connection.protocol.should_close:
+                return connection
+            connection.close()
+
+
+class TrackedResponse(aiohttp.ClientResponse):
+    """A response that knows which connection it came on, also after the connection was given back."""
+
+    protocol: ResponseHandler
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """Remember the connection, then read the head of the response."""
+        assert connection.protocol is not None
+        self.protocol = connection.protocol
+        return await super().start(connection)
+
+
+class Copies:
+    """Recognises a response that was sent twice.
+
+    HTTP/1.1 matches responses to requests by their order only, so the copy of a response answers the wrong request. It
+    is the same, byte for byte, as an earlier one on its connection; what is left of that connection is of no use then.
+    """
+
+    def __init__(self) -> None:
+        self._seen: WeakKeyDictionary[ResponseHandler, deque[int]] = WeakKeyDictionary()
+
+    def is_copy(self, data: bytes, protocol: ResponseHandler) -> bool:
+        """Whether one of the last responses on this connection had the same body."""
+        digest = hash(data)
+        seen = self._seen.get(protocol)
+        if seen is None:
+            seen = self._seen[protocol] = deque(maxlen=RESPONSES_COMPARED)
+        if digest in seen:
+            return True
+        seen.append(digest)
+        return False
 
 
 class ByteBudget:
@@ -124,7 +176,7 @@ def _release_later(loop: asyncio.AbstractEventLoop, budget: ByteBudget, size: in
         loop.call_soon_threadsafe(budget.release, size)
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes | bytearray) -> Any:
     """The JSON document, or None if it is not JSON. A byte-order mark before it is left out."""
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
@@ -137,19 +189,20 @@ def parse_json(data: bytes) -> Any:
             return None
 
 
-def describe_lasting_failure(error: Exception, proxy: str | None) -> str | None:
+def describe_lasting_failure(error: Exception, proxy: URL | None) -> str | None:
     """Why there will be no response either when asked again: a certificate, or a proxy that refuses; else None."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return (
             f"{describe_failure(error)}. The certificate is not trusted here. If your network or your server has a "
             "certificate authority of its own, put its certificate into a file and name that: SSL_CERT_FILE=ca.pem"
         )
-    if isinstance(error, aiohttp.ClientHttpProxyError):
+    if isinstance(error, aiohttp.ClientHttpProxyError) and proxy is not None:
+        address = f"{proxy.host}:{proxy.port}"
         if error.status == PROXY_AUTHENTICATION_REQUIRED:
-            return f"{PROXY_LOGIN_NEEDED} ({proxy} says HTTP {error.status}.)"
+            return f"{PROXY_LOGIN_NEEDED} ({address} says HTTP {error.status}.)"
         if error.status < FIRST_SERVER_ERROR:
             return (
-                f"The proxy {proxy} refuses to connect: HTTP {error.status}. Hosts that need no proxy belong into "
+                f"The proxy {address} refuses to connect: HTTP {error.status}. Hosts that need no proxy belong into "
                 "NO_PROXY."
             )
     return None

@@ -1,13 +1,15 @@
-"""What the two wire formats share: the shape of a request, the parsed completion, and the reply it becomes."""
+"""The two wire formats, OpenAI's chat completions and Anthropic's messages: how requests are written, and what a
+response becomes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from equipoise.bodies import MAX_NAME, Completion
 from equipoise.detect.visible import has_visible_text
-from equipoise.models.protocol import Reply, TransientFault
+from equipoise.models.protocol import Asking, Reply, TransientFault
 from equipoise.models.redact import Redact, excerpt
 from equipoise.models.sampling import Sampling
 from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, Status
@@ -18,52 +20,131 @@ STOP_REASONS = frozenset(
     {"stop", "eos", "end_turn", "stop_sequence", "tool_calls", "function_call", "tool_use", "pause_turn"}
 )
 KNOWN_REASONS = STOP_REASONS | LENGTH_REASONS | FILTER_REASONS | ABORT_REASONS
-
-MAX_NAME = 200
-"""Characters that are kept of a name in a response."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Completion:
-    """The parsed content of a response, the same for both wire formats."""
-
-    text: str
-    reasoning: str | None = None
-    finish_reason: str | None = None
-    refused: bool = False
-    served_model: str | None = None
-    fingerprint: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    """Those of the completion tokens that went into reasoning, where the endpoint counts them."""
-    logprobs: object = None
-    """The log-probabilities of the answer's tokens, as they came."""
+TOP_LOGPROBS, FEWER_TOP_LOGPROBS = 20, 5
+"""How many of the most probable first tokens are asked for: the most that endpoints give; fewer if one refuses."""
+ANTHROPIC_MAX_TOKENS = 4096
+"""The format of Anthropic requires a limit; this one is sent when the user gives none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WireFormat:
-    """How requests are written and responses are read."""
+    """How requests are written."""
 
     path: str
-    headers: Mapping[str, str]
-    parameters: Callable[[str, Sampling], Body]
-    """The fields of the request's body that are the same for every prompt."""
     messages: Callable[[str, str | None], Body]
     """The fields that carry a prompt and its system part."""
-    read: Callable[[Body], Completion | None]
-    """Parses the response; None when there is no answer in it."""
-    required: frozenset[str]
-    """Parameters that cannot be dropped."""
-    unsupported: frozenset[str] = frozenset()
-    """Fields of `Sampling` that the format has no field for."""
+    sampling: frozenset[str]
+    """The fields of `Sampling` that the format has."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    max_tokens: int | None = None
+    """The limit of an answer that is sent when the user gives none."""
     gives_probabilities: bool = False
     """Whether the probabilities of tokens can be asked for."""
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Parameters that cannot be dropped."""
+        return frozenset({"model"} if self.max_tokens is None else {"model", "max_tokens"})
+
+    def parameters(self, model: str, sampling: Sampling) -> Body:
+        """The fields of the request's body that are the same for every prompt."""
+        named = {name: getattr(sampling, name) for name in ("temperature", "top_p", "max_tokens", "seed")}
+        named["max_tokens"] = self.max_tokens if sampling.max_tokens is None else sampling.max_tokens
+        sent = {name: value for name, value in named.items() if name in self.sampling and value is not None}
+        return {"model": model, **sent, **sampling.extra}
+
+
+def _openai_messages(prompt: str, system: str | None) -> Body:
+    """The system part is the first message."""
+    first = [] if system is None else [{"role": "system", "content": system}]
+    return {"messages": [*first, {"role": "user", "content": prompt}]}
+
+
+def _anthropic_messages(prompt: str, system: str | None) -> Body:
+    """The system part is a field of its own."""
+    body: Body = {"messages": [{"role": "user", "content": prompt}]}
+    return body if system is None else {**body, "system": system}
+
+
+OPENAI = WireFormat(
+    path="/chat/completions",
+    messages=_openai_messages,
+    sampling=frozenset({"temperature", "top_p", "max_tokens", "seed"}),
+    gives_probabilities=True,
+)
+ANTHROPIC = WireFormat(
+    path="/messages",
+    messages=_anthropic_messages,
+    sampling=frozenset({"temperature", "top_p", "max_tokens"}),
+    headers={"anthropic-version": "2023-06-01"},
+    max_tokens=ANTHROPIC_MAX_TOKENS,
+)
+WIRE_FORMATS = {"openai": OPENAI, "anthropic": ANTHROPIC}
+
+
+class Parameters:
+    """What is sent with every prompt. A parameter that the endpoint rejects is dropped, or sent under another name."""
+
+    def __init__(
+        self,
+        model: str,
+        wire_format: WireFormat,
+        sampling: Sampling,
+        notes: list[str],
+        redact: Redact,
+    ) -> None:
+        self._model = model
+        self._format = wire_format
+        self._sampling = sampling
+        self.top_logprobs = TOP_LOGPROBS
+        """How many of the most probable first tokens are asked for."""
+        self._notes = notes
+        self._redact = redact
+        self._bodies: dict[Asking, Body] = {}
+        self.dropped: dict[str, str | None] = {}
+        """Rejected parameters, each with the name it is sent under instead."""
+        self.earlier_notes: Collection[str] | None = None
+        """The notes of a run that has answers: only what was dropped before its first one may be dropped again."""
+
+    def body(self, asking: Asking) -> Body:
+        """The fields for prompts that are asked in this way."""
+        if asking not in self._bodies:
+            limit = self._sampling.max_tokens if asking.max_tokens is None else asking.max_tokens
+            body = self._format.parameters(self._model, replace(self._sampling, max_tokens=limit))
+            if asking.probabilities:
+                body |= {"logprobs": True, "top_logprobs": self.top_logprobs}
+            for name, new_name in self.dropped.items():
+                if name in body and new_name:
+                    body[new_name] = body[name]
+                body.pop(name, None)
+            self._bodies[asking] = body
+        return self._bodies[asking]
+
+    def drop(self, parameter: str) -> None:
+        """Stop sending a parameter as it is, unless another request has already had it dropped."""
+        self._bodies = {}  # new ones are made; requests under way keep those they were sent with
+        if parameter in self.dropped or parameter == "top_logprobs":
+            return
+        self._notes.append(self._describe_drop(parameter))
+        self.dropped[parameter] = self._find_new_name(parameter)
+
+    def may_drop(self, parameter: str) -> bool:
+        """Whether answers stay comparable with earlier ones of the run if this is dropped."""
+        return self.earlier_notes is None or self._describe_drop(parameter) in self.earlier_notes
+
+    def _find_new_name(self, parameter: str) -> str | None:
+        renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._sampling.extra
+        return "max_completion_tokens" if renamed else None
+
+    def _describe_drop(self, parameter: str) -> str:
+        new_name = self._find_new_name(parameter)
+        consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
+        return f"The endpoint rejects {self._redact(parameter)}: {consequence}."
 
 
 def make_reply(completion: Completion, latency: float, redact: Redact) -> Reply | TransientFault:
     """Decide the status of the attempt. A text that holds nothing but reasoning, cut off or not, is no answer."""
-    reason = (completion.finish_reason or "").lower()
+    text, reason = completion.text or "", (completion.finish_reason or "").lower()
     details: dict[str, Any] = {
         "reasoning": completion.reasoning and redact(completion.reasoning),
         "served_model": completion.served_model and redact(completion.served_model),
@@ -73,20 +154,20 @@ def make_reply(completion: Completion, latency: float, redact: Redact) -> Reply 
         "completion_tokens": completion.completion_tokens,
         "latency": latency,
     }
-    if reason in ABORT_REASONS:
+    status = completion.status
+    if status == Status.HTTP_ERROR:
         detail = f"the endpoint broke off: finish reason {reason!r}"
-        return TransientFault(Reply(status=Status.HTTP_ERROR, detail=detail, **details), kind="server")
-    if reason in FILTER_REASONS or (completion.refused and not has_visible_text(completion.text)):
-        return Reply(status=Status.FILTERED, detail=f"finish reason {reason or 'refusal'!r}", **details)
-    if not has_visible_text(completion.text):
-        if not details["reasoning"] and completion.text.strip():
-            details["reasoning"] = redact(completion.text)
-        detail = f"no visible text, finish reason {excerpt(redact(reason), MAX_NAME)!r}"
-        if reason in LENGTH_REASONS:
-            detail = f"{_explain_limit(completion, bool(details['reasoning']))}: {detail}"
-        return Reply(status=Status.EMPTY, detail=detail, **details)
-    status = Status.TRUNCATED if reason in LENGTH_REASONS else Status.OK
-    return Reply(status=status, answer=redact(completion.text), **details)
+        return TransientFault(Reply(status=status, detail=detail, **details), kind="server")
+    if status == Status.FILTERED:
+        return Reply(status=status, detail=f"finish reason {reason or 'refusal'!r}", **details)
+    if has_visible_text(text):
+        return Reply(status=status, answer=redact(text), **details)
+    if not details["reasoning"] and text.strip():
+        details["reasoning"] = redact(text)
+    detail = f"no visible text, finish reason {excerpt(redact(reason), MAX_NAME)!r}"
+    if status == Status.TRUNCATED:
+        detail = f"{_explain_limit(completion, bool(details['reasoning']))}: {detail}"
+    return Reply(status=Status.EMPTY, detail=detail, **details)
 
 
 def _explain_limit(completion: Completion, reasoned: bool) -> str:
@@ -94,30 +175,3 @@ def _explain_limit(completion: Completion, reasoned: bool) -> str:
     if completion.reasoning_tokens:
         return f"the token limit went into reasoning ({completion.reasoning_tokens:,} tokens)"
     return "the token limit went into reasoning" if reasoned else "the token limit was reached before any text"
-
-
-def name_or_none(value: object) -> str | None:
-    """A name from a response, cut to a sane length; None if the value is not a text."""
-    return value[:MAX_NAME] if isinstance(value, str) and value else None
-
-
-def count_or_none(value: object) -> int | None:
-    """A number of tokens from a response; None if the value is not one."""
-    return value if type(value) is int and 0 <= value < 2**53 else None
-
-
-def has_refusal(content: object) -> bool:
-    """Whether one of the parts of a message's content is a refusal."""
-    blocks = content if isinstance(content, list) else []
-    return any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks)
-
-
-def split_content(content: object) -> tuple[str, str | None]:
-    """Text and reasoning of a message's content, which may be a text, null, or a list of parts."""
-    if not isinstance(content, list):
-        return (content if isinstance(content, str) else ""), None
-    blocks = [block for block in content if isinstance(block, dict)]
-    texts = [block.get("text") for block in blocks if block.get("type") in ("text", "output_text", None)]
-    thoughts = [block.get("thinking") for block in blocks if block.get("type") == "thinking"]
-    reasoning = "".join(split_content(thought)[0] for thought in thoughts)
-    return "".join(text for text in texts if isinstance(text, str)), reasoning or None

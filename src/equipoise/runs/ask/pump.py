@@ -12,10 +12,12 @@ import shlex
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
-from equipoise.models.protocol import Model, NotServed
+from equipoise.models.protocol import Model, NotServed, Reply
+from equipoise.models.redact import excerpt
 from equipoise.runs.ask.asker import Asker, SpentOnReasoning
 from equipoise.runs.ask.events import Event, Look, Note, OnEvent, RunProgress
 from equipoise.runs.ask.ledger import Ledger
@@ -203,7 +205,7 @@ class Pump:
         notes = [text for text, stored in self._notes.items() if not stored]
 
         def commit() -> str | None:
-            self._run.record(batch)
+            batch[:] = _record(self._run, batch)
             if notes:
                 self._run.add_notes(notes)
             return self._run.short_of_space()
@@ -288,3 +290,17 @@ class Pump:
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._thread, function)
+
+
+def _record(run: Ledger, batch: list[Attempt]) -> list[Attempt]:
+    """Store attempts; return what was stored. One that cannot be stored becomes `malformed`, and the others stay."""
+    try:
+        run.record(batch)
+    except (TypeError, ValueError, OverflowError) as error:
+        if len(batch) > 1:
+            return [stored for attempt in batch for stored in _record(run, [attempt])]
+        if batch[0].reply.status == Status.MALFORMED:
+            raise
+        reply = Reply(status=Status.MALFORMED, detail=excerpt(f"cannot be stored: {error}"))
+        return _record(run, [replace(batch[0], reply=reply)])
+    return batch
