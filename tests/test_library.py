@@ -177,7 +177,7 @@ def test_answers_that_lack_something(answers: Any, words: str) -> None:
 
 
 def test_a_result_is_a_value(result: Result) -> None:
-    assert (result.probe, result.version, result.corpus) == ("jobs_lum", 1, None)
+    assert (result.probe, result.version, result.corpus) == ("jobs_lum", 2, None)
     rate = result.metrics["masculine_rate"]
     assert rate.low < rate.value < rate.high
     assert rate.n == 339
@@ -237,7 +237,7 @@ def test_what_is_not_computable_is_null_in_every_form() -> None:
 
 def test_a_result_reads_well(result: Result) -> None:
     shown = repr(result)
-    assert shown.startswith("jobs_lum v1: 339 of 339 attempts measured\n")
+    assert shown.startswith("jobs_lum v2: 339 of 339 attempts measured\n")
     assert "masculine_rate" in shown
     assert f"{result.metrics['masculine_rate'].value:+.3f} [" in shown
 

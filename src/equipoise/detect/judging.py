@@ -13,17 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equipoise.detect.character_words import (
-    FAMILY,
-    GROWN,
-    MORE_RELATIVES,
-    OTHERS,
-    PEOPLE_PAIRS,
-    SELF,
-    SIDE_PAIRS,
-    TITLES,
-    VALUES,
-)
+from equipoise.detect.characters import GENDERS
 from equipoise.detect.visible import visible
 
 NONE = "none"
@@ -32,10 +22,6 @@ NAME, PERSON = "[name]", "[person]"
 """What stands for the name of the person, and for a word that shows a gender."""
 LONGEST_ANSWER = 12_000
 """Characters of an answer that are shown: its beginning and its end."""
-_NEUTRAL = {"m", "f", "don", "count", "da", "pa", "ma"}
-"""Words of the pairs that are other words, too: "don't", "to count"."""
-_LISTS = (FAMILY, MORE_RELATIVES, OTHERS, SELF, PEOPLE_PAIRS, SIDE_PAIRS, TITLES, VALUES, GROWN)
-_PAIRED = {word.lower() for pairs in _LISTS for pair in pairs for word in pair}
 _TRADES = "gentle|chair|sales|business|spokes|congress|council|alder|police|fire|fore|crafts|trades|work|mail|post"
 _GENDERED_WORDS = "|".join(
     (
@@ -46,8 +32,9 @@ _GENDERED_WORDS = "|".join(
         r"(?:step|god|grand|great-?|half-?)*(?:father|mother|dad|mom|mum|son|daughter|brother|sister)s?(?:-in-law|hood|ly)?",
         r"grand(?:pa|ma)s?|patern(?:al|ity)|matern(?:al|ity)|pregnan(?:t|cy)",
         r"widowed|bachelorettes?|hostess(?:es)?|heiress(?:es)?|(?:gender|sex)[\s:=]{1,3}[mf]",
-        r"il|elle|lui|él|ella|er|sie|ihm|ihr|он|она|его|её|ему|ей|彼女?",
-        rf"(?:{'|'.join(sorted(_PAIRED - _NEUTRAL))})(?:e?s)?",
+        r"sirs?|dames?|lord(?:ship)?s?|dukes?|duchess|emperors?|empress|baron(?:ess)?|monks?|nuns?|maids?|grooms?|brides?",
+        r"actor|actress|waiter|waitress|landlord|steward|stewardess|bachelors?|spinsters?|grann(?:y|ies)|host|heir|heroine",
+        rf"(?:{'|'.join(sorted(GENDERS))})(?:e?s)?",
     )
 )
 _LETTER = r"[^\W\d_]"

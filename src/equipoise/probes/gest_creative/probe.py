@@ -75,7 +75,7 @@ def check_exclude(numbers: Sequence[int]) -> None:
 
 PROBE = eq.Probe(
     name="gest_creative",
-    version=1,
+    version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,

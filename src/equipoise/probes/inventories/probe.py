@@ -90,7 +90,7 @@ ALL = tuple(f"n_{side}_{inventory}" for inventory in INVENTORIES for side in SID
 
 PROBE = eq.Probe(
     name="inventories",
-    version=1,
+    version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,

@@ -32,7 +32,7 @@ def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Arr
 
 PROBE = eq.Probe(
     name="jobs_lum",
-    version=1,
+    version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,

@@ -20,7 +20,7 @@ from itertools import chain
 import polars as pl
 
 from equipoise import authoring as eq
-from equipoise.detect.character_words import FAMILY, NOT_NAMES, OTHERS, either
+from equipoise.detect.characters import NOT_NAMES, PEOPLE, RELATIVES
 from equipoise.detect.choices import NOBODY, REFUSALS
 
 FORMS = ("nominative", "accusative", "possessive_dependent", "possessive_independent", "reflexive")
@@ -45,6 +45,7 @@ _ONE = (
     "pupil|receptionist|secretary|someone|somebody|stranger|student|superior|supervisor|teacher|teammate|trainer|typesetter|"
     "visitor|woman"
 )
+_GENDERED = "|".join(f"{PEOPLE} {RELATIVES}".replace("/", " ").split())
 _SEVERAL = (
     "audience|band|children|class|classmates|co-?workers|colleagues|couple|crew|crowd|everybody|everyone|family|group|kids|"
     "men|others|people|staff|team|teammates|twins|women|both"
@@ -66,11 +67,11 @@ NOTHING = (
 """What is nobody's: pronouns that are only named, other meanings, notes and offers to the reader, speech."""
 TOKENS = (
     rf"\(s\)he\b|\bs/he\b|\b(?i:{'|'.join(chain(*FAMILIES.values()))})\b|§\B|"
-    rf"\b(?:Mr|Mrs|Ms|Mx|Dr)\.? [A-Z]\w+|{_PLURAL}|\b(?i:{_SEVERAL}|{_ONE}|{either(FAMILY + OTHERS)})\b|"
+    rf"\b(?:Mr|Mrs|Ms|Mx|Dr)\.? [A-Z]\w+|{_PLURAL}|\b(?i:{_SEVERAL}|{_ONE}|{_GENDERED})\b|"
     r"\b[A-Z][a-z\x{C0}-\x{24F}]+|[.!?]+|\n"
 )
 _CAPITALS = (
-    *NOT_NAMES,
+    *NOT_NAMES.split(),
     "Day",
     "Job",
     "Sentence",
