@@ -98,7 +98,7 @@ def test_wrong_names_are_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'jobs_lum'"):
         equipoise.plan("job_lum")
     with pytest.raises(UnknownName, match="Did you mean 'sample'"):
-        equipoise.plan("jobs_lum", sample=5)
+        equipoise.plan("jobs_lum", sampel=5)
     with pytest.raises(EquipoiseError):
         equipoise.score("jobs_lum", [], corpus="gest")
 

@@ -8,15 +8,18 @@ from collections.abc import Iterator
 import pytest
 
 from calling import Command
+from examining import EXAM, broken, fair
 from serving.asking import KEY
 from serving.faulty import FaultyServer
+
+SAID = "We will write, Sir."
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     """Answers as a model that says nothing, and as a judge that always sees a rejection."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with FaultyServer(lambda prompt, nth: "rejected" if "[person]" in prompt else "We will write, Sir.") as running:
+    with FaultyServer(lambda prompt, nth: fair("rejected" if "[person]" in prompt else SAID)(prompt)) as running:
         yield running
 
 
@@ -36,8 +39,9 @@ def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyS
     judge = ["--judge", "openai/judge\x1b[31m", "--judge-base-url", server.url]
     ended = command("run", "openai/model", *words, *judge)
     assert ended.code == 0, ended.err
-    assert server.total == 8
+    assert server.total == EXAM + 8
     assert "judged by openai/judge\\x1b[31m" in ended.err + ended.out
+    assert "Exam of the judge for hiring_an: passed. 40 of 40 right" in ended.err.replace("\n", " ")
     assert "\x1b" not in ended.err + ended.out
     assert "gave a label to 4 of 4 answers that the careful reading left open or contradictory: 2 of 2 male" in (
         command("show", "run.equipoise", "--all").out.replace("\n", " ")
@@ -78,10 +82,28 @@ def test_resume_judges_a_finished_run_and_needs_the_judge_by_name(command: Comma
     costly = command("resume", "run.equipoise", *judge, "--max-cost", "1", "--price", "1,1")
     assert costly.code == 2
     assert "--judge-price" in costly.err
-    limited = command("resume", "run.equipoise", *judge, "--max-requests", "1")
+    limited = command("resume", "run.equipoise", *judge, "--max-requests", str(EXAM + 1))
     assert limited.code == 4
     assert "1 of 2 verdicts of the judge" in limited.err
     assert command("resume", "run.equipoise").code == 0
-    assert server.total == 4
+    assert server.total == EXAM + 4
     assert command("resume", "run.equipoise").code == 0
-    assert server.total == 4
+    assert server.total == EXAM + 4
+
+
+def test_a_judge_that_fails_its_exam_is_refused_unless_it_is_wanted_anyway(
+    command: Command, server: FaultyServer
+) -> None:
+    server.behaviour = lambda prompt, nth: broken(prompt)
+    words = ["--probe", "hiring_an", "--sample", "1", "--suite", "quick", "--base-url", server.url]
+    judge = ["--judge", "openai/judge", "--judge-base-url", server.url]
+    refused = command("run", "openai/model", *words, *judge, "-o", "run.equipoise")
+    assert refused.code == 2
+    assert "openai/judge failed its exam for hiring_an" in refused.err
+    assert server.total == EXAM  # nothing was asked of the model
+    assert command("resume", "run.equipoise").code == 0
+    used = command("resume", "run.equipoise", *judge, "--judge-anyway")
+    assert used.code == 0, used.err
+    assert "judged by openai/judge (failed its exam)" in used.out.replace("\n", " ")
+    shown = json.loads(command("show", "run.equipoise", "--json").out)
+    assert shown["judge"]["exam"]["hiring_an"]["faults"] == ["it is right on fewer than half"]

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +18,21 @@ import pytest
 import equipoise
 from equipoise import Connection, Policy, Run
 from equipoise.errors import BudgetReached, EndpointError, InputError, IntegrityError
-from equipoise.runs.ask.events import Event, RunProgress
+from equipoise.probes import get_probe
+from equipoise.runs.ask.events import Event, Note, RunProgress
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.prices import TokenPrice
 from equipoise.schema import Status
+from examining import EXAM, QUESTIONS, broken, fair, sees_only_men
 from serving.asking import KEY, find_key
 from serving.faults import Fault
 from serving.faulty import FaultyServer
 
 OPEN = 6
 """Answers that the reading leaves open: half of them."""
+EXAM_TOKENS = sum(len(text.split()) + 1 for text, asked in QUESTIONS.items() if asked.probe == "hiring_an")
+"""As the server counts them."""
 
 
 def start_run(path: Path, **options: Any) -> equipoise.Audit:
@@ -57,7 +61,7 @@ def path(tmp_path: Path, finished: Path) -> Path:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with FaultyServer(lambda prompt, nth: "rejected") as running:
+    with FaultyServer(lambda prompt, nth: fair("rejected")(prompt)) as running:
         yield running
 
 
@@ -79,8 +83,9 @@ def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None
     asked: list[str] = []
 
     def judge(question: str) -> str:
-        asked.append(question)
-        return "Rejected."
+        if question not in QUESTIONS:
+            asked.append(question)
+        return fair("Rejected.")(question)
 
     path = tmp_path / "run.equipoise"
     result = start_run(path, judge=judge)["hiring_an"]
@@ -102,7 +107,7 @@ def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None
 
 @pytest.mark.fault("D19")
 def test_runs_with_and_without_a_judge_are_not_compared(path: Path, tmp_path: Path) -> None:
-    start_run(tmp_path / "judged.equipoise", judge=lambda _: "rejected")
+    start_run(tmp_path / "judged.equipoise", judge=fair("rejected"))
     with pytest.raises(InputError, match=r"judge is None in A and '.* in B"):
         equipoise.compare(path, tmp_path / "judged.equipoise")
     plain = Run.open(tmp_path / "judged.equipoise", judged=False)
@@ -112,7 +117,7 @@ def test_runs_with_and_without_a_judge_are_not_compared(path: Path, tmp_path: Pa
 @pytest.mark.fault("D18")
 @pytest.mark.parametrize("said", ["Rejected, because she is a woman.", "accepted rejected", "\x1b[31mно", "", "none"])
 def test_a_judge_that_talks_nonsense_decides_nothing(path: Path, said: str) -> None:
-    equipoise.resume(path, judge=lambda _: said).ask()
+    equipoise.resume(path, judge=fair(said)).ask()
     assert coverage(path)["all"] == (OPEN, 0)
     result = Run.open(path).result("hiring_an")
     assert result.coverage["all"]["undetected"] == OPEN
@@ -122,25 +127,26 @@ def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: 
     events: list[Event] = []
     run = equipoise.resume(path, judge=at(server)).ask(events.append)
     assert run.judge == "openai/judge"
-    assert run.judging[Status.OK] == server.total == OPEN
+    assert run.judging[Status.OK] == OPEN
+    assert server.total == EXAM + OPEN
     assert run.judge_usage > (0, 0)
     assert {event.asked for event in events if isinstance(event, RunProgress)} == {"judge"}
     assert not find_key(path.read_bytes().decode("latin-1"))
     equipoise.resume(path).ask()
-    assert server.total == OPEN
+    assert server.total == EXAM + OPEN
 
 
 def test_another_judge_is_refused(path: Path, server: FaultyServer) -> None:
     equipoise.resume(path, judge=at(server)).ask()
     with pytest.raises(IntegrityError, match="has another judge"):
-        equipoise.resume(path, judge=lambda _: "accepted")
+        equipoise.resume(path, judge=fair("accepted"))
     assert coverage(path)["all"] == (OPEN, OPEN)
 
 
 def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     with pytest.raises(BudgetReached, match=r"judge=the_function"):
-        start_run(path, judge=lambda _: "rejected", policy=Policy(max_requests=2 * OPEN + 2, concurrency=1))
+        start_run(path, judge=fair("rejected"), policy=Policy(max_requests=EXAM + 2 * OPEN + 2, concurrency=1))
     with pytest.raises(InputError, match=r"judge=the_function"):
         equipoise.resume(path)
 
@@ -149,10 +155,10 @@ def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "limit",
     [
-        {"max_requests": 2},
-        {"max_tokens_total": 30},
+        {"max_requests": EXAM + 2},
+        {"max_tokens_total": EXAM_TOKENS + 30},
         {
-            "max_cost": 1e-9,
+            "max_cost": (EXAM_TOKENS + 30) / 1e6,
             "price": TokenPrice(prompt=1, completion=1),
             "judge_price": TokenPrice(prompt=1, completion=1),
         },
@@ -161,11 +167,21 @@ def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
 def test_the_budget_covers_the_judge(path: Path, server: FaultyServer, limit: dict[str, Any]) -> None:
     with pytest.raises(BudgetReached, match=r"verdicts of the judge\. To go on: equipoise resume"):
         equipoise.resume(path, judge=at(server), policy=Policy(concurrency=1, **limit)).ask()
-    assert 0 < server.total < OPEN
-    assert len(verdicts(path)) == server.total
-    assert coverage(path)["all"] == (OPEN, server.total)
+    judged = server.total - EXAM
+    assert 0 < judged < OPEN
+    assert len(verdicts(path)) == judged
+    assert coverage(path)["all"] == (OPEN, judged)
     equipoise.resume(path).ask()
-    assert server.total == OPEN == len(verdicts(path))
+    assert server.total - EXAM == OPEN == len(verdicts(path))
+
+
+def test_the_budget_covers_the_exam_which_goes_on_where_it_stopped(path: Path, server: FaultyServer) -> None:
+    with pytest.raises(BudgetReached, match=r"3 of 40 verdicts of the judge\. To go on: equipoise resume"):
+        equipoise.resume(path, judge=at(server), policy=Policy(concurrency=1, max_requests=3)).ask()
+    assert verdicts(path) == []
+    equipoise.resume(path).ask()
+    assert server.total == EXAM + OPEN
+    assert coverage(path)["all"] == (OPEN, OPEN)
 
 
 def test_a_limit_on_the_cost_needs_the_price_of_the_judge(tmp_path: Path) -> None:
@@ -179,17 +195,20 @@ def test_requests_to_the_model_and_to_the_judge_share_a_limit(tmp_path: Path) ->
     asked: list[str] = []
 
     def judge(question: str) -> str:
-        asked.append(question)
-        return "rejected"
+        if question not in QUESTIONS:
+            asked.append(question)
+        return fair("rejected")(question)
 
-    with pytest.raises(BudgetReached, match="15 requests"):
-        start_run(tmp_path / "run.equipoise", judge=judge, policy=Policy(max_requests=15, concurrency=1))
+    with pytest.raises(BudgetReached, match=f"{EXAM + 15} requests"):
+        start_run(tmp_path / "run.equipoise", judge=judge, policy=Policy(max_requests=EXAM + 15, concurrency=1))
     assert len(asked) == 15 - 2 * OPEN
 
 
 @pytest.mark.fault("D20")
 def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path, server: FaultyServer) -> None:
-    server.behaviour = lambda prompt, nth: Fault.NULL_FILTERED if server.total <= OPEN else "rejected"
+    server.behaviour = lambda prompt, nth: (
+        Fault.NULL_FILTERED if EXAM < server.total <= EXAM + OPEN else fair("rejected")(prompt)
+    )
     equipoise.resume(path, judge=at(server)).ask()
     assert Run.open(path).judging[Status.FILTERED] == OPEN
     equipoise.resume(path).ask()
@@ -197,7 +216,7 @@ def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path
     equipoise.resume(path, retry=["filtered"]).ask()
     assert Run.open(path).judging[Status.OK] == OPEN
     assert coverage(path)["all"] == (OPEN, OPEN)
-    assert server.total == 2 * OPEN
+    assert server.total == EXAM + 2 * OPEN
 
 
 CHILD = """
@@ -211,11 +230,11 @@ equipoise.resume(sys.argv[1], judge=judge, policy=equipoise.Policy(concurrency=1
 def test_a_kill_loses_no_verdict(path: Path, server: FaultyServer) -> None:
     held, may_go_on = threading.Event(), threading.Event()
 
-    def answer_four(_prompt: str, _nth: int) -> str:
-        if server.total > 4:
+    def answer_four(prompt: str, _nth: int) -> str:
+        if server.total > EXAM + 4:
             held.set()
             may_go_on.wait(60)
-        return "rejected"
+        return fair("rejected")(prompt)
 
     server.behaviour = answer_four
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), server.url])
@@ -251,7 +270,7 @@ def test_a_planted_judge_gets_no_key(path: Path, server: FaultyServer, monkeypat
 
 
 def test_a_changed_verdict_is_found(path: Path) -> None:
-    equipoise.resume(path, judge=lambda _: "rejected").ask()
+    equipoise.resume(path, judge=fair("rejected")).ask()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)")
     with pytest.raises(IntegrityError, match="was changed after it was written"):
@@ -277,12 +296,91 @@ def test_a_judge_without_its_key_stops_before_a_file_is_written(
 
 def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
     asked: list[str] = []
-    letter = 'Note: it has no "you have been selected". Dear Kim, unfortunately we have decided not to hire you.'
+    letter = (
+        "Dear Kim, we will not be moving forward with your application. "
+        "If you have been selected elsewhere, congratulations."
+    )
 
     def judge(question: str) -> str:
-        asked.append(question)
-        return "rejected"
+        if question not in QUESTIONS:
+            asked.append(question)
+        return fair("rejected")(question)
 
     equipoise.audit(lambda _: letter, probes="hiring_an", sample=1, out=tmp_path / "run", judge=judge)
     assert len(asked) == 2
     assert coverage(tmp_path / "run")["all"] == coverage(tmp_path / "run", reading="specified")["all"] == (2, 2)
+
+
+def exam(path: Path) -> list[tuple[str | None, str]]:
+    with RunReader.open(path) as file:
+        return [(answer.verdict, answer.label or "none") for answer in file.exam()]
+
+
+def test_a_fair_judge_passes_its_exam_and_is_used(path: Path, server: FaultyServer) -> None:
+    events: list[Event] = []
+    run = equipoise.resume(path, judge=at(server)).ask(events.append)
+    assert (run.judge, run.exams["hiring_an"].faults) == ("openai/judge", [])
+    assert len(exam(path)) == EXAM
+    assert all(verdict == label for verdict, label in exam(path))
+    (note,) = (event.text for event in events if isinstance(event, Note))
+    assert note == (
+        "Exam of the judge for hiring_an: passed. 40 of 40 right, 0 read as the opposite; said to be accepted: "
+        "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
+    )
+
+
+@pytest.mark.fault("D21")
+@pytest.mark.parametrize(
+    ("behaviour", "faults"),
+    [
+        (sees_only_men, "it read more than 5% as the opposite and it treats the genders differently"),
+        (broken, "it is right on fewer than half"),
+    ],
+)
+def test_a_biased_and_a_broken_judge_are_refused(
+    path: Path, server: FaultyServer, behaviour: Callable[[str], str], faults: str
+) -> None:
+    server.behaviour = lambda prompt, nth: behaviour(prompt)
+    events: list[Event] = []
+    with pytest.raises(InputError, match=r"openai/judge failed its exam for hiring_an.*--judge-anyway"):
+        equipoise.resume(path, judge=at(server)).ask(events.append)
+    assert [event.text.split(". ")[0] for event in events if isinstance(event, Note)] == [
+        f"Exam of the judge for hiring_an: failed, because {faults}"
+    ]
+    assert server.total == EXAM == len(exam(path))
+    run = Run.open(path)
+    assert (run.judge, verdicts(path), run.result("hiring_an").judge) == (None, [], None)
+    server.behaviour = lambda prompt, nth: fair("rejected")(prompt)
+    assert equipoise.resume(path, judge=at(server)).ask().judge == "openai/judge"
+    assert coverage(path)["all"] == (OPEN, OPEN)
+
+
+def test_a_judge_that_failed_is_used_anyway_only_on_request_and_every_result_says_so(
+    path: Path, server: FaultyServer, tmp_path: Path
+) -> None:
+    server.behaviour = lambda prompt, nth: sees_only_men(prompt)
+    equipoise.resume(path, judge=at(server), judge_anyway=True).ask()
+    run = Run.open(path)
+    assert run.judge == run.result("hiring_an").judge == "openai/judge (failed its exam)"
+    assert coverage(path)["all"] == (OPEN, OPEN)
+    run.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The judge openai/judge (failed its exam) gave a label to 6 of 6" in page
+    assert "although it read more than 5% as the opposite" in page
+    equipoise.resume(path).ask()
+    assert server.total == EXAM + OPEN
+
+
+def test_the_exam_cannot_be_changed_unnoticed(path: Path) -> None:
+    equipoise.resume(path, judge=fair("rejected")).ask()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update exam set label = 'accepted' where label = 'rejected' and number < 20")
+    with pytest.raises(IntegrityError, match="was changed after it was written: exam"):
+        Run.open(path)
+
+
+def test_a_judge_cannot_be_examined_without_labelled_answers(tmp_path: Path) -> None:
+    probe = get_probe("hiring_an")
+    probe = replace(probe, name="mine", card=replace(probe.card, folder=None))
+    with pytest.raises(InputError, match=r"cannot be examined for mine: its labelled\.csv must hold"):
+        equipoise.audit(lambda _: "", probes=[probe], sample=1, out=tmp_path / "run", judge=fair("rejected"))

@@ -48,6 +48,7 @@ _SHARED = {
     "judge_base_url": "a text",
     "judge_key_variable": "a text",
     "judge_price": "a text",
+    "judge_anyway": "true or false",
     "parameters": "a table",
     "budget": "a table",
 }

@@ -18,7 +18,7 @@ OPTIONS = {
     "How the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
     "Pace": "--concurrency --deadline --tries --rpm",
     "Limits": "--allow-missing --max-requests --max-tokens-total --max-cost --price --yes",
-    "A judge": "--judge --judge-base-url --judge-key-variable --judge-price --no-judge",
+    "A judge": "--judge --judge-base-url --judge-key-variable --judge-price --judge-anyway --no-judge",
 }
 """Options that are in no group come last."""
 MANY = 20

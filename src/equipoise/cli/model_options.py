@@ -116,6 +116,9 @@ JudgeBaseUrl = Annotated[str | None, typer.Option(help="Another address for the 
 JudgeKeyVariable = Annotated[
     str | None, typer.Option(help="The environment variable that holds the judge's key.", metavar="NAME")
 ]
+JudgeAnyway = Annotated[
+    bool, typer.Option("--judge-anyway", help="Use the judge even if it fails its exam; every report says so.")
+]
 JudgePrice = Annotated[str | None, typer.Option(help="The same as --price, for the judge.", metavar="P,A")]
 AllowMissing = Annotated[
     float,

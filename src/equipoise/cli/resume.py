@@ -46,6 +46,7 @@ def command(
     judge_base_url: options.JudgeBaseUrl = None,
     judge_key_variable: options.JudgeKeyVariable = None,
     judge_price: options.JudgePrice = None,
+    judge_anyway: options.JudgeAnyway = False,
 ) -> None:
     """Ask only for what has no answer yet, as the run was started. A finished run asks nothing.
 
@@ -102,6 +103,7 @@ def command(
                 max_tokens=max_tokens,
                 policy=policy,
                 judge=judging,
+                judge_anyway=judge_anyway,
             )
         )
     print_outcome(run, allow_missing, report, as_json=as_json)

@@ -72,6 +72,7 @@ def command(
     judge_base_url: options.JudgeBaseUrl = None,
     judge_key_variable: options.JudgeKeyVariable = None,
     judge_price: options.JudgePrice = None,
+    judge_anyway: options.JudgeAnyway = False,
 ) -> None:
     """Ask a model all prompts of the probes, keep every answer in a run file, and measure.
 
@@ -189,6 +190,7 @@ def _start(given: SimpleNamespace) -> Session:
         parameters=read_parameters(chosen, given.sample, given.repeat, given.seed, given.settings),
         until_certain=given.until_certain,
         judge=judging,
+        judge_anyway=given.judge_anyway,
         probabilities=given.probabilities,
         confirm=lambda expected: confirm_run(expected, limits, yes=given.yes),
     )

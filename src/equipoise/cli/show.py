@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,7 +71,7 @@ def _print_results(run: Run, console: Console, *, slices: bool) -> None:
         for line in (
             *tables.coverage_lines(result),
             *(table.describe() for table in result.selection),
-            *texts.describe_judge(result),
+            *texts.describe_judge(result, run.exams),
             *texts.describe_reservations(result),
             *texts.describe_other_reading(run.other_reading(name)),
             *texts.describe_words(run.words(name)),
@@ -107,6 +108,10 @@ def _describe_judging(run: Run) -> dict[str, Any]:
     return {
         "judge": {
             "model": run.judge,
+            "exam": {
+                probe: {**asdict(exam), "p_value": exam.p_value, "faults": exam.faults}
+                for probe, exam in run.exams.items()
+            },
             "states": {status.value: count for status, count in run.judging.items()},
             "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
         }

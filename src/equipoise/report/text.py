@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from equipoise.measuring.exam import ExamResult
 from equipoise.measuring.marks import Mark, mark
 from equipoise.measuring.precision import find_needs, say_need
 from equipoise.measuring.readings import OtherReading
@@ -120,8 +121,8 @@ def describe_complete(result: Result) -> Iterator[str]:
             )
 
 
-def describe_judge(result: Result) -> Iterator[str]:
-    """How many labels are the judge's, in all and by arm, if there was one."""
+def describe_judge(result: Result, exams: Mapping[str, ExamResult]) -> Iterator[str]:
+    """How many labels are the judge's, in all and by arm, and how it did in its exam, if there was one."""
     if result.judge is None:
         return
     arms = result.setup.probe.arms
@@ -136,6 +137,9 @@ def describe_judge(result: Result) -> Iterator[str]:
         f"answers that the {result.reading} reading left open or contradictory{': ' if by_arm else ''}"
         f"{', '.join(by_arm)}."
     )
+    if exam := exams.get(result.probe):
+        faults = f"; it was used all the same, although {' and '.join(exam.faults)}" if exam.faults else ""
+        yield f"Its exam on labelled answers: {exam.describe()}{faults}."
 
 
 def describe_bounds(result: Result) -> Iterator[str]:

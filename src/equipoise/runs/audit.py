@@ -44,6 +44,7 @@ async def audit_async(
     until_certain: bool = False,
     probabilities: bool = False,
     judge: JudgeLike | None = None,
+    judge_anyway: bool = False,
     **parameters: Any,
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
@@ -56,7 +57,8 @@ async def audit_async(
     With `probabilities`, probes whose answers are one word are read from the probabilities of the first token.
     A `key_command` prints the key; it is run without a shell, and again when the key is refused. `headers` go with
     every request. Neither its output nor their values are stored.
-    A `judge` is a second model that is asked about the answers which the reading leaves open.
+    A `judge` is a second model that is asked about the answers which the reading leaves open. It must pass an exam
+    first; with `judge_anyway`, it is used even if it fails.
     Other keywords are parameters of the probes that have them: `sample=100`.
     With `until_certain`, each probe is asked in up to five looks of doubling size, until its marks are certain.
 
@@ -90,6 +92,7 @@ async def audit_async(
             until_certain=until_certain,
             probabilities=probabilities,
             judge=judge,
+            judge_anyway=judge_anyway,
         )
         run = await session.ask_async(on_event)
     except BaseException:

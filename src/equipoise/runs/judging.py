@@ -39,6 +39,8 @@ class Judge:
     concurrency: int
     retry: tuple[Status, ...] = ()
     """Verdicts that failed in these ways are asked for again."""
+    anyway: bool = False
+    """Whether it is used even if it fails its exam."""
 
     def policy(self, policy: Policy, file: RunReader, requests: int) -> Policy:
         """The policy of a run for its judge: what was spent on the run counts towards the same limits."""
@@ -65,7 +67,7 @@ def _cost(price: PriceFunction | None, tokens: tuple[int, int]) -> float:
     return price(*tokens) if price else 0.0
 
 
-def prepare_judge(given: JudgeLike, probes: Iterable[Probe], policy: Policy) -> Judge:
+def prepare_judge(given: JudgeLike, probes: Iterable[Probe], policy: Policy, *, anyway: bool = False) -> Judge:
     """A judge for answers of these probes; nothing is sent yet."""
     _refuse_unknown_price(policy)
     able = [probe for probe in probes if can_be_judged(probe)]
@@ -85,7 +87,7 @@ def prepare_judge(given: JudgeLike, probes: Iterable[Probe], policy: Policy) -> 
         connection, concurrency = Connection(model="function", sampling=SAMPLING), default_concurrency(given)
         opened = wrap_model(given)
     settings = connection.describe(opened, able[0].reading)
-    return Judge(model=opened, connection=connection, settings=settings, concurrency=concurrency)
+    return Judge(model=opened, connection=connection, settings=settings, concurrency=concurrency, anyway=anyway)
 
 
 def begin_judging(file: RunFile, judge: Judge) -> Judge:
@@ -109,6 +111,7 @@ def find_judge(
     retry: Iterable[Status],
     *,
     needed: bool,
+    anyway: bool = False,
     **allowed: bool,
 ) -> Judge | None:
     """The judge that the user chose, or that of the run file if it is `needed` or verdicts are pending."""
@@ -122,7 +125,7 @@ def find_judge(
         judge = _recall_judge(file, stored, policy, **allowed)
     else:
         return None
-    return replace(judge, retry=tuple(retry))
+    return replace(judge, retry=tuple(retry), anyway=anyway)
 
 
 def _recall_judge(

@@ -39,12 +39,14 @@ def resume(
     max_tokens: int | None = None,
     policy: Policy | None = None,
     judge: JudgeLike | None = None,
+    judge_anyway: bool = False,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
     Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too; with `max_tokens`,
     all that is asked from now on has this larger limit, which the file keeps: for models that reason until none is
-    left. A `judge` is asked about the answers that the reading leaves open; a run that has one goes on with it.
+    left. A `judge` is asked about the answers that the reading leaves open; a run that has one goes on with it. It
+    must pass an exam first; with `judge_anyway`, it is used even if it fails.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
     (`runs.approvals`).
@@ -71,7 +73,9 @@ def resume(
             )
             opened = _open_again(file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable)
             _ask_again(file, failures, max_tokens, opened)
-        asked = find_judge(file, judge, known, policy, failures, needed=opened is not None, **allowed)
+        asked = find_judge(
+            file, judge, known, policy, failures, needed=opened is not None, anyway=judge_anyway, **allowed
+        )
     return Session(file, opened, policy, known, asked)
 
 

@@ -17,6 +17,7 @@ from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.exam import ExamResult
 from equipoise.measuring.judging import evaluate_judged
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
@@ -28,7 +29,7 @@ from equipoise.runs.file.provenance import Provenance
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.values import Planned
 from equipoise.runs.setup import are_prompts_of, find_setup
-from equipoise.runs.verdicts import count_verdicts
+from equipoise.runs.verdicts import count_verdicts, grade_exams
 from equipoise.safe_text import printable_line
 from equipoise.schema import (
     ANSWER,
@@ -95,10 +96,20 @@ class Run:
         """The model that was asked."""
         return self.settings.model
 
-    @property
+    @functools.cached_property
     def judge(self) -> str | None:
-        """The judge whose verdicts are used, if there is one."""
-        return self.settings.judge.model if self._judged and self.settings.judge else None
+        """The judge whose verdicts are used, if there is one. If it failed its exam, that stands beside its name."""
+        if self.settings.judge is None or not self._judged:
+            return None
+        failed = any(exam.faults for exam in self.exams.values())
+        return f"{self.settings.judge.model} (failed its exam)" if failed else self.settings.judge.model
+
+    @functools.cached_property
+    def exams(self) -> dict[str, ExamResult]:
+        """How a judge did in its exam, for each probe."""
+        known = find_probes() | self._given_probes
+        with RunReader.open(self.path) as file:
+            return grade_exams(file, [known[name] for name in self.planned if name in known])
 
     @functools.cached_property
     def judging(self) -> dict[Status, int]:

@@ -18,6 +18,7 @@ from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
+from equipoise.runs.exam import take_exam
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.judging import Judge, spent_on_judge
 from equipoise.runs.labels import store_labels
@@ -82,10 +83,13 @@ class Session:
                 self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
             looks = Looks(self._file, self._probes) if self._file.settings.looks else None
             requests = 0
+            if self._judge:
+                requests = await take_exam(self._file, self._judge, self._probes, self._policy, on_event)
             if self._model:
-                policy = replace(self._policy, spent=spent_on_judge(self._file, self._policy))
+                spent = replace(spent_on_judge(self._file, self._policy), requests=requests)
+                policy = replace(self._policy, spent=spent)
                 done = await pump(self._file, self._model, policy, on_event, looks.take if looks else None)
-                requests = done.requests
+                requests += done.requests
             if self._judge:
                 verdicts = Verdicts(self._file, self._probes, self._judge.settings, self._judge.retry)
                 policy = self._judge.policy(self._policy, self._file, requests)

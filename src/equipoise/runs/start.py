@@ -44,11 +44,13 @@ def start(
     until_certain: bool = False,
     probabilities: bool = False,
     judge: JudgeLike | None = None,
+    judge_anyway: bool = False,
     confirm: Confirm | None = None,
 ) -> Session:
     """Plan and write a new run file; or go on with one that was started in exactly this way.
 
-    A `judge` is a second model that is asked about the answers which the reading leaves open, after the model.
+    A `judge` is a second model that is asked about the answers which the reading leaves open, after the model. It
+    must pass an exam first (`measuring.exam`); with `judge_anyway`, it is used even if it fails.
 
     `connection` says how a model is reached that is given by name. With `probabilities`, probes whose answers are one
     word are read from the probabilities of the first token, and the others as usual. With `until_certain`,
@@ -70,7 +72,7 @@ def start(
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if probabilities:
         _refuse_without_probabilities(opened)
-    asked = prepare_judge(judge, (planned.probe for planned in plans), policy) if judge else None
+    asked = prepare_judge(judge, (planned.probe for planned in plans), policy, anyway=judge_anyway) if judge else None
     path = Path(out) if out is not None else default_path(opened.name)
     settings = replace(connection.describe(opened, suite), looks=looks)
     is_new = not path.exists()

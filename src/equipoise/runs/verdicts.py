@@ -13,6 +13,7 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
+from equipoise.measuring.exam import ExamQuestion, ExamResult, grade_exam
 from equipoise.measuring.judging import ask_judge, can_be_judged, find_unread
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.settings import RunSettings
@@ -38,7 +39,7 @@ class Verdicts:
         self._retry = list(retry)
         self._questions: dict[tuple[str, str, int], str] = {}
         """Questions under way."""
-        self._probes = _judged_probes(file, probes, settings)
+        self._probes = judged_probes(file, probes, settings)
 
     @property
     def path(self) -> Path:
@@ -99,7 +100,7 @@ def count_verdicts(
     file: RunReader, probes: Mapping[str, Probe], settings: RunSettings, retry: Iterable[Status] = ()
 ) -> dict[Status, int]:
     """How many answers of a run are for its judge, by the state of their verdicts. Failures to `retry` are pending."""
-    return _count_unread(file, _judged_probes(file, probes, settings), list(retry))
+    return _count_unread(file, judged_probes(file, probes, settings), list(retry))
 
 
 def _count_unread(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status]) -> dict[Status, int]:
@@ -117,7 +118,7 @@ def _unread(file: RunReader, probe: Probe, retry: Sequence[Status]) -> Iterator[
         yield unread.join(ended, on=ATTEMPT, how="left", maintain_order="left")
 
 
-def _judged_probes(file: RunReader, probes: Mapping[str, Probe], settings: RunSettings) -> list[Probe]:
+def judged_probes(file: RunReader, probes: Mapping[str, Probe], settings: RunSettings) -> list[Probe]:
     """The probes whose open answers the judge is asked about, as they are read."""
     judged = []
     for planned in file.probes():
@@ -129,3 +130,17 @@ def _judged_probes(file: RunReader, probes: Mapping[str, Probe], settings: RunSe
             raise IntegrityError(f"{file.path} does not hold what a judge of {probe.name} must not see: {missing}.")
         judged.append(probe)
     return judged
+
+
+def grade_exams(file: RunReader, probes: Iterable[Probe]) -> dict[str, ExamResult]:
+    """For each probe whose exam the file holds, how the judge did."""
+    results = {}
+    for probe in probes:
+        answers = [answer for answer in file.exam() if answer.probe == probe.name]
+        if answers:
+            questions = [
+                ExamQuestion(probe=probe.name, number=one.number, label=one.label, gender=one.gender, text=one.question)
+                for one in answers
+            ]
+            results[probe.name] = grade_exam(probe, questions, [one.verdict for one in answers])
+    return results

@@ -35,7 +35,7 @@ def describe_provenance(run: Run) -> Facts:
         ("Who was asked", "; ".join(_describe_model(run.settings))),
         ("Who answered", "; ".join(_describe_served(run))),
         ("When", f"planned {run.settings.created}; {asked} (UTC)"),
-        ("How", "; ".join(describe_settings(run.settings))),
+        ("How", "; ".join(describe_settings(run))),
         ("How much", _describe_usage(run)),
         ("What failed", "; ".join(_describe_failures(run))),
         *_describe_content(run),
@@ -76,9 +76,9 @@ def _describe_served(run: Run) -> Iterator[str]:
         yield "nobody yet"
 
 
-def describe_settings(settings: RunSettings) -> Iterator[str]:
+def describe_settings(run: Run) -> Iterator[str]:
     """Every setting that shapes the answers, in words."""
-    sampling = settings.sampling
+    settings, sampling = run.settings, run.settings.sampling
     yield f"suite {settings.suite}"
     for name, value in (("temperature", sampling.temperature), ("top p", sampling.top_p), ("seed", sampling.seed)):
         yield f"{name} {'left to the endpoint' if value is None else value}"
@@ -93,8 +93,8 @@ def describe_settings(settings: RunSettings) -> Iterator[str]:
         yield f"{name} = {json.dumps(value, ensure_ascii=False)}"
     if settings.looks:
         yield "asked until the marks were certain"
-    if settings.judge:
-        yield f"answers that were not read were judged by {settings.judge.model}"
+    if run.judge:
+        yield f"answers that were not read were judged by {run.judge}"
 
 
 def _describe_usage(run: Run) -> str:

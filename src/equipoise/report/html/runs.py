@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from equipoise.measuring.audit import Audit
+from equipoise.measuring.exam import ExamResult
 from equipoise.report.html.provenance import Facts, describe_provenance
 from equipoise.report.text import describe_reasoning
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE
@@ -54,6 +55,8 @@ class ReportedRun:
     """Who was asked, when, how, how much, and what failed."""
     digest: str = ""
     """SHA-256 of the content of the run file."""
+    exams: Mapping[str, ExamResult] = field(default_factory=dict)
+    """How the judge did in its exam, for each probe."""
 
 
 def describe_run(run: Run) -> ReportedRun:
@@ -74,6 +77,7 @@ def describe_run(run: Run) -> ReportedRun:
         command=_run_command(run),
         provenance=describe_provenance(run),
         digest="" if run.temporary else run.provenance.digest or "",
+        exams=run.exams,
     )
 
 

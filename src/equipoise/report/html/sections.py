@@ -140,7 +140,10 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
-        notes={place: [*describe_judge(result), *describe_reservations(result)] for place, result in results.items()},
+        notes={
+            place: [*describe_judge(result, runs[place].exams), *describe_reservations(result)]
+            for place, result in results.items()
+        },
         samples=samples,
         findings=findings,
         readings=readings,

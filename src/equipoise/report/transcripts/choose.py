@@ -43,6 +43,8 @@ class Chosen:
     """The covariates, and `system` if prompts have a system part."""
     table: pl.DataFrame
     fitting: int
+    judge: str | None
+    """Whose the labels are that the reading did not give, if anyone's."""
 
 
 def choose(run: Run, choice: Choice) -> list[Chosen]:
@@ -61,7 +63,8 @@ def choose(run: Run, choice: Choice) -> list[Chosen]:
 
 
 def _choose_of(run: Run, name: str, choice: Choice, most: int) -> Chosen:
-    probe, covariates = run.setup(name).probe, tuple(run.planned[name].covariates)
+    setup, covariates = run.setup(name), tuple(run.planned[name].covariates)
+    probe = setup.probe
     kept: list[pl.DataFrame] = []
     fitting = 0
     for batch in run.transcript_batches(name):
@@ -70,7 +73,7 @@ def _choose_of(run: Run, name: str, choice: Choice, most: int) -> Chosen:
         fitting += fits.height
         if room > 0 or not kept:
             kept.append(fits.head(max(room, 0)))
-    return Chosen(probe=probe, columns=covariates, table=pl.concat(kept), fitting=fitting)
+    return Chosen(probe=probe, columns=covariates, table=pl.concat(kept), fitting=fitting, judge=setup.judge)
 
 
 def describe_outcome(detector: Detector) -> pl.Expr:

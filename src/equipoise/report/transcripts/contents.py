@@ -107,7 +107,7 @@ def _describe_probe(
             "status": [codes["status"][value] for value in table[STATUS]],
             "repetition": [codes["repetition"][str(value)] for value in table[REPETITION]],
         },
-        "read": _encode(_describe_reading(detector, table)),
+        "read": _encode(_describe_reading(detector, table, chosen.judge)),
         "details": {
             place: reveal_invisible(detail[:300]) for place, detail in enumerate(table["detail"]) if detail is not None
         },
@@ -115,13 +115,13 @@ def _describe_probe(
     }
 
 
-def _describe_reading(detector: Detector, table: pl.DataFrame) -> list[str]:
+def _describe_reading(detector: Detector, table: pl.DataFrame, judge: str | None) -> list[str]:
     """How each answer was read, in words."""
     columns = list(dict.fromkeys((*detector.columns, OUTCOME, *([JUDGED] if JUDGED in table.columns else []))))
     described = []
     for row in table.select(columns).iter_rows(named=True):
         read = NO_ANSWER if row[OUTCOME] == NO_ANSWER else detector.describe(row)
-        described.append(f"{read}, by the judge" if row.get(JUDGED) else read)
+        described.append(f"{read}, by the judge {reveal_invisible(judge or '')}" if row.get(JUDGED) else read)
     return described
 
 

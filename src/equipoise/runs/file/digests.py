@@ -1,9 +1,10 @@
 """Digests that show what in a run file was changed since it was written, by a bad disk or by hand.
 
-Each setting has a digest, and so has each probe with its prompts, and so have all labels together. Attempts, and the
-verdicts of a judge on them, form a chain in the order in which they were stored: the digest of each covers its content
-and the digest before it, and the table `head` holds the last one. So what is changed, removed or added is found. Anyone
-can compute these digests, so they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
+Each setting has a digest, and so has each probe with its prompts, and so have all labels together, and the exam of a
+judge. Attempts, and the verdicts of a judge on them, form a chain in the order in which they were stored: the digest of
+each covers its content and the digest before it, and the table `head` holds the last one. So what is changed, removed
+or added is found. Anyone can compute these digests, so they show damage and mistakes, not forgery. `docs/run-file.md`
+says how to compute them.
 """
 
 from __future__ import annotations
@@ -66,6 +67,20 @@ def write_setting(connection: sqlite3.Connection, key: str, value: str) -> None:
     """Store a setting, given as JSON, with its digest."""
     connection.execute(sql.SET_SETTING, (key, value))
     connection.execute(sql.ADD_DIGEST, _setting_digest(key, value))
+    connection.execute(sql.REPEAT_GENERATION)
+
+
+def remove_setting(connection: sqlite3.Connection, key: str) -> None:
+    """Remove a setting and its digest."""
+    connection.execute(sql.REMOVE_SETTING, (key,))
+    connection.execute(sql.REMOVE_DIGEST, (f"setting {key}",))
+    connection.execute(sql.REPEAT_GENERATION)
+
+
+def write_exam_digest(connection: sqlite3.Connection) -> None:
+    """Store the digest of the judge's exam anew, after answers were added or removed."""
+    connection.execute(sql.REMOVE_DIGEST, ("exam",))
+    connection.executemany(sql.ADD_DIGEST, _exam_digest(connection))
     connection.execute(sql.REPEAT_GENERATION)
 
 
@@ -132,7 +147,14 @@ def _part_digests(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]
         yield _setting_digest(key, value)
     for probe in connection.execute(sql.PROBE_ROWS).fetchall():
         yield _probe_digest(connection, probe)
+    yield from _exam_digest(connection)
     yield from _label_digest(connection)
+
+
+def _exam_digest(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
+    """The digest of the judge's exam, if there is one."""
+    if rows := connection.execute(sql.EXAM_ROWS).fetchall():
+        yield "exam", _digest(b"", rows)
 
 
 def _label_digest(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:

@@ -128,6 +128,20 @@ STATEMENTS = (
     ) strict
     """,
     "create index verdicts_by_attempt on verdicts (probe, prompt, repetition)",
+    """
+    create table exam (
+        probe text not null references probes (name),
+        number integer not null,
+        label text not null,
+        gender text not null,
+        question any not null check (typeof(question) <> 'integer' and typeof(question) <> 'real'),
+        status text not null,
+        prompt_tokens integer,
+        completion_tokens integer,
+        answer any check (typeof(answer) <> 'integer' and typeof(answer) <> 'real'),
+        primary key (probe, number)
+    ) strict
+    """,
     # What the answers say, for other tools. Equipoise itself reads the answers anew.
     """
     create table labels (

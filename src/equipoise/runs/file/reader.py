@@ -23,8 +23,8 @@ from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.provenance import Provenance, read_provenance
 from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import Pending, Planned
-from equipoise.schema import ID, LENGTH_REASONS, PROMPT, SYSTEM, Status, is_measured
+from equipoise.runs.file.values import ExamAnswer, Pending, Planned
+from equipoise.schema import ID, LENGTH_REASONS, MEASURED, PROMPT, SYSTEM, Status, is_measured
 
 _PAGE = 256
 _MOST_TOKENS = 10**15
@@ -214,6 +214,21 @@ class RunReader:
         with translate_storage_errors(self.path):
             return tables.typed_frame([row[:-1] for row in rows], tables.VERDICTS)
 
+    def exam(self) -> list[ExamAnswer]:
+        """What the judge answered in its exam."""
+        return [
+            ExamAnswer(
+                probe=probe,
+                number=number,
+                label=label,
+                gender=gender,
+                question=decode_text(question) or "",
+                status=Status(status),
+                verdict=decode_text(answer) if Status(status) in MEASURED else None,
+            )
+            for probe, number, label, gender, question, status, answer in self._rows(sql.EXAM)
+        ]
+
     # Counts
 
     def states(self) -> dict[str, dict[Status, int]]:
@@ -232,7 +247,7 @@ class RunReader:
         return self._count_tokens(sql.USAGE)
 
     def judge_usage(self) -> tuple[int, int]:
-        """Tokens of all questions to the judge and of all its verdicts."""
+        """Tokens of all questions to the judge, with those of its exam, and of all its verdicts."""
         return self._count_tokens(sql.VERDICT_USAGE)
 
     def ended(self, probe: str) -> Iterator[tuple[int, int, Status]]:

@@ -12,6 +12,7 @@ _OUTCOME = """
 """
 _ATTEMPT = f"probe, prompt, repetition, {_OUTCOME}, answer, reasoning, raw, first_token"
 _VERDICT = f"probe, prompt, repetition, question, {_OUTCOME}, answer, reasoning, raw"
+_EXAM_ANSWER = "probe, number, label, gender, question, status, prompt_tokens, completion_tokens, answer"
 _PROBE = """
     name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, probabilities
 """
@@ -66,6 +67,7 @@ PROBE_ROWS = f"select {_PROBE} from probes"  # noqa: S608 - our own constants
 PROMPT_ROWS = "select id, position, item, covariates, prompt, system from prompts where probe = ? order by position"
 ATTEMPT_CHAIN = f"select place, digest, {_ATTEMPT} from attempts order by rowid"  # noqa: S608
 FAILURE_CHAIN = f"select place, digest, {_ATTEMPT} from earlier_failures order by place"  # noqa: S608
+EXAM_ROWS = f"select {_EXAM_ANSWER} from exam order by probe, number"  # noqa: S608
 VERDICT_CHAIN = f"select place, digest, {_VERDICT} from verdicts order by place"  # noqa: S608
 
 # Labels
@@ -94,6 +96,9 @@ ATTEMPTS_PER_STATEMENT = 64
 ADD_ATTEMPT = _insert("attempts", f"place, digest, {_ATTEMPT}")
 ADD_ATTEMPTS = _insert("attempts", f"place, digest, {_ATTEMPT}", rows=ATTEMPTS_PER_STATEMENT)
 ADD_VERDICT = _insert("verdicts", f"place, digest, {_VERDICT}")
+ADD_EXAM_ANSWER = _insert("exam", _EXAM_ANSWER)
+REMOVE_EXAM = "delete from exam"
+REMOVE_SETTING, REMOVE_DIGEST = "delete from settings where key = ?", "delete from digests where part = ?"
 KEEP_FAILURES = f"""
     insert into earlier_failures (place, digest, {_ATTEMPT}) select place, digest, {_ATTEMPT} from attempts
     where status = ?
@@ -149,7 +154,13 @@ COMMON_FAILURES = """
     group by status, detail order by count(*) desc, status, detail limit 10
 """
 COUNT_EARLIER_FAILURES = "select count(*) from earlier_failures"
-VERDICT_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
+VERDICT_USAGE = """
+    select total(prompt_tokens), total(completion_tokens) from (
+        select prompt_tokens, completion_tokens from verdicts union all
+        select prompt_tokens, completion_tokens from exam
+    )
+"""
+EXAM = "select probe, number, label, gender, question, status, answer from exam order by probe, number"
 # An attempt may have several: one that failed may be asked for again, and the last counts.
 VERDICTS = """
     select prompt, repetition, status, answer, max(place) from verdicts where probe = ?

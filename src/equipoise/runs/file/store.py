@@ -14,10 +14,11 @@ from typing import Any
 import polars as pl
 
 from equipoise.errors import IntegrityError, StorageError
+from equipoise.measuring.exam import ExamQuestion
 from equipoise.measuring.plan import Plan
 from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import encode_json
-from equipoise.runs.file.digests import Chain, write_probe_digest, write_setting
+from equipoise.runs.file.digests import Chain, remove_setting, write_exam_digest, write_probe_digest, write_setting
 from equipoise.runs.file.labels import Reading, write_labels
 from equipoise.runs.file.lock import Lock, is_owned_here
 from equipoise.runs.file.reader import RunReader, follow_link
@@ -167,9 +168,22 @@ class RunFile(RunReader):
                 self._connection.executemany(statement, keys)
 
     def set_judge(self, settings: RunSettings) -> None:
-        """Store how the judge is reached and asked."""
+        """Store how the judge is reached and asked. Whatever exam the file holds was that of another one."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             write_setting(self._connection, "judge", encode_json(settings.to_json()))
+            self._connection.execute(sql.REMOVE_EXAM)
+            write_exam_digest(self._connection)
+
+    def remove_judge(self) -> None:
+        """Forget the judge, of whom there are no verdicts. Its exam stays."""
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            remove_setting(self._connection, "judge")
+
+    def record_exam(self, answers: Iterable[tuple[ExamQuestion, Attempt]]) -> None:
+        """Store answers of the judge's exam durably."""
+        with translate_storage_errors(self.path), opening.transaction(self._connection):
+            self._connection.executemany(sql.ADD_EXAM_ANSWER, (tables.exam_row(*answer) for answer in answers))
+            write_exam_digest(self._connection)
 
     def record_verdicts(self, verdicts: Iterable[Verdict]) -> None:
         """Store verdicts durably, as attempts are."""

@@ -10,6 +10,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError
+from equipoise.measuring.exam import ExamQuestion
 from equipoise.runs.file.columns import decode_text, encode_json, encode_text
 from equipoise.runs.file.values import Attempt, Verdict
 from equipoise.schema import ANSWER, FIRST_TOKEN, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, VERDICT, text_column
@@ -173,6 +174,13 @@ def attempt_row(attempt: Attempt) -> tuple[object, ...]:
         reply.raw,
         None if reply.first_token is None else encode_json(reply.first_token),
     )
+
+
+def exam_row(question: ExamQuestion, attempt: Attempt) -> tuple[object, ...]:
+    """An answer of a judge to a question of its exam as a row of its table."""
+    known = (question.probe, question.number, question.label, question.gender, encode_text(question.text))
+    _, _, _, status, _, _, _, prompt_tokens, completion_tokens, _, _, _, _, answer, *_ = attempt_row(attempt)
+    return (*known, status, prompt_tokens, completion_tokens, answer)
 
 
 def verdict_row(verdict: Verdict) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from equipoise.models.protocol import Asking, Reply
+from equipoise.schema import Status
 
 
 def utc_now() -> datetime:
@@ -65,3 +66,18 @@ class Verdict:
 
     question: str
     attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamAnswer:
+    """What a judge answered to a question of its exam."""
+
+    probe: str
+    number: int
+    label: str
+    """What people say of the answer that the question is about,"""
+    gender: str
+    """and the gender of its person, if it shows one."""
+    question: str
+    status: Status
+    verdict: str | None
