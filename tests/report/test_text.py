@@ -10,11 +10,13 @@ import pytest
 
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.readings import measure_other_reading
+from equipoise.measuring.result import Result
 from equipoise.measuring.words import discover_words
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import (
     describe_mark,
     describe_other_reading,
+    describe_read,
     describe_words,
     format_date,
     format_number,
@@ -99,3 +101,14 @@ def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:
 )
 def test_odds_are_times(log_odds: float, shown: str) -> None:
     assert format_odds(log_odds) == shown
+
+
+def test_the_share_that_was_read_is_rounded_down(one: ReportedRun) -> None:
+    def with_counts(detected: int, undetected: int) -> Result:
+        result = next(iter(one.results.values()))
+        return replace(result, coverage={"all": {"detected": detected, "undetected": undetected}})
+
+    assert list(describe_read([with_counts(999, 1)])) == ["99% of the answers were read."]
+    assert list(describe_read([with_counts(82, 18), with_counts(0, 0)])) == ["82% of the answers were read."]
+    assert list(describe_read([with_counts(5, 0)])) == ["100% of the answers were read."]
+    assert list(describe_read([with_counts(0, 0)])) == []

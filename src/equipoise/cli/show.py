@@ -70,6 +70,7 @@ def _print_results(run: Run, console: Console, *, slices: bool) -> None:
             console.print(tables.selection_table(table))
         for line in (
             *tables.coverage_lines(result),
+            *texts.describe_read([result]),
             *(table.describe() for table in result.selection),
             *texts.describe_judge(result, run.exams),
             *texts.describe_reservations(result),
@@ -91,7 +92,8 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
         f"{run.model} · {run.settings.suite} suite · {' and '.join(readings)} reading{judged_by} · {state} · {run.path}"
     )
     if not everything:
-        yield f"{texts.describe_attempts(run.counts)} --all shows every metric and what it rests on."
+        read = texts.describe_read(run.results().values())
+        yield " ".join([texts.describe_attempts(run.counts), *read, "--all shows every metric and what it rests on."])
     for text in texts.describe_reasoning(run):
         yield printable_line(f"note: {text}")
     for text in run.settings.notes[: None if everything else MOST_NOTES]:

@@ -196,6 +196,19 @@ def describe_attempts(counts: Mapping[Status, int]) -> str:
     return f"{answered:,} of {planned:,} attempts are answered{said}."
 
 
+def describe_read(results: Iterable[Result]) -> Iterator[str]:
+    """What share of the answers got a decided label, in one sentence; nothing if there are no answers."""
+    counts = [result.coverage["all"] for result in results]
+    read, silent = (sum(count[name] for count in counts) for name in ("detected", "undetected"))
+    if read + silent:
+        yield f"{floor_percent(read / (read + silent))} of the answers were read."
+
+
+def floor_percent(share: float) -> str:
+    """A share in whole percent, rounded down, so that only all of it is 100%."""
+    return f"{math.floor(100 * share + 1e-9)}%"
+
+
 def describe_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:
     """One line with the words that differ most clearly between the arms, or that there are none."""
     if comparison is None or not comparison.table.height:

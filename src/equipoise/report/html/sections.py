@@ -23,7 +23,7 @@ from equipoise.report.html.runs import ReportedRun
 from equipoise.report.html.samples import Sample
 from equipoise.report.html.transcripts import read_run
 from equipoise.report.html.words import make_words_figure
-from equipoise.report.text import describe_judge, describe_reservations, format_odds
+from equipoise.report.text import describe_judge, describe_read, describe_reservations, format_odds
 from equipoise.schema import Estimate, MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
@@ -141,7 +141,11 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
         numbers=_tabulate_numbers(results),
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
         notes={
-            place: [*describe_judge(result, runs[place].exams), *describe_reservations(result)]
+            place: [
+                *describe_read([result]),
+                *describe_judge(result, runs[place].exams),
+                *describe_reservations(result),
+            ]
             for place, result in results.items()
         },
         samples=samples,
