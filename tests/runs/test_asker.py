@@ -16,11 +16,13 @@ import pytest
 
 from equipoise.errors import BadParameter, BudgetReached, EndpointError
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
-from equipoise.runs.ask.asker import LONGEST_ANSWER, is_same_model
+from equipoise.runs.ask.asker import LONGEST_ANSWER, Asker, is_same_model
 from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.tally import Tally
+from equipoise.runs.file.values import Attempt, Pending
 from equipoise.schema import ANSWER, Status
 from runs.fakes import QUICK, Fake, Script, answering, ok, refusing, transient
-from runs.pumping import assert_fatal, run_pump
+from runs.pumping import assert_fatal, run, run_pump
 
 
 @pytest.fixture
@@ -148,12 +150,26 @@ def test_a_wait_of_zero_is_not_asked_faster_than_the_backoff(path: Path) -> None
 
 
 @pytest.mark.fault("E2")
-def test_an_endless_rate_limit_ends_as_http_error_at_the_deadline(path: Path) -> None:
-    model = Fake(in_turn(RATE_LIMIT))
-    outcome = run_pump(path, model, 3, policy=replace(QUICK, deadline=0.02))
-    assert outcome.error is None
-    assert outcome.states == {Status.HTTP_ERROR: 3}
-    assert min(outcome.attempts["tries"].to_list()) > QUICK.tries, "bounded by time, not by tries"
+@pytest.mark.parametrize("seed", [11, 13, 15, 16, 20])
+def test_an_endless_rate_limit_ends_as_http_error_at_the_deadline(seed: int) -> None:
+    policy = Policy(deadline=300.0, tries=4, seed=seed)
+    model = Fake(in_turn(RATE_LIMIT), delay=10.0)
+    pending = Pending(probe="alpha", prompt="p", repetition=0, text="Prompt", system=None, place=0.0)
+
+    notes: list[str] = []
+
+    async def main() -> tuple[list[Attempt] | None, float]:
+        asker = Asker(model, policy, Tally(policy, {}), 4, notes.append, nothing, lambda: None)
+        return await asker.ask(pending), asyncio.get_running_loop().time()
+
+    async def nothing() -> None:
+        return None
+
+    attempts, ended = run(main())
+    assert attempts is not None
+    assert [attempt.reply.status for attempt in attempts] == [Status.HTTP_ERROR]
+    assert attempts[0].tries == model.requests > policy.tries, "bounded by time, not by tries"
+    assert ended <= policy.deadline
 
 
 @pytest.mark.fault("E2")

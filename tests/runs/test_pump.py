@@ -17,7 +17,7 @@ import pytest
 from equipoise.errors import EndpointError, Incomplete, Interrupted
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.runs.ask.events import Event, RunProgress, describe_duration
-from equipoise.runs.ask.pacing import limit_connections
+from equipoise.runs.ask.gate import limit_connections
 from equipoise.runs.ask.policy import Policy, check_complete
 from equipoise.runs.ask.pump import Pump, pump
 from equipoise.runs.file.reader import RunReader

@@ -102,9 +102,9 @@ class _Forms:
 
     def redact(self, text: str) -> str:
         # Searching for plain strings is a hundred times faster than the pattern.
-        if not self._holds_start(text) and not self._holds_start(_unescape(text)):
-            return text
-        return self._pattern.sub(REDACTED, text)
+        if self._holds_start(text) or ((decoded := _unescape(text)) is not text and self._holds_start(decoded)):
+            return self._pattern.sub(REDACTED, text)
+        return text
 
     def _holds_start(self, text: str) -> bool:
         return any(start in text for start in self._starts)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
-from equipoise.runs.ask.pacing import require_open_files
+from equipoise.runs.ask.gate import require_open_files
 
 T = TypeVar("T")
 P = ParamSpec("P")

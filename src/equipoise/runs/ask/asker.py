@@ -13,16 +13,16 @@ from equipoise.models.chat.providers import reasoning_option
 from equipoise.models.protocol import Asking, Model, Reply, TransientFault
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import describe_duration
-from equipoise.runs.ask.outage import OUTAGE_KINDS, Outage
-from equipoise.runs.ask.pacing import Pace
+from equipoise.runs.ask.gate import OUTAGE_KINDS, Gate, State
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.suspension import SuspensionWatch
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
 LONGEST_ANSWER = 16 * 1024 * 1024
 """In characters, for every kind of model."""
+STANDSTILL_SECONDS = 0.5
+"""A deadline that is noticed later than this passed while the process stood still (SIGSTOP)."""
 
 
 class SpentOnReasoning(EndpointError):
@@ -34,19 +34,19 @@ class SpentOnReasoning(EndpointError):
         """The token limit, if it is known."""
 
 
-@dataclass(frozen=True)
-class _Retry:
-    """Ask again after this many seconds."""
+@dataclass(slots=True)
+class _Course:
+    """How far the asking for one attempt is."""
 
-    after: float
-    counts: bool = True
-    """Whether the request and the pause count towards the deadline of the attempt."""
-    anew: bool = False
-    """Whether the attempt starts from the beginning, because its failure was not its own."""
+    time_left: float
+    """Seconds for further requests and the pauses between them."""
+    tries: int = 0
+    strikes: int = 0
+    """Requests that failed by themselves, and not because the endpoint was down."""
 
 
 class Asker:
-    """Asks for attempts. All attempts of a session share the pace, the outages, the budget and repeated errors."""
+    """Asks for attempts. All attempts of a session share the gate, the budget and repeated errors."""
 
     def __init__(
         self,
@@ -69,8 +69,6 @@ class Asker:
         self._last_reply_at = self._waiting_since = self._clock()
         self._waits = 0
         """Waits that the endpoint asked for, one after another, since the last reply."""
-        self._outage = Outage(policy, model.name, self._clock)
-        self._suspensions = SuspensionWatch(policy.deadline)
         self._undecided: list[tuple[Pending, Attempt]] = []
         """Attempts that failed, while no response shows yet whether it was their own fault or an outage."""
         self._answered: Pending | None = None
@@ -78,22 +76,23 @@ class Asker:
         self._client_error, self._client_errors = "", 0
         self._spent_on_reasoning: Counter[Asking] = Counter()
         """For each way of asking the answers, one after another, that ended at the limit before any text came."""
-        self._asked_model = model.settings.get("model")
-        self._served_model = self._asked_model
+        self._served_model = self._asked_model = model.settings.get("model")
         self._stopping = False
         self.asked_again: deque[Pending] = deque()
         """Attempts that must be asked again, because an outage made them fail."""
-        self.pace = Pace(policy, concurrency)
+        self.gate = Gate(policy, concurrency, model.name)
 
     def stop(self) -> None:
         """Send nothing more. Requests under way may still come back."""
         self._stopping = True
-        self.pace.stop()
+        self.gate.stop()
 
-    def close(self) -> list[Attempt]:
-        """End the session. Returns the attempts that failed and were not decided: too few to be an outage."""
-        self._suspensions.stop()
-        return [attempt for _, attempt in self._undecided] if self._outage.over else []
+    def take_undecided(self) -> list[Attempt]:
+        """The attempts that failed, and not because of an outage as far as is known."""
+        if self.gate.state is State.DOWN:
+            return []
+        undecided, self._undecided = self._undecided, []
+        return [attempt for _, attempt in undecided]
 
     async def ask(self, pending: Pending) -> list[Attempt] | None:
         """Ask until the attempt ends; None if everything stops before. Raises errors that end the run.
@@ -101,49 +100,38 @@ class Asker:
         The list holds the attempts that have ended by this: none if it failed and an outage may be the reason; several
         if the answer shows that others have failed by themselves.
         """
-        tries, strikes, time_left = 0, 0, self._policy.deadline
-        while await self.pace.enter():
-            if not self._outage.over and (answered := await self._get_answered()):
-                await self._probe(answered)
+        course = _Course(self._policy.deadline)
+        while await self.gate.enter():
+            if self.gate.state is State.DOWN and (answered := await self._get_answered()):
+                await self._test_endpoint(answered)
                 continue
-            tries, strikes = tries + 1, strikes + 1
-            sent, suspensions = self._clock(), self._suspensions.count
-            outcome = await self._request(pending, time_left)
+            course.tries += 1
+            course.strikes += 1
+            sent = self._clock()
+            outcome = await self._request(pending, course.time_left)
             if isinstance(outcome, TransientFault):
                 if self._stopping:
                     return None
-                if outcome.kind == "timeout" and self._suspensions.count > suspensions:
-                    strikes, time_left = 0, self._policy.deadline
+                pause = self._pause_before_retry(outcome, pending, course, sent)
+                if pause is not None:
+                    await self.gate.sleep(pause)
                     continue
-                retry = self._decide_retry(outcome, pending, strikes, sent, time_left - (self._clock() - sent))
-                if retry is not None:
-                    if retry.anew:
-                        strikes, time_left = 0, self._policy.deadline
-                    elif retry.counts:
-                        time_left -= self._clock() - sent + retry.after
-                    await self.pace.sleep(retry.after)
-                    continue
+            reply = outcome.reply if isinstance(outcome, TransientFault) else outcome
             attempt = Attempt(
                 probe=pending.probe,
                 prompt=pending.prompt,
                 repetition=pending.repetition,
-                reply=outcome.reply if isinstance(outcome, TransientFault) else outcome,
-                tries=tries,
+                reply=reply,
+                tries=course.tries,
             )
             if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
                 self._undecided.append((pending, attempt))
                 return []
-            if attempt.reply.status in MEASURED:
+            self._count_response()
+            if reply.status in MEASURED:
                 self._answered = pending
-            if self._outage.over:
-                self.pace.allow_many()
-            return [attempt, *self._take_failures()]
+            return [attempt, *self.take_undecided()] if self._undecided else [attempt]
         return None
-
-    def _take_failures(self) -> list[Attempt]:
-        """The undecided attempts, now that a response shows that they failed by themselves."""
-        undecided, self._undecided = self._undecided, []
-        return [attempt for _, attempt in undecided]
 
     async def _get_answered(self) -> Pending | None:
         find, self._find_answered = self._find_answered, None
@@ -151,34 +139,28 @@ class Asker:
             self._answered = await find()
         return self._answered
 
-    async def _probe(self, answered: Pending) -> None:
+    async def _test_endpoint(self, answered: Pending) -> None:
         """Test an endpoint that seems to be down with a prompt that it has answered before."""
         sent = self._clock()
         outcome = await self._request(answered, self._policy.deadline)
-        if isinstance(outcome, TransientFault) and not self._stopping:
-            if outcome.kind in OUTAGE_KINDS:
-                self._pause_for_outage(outcome, answered, sent)
-                return
+        if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
+            if not self._stopping:
+                self._fail(outcome, answered, sent)
+        else:
             self._count_response()
 
     def _count_response(self) -> None:
         """Note that the endpoint works. If that ends an outage, what it made fail is asked again."""
-        if not self._outage.over:
-            if self._outage.confirmed:
-                self.asked_again += [pending for pending, _ in self._undecided]
-                self._undecided.clear()
-            self.pace.allow_many()
-        self._outage.count_response()
+        if self.gate.open():
+            self.asked_again += [pending for pending, _ in self._undecided]
+            self._undecided.clear()
 
-    def _pause_for_outage(self, fault: TransientFault, pending: Pending, sent: float) -> bool:
-        """Count a failure; pause if it is an outage."""
-        attempt = (pending.probe, pending.prompt)
-        pause = self._outage.count_failure(fault.kind, attempt, sent, fault.reply.detail)
-        if pause is None:
-            return False
-        self.pace.one_at_a_time = True
-        self._hold(pause, "outage")
-        return True
+    def _fail(self, fault: TransientFault, pending: Pending, sent: float) -> bool:
+        """Count a failure; True if the endpoint is down."""
+        is_down = self.gate.fail(fault, (pending.probe, pending.prompt), sent)
+        if is_down:
+            self._on_wait()
+        return is_down
 
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
         try:
@@ -190,29 +172,28 @@ class Asker:
             self._tally.count_request()
             try:
                 async with asyncio.timeout(time_left):
-                    reply = await self._answer(pending)
+                    if isinstance(self._model, SimulatedModel):
+                        reply = await self._model.answer_attempt(
+                            pending.probe, pending.prompt, pending.repetition, pending.asking
+                        )
+                    else:
+                        reply = await self._model.answer(pending.text, pending.system, pending.asking)
             finally:
-                self._tally.count_request_end()
+                self._tally.in_flight -= 1
         except TimeoutError:
             detail = f"no answer within {self._policy.deadline:g} s"
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except TransientFault as fault:
             return fault
         finally:
-            self.pace.leave()
+            self.gate.leave()
         self._count_reply(reply, pending.asking)
         return _limit_size(reply)
-
-    async def _answer(self, pending: Pending) -> Reply:
-        if isinstance(self._model, SimulatedModel):
-            return await self._model.answer_attempt(pending.probe, pending.prompt, pending.repetition, pending.asking)
-        return await self._model.answer(pending.text, pending.system, pending.asking)
 
     def _count_reply(self, reply: Reply, asking: Asking) -> None:
         self._last_reply_at = self._clock()
         self._client_errors = self._waits = 0
-        self._count_response()
-        self.pace.speed_up()
+        self.gate.speed_up()
         self._tally.count_reply(reply)
         self._count_spent_on_reasoning(reply, asking)
         if self._tally.lacks_token_counts and self._policy.limits_tokens:
@@ -220,40 +201,42 @@ class Asker:
         if reply.served_model != self._served_model and reply.served_model:
             self._served_model = reply.served_model
             if isinstance(self._asked_model, str) and not is_same_model(self._asked_model, reply.served_model):
-                served = reply.served_model[:100]
                 self._note(
-                    f"Another model was served than {self._asked_model!r}: {served!r}. "
+                    f"Another model was served than {self._asked_model!r}: {reply.served_model[:100]!r}. "
                     "The run file keeps the served name of each attempt."
                 )
 
-    def _decide_retry(
-        self, fault: TransientFault, pending: Pending, strikes: int, sent: float, time_left: float
-    ) -> _Retry | None:
-        """When to ask again, or None if the attempt ends with this fault."""
-        if fault.kind in OUTAGE_KINDS:
-            if self._pause_for_outage(fault, pending, sent):
-                if fault.retry_after is not None:
-                    self._wait_as_asked(fault.retry_after)
-                return _Retry(0.0, anew=True)
-        elif fault.kind == "rate_limit":
-            self._outage.count_contact()  # An endpoint that is overloaded says that, too.
-        else:
-            self._count_response()
+    def _pause_before_retry(
+        self, fault: TransientFault, pending: Pending, course: _Course, sent: float
+    ) -> float | None:
+        """How long to pause before the attempt is asked again; None if it ends with this fault."""
+        elapsed = self._clock() - sent
+        stood_still = fault.kind == "timeout" and elapsed > course.time_left + STANDSTILL_SECONDS
+        if stood_still or (fault.kind in OUTAGE_KINDS and self._fail(fault, pending, sent)):
+            course.strikes, course.time_left = 0, self._policy.deadline
+            if fault.retry_after is not None:
+                self._wait_as_asked(fault.retry_after)
+            return 0.0
         if fault.kind == "client":
             self._count_client_error(fault.reply.detail or "")
             return None
         if fault.kind == "rate_limit":
-            self.pace.slow_down(sent)
-        elif strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
-            return None
+            self.gate.slow_down(sent)
+        else:
+            if fault.kind == "malformed" and self.gate.state is State.DOWN:
+                self._count_response()
+            if course.strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
+                return None
         if fault.retry_after is not None:
             if sent >= self._waiting_since:  # otherwise it was sent together with one that is counted already
                 self._waits, self._waiting_since = self._waits + 1, self._clock()
             # Some endpoints ask for no wait at all, or for one in the past.
-            self._wait_as_asked(max(fault.retry_after, self.pace.backoff(self._waits)))
-            return _Retry(self.pace.backoff(1), counts=False)
-        after = self.pace.backoff(strikes)
-        return _Retry(after) if after < time_left else None
+            self._wait_as_asked(max(fault.retry_after, self.gate.backoff(self._waits)))
+            return self.gate.backoff(1)
+        pause = self.gate.backoff(course.strikes)
+        course.time_left -= elapsed + pause
+        # With less time than the pause before it, a request would only turn what is known into a timeout.
+        return pause if course.time_left >= pause else None
 
     def _wait_as_asked(self, seconds: float) -> None:
         longest, silent = self._policy.longest_wait, self._clock() - self._last_reply_at
@@ -266,18 +249,14 @@ class Asker:
             raise EndpointError(
                 f"{self._model.name} has only asked to wait for {describe_duration(silent)}. Go on later."
             )
-        self._hold(seconds, "rate limit")
-
-    def _hold(self, seconds: float, reason: str) -> None:
-        """Pause everything, and say so."""
-        self.pace.hold(seconds, reason)
-        if seconds > 0:
-            self._on_wait()
+        self.gate.hold(seconds, "rate limit")
+        self._on_wait()
 
     def _count_spent_on_reasoning(self, reply: Reply, asking: Asking) -> None:
         """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""
         if reply.status != Status.EMPTY or (reply.finish_reason or "").lower() not in LENGTH_REASONS:
-            self._spent_on_reasoning[asking] = 0
+            if self._spent_on_reasoning:
+                self._spent_on_reasoning[asking] = 0
             return
         self._spent_on_reasoning[asking] += 1
         if self._spent_on_reasoning[asking] >= self._policy.client_faults:

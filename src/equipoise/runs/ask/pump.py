@@ -20,8 +20,8 @@ from equipoise.models.protocol import Model, NotServed, Reply
 from equipoise.models.redact import excerpt
 from equipoise.runs.ask.asker import Asker, SpentOnReasoning
 from equipoise.runs.ask.events import Event, Look, Note, OnEvent, RunProgress
+from equipoise.runs.ask.gate import limit_connections, require_open_files
 from equipoise.runs.ask.ledger import Ledger
-from equipoise.runs.ask.pacing import limit_connections, require_open_files
 from equipoise.runs.ask.policy import Policy, retry_options
 from equipoise.runs.ask.signals import stop_on_signals
 from equipoise.runs.ask.tally import Tally
@@ -148,7 +148,7 @@ class Pump:
         finally:
             self._cancel_work()
             await asyncio.gather(*self._workers, *([counting] if counting else []), return_exceptions=True)
-            for attempt in self._asker.close():
+            for attempt in self._asker.take_undecided():
                 if not self._failure:
                     await self._writer.put(attempt)
             self._unstored = await self._writer.close()
@@ -263,7 +263,7 @@ class Pump:
             elapsed=self._loop.time() - self._started_at,
             look=self._look,
             asked=self._run.asked,
-            wait=self._asker.pace.wait if self._workers else None,
+            wait=self._asker.gate.wait if self._workers else None,
         )
 
     def _how_to_go_on(self) -> str:

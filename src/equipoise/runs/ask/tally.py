@@ -46,10 +46,6 @@ class Tally:
         self.requests += 1
         self.in_flight += 1
 
-    def count_request_end(self) -> None:
-        """Count a request that is over, however it ended."""
-        self.in_flight -= 1
-
     def count_reply(self, reply: Reply) -> None:
         """Count the tokens of a reply, whether or not it is stored yet."""
         self._replies += 1

@@ -3,55 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from equipoise.cli.progress import describe
 from equipoise.errors import BadParameter
 from equipoise.runs.ask.events import RunProgress, Wait
-from equipoise.runs.ask.pacing import Pace
+from equipoise.runs.ask.gate import Gate
 from equipoise.runs.ask.policy import Policy
 from equipoise.schema import Status
 from runs.fakes import Fake, ok, transient
-from runs.pumping import run_pump
-
-T = TypeVar("T")
+from runs.pumping import run, run_pump
 
 
-class JumpingLoop(asyncio.SelectorEventLoop):
-    """An event loop in which nobody waits: when nothing is ready, its time is that of the next timer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._now = 0.0
-
-    def time(self) -> float:
-        return self._now
-
-    def _run_once(self) -> None:
-        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
-            self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
-        super()._run_once()  # type: ignore[misc]
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
-        return runner.run(work)
-
-
-async def starts(pace: Pace, requests: int, seconds: float) -> list[float]:
+async def starts(gate: Gate, requests: int, seconds: float) -> list[float]:
     """When requests start that take so many seconds each."""
     clock = asyncio.get_running_loop().time
     started: list[float] = []
 
     async def work() -> None:
-        while len(started) < requests and await pace.enter():
+        while len(started) < requests and await gate.enter():
             started.append(clock())
             await asyncio.sleep(seconds)
-            pace.leave()
+            gate.leave()
 
     await asyncio.gather(*(work() for _ in range(4)))
     return started
@@ -59,9 +35,9 @@ async def starts(pace: Pace, requests: int, seconds: float) -> list[float]:
 
 def test_requests_of_a_minute_are_spread_evenly() -> None:
     async def main() -> list[float]:
-        pace = Pace(Policy(requests_per_minute=30), 4)
-        pace.allow_many()
-        return (await starts(pace, 10, 5.0))[:10]
+        gate = Gate(Policy(requests_per_minute=30), 4)
+        gate.open()
+        return (await starts(gate, 10, 5.0))[:10]
 
     found = run(main())
     assert found == pytest.approx([2.0 * n for n in range(10)])
@@ -69,8 +45,8 @@ def test_requests_of_a_minute_are_spread_evenly() -> None:
 
 def test_slow_answers_do_not_let_turns_pile_up() -> None:
     async def main() -> list[float]:
-        pace = Pace(Policy(requests_per_minute=60), 1)
-        return (await starts(pace, 4, 10.0))[:4]
+        gate = Gate(Policy(requests_per_minute=60), 1)
+        return (await starts(gate, 4, 10.0))[:4]
 
     found = run(main())
     assert found == pytest.approx([0.0, 10.0, 20.0, 30.0])
@@ -78,9 +54,9 @@ def test_slow_answers_do_not_let_turns_pile_up() -> None:
 
 def test_without_a_limit_nobody_waits() -> None:
     async def main() -> list[float]:
-        pace = Pace(Policy(), 4)
-        pace.allow_many()
-        return (await starts(pace, 8, 5.0))[:8]
+        gate = Gate(Policy(), 4)
+        gate.open()
+        return (await starts(gate, 8, 5.0))[:8]
 
     assert run(main()) == pytest.approx([0.0] * 4 + [5.0] * 4)
 
@@ -93,13 +69,13 @@ def test_a_limit_that_is_none_is_refused(given: float) -> None:
 
 def test_a_pause_says_how_long_and_why() -> None:
     async def main() -> list[Wait | None]:
-        pace = Pace(Policy(), 4)
-        found = [pace.wait]
-        pace.hold(55.0, "rate limit")
-        pace.hold(5.0, "outage")  # a shorter one changes nothing
-        found.append(pace.wait)
-        await pace.enter()
-        return [*found, pace.wait]
+        gate = Gate(Policy(), 4)
+        found = [gate.wait]
+        gate.hold(55.0, "rate limit")
+        gate.hold(5.0, "outage")  # a shorter one changes nothing
+        found.append(gate.wait)
+        await gate.enter()
+        return [*found, gate.wait]
 
     before, during, after = run(main())
     assert (before, after) == (None, None)
