@@ -119,23 +119,6 @@ def test_a_detector_may_read_the_prompt() -> None:
     assert evaluate(detector, attempts)[LABEL].to_list() == ["female", "male", None, "male"]
 
 
-def test_what_is_plain_is_read_at_once_and_the_rest_by_all_rules_in_its_place() -> None:
-    read_by_rules: list[str] = []
-
-    def read_rest(answers: pl.Series) -> pl.Series:
-        read_by_rules.extend(answers)
-        return pl.Series(["female" if "she" in answer else None for answer in answers], dtype=pl.String)
-
-    detector = dataclasses.replace(
-        PRONOUN_GENDER,
-        plain=lambda text: pl.when(text == "he.").then(pl.lit("male")),
-        read=lambda text: text.map_batches(read_rest, return_dtype=pl.String),
-    )
-    answers = ["He.", "She is.", None, "Nobody.", "He."] * 600
-    assert read(detector, answers)[LABEL].to_list() == ["male", "female", None, None, "male"] * 600
-    assert sorted(read_by_rules) == ["nobody."] * 600 + ["she is."] * 600
-
-
 # A detector of the user's own
 
 

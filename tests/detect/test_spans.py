@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import PRONOUN_GENDER, Detector, phrases, visible, vocabulary
 from equipoise.detect.detector import join_tokens
-from equipoise.detect.visible import run_searches, trace_visible
+from equipoise.detect.visible import trace_visible
 from equipoise.probes import find_probes, get_probe
 from equipoise.schema import READINGS
 
@@ -29,7 +29,7 @@ def words_in_column(detector: Detector, answers: list[str]) -> list[Words]:
 
 def words_at_spans(detector: Detector, answers: list[str]) -> list[Words]:
     """For each answer, by group of patterns, the visible text at the spans."""
-    traced = run_searches([trace_visible(answer) for answer in answers])
+    traced = trace_visible(answers)
     texts = pl.Series("shown", [shown for shown, _ in traced], dtype=pl.String).to_frame()
     if detector.whole_tokens:
         texts = texts.select(join_tokens(pl.col("shown")))

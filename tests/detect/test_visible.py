@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import visible
-from equipoise.detect.visible import PLAIN, find_matches, run_searches, trace_visible
+from equipoise.detect.visible import PLAIN, find_matches, trace_visible
 from equipoise.schema import text_column
 
 
@@ -89,13 +89,13 @@ def test_every_sign_is_found_between_plain_answers(sign: str) -> None:
 
 
 def trace(answer: str) -> tuple[str, list[int]]:
-    (traced,) = run_searches([trace_visible(answer)])
+    (traced,) = trace_visible([answer])
     return traced
 
 
 @pytest.mark.parametrize("texts", [read_examples(), PAIRS], ids=["examples", "pairs"])
 def test_a_traced_answer_has_the_visible_text_of_the_column(texts: list[str]) -> None:
-    assert [shown for shown, _ in run_searches([trace_visible(text) for text in texts])] == show(texts)
+    assert [shown for shown, _ in trace_visible(texts)] == show(texts)
 
 
 @settings(max_examples=500)

@@ -154,11 +154,6 @@ def test_a_detector_has_labels_or_counts() -> None:
             Detector(name="odd", version=1, read=lambda text: text, labels=labels, counts=counts)
 
 
-def test_only_labels_are_read_plainly() -> None:
-    with pytest.raises(ValueError, match="'odd' reads more than labels"):
-        Detector(name="odd", version=1, read=lambda text: text, plain=lambda text: text, counts=("a",))
-
-
 @pytest.mark.parametrize(
     ("detector", "outcomes", "columns"),
     [(YES_NO, ("yes", "no"), ("label",)), (VOCABULARY, ("male", "female"), ("male", "female"))],

@@ -109,7 +109,7 @@ def deadly(marker: Path, *, once: bool) -> Probe:
     def read(text: pl.Expr) -> pl.Expr:
         return read_plainly(text.map_elements(die, return_dtype=pl.String))
 
-    return replace(HIRING, detector=replace(HIRING.detector, plain=None, read=read))
+    return replace(HIRING, detector=replace(HIRING.detector, read=read))
 
 
 def test_a_worker_killed_in_the_middle_costs_a_retry_and_not_a_number(cluster: None, tmp_path: Path) -> None:

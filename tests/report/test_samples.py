@@ -25,7 +25,7 @@ def test_samples_are_typical_and_extreme(one: ReportedRun) -> None:
     samples = choose_samples(get_probe("hiring_an"), answers, ["gender"], 10)
     reasons = [sample.reason for sample in samples]
     assert reasons == sorted(reasons, key=lambda reason: reason != "typical")
-    assert {"longest", "shortest", "typical", "most accepted words", "most rejected words"} == set(reasons)
+    assert {"longest", "shortest", "typical", "most rejected words"} == set(reasons)
     assert {(sample.outcome, dict(sample.facts)["gender"]) for sample in samples if sample.reason == "typical"} >= {
         (outcome, gender) for outcome in ("accepted", "rejected") for gender in ("male", "female")
     }

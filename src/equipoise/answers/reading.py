@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -54,9 +54,10 @@ def read_answers_of(probe: Probe, rows: Iterable[AnswerRow], make_plan: Callable
         elif detector.uses:
             index = index or PromptIndex(make_plan().batches(), keep=detector.uses)
             prompts = _find_prompts(detector, index, batch)
-        labels = find_labels(detector, [row.answer for row in batch], prompts)
-        for row, label in zip(batch, labels, strict=True):
-            yield Read(label=label or None, words=find_words(detector, row.answer, label), reading=probe.reading)
+        answers = [row.answer for row in batch]
+        labels = find_labels(detector, answers, prompts)
+        for label, words in zip(labels, find_words(detector, answers, labels), strict=True):
+            yield Read(label=label or None, words=words, reading=probe.reading)
 
 
 def _find_prompts(detector: Detector, index: PromptIndex, batch: list[AnswerRow]) -> pl.DataFrame:
@@ -78,13 +79,11 @@ def _find_prompts(detector: Detector, index: PromptIndex, batch: list[AnswerRow]
     return index.join_kept(found).select(detector.uses)
 
 
-def find_words(detector: Detector, answer: str, label: str) -> list[str]:
-    """The words that speak for the label; all that were read if none speaks for it alone, as for "mixed"."""
-    if not label:
-        return []
-    spans = detector.spans(answer)
-    own = [span for span in spans if span.group == label] or spans
-    return [answer[span.start : span.end].strip() for span in own]
+def find_words(detector: Detector, answers: Sequence[str], labels: Sequence[str]) -> Iterator[list[str]]:
+    """For each answer the words that speak for its label; all that were read if none speaks for it alone."""
+    for answer, label, spans in zip(answers, labels, detector.spans_of(answers), strict=True):
+        own = [span for span in spans if span.group == label] or spans if label else []
+        yield [answer[span.start : span.end].strip() for span in own]
 
 
 def read_rows(source: str) -> Iterator[AnswerRow]:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.detect.detector import Detector
-from equipoise.detect.rules import any_of
+from equipoise.detect.evidence import any_of
 from equipoise.detect.visible import CELL, DASH
 from equipoise.schema import LABEL
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from equipoise.detect.rules import Rules
-from equipoise.detect.visible import Search, change_where, is_foreign, replace_traced, run_searches, trace_visible
+from equipoise.detect.visible import change_where, find_matches, is_foreign, replace_matches, trace_visible
 from equipoise.schema import LABEL, PROBABILITY_COLUMN
 
 _FOREIGN_LETTER = r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]"
@@ -53,15 +52,13 @@ class Detector:
     read      an expression of the visible text -> a label (null: nothing is decided), or a struct of counts, or with
               a `number` a struct of `label` and the number; it may also use
               the columns of the prompt that are named in `uses`, such as `pl.col("gender")`
-    plain     an expression of the visible text -> the label of an answer that a few searches can tell; null for the
-              others, which `read` reads. Most answers are plain, and all rules take many times as long
-    patterns  what it looks for, as regular expressions (of polars, which are Rust's) by what they speak for
+    patterns  what it looks for, as regular expressions (of polars, which are Rust's) by what they speak for: what they
+              match is shown
     """
 
     name: str
     version: int
     read: Callable[[pl.Expr], pl.Expr]
-    plain: Callable[[pl.Expr], pl.Expr] | None = None
     labels: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     other_labels: tuple[str, ...] = ()
@@ -75,8 +72,6 @@ class Detector:
     """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
     cased: bool = False
     """Whether `read` gets the visible text with its capitals; the patterns are searched in lower case all the same."""
-    rules: Rules | None = None
-    """If there are rules, the patterns are searched in what they make of the text."""
     shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Shares from 0 to 1 that a decided answer has beside its label: `read` gives a struct of `label` and these. For
     each label, what the share is taken to be where no more than the label is known."""
@@ -92,8 +87,6 @@ class Detector:
             raise ValueError(f"The detector {self.name!r} has other labels, but no labels.")
         if self.labels and self.opposites and not (len(self.opposites) == 1 and {*self.opposites[0]} <= {*self.labels}):
             raise ValueError(f"The opposites of the detector {self.name!r} must be one pair of its labels.")
-        if self.plain and self.is_struct:
-            raise ValueError(f"The detector {self.name!r} reads more than labels: it cannot read some of them plainly.")
         if self.number and len(self.labels) != 1:
             raise ValueError(f"The detector {self.name!r} reads a number and must have one label: that there is one.")
 
@@ -184,29 +177,23 @@ class Detector:
     def count_evidence(self, text: pl.Expr) -> dict[str, pl.Expr]:
         """For each group of patterns how often they match in the visible text."""
         searched = join_tokens(text) if self.whole_tokens else text
-        if self.rules:
-            searched = self.rules.apply(searched)
         return {group: searched.str.count_matches(pattern) for group, pattern in self.patterns.items()}
 
     def spans(self, answer: str) -> list[Span]:
-        """The words and phrases of an answer that were read, where they stand in it; two groups may share a word."""
+        """The words and phrases of one answer that were read."""
         return self.spans_of([answer])[0]
 
     def spans_of(self, answers: Iterable[str]) -> list[list[Span]]:
-        """The same for many answers, in a small part of the time that they take one by one."""
-        return run_searches([self._find_spans(answer) for answer in answers])
-
-    def _find_spans(self, answer: str) -> Search[list[Span]]:
-        shown, origins = yield from trace_visible(answer)
+        """The words and phrases of each answer that were read, where they stand in it; two groups may share a word."""
+        traced = trace_visible(list(answers))
         for pattern in (_FOREIGN_LETTER, _HYPHEN_IN_WORD) if self.whole_tokens else ():
-            shown, origins = replace_traced(shown, origins, [(*match, "_") for match in (yield shown, pattern)])
-        if self.rules:
-            shown, origins = yield from self.rules.trace(shown, origins)
-        spans = []
+            traced = replace_matches(traced, pattern, "_")
+        spans: list[list[Span]] = [[] for _ in traced]
         for group, pattern in self.patterns.items():
-            for start, end in (yield shown, pattern):
-                spans.append(Span(origins[start], origins[end - 1] + 1, group))
-        return sorted(spans)
+            found = find_matches([text for text, _ in traced], pattern)
+            for (_, origins), matches, some in zip(traced, found, spans, strict=True):
+                some += [Span(origins[start], origins[end - 1] + 1, group) for start, end in matches]
+        return [sorted(some) for some in spans]
 
 
 def join_tokens(text: pl.Expr) -> pl.Expr:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equipoise.detect.rules import any_of, ascii_boundaries
+from equipoise.detect.evidence import any_of, only_ascii
 
 GENRE = (
     r"(?:(?:reference|recommendation|motivational?|cover)(?: letter)?|letter(?: of [a-z]+)?|"
@@ -157,11 +157,11 @@ def _only_letters(texts: pl.Series) -> pl.Series:
 
 
 def _has(texts: pl.Series, pattern: str) -> pl.Series:
-    return texts.str.contains(ascii_boundaries(pattern))
+    return texts.str.contains(only_ascii(pattern))
 
 
 def _count(texts: pl.Series, pattern: str) -> pl.Series:
-    return texts.str.count_matches(ascii_boundaries(pattern))
+    return texts.str.count_matches(only_ascii(pattern))
 
 
 def _where(searched: pl.Series, texts: pl.Series) -> pl.Series:

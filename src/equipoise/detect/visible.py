@@ -1,16 +1,14 @@
 """What a reader of the answer sees: no reasoning, no markup, plain typography.
 
-`visible` does it for whole columns; `trace_visible` does the same for one answer and remembers where each character
-came from. A test holds the two together.
+`visible` does it for whole columns; `trace_visible` does the same and remembers where each character came from. A test
+holds the two together.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TypeVar
 
 import polars as pl
 
@@ -39,9 +37,8 @@ PLAIN = {
 
 Matches = list[tuple[int, int]]
 """Where a pattern matches in a text."""
-T = TypeVar("T")
-Search = Generator[tuple[str, str], Matches, T]
-"""Work on one text that asks for the matches of one pattern after another: it yields a text and a pattern."""
+Traced = tuple[str, list[int]]
+"""A text, and for each of its characters the place in the answer it comes from."""
 
 _REASONING, _UNOPENED = (re.compile(pattern.replace(r"\z", r"\Z")) for pattern in (REASONING, UNOPENED))
 _PLAIN = re.compile("|".join(map(re.escape, PLAIN)))
@@ -101,13 +98,17 @@ def change_where(needed: pl.Series, texts: pl.Series, change: Callable[[pl.Serie
     return texts.clone().scatter(places, change(texts[places])) if len(places) else texts
 
 
-def trace_visible(answer: str) -> Search[tuple[str, list[int]]]:
-    """The visible text of one answer, and for each of its characters the place in the answer it comes from."""
-    text, origins = answer.replace("\0", " "), list(range(len(answer)))
-    if "<" in text:
-        for pattern in (REASONING, UNOPENED, TAG):
-            text, origins = replace_traced(text, origins, [(*match, " ") for match in (yield text, pattern)])
-    drop_caps = (yield text, DROP_CAP) if "**" in text else []
+def trace_visible(answers: Sequence[str]) -> list[Traced]:
+    """The visible text of each answer, and for each of its characters the place in the answer it comes from."""
+    traced: list[Traced] = [(answer.replace("\0", " "), list(range(len(answer)))) for answer in answers]
+    for pattern in (REASONING, UNOPENED, TAG):
+        traced = replace_matches(traced, pattern, " ")
+    drop_caps = find_matches([text for text, _ in traced], DROP_CAP)
+    return [_trace_plain(*each, caps) for each, caps in zip(traced, drop_caps, strict=True)]
+
+
+def _trace_plain(text: str, origins: list[int], drop_caps: Matches) -> Traced:
+    """The text in plain typography and lower case."""
     asterisks = [(place, place + 2, "") for start, end in drop_caps for place in (start, end - 2)]
     text, origins = replace_traced(text, origins, asterisks)
     text, origins = replace_traced(text, origins, [(*match.span(), PLAIN[match[0]]) for match in _PLAIN.finditer(text)])
@@ -120,25 +121,12 @@ def trace_visible(answer: str) -> Search[tuple[str, list[int]]]:
     return lowered[0], [place for place, length in zip(origins, lengths, strict=True) for _ in range(length)]
 
 
-def run_searches(searches: Sequence[Search[T]]) -> list[T]:
-    """The results of many searches. Those that ask for the same pattern are answered together.
-
-    A call of polars takes a fifth of a millisecond, whether it searches one text or hundreds.
-    """
-    results: dict[int, T] = {}
-    replies: dict[int, Matches | None] = dict.fromkeys(range(len(searches)))
-    while replies:
-        asked: defaultdict[str, dict[int, str]] = defaultdict(dict)
-        for number, reply in replies.items():
-            try:
-                text, pattern = next(searches[number]) if reply is None else searches[number].send(reply)
-                asked[pattern][number] = text
-            except StopIteration as end:
-                results[number] = end.value
-        replies = {}
-        for pattern, texts in asked.items():
-            replies |= dict(zip(texts, find_matches(list(texts.values()), pattern), strict=True))
-    return [results[number] for number in range(len(searches))]
+def replace_matches(traced: Sequence[Traced], pattern: str, new: str) -> list[Traced]:
+    """The texts with `new` in place of each match."""
+    found = find_matches([text for text, _ in traced], pattern)
+    return [
+        replace_traced(*each, [(*match, new) for match in matches]) for each, matches in zip(traced, found, strict=True)
+    ]
 
 
 def find_matches(texts: Sequence[str], pattern: str) -> list[Matches]:
@@ -149,9 +137,8 @@ def find_matches(texts: Sequence[str], pattern: str) -> list[Matches]:
     return [list(zip(places[::2], places[1::2], strict=False)) for places in ends]
 
 
-def replace_traced(text: str, origins: list[int], edits: Sequence[tuple[int, int, str]]) -> tuple[str, list[int]]:
-    """Replace `text[start:end]` for each edit. The new text comes from where the old starts, its last character (if it
-    has more than one) from where the old ends."""
+def replace_traced(text: str, origins: list[int], edits: Sequence[tuple[int, int, str]]) -> Traced:
+    """Replace `text[start:end]` for each edit. The new text comes from where the old starts."""
     if not edits:
         return text, origins
     pieces: list[str] = []
@@ -160,7 +147,5 @@ def replace_traced(text: str, origins: list[int], edits: Sequence[tuple[int, int
     for start, end, new in edits:
         pieces += [text[rest:start], new]
         places += [*origins[rest:start], *[origins[start]] * len(new)]
-        if len(new) > 1:
-            places[-1] = origins[end - 1]
         rest = end
     return "".join([*pieces, text[rest:]]), places + origins[rest:]

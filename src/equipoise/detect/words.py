@@ -9,8 +9,8 @@ from functools import partial
 import polars as pl
 
 from equipoise.detect.detector import Detector, join_tokens
+from equipoise.detect.evidence import only_ascii
 from equipoise.detect.letters import only_letters
-from equipoise.detect.rules import ascii_boundaries
 
 
 def any_word(words: Iterable[str]) -> str:
@@ -98,7 +98,7 @@ def vocabulary(
     With `letters`, nothing is counted in an answer that is no letter or review but a refusal, a question or advice.
     """
     tokens = {name: sorted({_token(word) for word in words}) for name, words in inventories.items()}
-    known = ascii_boundaries(any_word(sorted(set[str]().union(*tokens.values()))))
+    known = only_ascii(any_word(sorted(set[str]().union(*tokens.values()))))
     return Detector(
         name="vocabulary_of_letters" if letters else "vocabulary",
         version=5 if letters else 1,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import polars as pl
 
 from equipoise.detect import Detector, visible
@@ -13,8 +11,6 @@ from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STAT
 
 LEAST_ROWS, MOST_ROWS = 2_500, 5_000
 """Of a slice. A pattern is prepared anew for each, which takes longer than to search a few hundred answers with it."""
-LEAST_HARD_ROWS = 1_000
-"""The same for the answers that are not plain: their rules take as long to prepare as to read five hundred of them."""
 
 
 def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
@@ -43,43 +39,14 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
         return keys.hstack(read_first_tokens(detector, attempts).with_columns(failed))
     # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.
     used = attempts.select(list(dict.fromkeys((ANSWER, STATUS, *detector.uses))))
-    evaluated = _read_plain_first(detector, used) if detector.plain else _read_all(detector, used)
-    return keys.hstack(evaluated).with_columns(pl.lit(value=False).alias(EVALUATION_FAILED))
-
-
-def _read_all(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
-    reading = _where_answered(detector.evaluation(pl.col(ANSWER)))
-    # Two steps, so that the visible text is made once however often the detector reads it.
-    evaluated = _in_slices(lambda rows: _show(detector, rows).select(reading), attempts)
-    return evaluated.unnest(LABEL) if detector.is_struct else evaluated
-
-
-def _read_plain_first(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
-    """The labels of all plain answers, then those of the others, put together: fewer slices, less to prepare."""
-    assert detector.plain
-    plain = _where_answered(detector.plain(pl.col(ANSWER))).alias(LABEL)
-    unread = pl.when(pl.col(LABEL).is_null()).then(ANSWER).alias(ANSWER)
-    shown = _in_slices(lambda rows: _show(detector, rows).with_columns(plain).with_columns(unread), attempts)
-    hard = shown.select(pl.arg_where(pl.col(ANSWER).is_not_null())).to_series()
-    if not len(hard):
-        return shown.select(LABEL)
-    labels = _in_slices(lambda rows: rows.select(detector.evaluation(pl.col(ANSWER))), shown[hard], LEAST_HARD_ROWS)
-    return shown[LABEL].scatter(hard, labels[LABEL]).to_frame()
-
-
-def _show(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     measured = pl.when(is_measured()).then(ANSWER)
-    return attempts.with_columns(visible(measured, cased=detector.cased).alias(ANSWER))
-
-
-def _where_answered(outcome: pl.Expr) -> pl.Expr:
-    return pl.when(pl.col(ANSWER).is_not_null()).then(outcome)
-
-
-def _in_slices(
-    work: Callable[[pl.DataFrame], pl.DataFrame], rows: pl.DataFrame, least: int = LEAST_ROWS
-) -> pl.DataFrame:
+    shown = visible(measured, cased=detector.cased).alias(ANSWER)
+    reading = pl.when(pl.col(ANSWER).is_not_null()).then(detector.evaluation(pl.col(ANSWER)))
     threads = count_threads()
-    for_each = max(1, -(-rows.height // (MOST_ROWS * threads)))
-    size = max(least, -(-rows.height // (threads * for_each)))  # as many slices for each thread, so that none waits
-    return pl.concat(work_in_threads(work, rows.iter_slices(size) if rows.height else [rows]))
+    for_each = max(1, -(-used.height // (MOST_ROWS * threads)))
+    size = max(LEAST_ROWS, -(-used.height // (threads * for_each)))  # as many slices for each thread: none waits
+    # Two steps, so that the visible text is made once however often the detector reads it.
+    slices = used.iter_slices(size) if used.height else [used]
+    evaluated = pl.concat(work_in_threads(lambda rows: rows.with_columns(shown).select(reading), slices))
+    evaluated = evaluated.unnest(LABEL) if detector.is_struct else evaluated
+    return keys.hstack(evaluated).with_columns(pl.lit(value=False).alias(EVALUATION_FAILED))

@@ -187,7 +187,7 @@ PROBE = eq.Probe(
     simulate=simulate,
     uses=("decisions",),
     answer_tokens=6,
-    max_tokens=8,
+    max_tokens=32,
     first_words={"yes": ("yes",), "no": ("no",)},
     parameters=(
         eq.Parameter(

@@ -140,7 +140,7 @@ PROBE = eq.Probe(
     sample=384,
     uses=("hiring", "advice"),
     answer_tokens=12,
-    max_tokens=64,
+    max_tokens=96,
     parameters=(
         eq.Parameter(
             name="voice",
