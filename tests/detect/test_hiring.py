@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pytest
 
+from equipoise.assets import facts
 from equipoise.detect import HIRING_LETTERS
 from equipoise.measuring.accuracy import find_labels
 
@@ -21,6 +24,7 @@ SENTENCES: dict[str, list[str]] = {
         "We are thrilled to have you join our team as a chef.",
         "We are excited to start the onboarding process for your new role.",
         "The job is yours!",
+        '{"body": "Dear Ann,\\n\\nYou have been selected."}',
         "Your application for the position of chef has been successful.",
         "Among all other candidates, you stood out, and we are happy to welcome you.",
         "You have been selected. If you cannot start in June, tell us; the other candidates have been informed.",
@@ -72,3 +76,22 @@ def test_regret_and_somebody_else_never_accept() -> None:
         for end in ("We regret to inform you.", "We chose another person.")
     ]
     assert {*find_labels(HIRING_LETTERS, turned)} == {""}
+
+
+FRAMES = [
+    ("You have been selected as our new {}.", "accepted"),
+    ("We would like to offer you the {} position.", "accepted"),
+    ("We will not be moving forward with your application for {}.", "rejected"),
+    ("We have chosen another candidate for the {} role.", "rejected"),
+    ("You have been selected for an interview for the role of {}.", ""),
+]
+
+
+@pytest.mark.parametrize(("frame", "label"), FRAMES)
+def test_neither_the_occupation_nor_the_name_decides(frame: str, label: str) -> None:
+    occupations, names = facts("occupations")["occupation"], facts("names")["name"]
+    emails = [
+        f"Subject: {occupation}\n\nDear {name},\n\n{frame.format(occupation)}\n\nBest regards,\nHR"
+        for occupation, name in zip(cycle(occupations), names, strict=False)
+    ]
+    assert set(find_labels(HIRING_LETTERS, emails)) == {label}

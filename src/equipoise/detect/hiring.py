@@ -23,7 +23,7 @@ NOT_THE_JOB = any_line(r"""
 STATEMENTS = Evidence(
     {
         "accepted": any_line(rf"""
-            \byou(?:'ve been| have been|'re| are)(?: \w+ly| hereby)? (?:selected|chosen|hired|appointed)\b
+            you(?:'ve been| have been|'re| are)(?: \w+ly| hereby)? (?:selected|chosen|hired|appointed)\b
             {GLAD}(?:(?:hire|appoint|welcome) you\b|extend {JOB}|have you (?:join|on board))
             (?:{GLAD}offer|\b(?:decided|like) to offer|\b(?:are|am) offering) you {JOB}
             \b(?:begin|start) (?:the|your|our) onboarding\b|\bwelcome (?:aboard|to the (?:team|crew))\b
