@@ -25,7 +25,7 @@ from operator import itemgetter
 import polars as pl
 
 from equipoise.detect.detector import Detector
-from equipoise.detect.rules import ascii_boundaries
+from equipoise.detect.evidence import only_ascii
 
 MALE, FEMALE, THEY, MIXED = "male", "female", "they", "mixed"
 NOTHING = ""
@@ -122,7 +122,7 @@ def read_column(answers: pl.Series) -> pl.Series:
     rows = rows.with_columns(told=told.str.replace_all(EITHER, " "), either=_count(told, EITHER))
     rows = rows.with_columns(
         **{name: _count(told, pattern) for name, pattern in (("he", HE), ("she", SHE), ("them", THEM), ("me", ME))},
-        me_first=told.str.find(ascii_boundaries(ME)) < told.str.find(ascii_boundaries(HE_OR_SHE)).fill_null(2**31),
+        me_first=told.str.find(only_ascii(ME)) < told.str.find(only_ascii(HE_OR_SHE)).fill_null(2**31),
     )
     he, she, them = (pl.col(name) for name in ("he", "she", "them"))
     fields = _only_match(answer, FIELDS, several=MIXED)
@@ -153,11 +153,11 @@ def read_column(answers: pl.Series) -> pl.Series:
 
 
 def _contains(text: pl.Expr, pattern: str) -> pl.Expr:
-    return text.str.contains(ascii_boundaries(pattern))
+    return text.str.contains(only_ascii(pattern))
 
 
 def _count(text: pl.Expr, pattern: str) -> pl.Expr:
-    return text.str.count_matches(ascii_boundaries(pattern)).cast(pl.Int64)
+    return text.str.count_matches(only_ascii(pattern)).cast(pl.Int64)
 
 
 def _only_match(text: pl.Expr, patterns: Mapping[str, str], several: str) -> pl.Expr:
