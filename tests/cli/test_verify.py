@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from calling import Command
+from equipoise.report.html.seal import seal_page
 from equipoise.runs.run import Run
 from runs.test_opening import execute
 from runs.test_verify import forge
@@ -29,12 +31,16 @@ def test_a_run_and_its_report_fit(path: Path, report: Path, command: Command) ->
     outcome = command("verify", path, report)
     assert outcome.code == 0
     assert "5 prompts and 5 ended attempts are those that were stored" in outcome.out
-    assert "report.html is unchanged and shows this run" in outcome.out
+    run_line, report_line = outcome.out.splitlines()
+    assert "not proved: that the model gave these answers" in run_line
+    assert f"every number in it follows from {path}" in report_line
+    assert "not proved" not in report_line
     digest = Run.open(path).provenance.digest
-    assert f"run sha256:{digest}" in outcome.out
-    found = json.loads(command("verify", path, report, "--json").out)
-    assert found["digests"]["run"] == digest
-    assert found["problems"] == []
+    assert f"run sha256:{digest}" in command("verify", path, report, "--digest").out
+    found = json.loads(command("verify", report, path, "--json").out)["files"]
+    assert [entry["kind"] for entry in found] == ["report", "run"]
+    assert found[1]["digest"] == digest
+    assert [entry["problems"] for entry in found] == [[], []]
     page = report.read_text()
     assert f"SHA-256 {digest}" in page
     for fact in ("model-0, fingerprint fp_1: 2 attempts", "no answer within 60 s", "28 tokens of prompts"):
@@ -53,6 +59,39 @@ def test_a_changed_report_is_refused(path: Path, report: Path, command: Command,
     assert "report.html was changed after it was written" in outcome.err
 
 
+@pytest.mark.fault("S30")
+@pytest.mark.parametrize("full", [False, True])
+def test_changed_numbers_with_a_new_seal_are_refused_beside_the_run(path: Path, command: Command, full: bool) -> None:
+    report = path.with_name("report.html")
+    assert command("report", path, "-o", report, *(["--full"] if full else [])).code == 0
+    page = report.read_text()
+    mean = re.search(r'<data class="value" value="([^"]*)">([^<]*)</data>', page)
+    assert mean is not None
+    forged = page.replace(mean[0], mean[0].replace(mean[2], "0.499"))
+    assert forged != page
+    report.write_text(seal_page(re.sub(r'(?<=equipoise-sha256" content=")[0-9a-f]{64}', "", forged)))
+    alone = command("verify", report)
+    assert alone.code == 0
+    assert "not proved: that it shows" in alone.out
+    outcome = command("verify", path, report)
+    assert outcome.code == 6
+    assert "does not show what its runs give" in outcome.err
+    assert "0.499" in outcome.err
+
+
+def test_several_runs_and_reports_in_any_order(path: Path, report: Path, command: Command, tmp_path: Path) -> None:
+    other = tmp_path / "renamed.equipoise"
+    shutil.copy(path, other)
+    both = tmp_path / "both.html"
+    assert command("report", path, other, "-o", both, "--reading", "specified").code == 0
+    other.rename(tmp_path / "moved.equipoise")
+    outcome = command("verify", both, path, report, tmp_path / "moved.equipoise")
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert [line.split()[0] for line in lines] == ["report", "run", "report", "run"]
+    assert all("every number in it follows" in line for line in (lines[0], lines[2]))
+
+
 def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) -> None:
     execute("update attempts set answer = 'x' where place = 1")(path)
     outcome = command("verify", path, report)
@@ -60,8 +99,8 @@ def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) ->
     assert "the attempt of jobs_lum at the prompt" in outcome.err
     as_json = command("verify", path, report, "--json")
     assert as_json.code == 6
-    found = json.loads(as_json.out)
-    assert (found["digests"], found["fitting"], found["unchecked"]) == ({}, [], [])
+    found = json.loads(as_json.out)["files"][0]
+    assert (found["digest"], found["proved"], found["not_proved"]) == ("", [], [])
     assert "the attempt of jobs_lum at the prompt" in found["problems"][0]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import base64
 import itertools
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 import aiohttp
 
@@ -28,6 +30,7 @@ FLAGS = (
     "--remote-debugging-port=0",
 )
 TIMEOUT = 60.0
+T = TypeVar("T")
 
 
 def find_browser() -> str | None:
@@ -75,7 +78,7 @@ class Page:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        await self.call("Emulation.setEmulatedMedia", features=[scheme])
+        await self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
         await self.call("Page.navigate", url=path.as_uri())
         await asyncio.wait_for(self._loaded.wait(), TIMEOUT)
         return self.activity
@@ -151,6 +154,37 @@ async def browser() -> AsyncIterator[Page]:
             if process.returncode is None:
                 process.terminate()
                 await process.wait()
+
+
+class SharedBrowser:
+    """One chromium for all tests, which is started when the first of them needs it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._stack = AsyncExitStack()
+        self._page: Page | None = None
+
+    def use(self, visit: Callable[[Page], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine returns that uses the one page."""
+        if not self._thread.is_alive():
+            self._thread.start()
+            atexit.register(self.close)
+        return asyncio.run_coroutine_threadsafe(self._visit(visit), self._loop).result()
+
+    async def _visit(self, visit: Callable[[Page], Coroutine[Any, Any, T]]) -> T:
+        if self._page is None:
+            self._page = await self._stack.enter_async_context(browser())
+        return await visit(self._page)
+
+    def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._stack.aclose(), self._loop).result(TIMEOUT)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+SHARED = SharedBrowser()
 
 
 async def _read_port(file: Path) -> str:

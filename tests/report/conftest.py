@@ -32,11 +32,12 @@ def three(one: ReportedRun) -> list[ReportedRun]:
 
 @pytest.fixture(scope="session")
 def pages(one: ReportedRun, three: list[ReportedRun], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The reports on one and on three runs."""
+    """The reports on one and on three runs, full and short."""
     folder = tmp_path_factory.mktemp("report")
-    for name, runs in (("one", [one]), ("three", three)):
-        (folder / f"{name}.html").write_text(render(runs), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in ("one", "three")}
+    kinds = {"one": ([one], True), "three": (three, True), "short": ([one], False), "three-short": (three, False)}
+    for name, (runs, full) in kinds.items():
+        (folder / f"{name}.html").write_text(render(runs, full=full), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in kinds}
 
 
 @pytest.fixture(scope="session")

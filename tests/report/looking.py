@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from report.browser import Activity, browser
+from report.browser import SHARED, Activity, Page
 
 # Elements that are left out depend on the text: its pieces, and the points of a chart that have room for a label.
 CENSUS = """(() => {
@@ -45,24 +45,23 @@ class Look:
 def look_at(pages: Sequence[tuple[Path, int, bool]], scripts: dict[str, str]) -> list[Look]:
     """Open pages one after another in one browser, at a width and light or dark."""
 
-    async def visit() -> list[Look]:
+    async def visit(page: Page) -> list[Look]:
         looks = []
-        async with browser() as page:
-            for path, width, dark in pages:
-                activity = await page.open(path, width=width, dark=dark)
-                await asyncio.sleep(0.1)
-                looks.append(
-                    Look(
-                        activity=activity,
-                        address=await page.evaluate("location.href"),
-                        census=await page.evaluate(CENSUS),
-                        overflow=await page.evaluate(OVERFLOW),
-                        values={name: await page.evaluate(script) for name, script in scripts.items()},
-                    )
+        for path, width, dark in pages:
+            activity = await page.open(path, width=width, dark=dark)
+            await asyncio.sleep(0.1)
+            looks.append(
+                Look(
+                    activity=activity,
+                    address=await page.evaluate("location.href"),
+                    census=await page.evaluate(CENSUS),
+                    overflow=await page.evaluate(OVERFLOW),
+                    values={name: await page.evaluate(script) for name, script in scripts.items()},
                 )
+            )
         return looks
 
-    return asyncio.run(visit())
+    return SHARED.use(visit)
 
 
 def texts(selector: str) -> str:

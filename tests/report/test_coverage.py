@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from equipoise.measuring.result import Result
-from equipoise.report.html.coverage import add_sums, equal_shares_p_value, list_failures, warn_uneven
+from equipoise.report.html.notes import add_sums, equal_shares_p_value, list_failures, warn_uneven
 from equipoise.report.html.runs import ReportedRun
 
 

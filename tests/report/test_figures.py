@@ -177,7 +177,7 @@ def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) ->
         finding
         for name, result in one.results.items()
         if PROBES[name].display.findings
-        for finding in rank_findings(result, make_findings(one, name))
+        for finding in rank_findings(result, make_findings(one, name), lambda _finding: None)
     ]
     worst = worst_findings(findings, 3)
     marks = sorted((finding.mark.mark for finding in findings), reverse=True)

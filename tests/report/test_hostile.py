@@ -94,7 +94,7 @@ def run_with_strings(strings: list[str], monkeypatch: pytest.MonkeyPatch) -> Rep
 
 def write_page(folder: Path, runs: list[ReportedRun], name: str) -> Path:
     path = folder / f"{name}.html"
-    path.write_text(render(runs), encoding="utf-8")
+    path.write_text(render(runs, full=True), encoding="utf-8")
     return path
 
 

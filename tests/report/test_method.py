@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from markupsafe import escape
 from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes, get_probe
-from equipoise.report.html.method import find_origin, prompts_command, render_card
+from equipoise.report.html.method import describe_methods, find_origin, prompts_command, render_card, write_bibtex
 from equipoise.report.html.page import build_sections, content_policy, render
 from equipoise.report.html.runs import ReportedRun, name_models
 from report.fakes import make_run, rename_model, small_parameters, with_parameters, with_results
@@ -55,6 +56,22 @@ def test_where_texts_come_from(one: ReportedRun) -> None:
     assert fetched is not None
     assert fetched.source.startswith("Apache-2.0, ")
     assert find_origin(one.results["jobs_lum"]) is None
+
+
+def test_a_report_can_be_cited(one: ReportedRun) -> None:
+    run = replace(rename_model(one, "a/model_1 {50%}"), digest="0" * 64)
+    paragraph = describe_methods(run)
+    assert paragraph.startswith("Gender bias of a/model_1 {50%} was measured with equipoise 0.1.0 (")
+    assert "jobs_lum version 1" in paragraph
+    assert f"{run.results.answered:,} answers were asked for on 4 November 2025" in paragraph
+    bibtex = write_bibtex(run)
+    assert r"Gender bias of {a/model\_1 \{50\%\}}, measured with equipoise" in bibtex
+    assert "year = {2025}" in bibtex
+    assert bibtex.count("{") - bibtex.count(r"\{") == bibtex.count("}") - bibtex.count(r"\}")
+    for full in (False, True):
+        page = render([run], full=full)
+        assert str(escape(paragraph)) in page
+        assert "@software{equipoise," in page
 
 
 def test_html_in_a_card_is_shown_as_text() -> None:

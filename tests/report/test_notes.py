@@ -43,7 +43,7 @@ def test_many_models_share_their_notes() -> None:
     assert notes["Simulated"].startswith("simulated/a and simulated/b. No language model was asked")
     assert notes["Imported"].startswith("openai/c and openai/d. ")
     assert dict(gather_notes(runs[2:3], ["openai/c"])) == {"Note": NOTES["imported"]}
-    page = render(runs)
+    page = render(runs, full=True)
     assert page.count('<p class="banner"') == len(notes)
     assert page.count("SHA-256 0") == 2, "under Method, for each"
     assert 'class="matrix"' in page

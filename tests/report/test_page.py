@@ -13,6 +13,7 @@ import pytest
 
 from equipoise.measuring.compare import compare_audits
 from equipoise.report.charts.drawing import COLOURS
+from equipoise.report.html.findings import count_marks, describe_verdict
 from equipoise.report.html.page import build_sections, render
 from equipoise.report.html.pieces import MAX_CHARACTERS
 from equipoise.report.html.runs import ReportedRun
@@ -49,6 +50,11 @@ NUMBERS = """[...document.querySelectorAll('[data-run] data')].map(data => {
   };
 })"""
 
+# Tables whose last column is not wholly seen, and numbers that stand on two lines.
+CUT_COLUMNS = """[
+  ...[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1),
+  ...[...document.querySelectorAll('data, .num')].filter(number => number.getClientRects().length > 1),
+].map(element => element.textContent.slice(0, 80))"""
 DIFFERENCES = """[...document.querySelectorAll('[data-compared]')].map(cell => ({
   compared: +cell.dataset.compared, ...cell.closest('tr').dataset,
   verdict: cell.querySelector('.verdict').textContent,
@@ -58,7 +64,7 @@ DIFFERENCES = """[...document.querySelectorAll('[data-compared]')].map(cell => (
 
 def write_page(folder: Path, runs: list[ReportedRun]) -> Path:
     path = folder / "report.html"
-    path.write_text(render(runs), encoding="utf-8")
+    path.write_text(render(runs, full=True), encoding="utf-8")
     return path
 
 
@@ -76,7 +82,12 @@ def test_one_and_three_runs_at_both_widths_light_and_dark(
     pages: dict[str, Path], one: ReportedRun, three: list[ReportedRun]
 ) -> None:
     views = [(page, width, dark) for page in pages.values() for width, dark in LOOKS]
-    expected = {"one": count_charts([one]), "three": count_charts(three)}
+    expected = {
+        "one": count_charts([one], full=True),
+        "three": count_charts(three, full=True),
+        "short": count_charts([one], full=False),
+        "three-short": count_charts(three, full=False),
+    }
     looks = look_at(views, {"background": BACKGROUND, "charts": VISIBLE})
     for (page, width, dark), look in zip(views, looks, strict=True):
         assert look.activity.requests == [page.as_uri()]
@@ -85,15 +96,47 @@ def test_one_and_three_runs_at_both_widths_light_and_dark(
         shade = COLOURS["page"][dark].lstrip("#")
         assert look.values["background"] == f"rgb{tuple(bytes.fromhex(shade))}"
         assert look.values["charts"] == expected[page.stem]
-        assert look.census.get("script") == (None if page.stem == "one" else 1)
+        assert look.census.get("script") == (1 if "three" in page.stem else None)
 
 
-def count_charts(runs: list[ReportedRun]) -> int:
+def count_charts(runs: list[ReportedRun], *, full: bool) -> int:
     """How many charts a page shows: one per marked metric, and one per figure and run."""
     return sum(
         len(section.scales) + sum(bool(panel.charts) for picture in section.pictures for panel in picture.panels)
-        for section in build_sections(runs)
+        for section in build_sections(runs, full=full)
     )
+
+
+def test_a_short_report_opens_with_the_verdict_and_every_mark_and_shows_answers(
+    pages: dict[str, Path], one: ReportedRun
+) -> None:
+    scripts = {
+        "verdict": texts(".verdict-line"),
+        "counts": texts(".mark-counts > span"),
+        "findings": texts(".findings li > div > p:first-child"),
+        "examples": texts(".findings blockquote .said"),
+        "order": texts("main h2"),
+        "cut": CUT_COLUMNS,
+    }
+    look, several = look_at([(pages[name], 1280, False) for name in ("short", "three-short")], scripts)
+    values = look.values
+    counts = count_marks(one.results.values())
+    assert values["verdict"] == [describe_verdict(counts)]
+    assert [int(text.split()[0]) for text in values["counts"]] == list(counts.values())
+    assert sum(counts.values()) == sum(len(result.marks) for result in one.results.values())
+    assert len(values["examples"]) == len(values["findings"]) > 3
+    answers = {
+        " ".join(answer.split())[:60]
+        for name in one.results
+        for answer in whole_table(one, name)["answer"].drop_nulls()
+    }
+    assert all(
+        any(" ".join(example.split()).startswith(answer) for answer in answers) for example in values["examples"]
+    )
+    assert values["order"][:2] == ["Worst findings", "Marks"]
+    assert values["order"][-1] == "Method"
+    assert values["cut"] == several.values["cut"] == []
+    assert several.values["order"][:2] == ["Worst findings", "Marks"]
 
 
 def test_every_number_is_that_of_the_results(pages: dict[str, Path], three: list[ReportedRun]) -> None:

@@ -13,7 +13,6 @@ import equipoise
 from equipoise.errors import InputError, StorageError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.report.charts.heatmap import list_columns, tabulate_marks
-from equipoise.report.charts.plot import name_audits
 from equipoise.report.html.runs import ReportedRun
 from equipoise.runs.run import Run
 from equipoise.schema import MetricKey
@@ -117,9 +116,10 @@ def test_all_marks_are_a_map(three: list[ReportedRun]) -> None:
     chart = equipoise.plot(audits)
     columns = list_columns(audits)
     shown = texts(chart.svg())
-    assert {*name_audits(audits), "even-handed", "0", "0.5"} <= shown
+    models = [audit.model for audit in audits]
+    assert {*models, "even-handed", "0", "0.5"} <= shown
     assert {metric for _, metric in columns} <= shown
-    table = tabulate_marks(audits, name_audits(audits))
+    table = tabulate_marks(audits, models)
     assert table.height == 3
     assert len(table.columns) == 2 + 3 * len(columns)
     for audit, row in zip(audits, table.iter_rows(named=True), strict=True):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 import re
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pypdf import PdfReader
 
+from equipoise.report.html.findings import count_marks, describe_verdict
 from equipoise.report.html.method import render_card
 from equipoise.report.html.page import PRINTED_SAMPLES, build_sections, render
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import typeset_number
-from report.browser import browser
+from report.browser import SHARED, Page
 from report.fakes import make_run
 
 # Boxes that hide a part of what they hold, while the page is laid out for paper.
@@ -26,6 +27,8 @@ CUT = """[...document.querySelectorAll('.scroll, .settings, table, .text, figure
 WIDER = """(() => { const right = document.body.getBoundingClientRect().right + 2;
   return [...document.querySelectorAll('table, figure, .settings, .answer, svg')]
     .filter(box => box.getBoundingClientRect().right > right).map(box => box.className || box.tagName); })()"""
+MOST_PAGES = 8
+"""About six for one model and a quick suite; here all eleven probes are shown."""
 PAPER_WIDTH = 688
 """A4 without the margins, in pixels of the browser."""
 
@@ -46,18 +49,39 @@ def printed(
 ) -> tuple[list[str], list[str], list[str]]:
     """The text of each page, and the boxes that are cut or wider than the paper."""
     folder = tmp_path_factory.mktemp("print")
-    (folder / "report.html").write_text(render([run]), encoding="utf-8")
+    return print_report(folder, render([run], full=True))
 
-    async def print_page() -> tuple[list[str], list[str]]:
-        async with browser() as page:
-            await page.open(folder / "report.html", width=PAPER_WIDTH)
-            await page.print(folder / "report.pdf")
-            await page.call("Emulation.setEmulatedMedia", media="print")
-            return await page.evaluate(CUT), await page.evaluate(WIDER)
 
-    cut, wider = asyncio.run(print_page())
+def print_report(folder: Path, html: str) -> tuple[list[str], list[str], list[str]]:
+    (folder / "report.html").write_text(html, encoding="utf-8")
+
+    async def visit(page: Page) -> tuple[list[str], list[str]]:
+        await page.open(folder / "report.html", width=PAPER_WIDTH)
+        await page.print(folder / "report.pdf")
+        await page.call("Emulation.setEmulatedMedia", media="print")
+        return await page.evaluate(CUT), await page.evaluate(WIDER)
+
+    cut, wider = SHARED.use(visit)
     pages = [page.extract_text() for page in PdfReader(folder / "report.pdf").pages]
     return pages, cut, wider
+
+
+def test_a_short_report_on_all_probes_has_few_pages(one: ReportedRun, tmp_path: Path, chromium: str) -> None:
+    pages, cut, wider = print_report(tmp_path, render([one]))
+    assert len(pages) <= MOST_PAGES
+    assert cut == wider == []
+    first = flatten(pages[0])
+    assert flatten(describe_verdict(count_marks(one.results.values()))) in first
+    assert flatten("Worst findings") in first
+    whole = flatten(" ".join(pages))
+    for section in build_sections([one], full=False):
+        assert flatten(section.probe.card.title) in whole
+        for metric, cells in section.marked:
+            estimate = cells[0].estimate
+            assert estimate is not None
+            value, low, high = (typeset_number(number) for number in (estimate.value, estimate.low, estimate.high))
+            assert flatten(f"{value} {low} to {high}") in whole, metric.name
+    assert flatten("@software{equipoise,") in whole
 
 
 def flatten(text: str) -> str:
@@ -81,7 +105,7 @@ def test_the_first_page_has_the_marks_with_items_and_even_handed_values(
     printed: tuple[list[str], list[str], list[str]], run: ReportedRun
 ) -> None:
     first = printed[0][0]
-    for title in ("Mark", "Value and 95% interval", "Even-handed", "Items"):
+    for title in ("Mark", "Value and 95% interval", "Even-handed", "Rests on"):
         assert flatten(title) in flatten(first)
     for result in run.results.values():
         for _, estimate, _ in result.marked():

@@ -6,8 +6,8 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.probes import get_probe
+from equipoise.report.html.answers import Sample, SampleChoice, list_covariates
 from equipoise.report.html.runs import ReportedRun
-from equipoise.report.html.samples import Sample, SampleChoice, list_covariates
 from equipoise.schema import ANSWER, ID
 from report.fakes import add_evaluation, collect_evidence, make_run, whole_table
 

@@ -17,11 +17,11 @@ from equipoise.report.text import (
     describe_mark,
     describe_other_reading,
     describe_read,
-    describe_words,
+    describe_typical_words,
     format_date,
     format_number,
     format_odds,
-    join_words,
+    join_list,
     plural,
     reveal_invisible,
     typeset_number,
@@ -72,7 +72,7 @@ def test_dates_are_written_for_people() -> None:
     ("words", "sentence"), [([], "nothing"), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
 )
 def test_words_are_listed_as_in_a_sentence(words: list[str], sentence: str) -> None:
-    assert join_words(words) == sentence
+    assert join_list(words) == sentence
 
 
 def test_columns_are_named_in_the_plural() -> None:
@@ -84,15 +84,15 @@ def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun)
     (line,) = describe_other_reading(other)
     assert line.startswith("specified reading: max_diff 0.")
     assert re.search(r"; \d+ of \d+ answers \(\d\.\d%\) are read differently$", line)
-    assert list(describe_other_reading(None)) == list(describe_words(None)) == []
+    assert list(describe_other_reading(None)) == list(describe_typical_words(None)) == []
 
 
 def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:
     words = discover_words(one.results["business_vocabulary"].setup.probe, one.transcripts("business_vocabulary"))
     assert words is not None
-    (line,) = describe_words(words)
+    (line,) = describe_typical_words(words)
     assert re.match(r"words more for men: .*steady.*; more for women: .*delight.* \(\d+ of \d+ words, at most 5%", line)
-    (none,) = describe_words(replace(words, table=words.table.with_columns(q=1.0)))
+    (none,) = describe_typical_words(replace(words, table=words.table.with_columns(q=1.0)))
     assert none.startswith("words: none of ")
 
 

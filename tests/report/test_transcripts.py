@@ -23,7 +23,7 @@ from equipoise.report.transcripts.write import encode_json_for_page, render_tran
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
 from equipoise.schema import Status, text_column
-from report.browser import Page, browser
+from report.browser import SHARED, Page
 from report.hostile import HOSTILE
 from report.looking import look_at, texts
 from runs.fakes import create
@@ -90,15 +90,14 @@ def html(path: Path) -> Path:
 def use(html: Path, steps: Callable[[Page], Awaitable[Any]], **look: Any) -> Any:
     """What the steps give on the opened page, which did nothing that a page may not do."""
 
-    async def visit() -> Any:
-        async with browser() as page:
-            activity = await page.open(html, **look)
-            result = await steps(page)
-            assert activity.problems == activity.dialogs == []
-            assert activity.requests == [html.as_uri()]
-            return result
+    async def visit(page: Page) -> Any:
+        activity = await page.open(html, **look)
+        result = await steps(page)
+        assert activity.problems == activity.dialogs == []
+        assert activity.requests == [html.as_uri()]
+        return result
 
-    return asyncio.run(visit())
+    return SHARED.use(visit)
 
 
 async def choose_option(page: Page, label: str, value: str) -> None:

@@ -29,7 +29,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> None:
-    assert equipoise.write_report(path, tmp_path / "one.html") == []
+    assert equipoise.write_report(path, tmp_path / "one.html", full=True) == []
     assert equipoise.write_report([str(path), Run.open(path)], str(tmp_path / "two.html")) == []
     one, two = ((tmp_path / name).read_text(encoding="utf-8") for name in ("one.html", "two.html"))
     assert one.startswith("<!DOCTYPE html>")
@@ -39,11 +39,13 @@ def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> Non
 
 
 def test_a_report_shows_the_error_of_the_detector_and_both_readings(path: Path, tmp_path: Path) -> None:
-    equipoise.write_report(path, tmp_path / "one.html")
-    page = (tmp_path / "one.html").read_text(encoding="utf-8")
-    assert describe_accuracy(get_probe("jobs_lum")) in page
-    assert '<td data-reading="specified">' in page
-    assert "The two readings differ on 0 of 3 answers (0.0%)." in page
+    error = describe_accuracy(get_probe("jobs_lum"))
+    for full in (False, True):
+        equipoise.write_report(path, tmp_path / "one.html", full=full)
+        page = (tmp_path / "one.html").read_text(encoding="utf-8")
+        assert error in page
+        assert ('<td data-reading="specified">' in page) == full
+        assert ("The two readings differ on 0 of 3 answers (0.0%)." in page) == full
 
 
 def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:

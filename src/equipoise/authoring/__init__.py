@@ -26,21 +26,24 @@ from equipoise.authoring.figures import (
     by_group,
     count_by,
 )
+from equipoise.authoring.groups import Arms, Grouping, Selection, WordContrast
 from equipoise.authoring.metrics import Bands, Metric
-from equipoise.authoring.names import NAMES, RACE_NAMES, RACES, name_pool
-from equipoise.authoring.occupations import (
+from equipoise.authoring.pairs import paired_probe
+from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
+from equipoise.authoring.people import (
     GENDERED_OCCUPATIONS,
+    NAMES,
+    RACE_NAMES,
+    RACES,
     contrast_quarters,
     count_men,
+    name_pool,
     occupation_figure,
     occupations,
     total_men,
 )
-from equipoise.authoring.pairs import paired_probe
-from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
-from equipoise.authoring.probe import Arms, Corpus, Probe
+from equipoise.authoring.probe import Corpus, Probe
 from equipoise.authoring.sampling import Items, draw_by_item, shuffle, table_items
-from equipoise.authoring.selection import Grouping, Selection
 from equipoise.authoring.templates import check_template, fill_template
 from equipoise.authoring.totals import (
     Array,
@@ -56,7 +59,6 @@ from equipoise.authoring.totals import (
     slope,
     slug,
 )
-from equipoise.authoring.words import WordContrast
 from equipoise.detect import (
     CHARACTERS,
     DECISIONS,

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring.card import Card
+from equipoise.authoring.groups import Arms
 from equipoise.authoring.metrics import Bands, Metric
 from equipoise.authoring.parameters import Parameters
-from equipoise.authoring.probe import Arms, Probe
+from equipoise.authoring.probe import Probe
 from equipoise.authoring.sampling import Items, draw_by_item, table_items
 from equipoise.authoring.totals import Array, Totals, one, share, slug
 from equipoise.detect import Detector

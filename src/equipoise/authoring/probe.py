@@ -12,12 +12,11 @@ import polars as pl
 
 from equipoise.authoring.card import Card
 from equipoise.authoring.figures import Display
+from equipoise.authoring.groups import Arms, Selection, WordContrast
 from equipoise.authoring.metrics import Bands, Metric
 from equipoise.authoring.parameters import Parameter, Parameters, standard_parameters
 from equipoise.authoring.sampling import Items
-from equipoise.authoring.selection import Selection
 from equipoise.authoring.totals import Array, Totals, slug
-from equipoise.authoring.words import WordContrast
 from equipoise.detect import Detector, JudgeQuestion, first_token_detector
 from equipoise.errors import InputError, UnknownName
 from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED
@@ -31,19 +30,6 @@ class Corpus:
     read: Callable[[bytes], pl.DataFrame]
     file: Traversable | None = None
     asset: str | None = None
-
-
-@dataclass(frozen=True)
-class Arms:
-    """What tells the prompts of one item apart: a column of the prompts and its values, such as gender."""
-
-    column: str
-    values: tuple[str, ...]
-
-    @property
-    def prefixes(self) -> dict[str, str]:
-        """For each value what the columns of item rows begin with: "female_"."""
-        return {value: f"{slug(value)}_" for value in self.values}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +90,8 @@ class Probe:
     """How many items are drawn by default; None: all."""
     selection: Selection | None = None
     """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
+    unit: str = "items"
+    """What an item is, in the plural, as readers see it beside numbers: "occupations", "pairs of applications"."""
     uses: tuple[str, ...] = ()
     """The use cases that the probe is about, one word each: `--suite hiring` asks the probes about hiring."""
     standard: Parameters = field(default_factory=dict)

@@ -24,19 +24,23 @@ def command(
             metavar="DIR",
         ),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show everything: every figure and metric, answers to look at, cards.")
+    ] = False,
     reading: Reading = None,
     unjudged: Unjudged = False,
 ) -> None:
-    """Write a report: one HTML file that works offline, with marks, charts, transcripts and the method.
+    """Write a report: one HTML file that works offline, about six pages for one model.
 
-    Examples: equipoise report run.equipoise · equipoise report a.equipoise b.equipoise -o both.html --charts figures
+    Examples: equipoise report run.equipoise · equipoise report run.equipoise --full ·
+    equipoise report a.equipoise b.equipoise -o both.html --charts figures
     """
     from equipoise.report.html import write as html
     from equipoise.runs import run as runs
 
     check_target(out)
     opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
-    written = html.write_report(opened, out, charts)
+    written = html.write_report(opened, out, charts, full=full)
     note(f"report: {out}")
     if charts is not None:
         note(f"{len(written):,} charts: {charts}")

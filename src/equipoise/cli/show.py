@@ -75,7 +75,7 @@ def _print_results(run: Run, console: Console, *, slices: bool) -> None:
             *texts.describe_judge(result, run.exams),
             *texts.describe_reservations(result),
             *texts.describe_other_reading(run.other_reading(name)),
-            *texts.describe_words(run.words(name)),
+            *texts.describe_typical_words(run.words(name)),
         ):
             console.print(printable_line(line), style="dim")
         console.print()

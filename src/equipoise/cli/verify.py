@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,10 +11,11 @@ from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.errors import IntegrityError
 from equipoise.safe_text import printable_line
 
+WHO_ANSWERED = "that the model gave these answers, which only who asked it can say"
+
 
 def command(
-    file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
-    report: Annotated[Path | None, typer.Argument(help="A report on it.", metavar="[REPORT]")] = None,
+    files: Annotated[list[Path], typer.Argument(help="Run files and reports on them.", metavar="FILE…")],
     *,
     digest: Annotated[
         bool,
@@ -22,39 +23,70 @@ def command(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute all digests of a run, plan its prompts again, and check that a report is unchanged and shows this run.
+    """Check runs and reports: what is proved and what is not, a line for each file.
 
-    Exit code 0 if all of it fits; 6 with what does not. docs/provenance.md says how to sign the digests with your key.
+    Digests of a run are computed again and its prompts planned again. A report is written again from its runs, and
+    every number is compared. Exit code 0 if nothing contradicts; 6 with what does. docs/provenance.md says how to sign
+    the digests with your key.
 
     Examples: equipoise verify run.equipoise · equipoise verify run.equipoise report.html ·
-    equipoise verify run.equipoise report.html --digest > digests.txt
+    equipoise verify *.equipoise *.html --digest > digests.txt
     """
-    from equipoise.report.html import seal
-    from equipoise.runs import verify as verification
+    from equipoise.report.files import is_run_file
 
-    try:
-        found = verification.verify_run(file)
-    except IntegrityError as error:
-        if as_json:
-            print_json({"digests": {}, "fitting": [], "unchecked": [], "problems": [str(error)]})
-        raise
-    problems = list(found.problems)
-    digests = {"run": found.digest}
-    if report is not None:
-        try:
-            digests["report"] = seal.check_report(report, file, found.digest)
-        except IntegrityError as error:
-            problems.append(str(error))
+    runs: dict[str, Path] = {}
+    checked = {file: _check_run(file, runs) for file in files if is_run_file(file)}
+    checked |= {file: _check_report(file, runs, given=bool(checked)) for file in files if file not in checked}
+    entries = [{"file": str(file), **checked[file]} for file in files]
+    problems = [problem for entry in entries for problem in entry["problems"]]
     if as_json:
-        print_json(
-            {"digests": digests, "fitting": found.fitting, "unchecked": found.unchecked, "problems": problems},
-        )
-    elif not problems or not digest:
-        lines = [] if digest else [*found.fitting, *(f"not checked: {entry}" for entry in found.unchecked)]
-        if report is not None and "report" in digests and not digest:
-            lines.append(f"{report} is unchanged and shows this run")
+        print_json({"files": entries})
+    elif not digest or not problems:
         console = open_console()
-        for line in (*lines, *(f"{name} sha256:{value}" for name, value in digests.items())):
+        for entry in entries:
+            line = f"{entry['kind']} sha256:{entry['digest']}" if digest else _describe(entry)
             console.print(printable_line(line), markup=False, soft_wrap=True)
     if problems:
-        raise IntegrityError(f"{file} does not fit: {'; '.join(problem.rstrip('.') for problem in problems)}.")
+        raise IntegrityError(" ".join(problems))
+
+
+def _check_run(file: Path, runs: dict[str, Path]) -> dict[str, Any]:
+    """What is known of a run; if it is what was stored, it is added to the runs by its digest."""
+    from equipoise.runs.verify import verify_run
+
+    try:
+        found = verify_run(file)
+    except IntegrityError as error:
+        return _entry("run", problems=[str(error)])
+    runs[found.digest] = file
+    problems = [f"{file} does not fit: {problem.rstrip('.')}." for problem in found.problems]
+    return _entry("run", found.digest, found.fitting, (*found.unchecked, WHO_ANSWERED), problems)
+
+
+def _check_report(file: Path, runs: dict[str, Path], *, given: bool) -> dict[str, Any]:
+    """What is known of a report on these runs; `given` says whether any run file was."""
+    from equipoise.report.html.write import check_report
+
+    try:
+        found = check_report(file, runs)
+    except IntegrityError as error:
+        return _entry("report", problems=[str(error)])
+    if given and not found.runs_given:
+        problem = f"{file} does not show the run: it was made of another one, or the run was changed since."
+        return _entry("report", found.digest, [found.proved], problems=[problem])
+    return _entry("report", found.digest, [found.proved], [found.not_proved] if found.not_proved else [])
+
+
+def _entry(kind: str, digest: str = "", proved: Any = (), not_proved: Any = (), problems: Any = ()) -> dict[str, Any]:
+    lists = {"proved": list(proved), "not_proved": list(not_proved), "problems": list(problems)}
+    return {"kind": kind, "digest": digest, **lists}
+
+
+def _describe(entry: dict[str, Any]) -> str:
+    """One line: what is proved of a file, what is not, and what contradicts."""
+    parts = [
+        f"{heading} {'; '.join(entry[name])}"
+        for heading, name in (("proved:", "proved"), ("not proved:", "not_proved"), ("wrong:", "problems"))
+        if entry[name]
+    ]
+    return f"{entry['kind']} {entry['file']}: {' · '.join(parts)}"

@@ -32,10 +32,16 @@ def check_target(path: Path | None) -> None:
             raise StorageError(f"{path} cannot be written: it is a folder.")
         if not path.parent.is_dir():
             raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
-        if path.is_file() and not _is_device(path):
-            with path.open("rb") as file:
-                if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
-                    raise InputError(f"{path} is a run file, and its answers would be lost. Choose another name.")
+        if not _is_device(path) and is_run_file(path):
+            raise InputError(f"{path} is a run file, and its answers would be lost. Choose another name.")
+
+
+def is_run_file(path: Path) -> bool:
+    """Whether a regular file begins as run files do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
 
 
 def check_run_target(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,10 @@ from equipoise.schema import MEASURED, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
+
+
+FEWEST_APPLICANTS = 30
+"""Impact ratios of fewer applicants say nothing, and are not shown."""
 
 
 def format_number(value: float | None, sign: str = "") -> str:
@@ -75,20 +79,8 @@ def describe_undecided(result: Result) -> Iterator[str]:
             yield f"{name}: not decided yet: {say_need(needs[name], result, estimate)}."
 
 
-def describe_no_findings(results: Iterable[Result]) -> str:
-    """What there is instead of findings: how many marks are A, not decided or not computable."""
-    marks = [found for result in results for _, _, found in result.marked()]
-    kinds = {
-        "A": sum(found is not None and not found.undecided for found in marks),
-        "not decided yet": sum(found is not None and found.undecided for found in marks),
-        "not computable": marks.count(None),
-    }
-    counted = join_words([f"{count} {'is' if count == 1 else 'are'} {kind}" for kind, count in kinds.items() if count])
-    return f"None: no mark is decided and worse than A. Of {len(marks)} marks, {counted}."
-
-
-def describe_reservations(result: Result) -> Iterator[str]:
-    """What a reader must know beside the numbers of a result, one sentence each."""
+def describe_reservations(result: Result, *, full: bool = True) -> Iterator[str]:
+    """What a reader must know beside the numbers of a result, one sentence each; the urgent ones without `full`."""
     if result.looks:
         yield (
             f"Asked until certain: {result.look}. The intervals are computed at {100 * result.level:.4g}%, so that "
@@ -96,7 +88,8 @@ def describe_reservations(result: Result) -> Iterator[str]:
         )
     yield from describe_undecided(result)
     yield from describe_generalisation(result)
-    yield from describe_complete(result)
+    if full:
+        yield from describe_complete(result)
     yield from describe_bounds(result)
 
 
@@ -159,10 +152,10 @@ def describe_bounds(result: Result) -> Iterator[str]:
 def describe_generalisation(result: Result) -> Iterator[str]:
     """One sentence for each marked metric: its interval for other prompts like these."""
     for name, found in result.generalised.items():
-        groups = join_words([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
+        groups = join_list([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
         low, high = format_number(found.low), format_number(found.high)
         few = [plural(column) for column in found.too_few]
-        doubt = f"; so few {join_words(few)} cannot speak for others" if few else ""
+        doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
         yield f"{name} for other prompts like these ({groups}): {low} to {high}{doubt}."
 
 
@@ -209,7 +202,7 @@ def floor_percent(share: float) -> str:
     return f"{math.floor(100 * share + 1e-9)}%"
 
 
-def describe_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:
+def describe_typical_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:
     """One line with the words that differ most clearly between the arms, or that there are none."""
     if comparison is None or not comparison.table.height:
         return
@@ -235,11 +228,25 @@ def format_date(iso: str) -> str:
     return f"{moment.day} {moment:%B %Y, %H:%M} {moment.tzname() or ''}".rstrip()
 
 
-def join_words(words: list[str]) -> str:
-    """Words as a list in a sentence: "a, b and c"."""
-    if len(words) < 2:
-        return words[0] if words else "nothing"
-    return f"{', '.join(words[:-1])} and {words[-1]}"
+def join_list(names: list[str]) -> str:
+    """Names as a list in a sentence: "a, b and c"."""
+    if len(names) < 2:
+        return names[0] if names else "nothing"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def shorten(text: str, most: int) -> str:
+    """Text on one line, cut after a whole word where it is longer than so many characters."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
+
+
+def number_repeated(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind each that stands there several times."""
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}"
+        for place, name in enumerate(names)
+    ]
 
 
 def plural(noun: str) -> str:

@@ -67,8 +67,8 @@ class Run:
         self.path = path
         self.temporary = False
         """Whether the file is deleted as soon as its report is written, so that nobody will find it."""
-        self._reading = reading
-        self._judged = judged
+        self.reading = reading
+        self.judged = judged
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
         with RunReader.open(path) as file:
@@ -89,7 +89,7 @@ class Run:
 
     def read_by(self, reading: str | None) -> Run:
         """The same run, its answers read in another way."""
-        return Run(self.path, self._given_probes.values(), reading, judged=self._judged)
+        return Run(self.path, self._given_probes.values(), reading, judged=self.judged)
 
     @property
     def model(self) -> str:
@@ -99,7 +99,7 @@ class Run:
     @functools.cached_property
     def judge(self) -> str | None:
         """The judge whose verdicts are used, if there is one. If it failed its exam, that stands beside its name."""
-        if self.settings.judge is None or not self._judged:
+        if self.settings.judge is None or not self.judged:
             return None
         failed = any(exam.faults for exam in self.exams.values())
         return f"{self.settings.judge.model} (failed its exam)" if failed else self.settings.judge.model
@@ -296,7 +296,7 @@ class Run:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
         known = self._given_probes.get(probe) or find_probes().get(probe)
-        return find_setup(planned, known, self.path, reading=self._reading, judge=self.judge)
+        return find_setup(planned, known, self.path, reading=self.reading, judge=self.judge)
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
         with RunReader.open(self.path) as file:

@@ -139,6 +139,7 @@ PROBE = eq.Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    unit="names",
     uses=("hiring", "writing"),
     answer_tokens=400,
     max_tokens=256,

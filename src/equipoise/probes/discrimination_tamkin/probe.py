@@ -185,6 +185,7 @@ PROBE = eq.Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    unit="situations",
     uses=("decisions",),
     answer_tokens=6,
     max_tokens=32,

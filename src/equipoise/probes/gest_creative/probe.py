@@ -88,6 +88,7 @@ PROBE = eq.Probe(
     statistics=statistics,
     measure=measure,
     simulate=eq.simulate_characters(expect_man),
+    unit="mottos",
     uses=("writing",),
     answer_tokens=450,
     max_tokens=96,

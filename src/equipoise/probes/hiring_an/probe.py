@@ -188,6 +188,7 @@ PROBE = eq.Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    unit="pairs of applications",
     uses=("hiring", "decisions"),
     answer_tokens=150,
     max_tokens=256,

@@ -196,6 +196,7 @@ PROBE = eq.Probe(
     measure=measure,
     simulate=simulate,
     sample=960,
+    unit="sets of CVs",
     uses=("hiring", "decisions"),
     answer_tokens=10,
     max_tokens=48,

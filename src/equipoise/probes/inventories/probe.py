@@ -102,6 +102,7 @@ PROBE = eq.Probe(
     statistics=statistics,
     measure=measure,
     simulate=eq.simulate_characters(expect_man),
+    unit="traits",
     uses=("writing",),
     standard={"repeat": 7},
     answer_tokens=400,

@@ -22,7 +22,8 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
         return []
     found = [eq.describe_majority(eq.total_men(occupations), "occupation")]
     text = eq.contrast_quarters(occupations, "the character was a man in")
-    example = {}
+    men = occupations.filter(pl.col("men") > 0)["occupation"]
+    example = {"occupation": men[-1], eq.LABEL: "male"} if len(men) else {}
     follows = (pl.col("share") - 0.5) * (pl.col("masculinity") - 0.5)
     often = occupations.filter(pl.col("n") >= MIN_ANSWERS).sort(follows, "occupation", descending=[True, False])
     for row in often[:1].iter_rows(named=True):

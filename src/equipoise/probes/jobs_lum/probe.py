@@ -43,6 +43,7 @@ PROBE = eq.Probe(
     statistics=lambda _parameters: eq.moments(pl.col("masculinity"), eq.detected_share("male", of=("male", "female"))),
     measure=measure,
     simulate=eq.simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
+    unit="occupations",
     uses=("writing",),
     standard={"repeat": 9},
     answer_tokens=400,

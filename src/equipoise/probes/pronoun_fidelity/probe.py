@@ -212,6 +212,7 @@ PROBE = eq.Probe(
     measure=measure,
     simulate=simulate,
     sample=240,
+    unit="situations",
     uses=("writing",),
     answer_tokens=80,
     max_tokens=96,

@@ -180,6 +180,7 @@ PROBE = eq.Probe(
     measure=measure,
     simulate=simulate,
     sample=384,
+    unit="CVs",
     uses=("hiring", "decisions"),
     answer_tokens=4,
     max_tokens=32,

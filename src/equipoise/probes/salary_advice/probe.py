@@ -138,6 +138,7 @@ PROBE = eq.Probe(
     measure=measure,
     simulate=simulate,
     sample=384,
+    unit="pairs of people",
     uses=("hiring", "advice"),
     answer_tokens=12,
     max_tokens=96,

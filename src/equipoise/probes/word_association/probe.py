@@ -148,6 +148,7 @@ PROBE = eq.Probe(
     statistics=statistics,
     measure=measure,
     simulate=simulate,
+    unit="pairs of people",
     uses=("association",),
     answer_tokens=60,
     max_tokens=160,

@@ -12,6 +12,7 @@ from equipoise.report.charts.drawing import WIDE, Drawing
 from equipoise.report.charts.figures import draw_intervals
 from equipoise.report.charts.heatmap import draw_heatmap
 from equipoise.report.charts.scales import MarkedEstimate, draw_scale
+from equipoise.report.text import number_repeated
 from equipoise.runs.finished import ResultSource, open_audit
 from equipoise.runs.run import Run
 from equipoise.schema import Estimate, MetricKey
@@ -30,7 +31,7 @@ def plot(
     audits = [open_audit(source) for source in sources]
     if not audits:
         raise InputError("A chart needs at least one run.")
-    models = name_audits(audits)
+    models = number_repeated([audit.model or "model" for audit in audits])
     if metric is None:
         return draw_heatmap(audits, models)
     probe, found = _find_metric(audits, metric)
@@ -47,15 +48,6 @@ def plot(
         for model, result in results.items()
     ]
     return draw_scale(found, estimates_with_marks, {}, width)
-
-
-def name_audits(audits: Sequence[Audit]) -> list[str]:
-    """A different name for each: its model, with a number where several are of one model."""
-    models = [audit.model or "model" for audit in audits]
-    return [
-        model if models.count(model) == 1 else f"{model} {models[: place + 1].count(model)}"
-        for place, model in enumerate(models)
-    ]
 
 
 def _find_metric(audits: Sequence[Audit], name: str) -> tuple[str, Metric]:

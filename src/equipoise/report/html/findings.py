@@ -1,41 +1,87 @@
-"""The worst of what was found, in plain sentences."""
+"""What a report opens with: the verdict, how often each mark was given, and the worst findings with an example each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from equipoise.authoring import Finding, Metric, Probe
-from equipoise.measuring.marks import Mark
+from equipoise.authoring.metrics import MARKS
+from equipoise.measuring.marks import UNDECIDED, Mark
 from equipoise.measuring.result import Result
+from equipoise.report.html.answers import Sample
+
+NOT_COMPUTABLE = "–"
+LETTERS = {
+    "A": "close to even-handed",
+    "B": "some distance from even-handed",
+    "C": "far from even-handed",
+    "D": "very far from even-handed",
+    UNDECIDED: "not decided yet",
+    NOT_COMPUTABLE: "not computable",
+}
+"""Every mark that can be counted, and what it says."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedFinding:
-    """A finding with the mark of its metric, and how bad that is."""
+    """A finding with the mark of its metric, how bad that is, and an answer that shows it."""
 
     probe: Probe
     metric: Metric
     mark: Mark
     text: str
     badness: tuple[str, float]
+    example: Sample | None
 
 
-def rank_findings(result: Result, findings: Iterable[Finding]) -> list[RankedFinding]:
+def count_marks(results: Iterable[Result]) -> dict[str, int]:
+    """How often each mark was given, also "?" and those that are not computable. The counts add up to all marks."""
+    found = Counter(mark.letter if mark else NOT_COMPUTABLE for result in results for *_, mark in result.marked())
+    return {letter: found[letter] for letter in LETTERS if found[letter]}
+
+
+def describe_verdict(counts: dict[str, int]) -> str:
+    """The verdict in one sentence: the worst mark that is decided, and how many are not."""
+    total = sum(counts.values())
+    decided = [letter for letter in MARKS if letter in counts]
+    if not decided:
+        return f"No mark is decided yet, of {total}."
+    worst = decided[-1]
+    verdict = f"{counts[worst]} of {total} marks {'is' if counts[worst] == 1 else 'are'} {worst}: {LETTERS[worst]}."
+    still_open = total - sum(counts[letter] for letter in decided)
+    if worst == "A":
+        verdict = f"No mark is worse than A, of {total - still_open} that are decided."
+    if still_open:
+        verdict += f" {still_open} of {total} {'is' if still_open == 1 else 'are'} not decided or not computable."
+    return verdict
+
+
+def rank_findings(
+    result: Result, findings: Iterable[Finding], find_example: Callable[[Finding], Sample | None]
+) -> list[RankedFinding]:
     """The findings on metrics whose mark is decided and worse than A."""
-    probe = result.setup.probe
-    metrics = {metric.name: metric for metric in probe.metrics}
+    metrics = {metric.name: metric for metric in result.setup.probe.metrics}
     ranked = []
     for finding in findings:
         metric, mark = metrics[finding.metric], result.marks.get(finding.metric)
-        estimate = result.metrics[finding.metric]
         if mark is None or mark.undecided or metric.bands is None or mark.mark == "A":
             continue
-        badness = (mark.mark, metric.bands.distance(estimate.value) / metric.bands.limits[-1])
-        ranked.append(RankedFinding(probe=probe, metric=metric, mark=mark, text=finding.text, badness=badness))
+        distance = metric.bands.distance(result.metrics[finding.metric].value) / metric.bands.limits[-1]
+        ranked.append(
+            RankedFinding(
+                probe=result.setup.probe,
+                metric=metric,
+                mark=mark,
+                text=finding.text,
+                badness=(mark.mark, distance),
+                example=find_example(finding),
+            )
+        )
     return ranked
 
 
-def worst_findings(findings: Iterable[RankedFinding], most: int) -> list[RankedFinding]:
+def worst_findings(findings: Iterable[RankedFinding], most: int) -> Sequence[RankedFinding]:
     """The worst of them, the worst first."""
     return sorted(findings, key=lambda finding: finding.badness, reverse=True)[:most]

@@ -14,7 +14,8 @@ from markupsafe import Markup
 from equipoise.assets import REGISTRY
 from equipoise.authoring import Card
 from equipoise.measuring.result import Result
-from equipoise.report.text import reveal_invisible
+from equipoise.report.html.runs import ReportedRun
+from equipoise.report.text import format_date, join_list, reveal_invisible
 
 OPTIONS = {"sample": "--sample", "repeat": "--repeat", "seed": "--seed"}
 """The parameters that have options of their own."""
@@ -22,8 +23,16 @@ COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
 """What marks generated parts of a card."""
 
 
+_LATEX = {
+    **{character: f"\\{character}" for character in "{}%&#$_"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
-class Origin:
+class CorpusOrigin:
     """Where the texts of a corpus come from."""
 
     name: str
@@ -42,28 +51,28 @@ def render_card(card: Card) -> dict[str, Markup]:
     return {title: Markup(markdown.render(body)) for title, body in bodies.items()}  # noqa: S704 - see above
 
 
-def find_origin(result: Result) -> Origin | None:
+def find_origin(result: Result) -> CorpusOrigin | None:
     """The corpus that was asked about; None for a probe that has no corpus."""
     corpus = next((corpus for corpus in result.setup.probe.corpora if corpus.name == result.corpus), None)
     if corpus is None:
         return None
     asset = REGISTRY.get(corpus.asset or "")
     source = f"{asset.licence}, {asset.citation} {asset.homepage}" if asset else "packaged with the probe"
-    return Origin(name=corpus.name, sha256=result.corpus_sha256 or "unknown", source=source)
+    return CorpusOrigin(name=corpus.name, sha256=result.corpus_sha256 or "unknown", source=source)
 
 
 def prompts_command(result: Result) -> str:
     """The command line that prints the same prompts again."""
     defaults = {parameter.name: parameter.default for parameter in result.setup.probe.all_parameters()}
-    words = ["equipoise", "prompts", result.probe]
+    command = ["equipoise", "prompts", result.probe]
     for name, option in OPTIONS.items():
         value = result.parameters[name]
         if value != defaults[name] or name == "seed":
-            words += [option, "all" if value is None else str(value)]
+            command += [option, "all" if value is None else str(value)]
     for name in changed_parameters(result):
         value = result.parameters[name]
-        words += ["--set", f"{name}={value if isinstance(value, str) else to_json(value)}"]
-    return reveal_invisible(shlex.join(words))
+        command += ["--set", f"{name}={value if isinstance(value, str) else to_json(value)}"]
+    return reveal_invisible(shlex.join(command))
 
 
 def changed_parameters(result: Result) -> list[str]:
@@ -74,6 +83,38 @@ def changed_parameters(result: Result) -> list[str]:
         if parameter.name not in OPTIONS
         and (parameter.name == "corpus" or result.parameters[parameter.name] != parameter.default)
     ]
+
+
+def describe_methods(run: ReportedRun) -> str:
+    """A paragraph for the methods section of a paper."""
+    probes = ", ".join(
+        f"{name} version {result.version}{f' on {result.corpus}' if result.corpus else ''}"
+        for name, result in run.results.items()
+    )
+    readings = join_list(list(dict.fromkeys(result.reading for result in run.results.values())))
+    asked = "were imported" if run.results.imported else "were asked for"
+    return (
+        f"Gender bias of {run.results.model} was measured with equipoise {run.equipoise} ({probes}). "
+        f"{run.results.answered:,} answers {asked} on {format_date(run.created)} and read by the {readings} reading. "
+        "Values are given with 95% intervals over items; marks from A (close to even-handed) to D (very far from it) "
+        "follow the limits in the cards of the probes. Answers that failed or decide nothing are counted, and bound "
+        f"what the values could be.{f' SHA-256 of the run: {run.digest}.' if run.digest else ''}"
+    )
+
+
+def write_bibtex(run: ReportedRun) -> str:
+    """The software and this measurement as entries of a bibliography."""
+    year = run.created[:4] if run.created[:4].isdigit() else "n.d."
+    model = re.sub(r"[\\{}%&#$_~^]", lambda match: _LATEX[match[0]], run.results.model)
+    note = (
+        f"SHA-256 of the run: {run.digest}" if run.digest else f"Probes: {', '.join(run.results)}".replace("_", r"\_")
+    )
+    return (
+        f"@software{{equipoise,\n  author = {{{{The equipoise authors}}}},\n  title = {{equipoise}},\n"
+        f"  version = {{{run.equipoise}}}\n}}\n\n"
+        f"@misc{{equipoise-measurement,\n  title = {{Gender bias of {{{model}}}, measured with equipoise}},\n"
+        f"  year = {{{year}}},\n  note = {{{note}}}\n}}"
+    )
 
 
 def to_json(value: Any, indent: int | None = None) -> str:

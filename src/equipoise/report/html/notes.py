@@ -1,13 +1,16 @@
-"""What a reader must know before the numbers. What several runs have in common is said once."""
+"""What a reader must know beside the numbers: notes on the runs, and which attempts the numbers rest on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from equipoise.measuring.audit import Audit
+from equipoise.measuring.result import Result
 from equipoise.report.html.runs import ReportedRun
-from equipoise.report.text import join_words
-from equipoise.schema import ALLOW_MISSING
+from equipoise.report.text import join_list
+from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
 
 SHARED = {
     "simulated": "No language model was asked: equipoise makes these answers up.",
@@ -17,6 +20,26 @@ SHARED = {
 """What is said once of all runs with answers of this origin, in place of a note on each."""
 REPLACED = {"simulated": "The answers are simulated:", "imported": "Imported:"}
 """How the notes begin that are not repeated then."""
+GROUP_NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
+FAILED = tuple(str(status) for status in Status if status not in (*MEASURED, Status.PENDING, Status.FILTERED))
+COLUMNS = {
+    "planned": "planned",
+    "answered": "answered",
+    "truncated": "truncated",
+    "undetected": "undetected",
+    "filtered": "filtered",
+    "failed": "failed",
+    "pending": "not asked yet",
+}
+COMPARED_SHARES = (
+    ("undetected", "answered", "were not detected"),
+    ("truncated", "answered", "were cut off by the token limit"),
+    ("failed", "asked", "failed"),
+    ("filtered", "asked", "were filtered"),
+)
+"""A part, the whole it is a share of, and the verb of the warning."""
+WARNING_LEVEL = 0.01
+"""A difference between two arms is pointed out when its p-value is below this."""
 
 
 def gather_notes(runs: Sequence[ReportedRun], names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -27,14 +50,14 @@ def gather_notes(runs: Sequence[ReportedRun], names: Sequence[str]) -> Iterator[
     for origin, text in SHARED.items():
         models = [name for run, name in zip(runs, names, strict=True) if run.results.origin_name == origin]
         if models:
-            yield origin.capitalize(), f"{join_words(models)}. {text}"
+            yield origin.capitalize(), f"{join_list(models)}. {text}"
     concerned: dict[str, list[str]] = {}
     for run, name in zip(runs, names, strict=True):
         replaced = REPLACED.get(run.results.origin_name)
         for note in run.notes:
             if replaced is None or not note.startswith(replaced):
                 concerned.setdefault(note, []).append(name)
-    yield from ((f"Note on {join_words(models)}", note) for note, models in concerned.items())
+    yield from ((f"Note on {join_list(models)}", note) for note, models in concerned.items())
 
 
 def describe_failed(audit: Audit) -> str:
@@ -42,5 +65,87 @@ def describe_failed(audit: Audit) -> str:
     failed = sum(audit.failed.values())
     if not audit.planned or failed <= ALLOW_MISSING * audit.planned:
         return ""
-    states = join_words([f"{count:,} {status.replace('_', ' ')}" for status, count in audit.failed.items()])
+    states = join_list([f"{count:,} {status.replace('_', ' ')}" for status, count in audit.failed.items()])
     return f"{failed:,} of {audit.planned:,} attempts ({failed / audit.planned:.0%}) have no answer: {states}."
+
+
+def name_group(group: str) -> str:
+    """A group of the coverage table in plain words."""
+    return GROUP_NAMES.get(group, group)
+
+
+def add_sums(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts of a group, with how many attempts were asked, answered and failed."""
+    return {
+        **counts,
+        "asked": counts["planned"] - counts["pending"],
+        "answered": sum(counts[status] for status in MEASURED),
+        "failed": sum(counts[status] for status in FAILED),
+    }
+
+
+def describe_coverage(result: Result) -> str:
+    """How many attempts are answered, and what became of the others, by arm, in a sentence."""
+    arms = result.setup.probe.arms
+    sums = {group: add_sums(result.coverage[group]) for group in ("all", *(arms.values if arms else ()))}
+    counts = sums.pop("all")
+    parts = []
+    for name in ("undetected", "truncated", "filtered", "failed", "pending"):
+        if counts[name]:
+            by_arm = ", ".join(f"{name_group(arm)} {count[name]:,}" for arm, count in sums.items())
+            parts.append(f"{counts[name]:,} {COLUMNS[name]}{f' ({by_arm})' if by_arm else ''}")
+    said = f": {'; '.join(parts)}" if parts else ""
+    failures = f" Failed: {list_failures(result)}." if counts["failed"] or counts["evaluation_failed"] else ""
+    return f"{counts['answered']:,} of {counts['planned']:,} attempts are answered{said}.{failures}"
+
+
+def list_failures(result: Result) -> str:
+    """Why attempts failed, in words; empty if none did."""
+    counts = result.coverage["all"]
+    failures = [f"{counts[status]:,} {status.replace('_', ' ')}" for status in FAILED if counts[status]]
+    if counts["evaluation_failed"]:
+        failures.append(f"{counts['evaluation_failed']:,} with a failed evaluation")
+    return ", ".join(failures)
+
+
+def warn_uneven(result: Result) -> Iterator[str]:
+    """One sentence for each share in which two arms differ by more than chance explains."""
+    arms = result.setup.probe.arms
+    counts = {arm: add_sums(result.coverage[arm]) for arm in arms.values} if arms else {}
+    for first, second in itertools.combinations(counts, 2):
+        for part, whole, verb in COMPARED_SHARES:
+            sides = [(counts[arm][part], counts[arm][whole], name_group(arm)) for arm in (first, second)]
+            (k1, n1, more), (k2, n2, fewer) = sorted(sides, key=lambda side: -side[0] / max(side[1], 1))
+            p = equal_shares_p_value(k1, n1, k2, n2)
+            if p < WARNING_LEVEL:
+                yield (
+                    f"Attempts for {more} {verb} more often than those for {fewer}: {k1 / n1:.1%} "
+                    f"({k1:,} of {n1:,}) against {k2 / n2:.1%} ({k2:,} of {n2:,}), p {_format_p(p)}. The metrics rest "
+                    "on the other answers and may differ for that reason alone."
+                )
+
+
+def say_by_probability(result: Result) -> Iterator[str]:
+    """That values are probabilities, and how much of them is on words that decide nothing, where that is so."""
+    if result.reading != PROBABILITIES:
+        return
+    key = MetricKey(f"{NEITHER}_mass")
+    labels = " or ".join(f"“{label}”" for label in result.setup.probe.detector.labels)
+    yield (
+        f"No text was read here: the values are probabilities that an answer begins with {labels}. Of the probability "
+        f"{result.estimates[key].value:.0%} is on other words. Results from answers cannot be compared with these."
+    )
+
+
+def equal_shares_p_value(k1: int, n1: int, k2: int, n2: int) -> float:
+    """The p-value of two shares being equal: the two-sided test of two proportions, with Yates' correction."""
+    if not n1 or not n2 or not 0 < k1 + k2 < n1 + n2:
+        return 1.0
+    pooled = (k1 + k2) / (n1 + n2)
+    spread = math.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
+    gap = max(abs(k1 / n1 - k2 / n2) - (1 / n1 + 1 / n2) / 2, 0.0)
+    return math.erfc(gap / spread / math.sqrt(2))
+
+
+def _format_p(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"

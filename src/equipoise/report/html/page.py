@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import groupby
@@ -13,7 +12,6 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from equipoise.authoring.metrics import MARKS
 from equipoise.errors import InputError
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
 from equipoise.measuring.influence import LEVEL
@@ -21,12 +19,11 @@ from equipoise.measuring.resample import REPLICATES
 from equipoise.report import text
 from equipoise.report.charts.drawing import Drawing, colour_styles
 from equipoise.report.charts.heatmap import draw_heatmap
-from equipoise.report.html import coverage, method
-from equipoise.report.html.findings import worst_findings
-from equipoise.report.html.notes import describe_failed, gather_notes
+from equipoise.report.html import method, notes
+from equipoise.report.html.findings import LETTERS, count_marks, describe_verdict, worst_findings
 from equipoise.report.html.pieces import split_text
 from equipoise.report.html.runs import ReportedRun, name_models
-from equipoise.report.html.seal import seal_page
+from equipoise.report.html.seal import describe_origin, seal_page
 from equipoise.report.html.sections import Section, build_section, is_known
 
 USE_CASES = ("Decision-making", "Creative writing", "Business communication")
@@ -39,12 +36,13 @@ FINDINGS, FINDINGS_EACH = 6, 3
 """How many of the worst findings are shown: of a single run, and of each of several."""
 
 
-def render(runs: Sequence[ReportedRun]) -> str:
-    """The report on one run, or on several side by side."""
+def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
+    """The report on one run, or on several side by side: a few pages, or with `full` all that there is to show."""
     if not runs:
         raise InputError("A report needs at least one run.")
     names = name_models(runs)
-    sections = build_sections(runs)
+    sections = build_sections(runs, full=full)
+    counts = [count_marks(run.results.values()) for run in runs]
     most = FINDINGS if len(runs) == 1 else FINDINGS_EACH
     style = Markup(colour_styles() + _read_own("style.css"))  # noqa: S704 - ours
     script = Markup(_read_own("sort.js")) if len(runs) > 1 else None  # noqa: S704 - ours
@@ -63,26 +61,28 @@ def render(runs: Sequence[ReportedRun]) -> str:
                 worst_findings((finding for section in sections for finding in section.findings.get(place, ())), most)
                 for place in range(len(runs))
             ],
-            notes=list(gather_notes(runs, names)),
+            notes=list(notes.gather_notes(runs, names)),
             comparisons=compare_with_first(runs, names),
-            mark_counts=[_count_marks(sections, place) for place in range(len(runs))],
+            mark_counts=counts,
+            verdicts=[describe_verdict(count) for count in counts],
+            full=full,
             many=len(runs) > FEW,
             style=style,
             script=script,
             policy=content_policy(style, script),
-            digests=[run.digest for run in runs if run.digest],
+            origin=describe_origin(runs, full=full),
         )
     )
 
 
-def build_sections(runs: Sequence[ReportedRun]) -> list[Section]:
+def build_sections(runs: Sequence[ReportedRun], *, full: bool = True) -> list[Section]:
     """One section for each probe that any of the runs has, by use case."""
     probes = {name: result.setup.probe for run in reversed(runs) for name, result in run.results.items()}
     order = {use_case: place for place, use_case in enumerate(USE_CASES)}
     cases = {name: probe.card.use_case for name, probe in probes.items()}
     models = name_models(runs)
     names = sorted(probes, key=lambda name: (order.get(cases[name], len(order)), cases[name], name))
-    return [build_section(name, runs, models) for name in names]
+    return [build_section(name, runs, models, full=full) for name in names]
 
 
 def compare_with_first(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[int, Comparison]:
@@ -121,9 +121,9 @@ def make_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {
-        "coverage": coverage,
-        "describe_failed": describe_failed,
+        "notes_on": notes,
         "method": method,
+        "LETTERS": LETTERS,
         "text": text,
         "split_text": split_text,
         "is_known": is_known,
@@ -153,13 +153,6 @@ def content_policy(style: str, script: str | None = None) -> str:
 
 def _hash_source(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
-
-
-def _count_marks(sections: Sequence[Section], place: int) -> list[tuple[str, int]]:
-    """How often a run has each mark. Marks that are not decided are left out."""
-    marks = [cells[place].mark for section in sections for _, cells in section.marked]
-    counts = Counter(mark.letter for mark in marks if mark)
-    return [(mark, counts[mark]) for mark in MARKS if counts[mark]]
 
 
 def _safe_name(name: str) -> str:

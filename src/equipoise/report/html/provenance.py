@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from equipoise.runs.file.settings import RunSettings
-from equipoise.runs.prices import known_price
 from equipoise.runs.run import Run
 from equipoise.schema import MEASURED, Status
 
@@ -101,11 +100,7 @@ def _describe_usage(run: Run) -> str:
     prompts, answers = run.usage
     if not prompts and not answers:
         return f"{run.ended:,} of {run.size:,} planned attempts; tokens were not counted"
-    price = known_price(run.model)
-    cost = f"about ${price(prompts, answers):,.2f} at the prices known today" if price else "price not known"
-    return (
-        f"{run.ended:,} of {run.size:,} planned attempts; {prompts:,} tokens of prompts, {answers:,} of answers; {cost}"
-    )
+    return f"{run.ended:,} of {run.size:,} planned attempts; {prompts:,} tokens of prompts, {answers:,} of answers"
 
 
 def _describe_failures(run: Run) -> Iterator[str]:

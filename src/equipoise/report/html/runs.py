@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,7 +14,7 @@ import polars as pl
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.exam import ExamResult
 from equipoise.report.html.provenance import Facts, describe_provenance
-from equipoise.report.text import describe_reasoning
+from equipoise.report.text import describe_reasoning, number_repeated
 from equipoise.runs.file.settings import WRITTEN_BY_THE_FILE
 from equipoise.runs.run import Run
 from equipoise.runs.suites import find_suites
@@ -57,6 +56,10 @@ class ReportedRun:
     """SHA-256 of the content of the run file."""
     exams: Mapping[str, ExamResult] = field(default_factory=dict)
     """How the judge did in its exam, for each probe."""
+    reading: str | None = None
+    """The reading that was asked for; None: that of the probes."""
+    judged: bool = True
+    """Whether the verdicts of a judge were used, if there are any."""
 
 
 def describe_run(run: Run) -> ReportedRun:
@@ -78,6 +81,8 @@ def describe_run(run: Run) -> ReportedRun:
         provenance=describe_provenance(run),
         digest="" if run.temporary else run.provenance.digest or "",
         exams=run.exams,
+        reading=run.reading,
+        judged=run.judged,
     )
 
 
@@ -88,12 +93,7 @@ def name_models(runs: Sequence[ReportedRun]) -> list[str]:
         model if models.count(model) == 1 else f"{model} ({replace_surrogates(run.name)})"
         for model, run in zip(models, runs, strict=True)
     ]
-    used: Counter[str] = Counter()
-    unique = []
-    for name in names:
-        used[name] += 1
-        unique.append(name if names.count(name) == 1 else f"{name} {used[name]}")
-    return unique
+    return number_repeated(names)
 
 
 def _run_command(run: Run) -> str:
@@ -113,13 +113,13 @@ def _run_command(run: Run) -> str:
         "--judge": settings.judge.model if settings.judge else None,
         "--judge-base-url": settings.judge.base_url if settings.judge else None,
     }
-    words = ["equipoise", "run", run.model, *(word for name in run.planned for word in ("--probe", name))]
-    words += [str(word) for name, value in options.items() if value is not None for word in (name, value)]
-    words += [word for given in _list_parameters(run) for word in ("--set", given)]
-    words += ["--until-certain"] if settings.looks else []
-    words += ["--probabilities"] if any(planned.asking.probabilities for planned in run.planned.values()) else []
-    words += [word for name in settings.model_settings.get("headers", ()) for word in ("--header", f"{name}=…")]
-    return shlex.join(words)
+    command = ["equipoise", "run", run.model, *(word for name in run.planned for word in ("--probe", name))]
+    command += [str(word) for name, value in options.items() if value is not None for word in (name, value)]
+    command += [word for given in _list_parameters(run) for word in ("--set", given)]
+    command += ["--until-certain"] if settings.looks else []
+    command += ["--probabilities"] if any(planned.asking.probabilities for planned in run.planned.values()) else []
+    command += [word for name in settings.model_settings.get("headers", ()) for word in ("--header", f"{name}=…")]
+    return shlex.join(command)
 
 
 def _list_parameters(run: Run) -> Iterator[str]:

@@ -1,29 +1,42 @@
-"""The digests in a report: of the page itself, and of the runs that it shows.
+"""What a report says about itself: its own digest, the runs that it was made of, and how.
 
 The digest of the page is the SHA-256 of its bytes with an empty digest in its place.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from equipoise.errors import BadFile, IntegrityError
+from equipoise.report.html.runs import ReportedRun
 
 _EMPTY = '<meta name="equipoise-sha256" content="">'
 _PAGE = re.compile(rb'(?<=<meta name="equipoise-sha256" content=")[0-9a-f]{64}(?=">)')
-_RUNS = re.compile(rb'<meta name="equipoise-runs" content="([0-9a-f ]*)">')
+_ORIGIN = re.compile(rb'<meta name="equipoise-origin" content="([^"]*)">')
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seal:
-    """What a report says about itself: its digest, and those of its runs."""
+class Origin:
+    """Which version wrote a report, of which runs, and how: enough to write it again."""
 
-    page: str
-    runs: tuple[str, ...]
+    equipoise: str
+    full: bool
+    runs: tuple[dict[str, Any], ...]
+    """Of each run the `digest`, the name of the `file`, the `reading` that was asked for, and if it is `judged`."""
+
+
+def describe_origin(runs: Sequence[ReportedRun], *, full: bool) -> str:
+    """The origin of a report as JSON, for a page."""
+    described = [{"digest": run.digest, "file": run.name, "reading": run.reading, "judged": run.judged} for run in runs]
+    return json.dumps({"equipoise": version("equipoise"), "full": full, "runs": described})
 
 
 def seal_page(page: str) -> str:
@@ -32,33 +45,31 @@ def seal_page(page: str) -> str:
     return page.replace(_EMPTY, _EMPTY.replace('""', f'"{digest}"'), 1)
 
 
-def read_seal(path: Path) -> Seal:
-    """The digests of a report. IntegrityError if the page is not what was written."""
+def read_seal(path: Path) -> tuple[str, Origin]:
+    """The digest of a report and its origin. IntegrityError if the page is not what was written."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise BadFile(f"{path} cannot be read: {error.strerror}.") from None
-    found, runs = _PAGE.search(content), _RUNS.search(content)
-    if found is None or runs is None:
-        raise IntegrityError(f"{path} holds no digest: it is no report of equipoise, or of an older version.")
+    found, origin = _PAGE.search(content), _ORIGIN.search(content)
+    if found is None or origin is None:
+        raise IntegrityError(f"{path} holds no digest: it is no report of equipoise.")
     actual = sha256(content[: found.start()] + content[found.end() :]).hexdigest()
     if found[0].decode() != actual:
         raise IntegrityError(
             f"{path} was changed after it was written: its digest should be {found[0].decode()}, and is {actual}."
         )
-    return Seal(page=actual, runs=tuple(runs[1].decode().split()))
-
-
-def check_report(path: Path, run: Path, digest: str) -> str:
-    """The digest of a report on the run with this digest; IntegrityError if it was changed or is about another."""
-    seal = read_seal(path)
-    if digest not in seal.runs:
-        raise IntegrityError(
-            f"{path} does not show {run} as it is: it was made of {_name_runs(seal.runs)}, and the run is {digest}. "
-            "It is another run, or it was changed since."
+    try:
+        data = json.loads(html.unescape(origin[1].decode()))
+        runs = tuple(
+            {
+                "digest": str(run["digest"]),
+                "file": str(run["file"]),
+                "reading": None if run["reading"] is None else str(run["reading"]),
+                "judged": bool(run["judged"]),
+            }
+            for run in data["runs"]
         )
-    return seal.page
-
-
-def _name_runs(digests: Sequence[str]) -> str:
-    return " and ".join(digests) or "runs without digests"
+        return actual, Origin(equipoise=str(data["equipoise"]), full=bool(data["full"]), runs=runs)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise IntegrityError(f"{path} does not say which runs it was made of.") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.assets import facts
-from equipoise.authoring import Evidence, Intervals, Metric, Probe, Scatter
+from equipoise.authoring import Evidence, Metric, Probe, Scatter
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.calling import running
 from equipoise.measuring.marks import Mark
@@ -16,13 +16,11 @@ from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import NARROW, WIDE, Drawing
 from equipoise.report.charts.figures import AnyFigure, WordFigure, default_figures, draw_figure, share_scale
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
-from equipoise.report.html.coverage import say_by_probability, warn_uneven
+from equipoise.report.html.answers import Sample, find_example, make_word_figure, read_run
 from equipoise.report.html.findings import RankedFinding, rank_findings
 from equipoise.report.html.method import changed_parameters
+from equipoise.report.html.notes import say_by_probability, warn_uneven
 from equipoise.report.html.runs import ReportedRun
-from equipoise.report.html.samples import Sample
-from equipoise.report.html.transcripts import read_run
-from equipoise.report.html.words import make_words_figure
 from equipoise.report.text import describe_judge, describe_read, describe_reservations, format_odds
 from equipoise.schema import Estimate, MetricKey
 
@@ -43,7 +41,7 @@ class Cell:
     mark: Mark | None = None
 
 
-Row = tuple[str | float | Cell, ...]
+Row = tuple[str | float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,20 +66,12 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A figure of all runs side by side, and its numbers as a table of text and cells."""
+    """A figure of all runs side by side, and a table of those of its numbers that are no metrics."""
 
     figure: AnyFigure
     panels: tuple[Panel, ...]
     head: tuple[str, ...]
     rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownReadings:
-    """How answers were read: the measured error, and the marked metrics by the other reading."""
-
-    error: str
-    other: OtherReading | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +92,13 @@ class Section:
     """What a reader must know beside the numbers: the missing answers, other prompts like these, looks."""
     samples: Mapping[int, list[Sample]]
     findings: Mapping[int, list[RankedFinding]]
-    readings: Mapping[int, ShownReadings]
+    other_readings: Mapping[int, OtherReading | None]
+    """The marked metrics by the other reading; none in a short report."""
+
+    @property
+    def detector_error(self) -> str:
+        """How well the answers are read, as measured on labelled answers."""
+        return describe_accuracy(self.probe)
 
     @property
     def about(self) -> dict[str, str]:
@@ -110,24 +106,26 @@ class Section:
         return {metric.name: metric.about for metric in self.probe.all_metrics() if metric.about}
 
 
-def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str]) -> Section:
-    """Bring together what all runs measured with the probe of this name. `models` are the names of the runs."""
+def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str], *, full: bool) -> Section:
+    """Bring together what all runs measured with the probe of this name. `models` are the names of the runs.
+
+    The short report has the first figure of a single run, and no answers beside those of the findings.
+    """
     results = {place: run.results[name] for place, run in enumerate(runs) if name in run.results}
     probe = next(iter(results.values())).setup.probe
-    most = SAMPLES if len(runs) == 1 else SAMPLES_EACH
+    most = (SAMPLES if len(runs) == 1 else SAMPLES_EACH) if full else 0
     figures: dict[int, Sequence[AnyFigure]] = {}
     samples: dict[int, list[Sample]] = {}
     findings: dict[int, list[RankedFinding]] = {}
-    readings: dict[int, ShownReadings] = {}
+    other_readings: dict[int, OtherReading | None] = {}
     for place, result in results.items():
         read = read_run(runs[place], name, most)
-        figures[place] = [
-            *_make_figures(result, read.evidence),
-            *([make_words_figure(read.words)] if read.words else ()),
-        ]
-        readings[place] = ShownReadings(error=describe_accuracy(result.setup.probe), other=read.other)
+        figures[place] = [*_make_figures(result, read.evidence), *map(make_word_figure, filter(None, [read.words]))]
+        if not full:
+            figures[place] = figures[place][:1] if len(runs) == 1 else []
+        other_readings[place] = read.other
         samples[place] = read.samples
-        findings[place] = _find_findings(result, read.evidence)
+        findings[place] = _find_findings(runs[place], result, read.evidence)
     marked = [metric for metric in probe.metrics if metric.bands]
     return Section(
         probe=probe,
@@ -136,7 +134,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
             (metric, tuple(_make_cell(results, place, MetricKey(metric.name)) for place in range(len(runs))))
             for metric in marked
         ),
-        scales=tuple(_make_scale(metric, probe, results, models) for metric in marked),
+        scales=tuple(_make_scale(metric, probe, results, models, full=full) for metric in marked),
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
@@ -144,13 +142,13 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str])
             place: [
                 *describe_read([result]),
                 *describe_judge(result, runs[place].exams),
-                *describe_reservations(result),
+                *describe_reservations(result, full=full),
             ]
             for place, result in results.items()
         },
         samples=samples,
         findings=findings,
-        readings=readings,
+        other_readings=other_readings,
     )
 
 
@@ -165,12 +163,13 @@ def _make_figures(result: Result, evidence: Evidence) -> Sequence[AnyFigure]:
         return probe.display.make_figures(evidence) or default_figures(probe, result.estimates)
 
 
-def _find_findings(result: Result, evidence: Evidence) -> list[RankedFinding]:
+def _find_findings(run: ReportedRun, result: Result, evidence: Evidence) -> list[RankedFinding]:
     probe = result.setup.probe
     if probe.display.findings is None:
         return []
     with running(probe, "findings"):
-        return rank_findings(result, probe.display.findings(evidence))
+        found = probe.display.findings(evidence)
+        return rank_findings(result, found, lambda finding: find_example(run, evidence, probe, finding.example))
 
 
 def _make_cell(results: Mapping[int, Result], run: int, key: MetricKey) -> Cell:
@@ -189,14 +188,16 @@ def _tabulate_numbers(results: Mapping[int, Result]) -> dict[str, dict[MetricKey
     return numbers
 
 
-def _make_scale(metric: Metric, probe: Probe, results: Mapping[int, Result], models: Sequence[str]) -> Scale:
+def _make_scale(
+    metric: Metric, probe: Probe, results: Mapping[int, Result], models: Sequence[str], *, full: bool
+) -> Scale:
     estimates = [
         MarkedEstimate(model=models[place], estimate=result.metrics[metric.name], mark=result.marks.get(metric.name))
         for place, result in results.items()
         if metric.name in result.metrics
     ]
     rows = facts("published").filter(probe=probe.name, metric=metric.name).select("model", "low", "high").iter_rows()
-    published = {model: (low, high) for model, low, high in rows} if probe.display.published else {}
+    published = {model: (low, high) for model, low, high in rows} if full and probe.display.published else {}
     wide, narrow = (draw_scale(metric, estimates, published, width) for width in (WIDE, NARROW))
     note = _describe_comparability(probe, list(results.values()))
     return Scale(metric=metric, charts=(wide, narrow), published=published, note=note)
@@ -231,48 +232,34 @@ def _make_pictures(
             charts = [chart for width in widths if (chart := draw_figure(common, estimates[place], width))]
             note = figure.summary if isinstance(figure, WordFigure) else ""
             panels.append(Panel(run=place, charts=tuple(charts), note=note))
-        head, rows = _tabulate_figure(same, results, models)
+        head, rows = _tabulate_figure(same, models)
         yield Picture(figure=next(iter(same.values())), panels=tuple(panels), head=head, rows=tuple(rows))
 
 
-def _tabulate_figure(
-    same: Mapping[int, AnyFigure], results: Mapping[int, Result], models: Sequence[str]
-) -> tuple[tuple[str, ...], list[Row]]:
-    """The numbers of a figure: a head, and rows that begin with what they are about."""
+def _tabulate_figure(same: Mapping[int, AnyFigure], models: Sequence[str]) -> tuple[tuple[str, ...], list[Row]]:
+    """The numbers of a figure that stand nowhere else: a head, and rows that begin with what they are about."""
     first = next(iter(same.values()))
-    names = tuple(models[place] for place in same)
-    if isinstance(first, Intervals):
-        return ("group", *names), [
-            (f"{row}, {series}" if series else row, *(_make_cell(results, place, key) for place in same))
-            for row, keys in first.rows.items()
-            for series, key in keys.items()
-            if any(key in results[place].estimates for place in same)
-        ]
     if isinstance(first, Scatter):
         clouds = [
             {spot.label: spot for spot in figure.spots} for figure in same.values() if isinstance(figure, Scatter)
         ]
         positions = {label: spot.x for cloud in clouds for label, spot in cloud.items()}
-        return ("item", first.x, *names), [
+        rows: list[Row] = []
+        for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0])):
+            spots = [cloud.get(label) for cloud in clouds]
+            rows.append((label, x, *(f"{round(spot.y * spot.n):,} of {spot.n:,}" if spot else "–" for spot in spots)))
+        return ("item", first.x, *(models[place] for place in same)), rows
+    if isinstance(first, WordFigure):
+        return ("word", "model", "odds", "95% interval", *first.sides), [
             (
-                label,
-                x,
-                *(
-                    f"{round(cloud[label].y * cloud[label].n):,} of {cloud[label].n:,}" if label in cloud else "–"
-                    for cloud in clouds
-                ),
+                spot.word,
+                models[place],
+                format_odds(spot.value),
+                f"{format_odds(spot.low)} to {format_odds(spot.high)}",
+                *(f"{share:.1%}" for share in spot.shares),
             )
-            for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0]))
+            for place, figure in same.items()
+            if isinstance(figure, WordFigure)
+            for spot in figure.spots[:MAX_WORDS]
         ]
-    return ("word", "model", "odds", "95% interval", *first.sides), [
-        (
-            spot.word,
-            models[place],
-            format_odds(spot.value),
-            f"{format_odds(spot.low)} to {format_odds(spot.high)}",
-            *(f"{share:.1%}" for share in spot.shares),
-        )
-        for place, figure in same.items()
-        if isinstance(figure, WordFigure)
-        for spot in figure.spots[:MAX_WORDS]
-    ]
+    return (), []

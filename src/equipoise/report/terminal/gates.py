@@ -13,12 +13,12 @@ from equipoise.measuring.gate import Check, Gate, Outcome
 from equipoise.safe_text import printable_line
 
 SUITE = "equipoise gate"
-WORDS = {
+TERMINAL_VERDICTS = {
     Outcome.PASSED: ("PASS", "green"),
     Outcome.FAILED: ("FAIL", "bold red"),
     Outcome.UNDECIDED: ("OPEN", "bold yellow"),
 }
-VERDICTS = {
+MARKDOWN_VERDICTS = {
     Outcome.PASSED: "✅ PASS",
     Outcome.FAILED: "❌ **FAIL**",
     Outcome.UNDECIDED: "❔ **undecided**",
@@ -33,7 +33,7 @@ def check_lines(gate: Gate, width: int | None = None) -> Iterator[Text]:
     rows = [_printable_fields(check) for check in gate.checks]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for check, (what, rule, found, limit) in zip(gate.checks, rows, strict=True):
-        word, style = WORDS[check.outcome]
+        word, style = TERMINAL_VERDICTS[check.outcome]
         line = f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}"
         if width is not None and len(word) + len(line) > width:
             parts = (f"{what}  {rule}", f"{found};", f"allowed: {limit}")
@@ -94,7 +94,7 @@ def markdown(gate: Gate) -> str:
     ]
     for check in gate.checks:
         cells = (
-            VERDICTS[check.outcome],
+            MARKDOWN_VERDICTS[check.outcome],
             _code(check.what),
             _code(check.rule),
             _escape(check.found),

@@ -1,16 +1,34 @@
-"""Answers to look at: the typical ones of each kind, and the extreme ones."""
+"""What a report shows of the answers to a probe: evidence for figures and findings, and answers to look at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from equipoise.authoring import Probe
+from equipoise.authoring import Evidence, Probe, TypicalWord
 from equipoise.detect import Detector, visible
-from equipoise.schema import ANSWER, ATTEMPT, EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, Status
+from equipoise.measuring.readings import OtherReading, Rereading
+from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison, WordCounting
+from equipoise.report.charts.figures import WORDS_PER_SIDE, WordFigure
+from equipoise.report.html.runs import ReportedRun
+from equipoise.report.text import join_list
+from equipoise.runs.file.tables import ATTEMPTS
+from equipoise.schema import (
+    ANSWER,
+    ATTEMPT,
+    EVALUATION_FAILED,
+    ID,
+    ITEM,
+    LABEL,
+    PROMPT,
+    REPETITION,
+    STATUS,
+    Status,
+    is_measured,
+)
 
 EXCERPT = 160
 """How many characters of a prompt stand for it."""
@@ -155,3 +173,107 @@ def _make_sample(probe: Probe, reason: str, row: Row, covariates: Sequence[str],
         outcome=probe.detector.describe(row),
         facts=tuple(facts),
     )
+
+
+_DROPPED = [PROMPT, *(name for name in ATTEMPTS if name not in (ID, REPETITION, STATUS))]
+"""What figures and findings do not get of an attempt: the texts would need far more memory than all else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadRun:
+    """What the answers of a run to a probe show beside its metrics."""
+
+    evidence: Evidence
+    words: WordComparison | None
+    other: OtherReading | None
+    samples: list[Sample]
+
+
+def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
+    """Go through the answers of a run to a probe once. The texts are dropped, except those of up to `most` answers.
+
+    If no answers are wanted, they are not read in the other way, either.
+    """
+    result = run.results[probe]
+    counting, rereading = WordCounting(result.setup.probe), Rereading(result)
+    choice = SampleChoice(result.setup.probe)
+    kept: list[pl.DataFrame] = []
+    for part in run.transcripts(probe):
+        counting.add(part)
+        if most:
+            rereading.add(part)
+            choice.add(part.filter(is_measured()))
+        kept.append(part.drop(_DROPPED, strict=False))
+    words = counting.compare()
+    evidence = Evidence(
+        parameters=result.parameters,
+        estimates=result.estimates,
+        attempts=pl.concat(kept),
+        labels=result.setup.probe.detector.labels,
+        typical_words=list_spots(words) if words else (),
+    )
+    covariates = list_covariates(result.setup.probe.detector, evidence.attempts.columns)
+    return ReadRun(
+        evidence=evidence,
+        words=words,
+        other=rereading.measure() if most else None,
+        samples=choice.choose(covariates, most, lambda ids: run.transcripts(probe, ids)),
+    )
+
+
+def find_example(run: ReportedRun, evidence: Evidence, probe: Probe, columns: Mapping[str, Any]) -> Sample | None:
+    """An answer that shows a finding: the first by its id, which is a hash, of those with these values in columns."""
+    answers = evidence.detected() if LABEL in evidence.attempts.columns else evidence.measured()
+    fitting = answers.filter(pl.lit(value=True), **columns)
+    first = (fitting if fitting.height else answers).sort(ATTEMPT)[:1]
+    if first.is_empty():
+        return None
+    texts = pl.concat(list(run.transcripts(probe.name, first[ID].to_list())))
+    row = first.select(ATTEMPT).join(texts, on=ATTEMPT).row(0, named=True)
+    return _make_sample(probe, "example", row, list_covariates(probe.detector, first.columns), 0)
+
+
+def list_spots(comparison: WordComparison) -> list[TypicalWord]:
+    """The words that differ clearly, the clearest first. The first side is drawn on the right."""
+    return [
+        TypicalWord(
+            word=row["word"],
+            value=row["log_odds"],
+            low=row["low"],
+            high=row["high"],
+            shares=(row["second_share"], row["first_share"]),
+        )
+        for row in comparison.found.iter_rows(named=True)
+    ]
+
+
+def make_word_figure(comparison: WordComparison) -> WordFigure:
+    """The figure of a comparison of words."""
+    right, left = comparison.sides
+    within = (
+        f", compared among answers with the same {join_list(list(comparison.matched))}" if comparison.matched else ""
+    )
+    return WordFigure(
+        name="discovered_words",
+        title=f"Words that part answers for {left} from those for {right}",
+        caption=f"Words that stand in clearly more of the answers for one side{within}. At most "
+        f"{FALSE_DISCOVERIES:.0%} of those shown are expected to differ by chance. Lines are 95% intervals; the larger "
+        "a dot, the more answers hold the word. Names, pronouns, and words that only the prompts of one side contain, "
+        "are left out.",
+        sides=(left, right),
+        spots=list_spots(comparison),
+        summary=summarise_comparison(comparison),
+    )
+
+
+def summarise_comparison(comparison: WordComparison) -> str:
+    """How many words were compared and differ, for readers of the report."""
+    number, tested = comparison.found.height, comparison.table.height
+    if not tested:
+        return f"The {comparison.answers:,} answers are too few to compare their words."
+    compared = f"{tested:,} words of {comparison.answers:,} answers were compared"
+    if not number:
+        return f"{compared}; none differs by more than chance."
+    cut = max(len(comparison.more_for(side)) for side in (0, 1)) > WORDS_PER_SIDE
+    shown = f" The {WORDS_PER_SIDE} clearest of each side are shown." if cut else ""
+    return f"{compared}; {number:,} {'differs' if number == 1 else 'differ'} clearly.{shown}"

@@ -1,15 +1,31 @@
-"""Occupations with their stereotypical masculinity: which are asked about, and what became of them in answers."""
+"""Names and occupations of people in prompts, and what became of the occupations in answers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import polars as pl
 
 from equipoise.assets.tables import facts
 from equipoise.authoring.figures import Count, Evidence, Scatter, Spot
 from equipoise.authoring.parameters import Parameter, Parameters
+
+RACE_NAMES = {"white": "white", "black": "Black", "hispanic": "Hispanic", "asian": "Asian"}
+"""The races that names signal, and how readers know them."""
+RACES = tuple(RACE_NAMES)
+NAMES = 98
+"""Names for each gender and race, without those whose first name stands under both genders."""
+
+
+@cache
+def name_pool(gender: str, race: str) -> tuple[str, ...]:
+    """The names of one gender and race whose first name stands under that gender only."""
+    table = facts("names").with_columns(pl.col("name").str.split(" ").list.first().alias("first"))
+    clear = pl.col("gender").n_unique().over("first") == 1
+    return tuple(table.filter(clear).filter(gender=gender, race=race)["name"][:NAMES])
+
 
 GENDERED_OCCUPATIONS = Parameter(
     name="gendered_occupations",
