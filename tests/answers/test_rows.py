@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
-import threading
-from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise
+from equipoise.answers import files, parquet
 from equipoise.answers.files import read_file, read_records
 from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex, hash_keys
 from equipoise.answers.rows import read_python, tabulate_rows
-from equipoise.answers.score import evaluate_rows
-from equipoise.errors import BadFile, UnknownName
-from equipoise.measuring import threads
+from equipoise.errors import BadFile, IntegrityError, UnknownName
 from equipoise.measuring.result import Matching
-from equipoise.measuring.threads import at_hand
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
 
 # Two items with the same text, and two with texts of their own.
@@ -352,18 +348,12 @@ def test_csv(tmp_path: Path, content: str, expected: list[tuple[str, int | None,
 
 def test_csv_is_read_line_by_line() -> None:
     """The file is much larger than the memory: a record is there before the next line is asked for."""
-    given: list[bytes] = []
-
-    def lines() -> Iterator[bytes]:
-        for line in (b"\xef\xbb\xbfid,answer\n", b'a,"She\n', b'said."\n', b"b,He.\n", b"c,caf\xe9\n"):
-            given.append(line)
-            yield line
-
-    records = read_records("answers.csv", lines(), [{ANSWER}])
+    file = io.BytesIO(b'\xef\xbb\xbfid,answer\na,"She\nsaid."\nb,He.\nc,caf\xe9\n')
+    records = read_records("answers.csv", file, [{ANSWER}])
     assert next(records) == (3, {ID: "a", ANSWER: "She\nsaid."})
-    assert len(given) == 3
+    assert file.tell() == len(b'\xef\xbb\xbfid,answer\na,"She\nsaid."\n')
     assert next(records) == (4, {ID: "b", ANSWER: "He."})
-    byte = sum(map(len, given)) + len(b"c,caf")
+    byte = len(file.getvalue()) - len(b"\xe9\n")
     with pytest.raises(BadFile, match=f"line 5: not UTF-8 at byte {byte} of the file"):
         next(records)
 
@@ -485,59 +475,32 @@ def test_only_answers_are_measured() -> None:
     assert result.metrics["masculine_rate"].n == 2
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_rows_are_taken_in_the_thread_of_the_caller(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cursor of a database, say, can be read in no other."""
-    monkeypatch.setattr(threads, "count_threads", lambda: number)
-    seen = set()
-
-    def answers() -> Iterator[Row]:
-        for key in equipoise.plan("jobs_lum").prompts()[ID]:
-            seen.add(threading.get_ident())
-            yield {ID: key, ANSWER: "She was born in a small town, and she left it as soon as she could."}
-
-    assert equipoise.score("jobs_lum", answers()).matching.missing == 0
-    assert seen == {threading.get_ident()}
-
-
-class Unfinished(Future[PromptIndex]):
-    """Made, but nobody is told before they ask for it."""
-
-    def done(self) -> bool:
-        return False
-
-
-class Late(Unfinished):
-    """The same for the first table."""
-
-    asked = 0
-
-    def done(self) -> bool:
-        self.asked += 1
-        return self.asked > 1
-
-
-@pytest.mark.parametrize("reading", ["careful", "specified"])
-@pytest.mark.parametrize("making", [Unfinished, Late])
-def test_answers_say_the_same_before_and_after_the_prompts_are_known(
-    making: type[Future[PromptIndex]], reading: str
+@pytest.mark.fault("D31")
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_an_answer_that_is_too_long_is_refused_by_name(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = equipoise.plan("jobs_lum", reading=reading, sample=30, repeat=2)
-    prompts = planned.prompts()
-    answers = [
-        {ID: key, REPETITION: number, ANSWER: "He has been here for years, and he says that he will stay."}
-        for number in (1, 2)
-        for key in [*prompts[ID][:20], "unknown", *prompts[ID][15:]]
-    ]
-    by_text = [{PROMPT: text, ANSWER: "She left. She said she had to, and she meant it."} for text in prompts[PROMPT]]
-    (table,) = tabulate_rows(read_python([*answers, {ID: prompts[ID][0], ANSWER: ""}, *by_text, *answers[:3]]))
-    tables = [*table.iter_slices(37)]
-    given = PromptIndex(planned.batches())
-    there, index = at_hand(given), making()
-    index.set_result(PromptIndex(planned.batches()))
-    evaluations, assigned, matching = evaluate_rows(planned, there, tables)
-    again, assigned_again, matching_again = evaluate_rows(planned, index, tables)
-    assert matching == matching_again
-    assert matching.unknown == 2
-    assert assigned.equals(assigned_again)
-    assert evaluations.equals(again.select(evaluations.columns))
+    for module in (files, parquet):
+        monkeypatch.setattr(module, "LONGEST_ANSWER", 1_000)
+    table = pl.DataFrame({ID: ["a", "b"], ANSWER: ["x" * 900, "y" * 1_100]})
+    path = tmp_path / name
+    if path.suffix == ".jsonl":
+        table.write_ndjson(path)
+    elif path.suffix == ".csv":
+        table.write_csv(path)
+    else:
+        table.write_parquet(path)
+    with pytest.raises(BadFile, match=r"(line [23]: longer than 1,000 bytes|an answer has 1,100 bytes)"):
+        list(read_file(path))
+
+
+@pytest.mark.fault("D31")
+def test_a_file_on_which_a_library_panics_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_given: object) -> None:
+        raise pl.exceptions.PanicException("Cannot allocate memory to hold CompactString")
+
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({ID: ["a"], ANSWER: ["x"]}).write_parquet(path)
+    monkeypatch.setattr(parquet, "_check_table", panic)
+    with pytest.raises(IntegrityError, match="is damaged, or holds an answer that is longer than the memory"):
+        list(read_file(path))

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import equipoise
 from equipoise.answers import matching, rows, score
 from equipoise.authoring import Detector, Probe
-from equipoise.measuring import measure
+from equipoise.measuring import blocks, measure
 from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
 from equipoise.runs.file import store, tables
@@ -39,7 +39,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Plan, "batches", batches)
     monkeypatch.setattr(rows, "ROWS_PER_TABLE", 5)
     monkeypatch.setattr(matching, "PROMPTS_PER_STEP", 4)
-    monkeypatch.setattr(score, "MAX_ITEMS_IN_MEMORY", 0)
+    monkeypatch.setattr(blocks, "ITEMS_PER_BLOCK", 3)
+    monkeypatch.setattr(score, "BLOCKS_IN_MEMORY", 0)
+    monkeypatch.setattr(score, "BLOCKS_AT_A_TIME", 2)
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
     monkeypatch.setattr(store.RunFile.answers, "__defaults__", (6,))
 

@@ -7,7 +7,7 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, TypeVar
@@ -17,7 +17,7 @@ import polars as pl
 
 from equipoise.answers import inspect_logs, parquet
 from equipoise.answers.formats import FirstFilter, read_line
-from equipoise.answers.rows import SCHEMA, Row, check_row, refuse_missing_columns, tabulate_rows
+from equipoise.answers.rows import LONGEST_ANSWER, SCHEMA, Row, check_row, refuse_missing_columns, tabulate_rows
 from equipoise.errors import BadFile, NoAnswers, StorageError
 from equipoise.schema import ANSWER, ID, PROMPT
 
@@ -107,7 +107,7 @@ def _parquet_rows(path: Path, _file: IO[bytes], names: Names) -> Iterator[Row]:
         yield from table.iter_rows()
 
 
-def _json_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
+def _json_rows(path: Path, file: IO[bytes], names: Names) -> Iterator[Row]:
     place, first_filter = f"{path}, line", FirstFilter()
     for number, found in read_objects(str(path), file):
         given = found
@@ -121,10 +121,21 @@ def _json_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]
             yield check_row(fields, place, number)
 
 
-def read_objects(source: str, lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def read_lines(place: str, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers; one that is too long is refused before all of it is in memory."""
+    for number in itertools.count(1):
+        line = file.readline(LONGEST_ANSWER + 1)
+        if len(line) > LONGEST_ANSWER:
+            raise BadFile(f"{place} {number}: longer than {LONGEST_ANSWER:,} bytes, which no answer is.")
+        if not line:
+            return
+        yield number, line
+
+
+def read_objects(source: str, lines: IO[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The objects of JSONL with the numbers of their lines; empty lines are left out."""
     place, start = f"{source}, line", 0
-    for number, line in enumerate(lines, 1):
+    for number, line in read_lines(place, lines):
         if line.strip():
             yield number, _parse_object(line, place, number, start)
         start += len(line)
@@ -150,20 +161,20 @@ def _parse_object(line: bytes, place: str, number: int, start: int) -> Mapping[s
     return row
 
 
-def _csv_rows(path: Path, file: Iterable[bytes], names: Names) -> Iterator[Row]:
+def _csv_rows(path: Path, file: IO[bytes], names: Names) -> Iterator[Row]:
     for number, row in read_records(str(path), file, [{ANSWER}, {ID, PROMPT}], names):
         given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
         yield check_row(given, f"{path}, line", number)
 
 
 def read_records(
-    source: str, lines: Iterable[bytes], needed: Sequence[Collection[str]], names: Names = NO_NAMES
+    source: str, lines: IO[bytes], needed: Sequence[Collection[str]], names: Names = NO_NAMES
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
     """The records of CSV with the numbers of their lines. Of each of the `needed` columns the header must have one."""
     place = f"{source}, line"
     texts = _decode_lines(place, lines)
     first = next(texts, "")
-    csv.field_size_limit(2**31 - 1)
+    csv.field_size_limit(LONGEST_ANSWER)
     reader = csv.DictReader(itertools.chain([first], texts), strict=True, delimiter=_find_separator(first))
     try:
         given_header = reader.fieldnames or ()
@@ -187,10 +198,10 @@ def read_records(
         raise BadFile(f"{place} {reader.reader.line_num}: not CSV: {error}.") from None
 
 
-def _decode_lines(place: str, lines: Iterable[bytes]) -> Iterator[str]:
+def _decode_lines(place: str, lines: IO[bytes]) -> Iterator[str]:
     """Lines of UTF-8 as text, one at a time, with their ends: LF, CR LF or CR."""
     start = 0
-    for number, line in enumerate(lines, 1):
+    for number, line in read_lines(place, lines):
         content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         try:
             text = content.decode()

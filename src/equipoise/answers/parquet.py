@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA, refuse_missing_columns
+from equipoise.answers.rows import LONGEST_ANSWER, ROWS_PER_TABLE, SCHEMA, refuse_missing_columns
 from equipoise.detect.visible import has_visible_text
-from equipoise.errors import BadFile, NoAnswers
-from equipoise.measuring.threads import work_ahead
+from equipoise.errors import BadFile, IntegrityError, NoAnswers
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, MEASURED, PROMPT, REPETITION, STATUS, Status
 
 SUFFIX = ".parquet"
@@ -35,12 +34,12 @@ def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]
         ]
         rows = stored.select(pl.len()).collect().item()
         # Slices, because `collect_batches` reads far ahead: half a gigabyte where these take a few dozen megabytes.
-        yield from work_ahead(
-            lambda start: _check_table(path, stored.select(fields).slice(start, ROWS_PER_TABLE).collect()),
-            range(0, rows, ROWS_PER_TABLE),
-        )
+        for start in range(0, rows, ROWS_PER_TABLE):
+            yield _check_table(path, stored.select(fields).slice(start, ROWS_PER_TABLE).collect())
     except pl.exceptions.PolarsError as error:
         raise BadFile(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
+    except (pl.exceptions.PanicException, MemoryError):
+        raise IntegrityError(f"{path} is damaged, or holds an answer that is longer than the memory.") from None
     if not rows:
         raise NoAnswers(path)
 
@@ -52,7 +51,7 @@ def read_item_numbers(path: Path) -> NDArray[np.int64] | None:
         if not stored.collect_schema().get(ITEM_NUMBER, pl.Null()).is_integer():
             return None
         numbers = stored.select(pl.col(ITEM_NUMBER).cast(pl.Int64, strict=False).unique()).collect().to_series()
-    except (OSError, pl.exceptions.PolarsError):
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None  # whoever reads the answers says what is wrong with the file
     return None if numbers.null_count() else numbers.sort().to_numpy()
 
@@ -82,6 +81,9 @@ def _check_table(path: Path, table: pl.DataFrame) -> pl.DataFrame:
     if is_given and (unknown := set(states.unique()) - set(Status)):
         raise BadFile(f"{path}: status must be one of {', '.join(Status)}. Got {min(unknown)!r} instead.")
     answers = table[ANSWER].fill_null("")
+    longest = int(answers.str.len_bytes().sort(descending=True).head(1).sum())
+    if longest > LONGEST_ANSWER:
+        raise BadFile(f"{path}: an answer has {longest:,} bytes. More than {LONGEST_ANSWER:,} no answer has.")
     # Looked at more closely: answers with a tag, which may be reasoning, and those with nothing at all. Two searches,
     # because either of them alone is fast.
     may_be_empty = answers.str.contains("<", literal=True) | answers.str.contains(_BLANK)

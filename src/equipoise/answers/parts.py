@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,18 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.files import NO_NAMES, Names, read_tables
-from equipoise.answers.matching import PLACE, PromptIndex
 from equipoise.answers.parquet import SUFFIX, read_item_numbers
 from equipoise.answers.rows import read_python, tabulate_rows
-from equipoise.answers.score import evaluate_rows, join_prompts
+from equipoise.answers.score import IndexedBlocks
 from equipoise.authoring import Probe
 from equipoise.errors import NoAnswers
-from equipoise.measuring.blocks import ITEMS_PER_BLOCK, PlannedBlock, count_blocks, number_attempts, take_block
+from equipoise.measuring.blocks import ITEMS_PER_BLOCK, count_blocks
 from equipoise.measuring.coverage import add_coverage, count_attempts
 from equipoise.measuring.partials import ATTEMPT, OF_ITEM, Partial, split_items
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.ranges import Ranges
 from equipoise.measuring.sums import add_sums, sum_items
-from equipoise.measuring.threads import at_hand
-from equipoise.schema import ITEM, PROMPT, REPETITION
-
-BLOCKS_IN_MEMORY = 10
-"""The prompts of so many blocks are kept; those of more are made again when their answers are joined to them."""
-ATTEMPTS_AT_A_TIME = 100_000
-"""How many attempts are summed up at a time. It bounds the memory and does not change the numbers."""
+from equipoise.schema import ITEM
 
 Tables = Callable[[], Iterable[pl.DataFrame]]
 
@@ -52,7 +44,7 @@ class PartScorer:
 
     def __init__(self, planned: Plan) -> None:
         self.planned = planned
-        self._whole: _BlockIndex | None = None
+        self._whole: IndexedBlocks | None = None
 
     def score_file(self, path: Path, names: Names = NO_NAMES) -> Partial:
         """The partial of a file of answers. A column `item_number` says which part of the plan is enough for it."""
@@ -69,85 +61,35 @@ class PartScorer:
         """The partial of tables of answers, which probably belong to these blocks of the plan."""
         whole = range(count_blocks(self.planned.items))
         if self._whole is None and blocks and len(blocks) < len(whole):
-            scored = _score(_BlockIndex(self.planned, blocks, texts=False), tables())
+            scored = _score(IndexedBlocks(self.planned, blocks, texts=False), tables())
             if not scored.unknown:
                 return scored
-        self._whole = self._whole or _BlockIndex(self.planned, whole, texts=True)
+        self._whole = self._whole or IndexedBlocks(self.planned, whole)
         return _score(self._whole, tables())
 
 
-class _BlockIndex:
-    """Some blocks of a plan: where each prompt stands in them, and what they hold."""
-
-    def __init__(self, planned: Plan, numbers: Sequence[int], *, texts: bool) -> None:
-        self.planned = planned
-        self.numbers = numbers
-        self._kept: dict[int, pl.DataFrame] = {}
-        self.blocks: dict[int, PlannedBlock] = {}
-        slices: list[pl.DataFrame] = []
-
-        def make_blocks() -> Iterator[pl.DataFrame]:
-            for number in numbers:
-                prompts = take_block(planned, number)
-                self.blocks[number] = PlannedBlock.of(planned.probe, prompts)
-                slices.append(prompts.select(planned.probe.slices).unique())
-                if len(numbers) <= BLOCKS_IN_MEMORY:
-                    self._kept[number] = prompts.drop(PROMPT)
-                yield prompts
-
-        self.index = PromptIndex(make_blocks(), keep=planned.probe.detector.uses, texts=texts)
-        self.slices = pl.concat(slices).unique()
-        sizes = [self.blocks[number].size for number in numbers]
-        self.starts = [0, *accumulate(sizes)]
-
-    def join(self, evaluations: pl.DataFrame, assigned: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """The evaluated attempts with their prompts and numbers, block by block, where there are any."""
-        bounds = np.searchsorted(assigned[PLACE].to_numpy(), self.starts)
-        for number, start, first, end in zip(self.numbers, self.starts, bounds, bounds[1:], strict=False):
-            if first == end and number != self.numbers[0]:  # without any answer, one table says which columns there are
-                continue
-            prompts = self._kept[number] if self._kept else take_block(self.planned, number).drop(PROMPT)
-            here = assigned[first:end].with_columns(pl.col(PLACE) - start)
-            repetitions = self.planned.repetitions
-            of_item = (prompts.select(pl.len().over(ITEM)).to_series() * repetitions)[here[PLACE]]
-            attempt = number_attempts(number, here[PLACE], here[REPETITION], repetitions)
-            numbers = pl.DataFrame({ATTEMPT: attempt, OF_ITEM: of_item})
-            yield join_prompts(prompts, evaluations, here).hstack(numbers)
-
-
-def _score(index: _BlockIndex, tables: Iterable[pl.DataFrame]) -> Partial:
-    planned = index.planned
-    probe, parameters = planned.probe, planned.parameters
-    evaluations, assigned, matching = evaluate_rows(planned, at_hand(index.index), tables)
-    sums, coverage, still_open, seen = [], [], [], []
-    for attempts in _gather(index.join(evaluations, assigned)):
-        whole, rest = split_items(attempts)
-        sums.append(sum_items(probe, whole, parameters))
-        coverage.append(count_attempts(probe, attempts))
+def _score(indexed: IndexedBlocks, tables: Iterable[pl.DataFrame]) -> Partial:
+    planned, probe = indexed.planned, indexed.planned.probe
+    answers = indexed.evaluate(tables)
+    sums, slices, coverage, still_open, seen = [], [], [], [], []
+    for part, places, numbers in indexed.join(answers):
+        of_item = part.prompts.select(pl.len().over(ITEM) * planned.repetitions).to_series()[places]
+        whole, rest = split_items(part.attempts.with_columns(pl.Series(ATTEMPT, numbers), of_item.alias(OF_ITEM)))
+        sums.append(sum_items(probe, whole, planned.parameters))
+        slices.append(part.prompts.select(probe.slices).unique())
+        coverage.append(count_attempts(probe, part.attempts))
         still_open.append(rest)
-        seen.append(attempts[ATTEMPT].to_numpy())
+        seen.append(numbers)
     return Partial(
         setup=planned.setup,
         items=planned.items,
-        answers=matching.read,
-        unknown=matching.unknown,
-        surplus=matching.surplus,
+        answers=answers.matching.read,
+        unknown=answers.matching.unknown,
+        surplus=answers.matching.surplus,
         seen=Ranges.of(np.concatenate(seen)),
-        blocks=index.blocks,
-        slices=index.slices,
+        blocks=indexed.blocks,
+        slices=pl.concat(slices).unique(),
         coverage=add_coverage(coverage),
         sums=add_sums(sums),
         open=pl.concat(still_open),
     )
-
-
-def _gather(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same rows in fewer tables: many small sums cost more than one of them all."""
-    gathered: list[pl.DataFrame] = []
-    for table in tables:
-        gathered.append(table)
-        if sum(map(len, gathered)) >= ATTEMPTS_AT_A_TIME:
-            yield pl.concat(gathered)
-            gathered = []
-    if gathered:
-        yield pl.concat(gathered)

@@ -13,6 +13,8 @@ from equipoise.errors import BadFile, InputError, UnknownName
 from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text_column
 
 ROWS_PER_TABLE = 20_000
+LONGEST_ANSWER = 2**26
+"""Bytes of an answer in a file, or of the line that it stands on."""
 Row = tuple[str | None, str | None, int | None, str, str | None]
 """id, prompt, repetition, status, answer"""
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}

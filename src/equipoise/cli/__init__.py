@@ -33,7 +33,7 @@ from equipoise.cli import (
 from equipoise.cli.groups import GroupedCommand, GroupedCommands
 from equipoise.cli.output import note
 from equipoise.cli.streams import ReaderGone, robust_streams
-from equipoise.errors import EquipoiseError, InputError, StorageError
+from equipoise.errors import EquipoiseError, InputError, IntegrityError, StorageError
 from equipoise.safe_text import printable_line
 from equipoise.settings import environment
 
@@ -121,9 +121,12 @@ def _run_command() -> int:
         place = f"{error.filename}: " if error.filename else ""
         return _report(StorageError(f"{place}{error.strerror or error}."), StorageError.exit_code, error)
     except BaseException as error:
-        if type(error).__name__ != "PanicException" or "Os {" not in str(error):
+        if type(error).__name__ != "PanicException":
             raise
-        return _report(StorageError(f"A limit of this system was reached: {error}."), StorageError.exit_code, error)
+        if "Os {" in str(error):
+            return _report(StorageError(f"A limit of this system was reached: {error}."), StorageError.exit_code, error)
+        damaged = IntegrityError("A file that was given cannot be read: it is damaged, or larger than the memory.")
+        return _report(damaged, damaged.exit_code, error)
     return 0
 
 

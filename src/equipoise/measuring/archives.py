@@ -19,8 +19,10 @@ import polars as pl
 from equipoise.errors import BadFile, IntegrityError, StorageError
 
 VALUES = "values.json"
-MOST_BYTES = 2**36
-"""A table that says it is larger than this is not unpacked."""
+MOST_BYTES_OF_VALUES = 2**24
+"""The values of a plan of five million prompts have less than one megabyte."""
+MOST_ROWS_PER_BYTE = 32
+"""A table with more rows for each byte of its file is no table of ours: it would fill the memory."""
 _SUFFIX = ".parquet"
 _DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -55,7 +57,7 @@ def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, pl.Da
     """The values and tables of a file; BadFile or IntegrityError if it is not `what` it should be, or damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
-            values = orjson.loads(archive.read(VALUES))
+            values = _read_values(archive)
             tables = {
                 member.filename.removesuffix(_SUFFIX): _read_table(archive, member)
                 for member in archive.infolist()
@@ -65,8 +67,8 @@ def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, pl.Da
         raise BadFile(f"There is no file {path}.") from None
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, NotImplementedError, EOFError, RuntimeError) as error:
         raise IntegrityError(f"{path} is no {what}, or it is damaged: {str(error).splitlines()[0]}.") from None
-    except pl.exceptions.PolarsError as error:
-        raise IntegrityError(f"{path} is damaged: {str(error).splitlines()[0]}.") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, MemoryError, RecursionError) as error:
+        raise IntegrityError(f"{path} is damaged: {(str(error) or 'too large').splitlines()[0]}.") from None
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
     if not isinstance(values, dict):
@@ -74,7 +76,24 @@ def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, pl.Da
     return values, tables
 
 
+def _read_values(archive: zipfile.ZipFile) -> Any:
+    member = archive.getinfo(VALUES)
+    _refuse_compressed(member)
+    if member.file_size > MOST_BYTES_OF_VALUES:
+        raise ValueError(f"{VALUES} has {member.file_size:,} bytes, more than {MOST_BYTES_OF_VALUES:,}")
+    return orjson.loads(archive.read(member))
+
+
 def _read_table(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> pl.DataFrame:
-    if member.compress_type != zipfile.ZIP_STORED or member.file_size > MOST_BYTES:
+    _refuse_compressed(member)
+    content = archive.read(member)
+    rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
+    if rows > MOST_ROWS_PER_BYTE * len(content):
+        raise ValueError(f"{member.filename} has {rows:,} rows in {len(content):,} bytes")
+    return pl.read_parquet(content)
+
+
+def _refuse_compressed(member: zipfile.ZipInfo) -> None:
+    """Only what is stored as it is takes no more memory than the file has bytes."""
+    if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
         raise ValueError(f"{member.filename} is packed in another way than this program does")
-    return pl.read_parquet(archive.read(member))

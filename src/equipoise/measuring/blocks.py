@@ -51,17 +51,22 @@ def take_block(planned: Plan, number: int) -> pl.DataFrame:
     return planned.take(number * ITEMS_PER_BLOCK, (number + 1) * ITEMS_PER_BLOCK)
 
 
-def number_attempts(block: int, places: Any, repetitions: Any, planned: int) -> Numbers:
+def number_attempts(blocks: Any, places: Any, repetitions: Any, planned: int) -> Numbers:
     """The numbers of attempts in a plan.
 
-    They are repetitions, of which so many are planned, of the prompts at these places of a block.
+    They are repetitions, of which so many are planned, of the prompts at these places of their blocks.
     """
     within = np.asarray(places, dtype=np.int64) * planned + np.asarray(repetitions, dtype=np.int64) - 1
-    return (block << _BITS) + within
+    return np.asarray(blocks, dtype=np.int64) * (1 << _BITS) + within
+
+
+def locate_attempts(numbers: Any) -> tuple[Any, Any]:
+    """The block of each number of an attempt, and its place in that block."""
+    return numbers >> _BITS, numbers & ((1 << _BITS) - 1)
 
 
 def find_attempt(planned: Plan, number: int) -> tuple[str, int]:
     """The id of the prompt and the repetition of the attempt with this number."""
-    block, within = number >> _BITS, number & ((1 << _BITS) - 1)
+    block, within = locate_attempts(number)
     place, repetition = divmod(within, planned.repetitions)
     return str(take_block(planned, block)[ID][place]), repetition + 1

@@ -19,11 +19,21 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Probe
-from equipoise.errors import InputError, IntegrityError, UnknownName
+from equipoise.errors import BadParameter, InputError, IntegrityError, UnknownName
 from equipoise.measuring.archives import read_archive, write_archive
 from equipoise.measuring.blocks import PlannedBlock, count_blocks, find_attempt, take_block
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, make_coverage
 from equipoise.measuring.measure import make_result
+from equipoise.measuring.partial_checks import (
+    Forged,
+    check_blocks,
+    check_coverage,
+    check_seen,
+    check_sums,
+    check_table,
+    make_no_attempts,
+    require,
+)
 from equipoise.measuring.plan import Plan, Setup, plan
 from equipoise.measuring.ranges import Ranges
 from equipoise.measuring.result import Matching, Result
@@ -38,6 +48,11 @@ SUFFIX = ".partial"
 ATTEMPT, OF_ITEM = "_attempt", "_attempts_of_item"
 """Columns of open attempts: the number of the attempt in the plan, and how many attempts its item has."""
 _CLUSTERS, _SETS = "clusters/", "sets/"
+NOT_OURS = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, AssertionError),
+    *(BadParameter, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
+"""What is raised where values that came from elsewhere are not what a partial holds."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,6 +80,8 @@ class Partial:
     """Of the items of which all attempts are there."""
     open: pl.DataFrame = field(repr=False)
     """The evaluated attempts of the other items."""
+    foreign: bool = field(default=False, repr=False)
+    """Whether it was read from a file, which anybody may have written."""
 
     def __add__(self, other: Partial) -> Partial:
         """Both together. IntegrityError if their setups differ, InputError if they have an attempt in common."""
@@ -86,6 +103,7 @@ class Partial:
                 coverage=add_coverage([self.coverage, other.coverage]),
                 sums=add_sums([self.sums, other.sums, *closed]),
                 open=still_open,
+                foreign=self.foreign or other.foreign,
             )
         except pl.exceptions.PolarsError as error:
             name, reason = self.setup.probe.name, str(error).splitlines()[0]
@@ -117,6 +135,14 @@ class Partial:
 
         What no partial has seen of the plan is planned now, to say how much is missing.
         """
+        try:
+            return self._measure()
+        except NOT_OURS as error:
+            if not self.foreign:
+                raise
+            raise IntegrityError(f"A partial holds what no partial holds: {_describe(error)}.") from None
+
+    def _measure(self) -> Result:
         probe, parameters, repetitions = self.setup.probe, self.setup.parameters, self.setup.repetitions
         blocks, slices = self._complete_plan()
         planned = add_coverage(block.prompts for block in blocks.values())
@@ -170,8 +196,9 @@ class Partial:
             )
         try:
             partial = _restore(values, tables, probe)
-        except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
-            raise IntegrityError(f"{path} holds what no partial holds: {str(error).splitlines()[0]}.") from None
+            _check_partial(partial)
+        except NOT_OURS as error:
+            raise IntegrityError(f"{path} holds what no partial holds: {_describe(error)}.") from None
         if different := _differences(values["setup"], partial.setup.describe()):
             raise IntegrityError(f"{path} was made in another way than here: {different}. Score its answers again.")
         return partial
@@ -186,6 +213,10 @@ class Partial:
                 blocks[number] = PlannedBlock.of(self.setup.probe, prompts)
                 slices.append(prompts.select(self.setup.probe.slices).unique())
         return blocks, pl.concat(slices)
+
+
+def _describe(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 def split_items(attempts: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -262,12 +293,20 @@ def _plan_again(setup: Setup) -> Plan:
     return planned
 
 
+def _read_count(value: Any) -> int:
+    require(type(value) is int and value >= 0, f"{str(value)[:60]!r} where a count is needed")
+    return int(value)
+
+
 def _restore(values: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], probe: Probe | None) -> Partial:
     described = values["setup"]
     if probe is not None and probe.name != described["probe"]:
         raise UnknownName("partial here", described["probe"], [probe.name])
     chosen = get_probe(probe or described["probe"]).read_by(described["reading"])
-    parameters = chosen.resolve(described["parameters"])
+    try:
+        parameters = chosen.resolve(described["parameters"])
+    except InputError as error:
+        raise Forged(str(error)) from None
     setup = Setup(
         probe=chosen.with_parameters(parameters),
         parameters=parameters,
@@ -279,10 +318,10 @@ def _restore(values: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], prob
     selections = SelectionSums(folded=tables["selections"], by_set=by_set) if "selections" in tables else None
     return Partial(
         setup=setup,
-        **{name: int(values[name]) for name in ("items", "answers", "unknown", "surplus")},
+        **{name: _read_count(values[name]) for name in ("items", "answers", "unknown", "surplus")},
         seen=Ranges(np.array(seen["start"]), np.array(seen["end"])),
         blocks={
-            int(block["number"]): PlannedBlock(prompts=block["prompts"], digest=block["digest"])
+            _read_count(block["number"]): PlannedBlock(prompts=block["prompts"], digest=block["digest"])
             for block in values["blocks"]
         },
         slices=tables["slices"],
@@ -293,4 +332,25 @@ def _restore(values: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], prob
             selections=selections,
         ),
         open=tables["open"],
+        foreign=True,
     )
+
+
+def _check_partial(partial: Partial) -> None:
+    """Refuse a partial that cannot come from answers to its plan."""
+    planned = _plan_again(partial.setup)
+    require(partial.items == planned.items, f"{partial.items:,} items, and {planned.items:,} are planned")
+    attempts = partial.seen.size
+    require(partial.answers == attempts + partial.unknown + partial.surplus, "answers that do not add up")
+    check_blocks(planned, partial.blocks)
+    check_seen(partial.seen, partial.blocks, planned.repetitions)
+    check_coverage(partial.coverage, attempts)
+    numbers = {ATTEMPT: pl.lit(None, pl.Int64), OF_ITEM: pl.lit(None, pl.UInt32)}
+    check_table("open", partial.open, make_no_attempts(planned).with_columns(**numbers))
+    numbered = partial.open[ATTEMPT]
+    require(numbered.n_unique() == numbered.len() and not numbered.null_count(), "attempts that stand twice")
+    require(
+        Ranges.of(numbered.to_numpy()).common(partial.seen).size == numbered.len(), "open attempts that were not seen"
+    )
+    check_table("slices", partial.slices, planned.take(0, 1).select(planned.probe.slices))
+    check_sums(planned, partial.sums, partial.open[ITEM].n_unique(), attempts)
