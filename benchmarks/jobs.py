@@ -32,13 +32,14 @@ from equipoise.measuring.plan import Plan, plan
 from equipoise.models import Reply
 from equipoise.report.exports import export
 from equipoise.report.html.write import write_report
-from equipoise.runs.connection import Connection, open_model
+from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.imports import import_answers
+from equipoise.runs.reaching import describe, open_model
+from equipoise.runs.spec import Access, RunSpec
 from equipoise.runs.suites import plan_probes
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, REPETITION, Status
-from equipoise.settings import Settings
 
 PROBE = "hiring_an"
 LENGTH = 1_100
@@ -96,7 +97,7 @@ def read_answers(form: str, prompts: int, folder: Path) -> dict[str, Any]:
 def store_answers(prompts: int, folder: Path) -> dict[str, Any]:
     """A file of answers, imported into a new run file."""
     path = folder / f"{prompts}.equipoise"
-    _, new, _ = import_answers(folder / f"{prompts}.jsonl", path, probes=PROBE, parameters={"sample": prompts // 2})
+    _, new, _ = import_answers(folder / f"{prompts}.jsonl", path, probes=PROBE, sample=prompts // 2)
     return {"answers": new}
 
 
@@ -155,11 +156,12 @@ def commit(size: int, batch_size: int) -> dict[str, Any]:
 
 def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
     """A run file whose prompts have answers, so many of them."""
-    connection = Connection(model="openai/test-model", base_url=url)
+    spec = RunSpec(model="openai/test-model", base_url=url, suite="standard")
     if path.exists():
         run = RunFile.open(path)
     else:
-        settings = connection.describe(open_model(connection, Settings.load()), "standard")
+        public, model_settings = describe(spec, open_model(spec, Access()))
+        settings = make_record(public, model_settings=model_settings)
         run = RunFile.create(path, settings=settings, plans=[make_plan(size)])
     with run:
         remaining = islice(answered_attempts(make_plan(size)), answered)

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from equipoise.models import Sampling
-from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.creation import make_record
+from equipoise.runs.spec import RunRecord, RunSpec
 
 
-def make_settings(suite: str = "standard") -> RunSettings:
+def make_settings(suite: str = "standard") -> RunRecord:
     """Settings that name a model nobody asked."""
-    return RunSettings(
-        model="fake/model",
-        model_settings={},
-        suite=suite,
-        base_url=None,
-        key_variable=None,
-        allow_insecure=False,
-        sampling=Sampling(max_tokens=1024),
-    )
+    return make_record(RunSpec(model="fake/model", suite=suite, max_tokens=1024), model_settings={})

@@ -13,10 +13,11 @@ import equipoise
 from equipoise.models import Sampling
 from equipoise.models.protocol import Reply
 from equipoise.runs.file import digests, sql
-from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
+from equipoise.runs.spec import make_spec
 from equipoise.schema import ID, REPETITION, Status
 
 SMALL: Mapping[str, Mapping[str, Any]] = {
@@ -52,15 +53,15 @@ def simulated(
     `answers` replaces simulated answers by the id of the prompt.
     """
     plans = {name: equipoise.plan(name, **parameters[name]) for name in stances}
-    settings = RunSettings(
+    spec = make_spec(
         model=model,
-        model_settings={"model": model},
         suite="quick",
-        base_url=None,
-        key_variable=None,
-        allow_insecure=False,
-        sampling=sampling,
+        temperature=sampling.temperature,
+        max_tokens=sampling.max_tokens,
+        model_seed=sampling.seed,
+        system=sampling.system,
     )
+    settings = make_record(spec, model_settings={"model": model})
     rng = np.random.default_rng(seed)
     with RunFile.create(path, settings=settings, plans=plans.values()) as file:
         for name, plan in plans.items():

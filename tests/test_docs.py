@@ -105,7 +105,7 @@ def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(
     for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
         exec(block, names)
     assert {"raises.equipoise", "raises.html", "raises.csv"} == {path.name for path in tmp_path.iterdir()}
-    assert not equipoise.gate(names["run"], limits={"difference": 0.1}).passed  # type: ignore[arg-type]
+    assert not equipoise.gate(names["run"], max={"difference": 0.1}).passed  # type: ignore[arg-type]
     shown = run_in(tmp_path, "equipoise", "show", "raises.equipoise", folder=tmp_path)
     assert shown.returncode == 6
     assert "'raises', which is not installed" in shown.stderr

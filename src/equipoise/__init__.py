@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from equipoise.report.html.write import write_report
     from equipoise.runs.ask.policy import Policy
     from equipoise.runs.audit import audit, audit_async
-    from equipoise.runs.connection import Connection
     from equipoise.runs.estimate import estimate
     from equipoise.runs.finished import compare, gate
     from equipoise.runs.imports import import_answers
     from equipoise.runs.resume import resume
     from equipoise.runs.run import Run
+    from equipoise.runs.spec import RunSpec
     from equipoise.runs.start import start
     from equipoise.schema import Estimate, MetricKey
 
@@ -63,9 +63,9 @@ _MODULES = {
     "report.exports": ("export",),
     "report.html.write": ("write_report",),
     "runs.ask.policy": ("Policy",),
-    "runs.connection": ("Connection",),
     "runs.estimate": ("estimate",),
     "runs.run": ("Run",),
+    "runs.spec": ("RunSpec",),
     "runs.finished": ("compare", "gate"),
     "runs.imports": ("import_answers",),
     "runs.audit": ("audit", "audit_async"),
@@ -93,7 +93,6 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "export",
     "Audit",
     "Comparison",
-    "Connection",
     "Drawing",
     "EquipoiseError",
     "Estimate",
@@ -105,6 +104,7 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "Probe",
     "Result",
     "Rules",
+    "RunSpec",
     "Sampling",
 ]
 

@@ -268,7 +268,7 @@ def test_scoring_and_importing_give_what_our_own_format_gives(shape: Shape, tmp_
     random.Random(3).shuffle(rows)
     path = write(tmp_path / "a.jsonl", [shape(key, prompt, answer, OK) for key, prompt, answer in rows])
     own = equipoise.score("jobs_lum", [{"id": key, "answer": answer} for key, _, answer in rows], sample=40)
-    run, new, matching = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample": 40})
+    run, new, matching = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", sample=40)
     assert (new, matching.matched, run.complete) == (40, 40, True)
     assert run.result("jobs_lum").metrics == own.metrics
     assert equipoise.score("jobs_lum", pl.concat(list(read_tables(path))), sample=40).metrics == own.metrics
@@ -279,7 +279,7 @@ def test_what_was_not_asked_stays_pending_in_a_run(shape: Shape, tmp_path: Path)
     prompts = equipoise.plan("jobs_lum", sample=10).prompts()
     lines = [shape(key, "", "She.", OK if place else NOT_ASKED) for place, key in enumerate(prompts["id"])]
     path = write(tmp_path / "a.jsonl", lines)
-    run, new, _ = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", parameters={"sample": 10})
+    run, new, _ = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", sample=10)
     assert new == 9
     assert not run.complete
     assert run.counts[Status.PENDING] == 1

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from calling import Command
 from equipoise.cli.config import read_config
-from equipoise.errors import InputError
+from equipoise.runs.reaching import APPROVED
 from equipoise.runs.run import Run
+from equipoise.settings import Settings
 from serving.asking import always
 from serving.faults import Fault
 from serving.faulty import FaultyServer
@@ -49,7 +51,7 @@ def test_every_model_is_asked_into_a_file_of_its_own(command: Command, monkeypat
     monkeypatch.setenv("TEAM", "canary-0123456789")
     with FaultyServer(always("She.")) as first, FaultyServer(always("He.")) as second:
         path = write(TWO.format(first=first.url, second=second.url))
-        outcome = command("run", "--config", path)
+        outcome = command("run", "--config", path, "--trust-config")
         assert outcome.code == 0, outcome.err
         assert (first.total, second.total) == (8, 8)
         assert {request.body["temperature"] for request in first.received} == {0.5}
@@ -58,7 +60,7 @@ def test_every_model_is_asked_into_a_file_of_its_own(command: Command, monkeypat
         assert "vllm/first -> first.equipoise" in outcome.err
         assert "vllm/second -> second.equipoise" in outcome.err
         assert "8/8 answered" in outcome.err
-        again = command("run", "--config", path)
+        again = command("run", "--config", path, "--trust-config")
         assert (again.code, first.total, second.total) == (0, 8, 8)
     assert (Run.open("first.equipoise").model, Run.open("second.equipoise").model) == ("vllm/first", "vllm/second")
     assert b"canary" not in Path("second.equipoise").read_bytes()
@@ -68,7 +70,7 @@ def test_what_is_typed_counts_more(command: Command, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TEAM", "blue")
     with FaultyServer() as first, FaultyServer() as second:
         path = write(TWO.format(first=first.url, second=second.url))
-        typed = ("--config", path, "--sample", "2", "--temperature", "0", "--out", "one.equipoise")
+        typed = ("--config", path, "--trust-config", "--sample", "2", "--temperature", "0", "--out", "one.equipoise")
         assert command("run", "vllm/second", *typed).code == 0
         assert (first.total, second.total) == (0, 4)
         assert second.received[-1].body["temperature"] == 0
@@ -81,7 +83,7 @@ def test_a_model_that_fails_does_not_stop_the_others(command: Command, monkeypat
     monkeypatch.setenv("TEAM", "blue")
     with FaultyServer(always(Fault.UNAUTHORIZED_401)) as first, FaultyServer() as second:
         path = write(TWO.format(first=first.url, second=second.url))
-        outcome = command("run", "--config", path)
+        outcome = command("run", "--config", path, "--trust-config")
         assert outcome.code == 4
         assert second.total == 8
     assert "vllm/first: A key is needed" in outcome.err
@@ -93,7 +95,7 @@ def test_the_gate_reads_its_rules_from_the_file(command: Command, monkeypatch: p
     monkeypatch.setenv("TEAM", "blue")
     with FaultyServer() as first, FaultyServer() as second:
         path = write(TWO.format(first=first.url, second=second.url))
-        assert command("run", "--config", path).code == 0
+        assert command("run", "--config", path, "--trust-config").code == 0
     assert command("gate", "first.equipoise").code == 2
     assert command("gate", "first.equipoise", "--config", path).code == 0
     assert command("gate", "first.equipoise", "--config", path, "--undecided", "fail").code == 7
@@ -102,28 +104,32 @@ def test_the_gate_reads_its_rules_from_the_file(command: Command, monkeypatch: p
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("sute = 'quick'", "Did you mean 'suite'"),
-        ("[[models]]\nmodel = 'vllm/m'\nbaseurl = 'x'", "Did you mean 'models 1: base_url'"),
-        ("[budget]\nmax_costs = 3", "Did you mean 'budget.max_cost'"),
-        ("[gate]\nfail = 'C'", "Did you mean 'gate.fail_on'"),
-        ("max_tokens = 'many'", "'max_tokens' must be a whole number. Got 'many' instead."),
+        ("sute = 'quick'", "No setting is called 'sute'. Did you mean 'suite'"),
+        (
+            "[[models]]\nmodel = 'vllm/m'\nbaseurl = 'x'",
+            "models 1: No setting is called 'baseurl'. Did you mean 'base_url'",
+        ),
+        ("[budget]\nmax_cost = 3", "No setting is called 'budget'"),
+        ("allow_insecure = true", "No setting is called 'allow_insecure'"),
+        ("[gate]\nfail = 'C'", "gate: No setting is called 'fail'. Did you mean 'fail_on'"),
+        ("max_tokens = 'many'", "'max_tokens' must be a whole number, 1 or more. Got 'many' instead."),
         ("max_tokens = true", "'max_tokens' must be a whole number"),
         ("sample = 'some'", "'sample' must be a whole number or 'all'"),
-        ("probes = [1]", "'probes' must be a list of texts"),
-        ("budget = 3", "'budget' must be a table"),
+        ("probes = [1]", "'probes' must be a list"),
+        ("parameters = 3", "'parameters' must be a table"),
         ("[[models]]\nout = 'x'", "models 1 has no name"),
-        ("models = ['vllm/m']", "models are written as [[models]]"),
+        ("models = ['vllm/m']", "Models are written as [[models]]"),
         (
             "[[models]]\nmodel='vllm/a'\nout='x'\n[[models]]\nmodel='vllm/b'\nout='x'",
-            "two models have the same run file",
+            "Two models have the same run file",
         ),
-        ("[gate.max]\nrate = 'x'", "'gate.max.rate' must be a number"),
-        ("[gate]\nundecided = 'pas'", "Did you mean 'pass'"),
-        ("[gate]\nfail_on = 'E'", "equipoise.toml: A gate can fail on B, C or D: A is the best mark. Got 'E' instead."),
-        ("[gate]\nuncertain = 'wurst'", "Did you mean 'worst'"),
-        ("allow_missing = 2.0", "'allow_missing' must be a share from 0 to 1. Got 2.0 instead."),
-        ("allow_missing = nan", "'allow_missing' must be a share from 0 to 1. Got nan instead."),
-        ("max_tokens = 0\n[[models]]\nmodel = 'simulated/unbiased'", "'max_tokens' must be 1 or more. Got 0 instead."),
+        ("[gate.max]\nrate = 'x'", "gate: 'max' must be a table"),
+        ("[gate]\nundecided = 'pas'", "gate: 'undecided' must be 'fail' or 'pass'. Got 'pas' instead."),
+        ("[gate]\nfail_on = 'E'", "gate: 'fail_on' must be 'B' or 'C' or 'D'"),
+        ("[gate]\nuncertain = 'wurst'", "'uncertain' must be 'best' or 'interval' or 'value' or 'worst'"),
+        ("allow_missing = 2.0", "'allow_missing' must be a number, 0 or more, at most 1. Got 2.0 instead."),
+        ("allow_missing = nan", "'allow_missing' must be a number, 0 or more, at most 1. Got nan instead."),
+        ("max_tokens = 0\n[[models]]\nmodel = 'simulated/unbiased'", "'max_tokens' must be a whole number, 1 or more."),
         ("suite = ", "is not TOML"),
         ("suite = 'quick'", "names no model"),
         ("[[models]]\nmodel='vllm/a'\nheaders={X='NOT_SET_HERE'}", "needs the name of an environment variable"),
@@ -133,6 +139,104 @@ def test_what_is_wrong_is_said_before_anything_is_sent(command: Command, content
     outcome = command("run", "--config", write(content))
     assert outcome.code == 2
     assert message in outcome.err
+
+
+@pytest.mark.fault("S27")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"[{'.'.join('a' * 3_000)}]\nb = 1", "nested more than 100 deep"),
+        (f"x = {'[' * 3_000}{']' * 3_000}", "is not TOML"),
+        (f"seed = {'9' * 5_000}", "is not TOML"),
+        (f"seed = {'9' * 4_000}", "'seed' must be a whole number"),
+        ("[extra]\nsince = 2026-11-17", "'extra' must be a table"),
+        ("[parameters]\nsince = 2026-11-17T12:00:00Z", "'parameters' must be a table"),
+        ("[[models]]\nmodel = 'vllm/m'\nout = \"a\\u0000b\"", "'out' holds a NUL"),
+    ],
+)
+def test_odd_files_are_refused_with_a_sentence(command: Command, content: str, message: str) -> None:
+    outcome = command("run", "--config", write(content))
+    assert (outcome.code, "Traceback" in outcome.err) == (2, False)
+    assert message in outcome.err
+    assert len(outcome.err) < 2_000
+
+
+@pytest.mark.fault("S26")
+@pytest.mark.parametrize("key", ["out", "report"])
+@pytest.mark.parametrize("target", ["../x.html", "/tmp/equipoise-elsewhere", "link/x.html", "."])
+def test_what_a_file_names_to_be_written_stays_in_its_folder(command: Command, key: str, target: str) -> None:
+    Path("link").symlink_to("/tmp")
+    models = "[[models]]\nmodel = 'simulated/unbiased'"
+    content = f"{models}\nout = '{target}'" if key == "out" else f"report = '{target}'\n{models}"
+    outcome = command("run", "--config", write(content))
+    assert outcome.code == 2
+    assert "is not in the folder of this file" in outcome.err
+
+
+@pytest.mark.fault("S26")
+def test_a_file_does_not_replace_what_is_no_report_and_no_run(command: Command) -> None:
+    Path(".bashrc").write_text("alias ls=ls")
+    asked = "probes = ['jobs_lum']\nsample = 4\n{}[[models]]\nmodel = 'simulated/unbiased'\n{}"
+    for content, words in [
+        (asked.format("report = '.bashrc'\n", ""), "is no report of equipoise"),
+        (asked.format("", "out = '.bashrc'"), "is not a run file"),
+    ]:
+        outcome = command("run", "--config", write(content))
+        assert outcome.code in (2, 6)
+        assert words in outcome.err
+        assert Path(".bashrc").read_text() == "alias ls=ls"
+    content = asked.format("report = 'report.html'\n", "out = 'run.equipoise'")
+    for _ in range(2):
+        assert command("run", "--config", write(content)).code == 0
+
+
+KEY = "canary-0123456789-abcdefgh"
+
+
+@pytest.mark.fault("S25")
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "model = 'openai/m'\nbase_url = '{url}'",
+        "model = 'custom/m'\nbase_url = '{url}'\nkey_variable = 'OPENAI_API_KEY'",
+        "model = 'openai/m'\nkey_variable = 'AWS_SECRET_ACCESS_KEY'",
+        "model = 'custom/m'\nbase_url = '{url}'\nheaders = {{ X-Api-Key = 'AWS_SECRET_ACCESS_KEY' }}",
+        "model = 'openai/m'\nheaders = {{ X-Api-Key = 'AWS_SECRET_ACCESS_KEY' }}",
+        "model = 'simulated/unbiased'\njudge = 'openai/m'\njudge_base_url = '{url}'",
+        "model = 'simulated/unbiased'\njudge = 'openai/m'\njudge_key_variable = 'AWS_SECRET_ACCESS_KEY'",
+    ],
+)
+def test_a_file_does_not_decide_where_a_key_is_sent(
+    command: Command, monkeypatch: pytest.MonkeyPatch, planted: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
+    with FaultyServer() as server:
+        content = f"probes = ['hiring_an']\nsample = 4\n[[models]]\n{planted.format(url=server.url)}"
+        outcome = command("run", "--config", write(content))
+        assert outcome.code == 2, outcome.err
+        assert "A file cannot decide that" in outcome.err
+        assert not server.received
+    assert not list(Path().glob("*.equipoise"))
+    assert not (Settings.load().config / APPROVED).exists()
+
+
+@pytest.mark.fault("S25")
+def test_a_person_decides_where_a_key_is_sent(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with FaultyServer() as server:
+        content = "probes = ['jobs_lum']\nsample = 2\n[[models]]\nmodel = 'openai/m'\nout = '{}'\nbase_url = '{}'"
+        path = write(content.format("a.equipoise", server.url))
+        refused = command("run", "--config", path)
+        _, typed = refused.err.split("If you trust this address: equipoise ")
+        assert command(*shlex.split(typed)).code == 0
+        assert server.total == 2
+        # What a person has said holds on this machine from then on.
+        assert command("run", "--config", write(content.format("b.equipoise", server.url))).code == 0
+    with FaultyServer() as other:
+        path = write(content.format("c.equipoise", other.url))
+        assert command("run", "--config", path).code == 2
+        assert command("run", "--config", path, "--trust-config").code == 0
 
 
 @pytest.mark.parametrize(
@@ -158,26 +262,27 @@ def test_a_file_that_is_not_there(command: Command, name: str) -> None:
     assert command("run", "--config", name).code == 2
 
 
-def test_the_example_of_the_documentation_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_example_of_the_documentation_is_right(tmp_path: Path) -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     path = tmp_path / "equipoise.toml"
     path.write_text(example, encoding="utf-8")
-    with pytest.raises(InputError, match="X-Team"):
-        read_config(path)
-    monkeypatch.setenv("TEAM", "fairness")
     config = read_config(path)
     mini, ours = config.models
-    assert mini == {
+    assert mini.fields == {
         "suite": "quick",
-        "probe": ["jobs_lum", "hiring_an"],
+        "probes": ["jobs_lum", "hiring_an"],
         "max_tokens": 512,
         "model": "openai/gpt-4o-mini",
-        "out": Path("mini.equipoise"),
         "price": "0.15,0.60",
         "max_cost": 5.0,
         "max_requests": 10_000,
-        "settings": ["repeat=2", "hiring_an.sample=20"],
+        "parameters": {"repeat": 2, "hiring_an.sample": 20},
     }
-    assert (ours["max_cost"], ours["max_requests"], ours["header"]) == (1.0, 10_000, ["X-Team=fairness"])
-    assert config.gate == {"fail_on": "C", "max_": ["jobs_lum.stereotype_rate=0.3"], "undecided": "fail"}
-    assert config.report == Path("report.html")
+    assert mini.out == tmp_path / "mini.equipoise"
+    assert (ours.fields["max_cost"], ours.fields["max_requests"], ours.headers) == (1.0, 10_000, {"X-Team": "TEAM"})
+    assert (config.gate.fail_on, config.gate.max, config.gate.undecided) == (
+        "C",
+        {"jobs_lum.stereotype_rate": 0.3},
+        "fail",
+    )
+    assert config.report == tmp_path / "report.html"

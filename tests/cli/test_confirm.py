@@ -12,9 +12,10 @@ import pytest
 
 from calling import Command
 from equipoise.probes import get_probe
-from equipoise.runs.connection import Connection
+from equipoise.runs.reaching import default_suite
 from equipoise.runs.run import Run
 from equipoise.runs.sizes import find_size
+from equipoise.runs.spec import RunSpec
 from serving.faulty import FaultyServer
 
 COSTLY = ("--price", "100000,100000")
@@ -33,7 +34,12 @@ def test_many_prompts_need_a_yes(command: Command) -> None:
     assert "openai/test, standard suite: 3,051 prompts, about " in outcome.err
     assert "price not known" in outcome.err
     assert "a guess from usual speeds" in outcome.err
-    assert shlex.join(["equipoise", "run", "--yes", *words(server)[1:]]) in outcome.err
+    _, _, typed = outcome.err.partition("To start it: equipoise ")
+    with FaultyServer(port=server.port) as server:
+        again = shlex.split(typed.partition(" ·")[0])
+        assert command(*again, "--max-requests", "3").code == 4
+        assert server.total == 3
+    Path("run.equipoise").unlink()
     assert not Path("run.equipoise").exists()
 
 
@@ -115,7 +121,7 @@ SUITES = [
 
 @pytest.mark.parametrize(("model", "base_url", "suite"), SUITES)
 def test_a_model_on_this_machine_gets_the_quick_suite(model: str, base_url: str | None, suite: str) -> None:
-    assert Connection(model=model, base_url=base_url).default_suite == suite
+    assert default_suite(RunSpec(model=model, base_url=base_url)) == suite
 
 
 def test_the_quick_suite_of_a_model_on_this_machine_needs_no_question(command: Command) -> None:
@@ -123,4 +129,4 @@ def test_the_quick_suite_of_a_model_on_this_machine_needs_no_question(command: C
         where = ("--base-url", server.url, "--probe", "jobs_lum", "--out", "run.equipoise")
         assert command("run", "vllm/test", *where).code == 0
         assert server.total == find_size(get_probe("jobs_lum"), "quick")["sample"]
-    assert Run.open("run.equipoise").settings.suite == "quick"
+    assert Run.open("run.equipoise").settings.spec.suite == "quick"

@@ -90,9 +90,7 @@ def test_answers_to_a_probe_that_is_not_installed(tmp_path: Path) -> None:
     probe = replace(get_probe("jobs_lum"), name="unknown_jobs")
     prompts = equipoise.plan(probe, sample=4).prompts()
     answers = dict.fromkeys(prompts["id"], "He.")
-    run, new, matching = equipoise.import_answers(
-        answers, tmp_path / "run.equipoise", probes=probe, parameters={"sample": 4}
-    )
+    run, new, matching = equipoise.import_answers(answers, tmp_path / "run.equipoise", probes=probe, sample=4)
     assert (new, matching.matched, matching.missing) == (4, 4, 0)
     assert run.results()["unknown_jobs"].metrics["masculine_rate"].value == 1.0
 
@@ -127,12 +125,10 @@ def test_answers_that_do_not_say_their_repetition_are_not_dropped(command: Comma
 
 def test_probes_of_different_sizes_keep_their_own_repetitions(tmp_path: Path) -> None:
     jobs, hiring = get_probe("jobs_lum"), get_probe("hiring_an")
-    sizes = {"jobs_lum.sample": 2, "jobs_lum.repeat": 3, "hiring_an.sample": 2}
+    sizes: dict[str, Any] = {"jobs_lum.sample": 2, "jobs_lum.repeat": 3, "hiring_an.sample": 2}
     keys = [key for probe in (jobs, hiring) for key in equipoise.plan(probe, sample=2).prompts()["id"]]
     rows = [{"id": key, "answer": "She."} for key in keys for _ in range(3)]
-    run, new, matching = equipoise.import_answers(
-        rows, tmp_path / "run.equipoise", probes=[jobs, hiring], parameters=sizes
-    )
+    run, new, matching = equipoise.import_answers(rows, tmp_path / "run.equipoise", probes=[jobs, hiring], **sizes)
     assert (new, matching.surplus, matching.missing, run.complete) == (2 * 3 + 4, 4 * 2, 0, True)
 
 

@@ -80,7 +80,7 @@ def test_a_raised_limit_also_holds_for_what_was_never_asked_and_is_kept(command:
         assert command("verify", "run.equipoise").code == 0
         # The settings say it, too: the same run is now one that was started with this limit.
         assert command(*words(server), "--max-tokens", "500").code == 0
-        assert "sampling.max_tokens: was 500, is null" in command(*words(server)).err
+        assert "max_tokens: was 500, is not given" in command(*words(server)).err
     equipoise.write_report(["run.equipoise"], "report.html")
     page = Path("report.html").read_text(encoding="utf-8")
     assert "at most 500 tokens an answer" in page
@@ -103,7 +103,7 @@ def test_a_model_that_only_reasons_gets_through_a_suite_with_the_command_it_is_g
             stopped = command(*typed.split())
         assert stopped.code == 0
     run = Run.open("run.equipoise")
-    assert (run.complete, run.settings.sampling.max_tokens) == (True, 8192)
+    assert (run.complete, run.settings.spec.max_tokens) == (True, 8192)
 
 
 def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> None:

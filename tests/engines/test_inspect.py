@@ -146,7 +146,7 @@ def test_the_metrics_are_those_of_the_log_when_it_is_scored_and_imported(evaluat
     }
     assert shown == expected
     assert len(shown) > 5
-    run, new, _ = equipoise.import_answers(path, evaluated.folder / f"{name}.db", probes=planned.probe, parameters=SIZE)
+    run, new, _ = equipoise.import_answers(path, evaluated.folder / f"{name}.db", probes=planned.probe, **SIZE)
     assert new == len(log.samples or [])
     assert plain_metrics(run.result(name)) == plain_metrics(scored)
     assert run.result(name).coverage == scored.coverage

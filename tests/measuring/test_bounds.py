@@ -193,10 +193,10 @@ def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
     assert given.worst >= "B"
     assert result.to_dict()["bounds"][name] == {"low": bounds.low, "high": bounds.high}
 
-    gate = judge(Audit({"hiring_an": result}, model="m"), Rules(limits=[(name, 0.05)]))
+    gate = judge(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}))
     (check,) = gate.with_outcome(Outcome.UNDECIDED)
     assert check.found.endswith("what is missing could change it: answers that failed or were not detected")
-    by_value = judge(Audit({"hiring_an": result}, model="m"), Rules(limits=[(name, 0.05)], uncertain="value"))
+    by_value = judge(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}, uncertain="value"))
     assert by_value.passed
 
 

@@ -180,7 +180,7 @@ def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:
 
 
 def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> None:
-    gate = judge(audits["fair"], Rules(fail_on="C", limits=[("mean_diff", 1.0)], no_regression=True), audits["fair"])
+    gate = judge(audits["fair"], Rules(fail_on="C", max={"mean_diff": 1.0}, no_regression=True), audits["fair"])
     marked = [f"{name}.{metric}" for name, result in audits["fair"].items() for metric in result.marks]
     by_rule = {
         rule: [check.what for check in gate.checks if check.rule.startswith(rule)] for rule in ("--f", "--m", "--n")
@@ -258,7 +258,7 @@ def test_marks_are_judged_by_the_chosen_side(audits: dict[str, Audit], fail_on: 
 
 def test_limits_are_held_against_the_chosen_side(audits: dict[str, Audit]) -> None:
     def outcomes(limit: float, metric: str = "masculine_rate") -> list[Outcome]:
-        gates = (judge(audits["jobs"], Rules(limits=[(metric, limit)], uncertain=side)) for side in SIDES)
+        gates = (judge(audits["jobs"], Rules(max={metric: limit}, uncertain=side)) for side in SIDES)
         return [gate.outcome for gate in gates]
 
     estimate = audits["jobs"]["jobs_lum"].metrics["masculine_rate"]
@@ -292,7 +292,7 @@ def test_where_there_are_not_as_many_items_it_says_how_often_to_ask_each(audits:
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_mark_of_a_single_item_decides_nothing(audits: dict[str, Audit], n: int) -> None:
     few = estimated(audits["jobs"], 0.5, 0.49, 0.51, n=n)
-    for rules in (Rules(fail_on="C"), Rules(limits=[("masculine_rate", 0.1)])):
+    for rules in (Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})):
         gate = judge(few, rules)
         assert gate.outcome is (OPEN if n < 2 else PASSED)
         assert judge(few, replace(rules, uncertain="value")).passed, "who asks for the value alone gets it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,11 +26,8 @@ def answers_of(run: Run) -> dict[tuple[str, int], str]:
     return {(key, number): answer for key, number, answer in run.attempts()[ID, REPETITION, ANSWER].iter_rows()}
 
 
-def ask(path: Path, model: str = "simulated/stereotyping", *, seed: int | None = None, **parameters: object) -> Run:
-    connection = equipoise.Connection(model=model, sampling=Sampling(seed=seed))
-    return equipoise.start(
-        model, probes=["hiring_an"], out=path, connection=connection, parameters={"sample": 20, **parameters}
-    ).ask()
+def ask(path: Path, model: str = "simulated/stereotyping", *, seed: int | None = None, **parameters: Any) -> Run:
+    return equipoise.start(model, probes=["hiring_an"], out=path, model_seed=seed, **{"sample": 20, **parameters}).ask()
 
 
 @pytest.mark.parametrize(("probe", "stance"), STANCES)

@@ -142,7 +142,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose answers are large: 400 MB in all."""
     path = tmp_path_factory.mktemp("large") / "large.equipoise"
     session = equipoise.start(
-        lambda prompt: f"He {prompt} " + "a" * LARGE, probes=["jobs_lum"], out=path, parameters={"sample": ANSWERS}
+        lambda prompt: f"He {prompt} " + "a" * LARGE, probes=["jobs_lum"], out=path, sample=ANSWERS
     )
     session.ask()
     return path

@@ -8,11 +8,11 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec import structs
 
 import equipoise
 from equipoise.errors import InputError, StorageError
 from equipoise.measuring.accuracy import describe_accuracy
-from equipoise.models import Sampling
 from equipoise.probes import get_probe
 from equipoise.report.files import check_target, make_folder, writing
 from equipoise.report.html.runs import ReportedRun, describe_run
@@ -76,11 +76,10 @@ def test_a_report_says_how_the_run_was_made(path: Path) -> None:
 def test_the_command_repeats_a_run_that_the_command_line_can_ask(path: Path, tmp_path: Path) -> None:
     asked = Run.open(path)
     assert describe_run(asked).command == ""
-    asked.settings = replace(
-        asked.settings, model="openai/x y", model_settings={"model": "x y"}, sampling=Sampling(temperature=0.5, seed=7)
-    )
+    spec = structs.replace(asked.settings.spec, model="openai/x y", temperature=0.5, model_seed=7)
+    asked.settings = structs.replace(asked.settings, spec=spec, model_settings={"model": "x y"})
     words = "equipoise run 'openai/x y' --probe jobs_lum --suite standard --temperature 0.5 --model-seed 7"
-    assert describe_run(asked).command == f"{words} --set jobs_lum.sample=3 --set jobs_lum.repeat=1"
+    assert describe_run(asked).command == f"{words} --sample 3"
     imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
     assert describe_run(imported).command == ""
 

@@ -15,24 +15,16 @@ import polars as pl
 
 from equipoise.authoring import Items
 from equipoise.measuring.plan import Plan
-from equipoise.models import Sampling
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
+from equipoise.runs.spec import RunSpec
 from equipoise.schema import GENDER, ITEM, PROMPT, SYSTEM, Status
 
-SETTINGS = RunSettings(
-    model="fake",
-    model_settings={"model": "fake"},
-    suite="quick",
-    base_url=None,
-    key_variable=None,
-    allow_insecure=False,
-    sampling=Sampling(max_tokens=64),
-)
+SETTINGS = make_record(RunSpec(model="fake", suite="quick", max_tokens=64), model_settings={"model": "fake"})
 QUICK = Policy(
     concurrency=4,
     deadline=5.0,

@@ -15,10 +15,11 @@ import pytest
 
 from calling import exit_code
 from equipoise.errors import EquipoiseError, InputError
-from equipoise.runs.approvals import FILE_NAME
-from equipoise.runs.connection import Connection, open_model
+from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.reaching import APPROVED, describe, open_model
 from equipoise.runs.resume import resume
+from equipoise.runs.spec import Access, RunSpec
 from equipoise.runs.start import start
 from equipoise.runs.suites import plan_probes
 from equipoise.settings import Settings
@@ -49,11 +50,13 @@ def attacker() -> Iterator[FaultyServer]:
 
 def send_file(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Path:
     """A run file as somebody else writes it, on another machine."""
-    connection = Connection(**{"model": "openai/test", **options})
+    access = Access(allow_insecure=options.pop("allow_insecure", False))
+    spec = RunSpec(**{"model": "openai/test", "suite": "quick", **options})
     with monkeypatch.context() as there:
-        there.setenv(connection.key_variable or "OPENAI_API_KEY", "a-key-of-theirs")
-        described = connection.describe(open_model(connection, Settings.load()), "quick")
-    RunFile.create(path, settings=described, plans=plan_probes("jobs_lum", "quick", {"sample": 3})).close()
+        there.setenv(spec.key_variable or "OPENAI_API_KEY", "a-key-of-theirs")
+        public, model_settings = describe(spec, open_model(spec, access))
+    settings = make_record(public, model_settings=model_settings)
+    RunFile.create(path, settings=settings, plans=plan_probes("jobs_lum", "quick", {"sample": 3})).close()
     return path
 
 
@@ -73,7 +76,7 @@ def test_a_planted_address_gets_no_key(
     with pytest.raises(InputError) as caught:
         resume(path)
     command = shlex.join(["equipoise", "resume", str(path), "--base-url", attacker.url, "--key-variable", variable])
-    assert str(caught.value).endswith(f"If you trust this address with this key: {command}")
+    assert str(caught.value).endswith(f"If you trust this address: {command}")
     assert caught.value.exit_code == 2
     assert not attacker.received
 
@@ -123,7 +126,9 @@ def test_an_edited_file_gets_no_key_to_its_address(
     path = send_file(tmp_path / "run.equipoise", monkeypatch)
     resume(path).close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("update settings set value = ? where key = 'base_url'", (json.dumps(attacker.url),))
+        connection.execute(
+            "update settings set value = json_set(value, '$.base_url', ?) where key = 'spec'", (attacker.url,)
+        )
     with pytest.raises(EquipoiseError):
         resume(path)
     assert not attacker.received
@@ -136,19 +141,19 @@ def test_the_printed_command_says_yes(
         path = send_file(tmp_path / "run with space.equipoise", monkeypatch, base_url=server.url)
         assert exit_code(monkeypatch, "resume", str(path)) == 2
         assert not server.received
-        _, command = capfd.readouterr().err.split("with this key: equipoise ")
+        _, command = capfd.readouterr().err.split("trust this address: equipoise ")
         assert exit_code(monkeypatch, *shlex.split(command)) == 0
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
 
 
 def test_a_run_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
     with FaultyServer() as server:
-        connection = Connection(model="openai/test", base_url=server.url, key_variable="AWS_SECRET_ACCESS_KEY")
-        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample": 3}}
-        start("openai/test", connection=connection, out=tmp_path / "run.equipoise", **options).close()
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3, "base_url": server.url}
+        options["key_variable"] = "AWS_SECRET_ACCESS_KEY"
+        start("openai/test", out=tmp_path / "run.equipoise", **options).close()
         resume(tmp_path / "run.equipoise").ask()
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
-        approved = Settings.load().config / FILE_NAME
+        approved = Settings.load().config / APPROVED
         assert json.loads(approved.read_text()) == [{"address": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}]
         assert stat.S_IMODE(approved.stat().st_mode) == 0o600
         assert SECRET not in approved.read_text()
@@ -158,9 +163,8 @@ def test_another_address_or_variable_is_not_approved_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
 ) -> None:
     with FaultyServer() as server:
-        connection = Connection(model="openai/test", base_url=server.url)
-        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "parameters": {"sample": 3}}
-        start("openai/test", connection=connection, out=tmp_path / "own.equipoise", **options).close()
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3, "base_url": server.url}
+        start("openai/test", out=tmp_path / "own.equipoise", **options).close()
         resume(send_file(tmp_path / "same.equipoise", monkeypatch, base_url=server.url)).close()
         for name, planted in [
             ("address", {"base_url": attacker.url}),
@@ -176,24 +180,35 @@ def test_a_damaged_list_approves_nothing(
 ) -> None:
     config = Settings.load().config
     config.mkdir(parents=True)
-    (config / FILE_NAME).write_bytes(content.encode("utf-8", "surrogateescape"))
+    (config / APPROVED).write_bytes(content.encode("utf-8", "surrogateescape"))
     path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=attacker.url)
     with pytest.raises(InputError, match="cannot decide that"):
         resume(path)
 
 
-def test_an_endpoint_without_a_key_needs_no_approval(
+@pytest.mark.fault("S24")
+def test_a_received_run_without_a_key_does_not_decide_where_its_prompts_are_posted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
 ) -> None:
     path = send_file(tmp_path / "run.equipoise", monkeypatch, model="vllm/test", base_url=attacker.url)
-    resume(path).ask()
+    with pytest.raises(InputError, match="wants the prompts sent to"):
+        resume(path)
+    assert not attacker.received
+    resume(path, base_url=attacker.url).ask()
     assert attacker.received
+
+
+def test_a_run_without_a_key_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
+    with FaultyServer() as server:
+        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3, "base_url": server.url}
+        start("vllm/test", out=tmp_path / "run.equipoise", **options).close()
+        assert resume(tmp_path / "run.equipoise").ask().complete
 
 
 def test_a_folder_that_cannot_be_written_does_not_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("EQUIPOISE_CONFIG", str(tmp_path / "file" / "config"))
-    connection = Connection(model="openai/test", base_url="http://127.0.0.1:9/v1")
-    start("openai/test", connection=connection, probes="jobs_lum", suite="quick", out=tmp_path / "run.db").close()
+    options: dict[str, Any] = {"base_url": "http://127.0.0.1:9/v1", "probes": "jobs_lum", "suite": "quick"}
+    start("openai/test", out=tmp_path / "run.db", **options).close()
     with pytest.raises(InputError, match="cannot decide that"):
         resume(tmp_path / "run.db")

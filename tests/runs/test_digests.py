@@ -84,8 +84,8 @@ def test_no_flipped_bit_changes_anything_silently(small_run: Path, tmp_path: Pat
 
 
 CHANGES = [
-    ("update settings set value = '\"another\"' where key = 'model'", "setting model"),
-    ("update settings set value = '\"full\"' where key = 'suite'", "setting suite"),
+    ("update settings set value = json_set(value, '$.model', 'another') where key = 'spec'", "setting spec"),
+    ("update settings set value = json_set(value, '$.suite', 'full') where key = 'spec'", "setting spec"),
     ("update settings set value = '[\"A note.\"]' where key = 'notes'", "setting notes"),
     ("update probes set version = 2", "probe alpha"),
     ("update prompts set prompt = prompt || ' ' where position = 7", "probe alpha"),

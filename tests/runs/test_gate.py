@@ -35,7 +35,7 @@ async def starts(gate: Gate, requests: int, seconds: float) -> list[float]:
 
 def test_requests_of_a_minute_are_spread_evenly() -> None:
     async def main() -> list[float]:
-        gate = Gate(Policy(requests_per_minute=30), 4)
+        gate = Gate(Policy(rpm=30), 4)
         gate.open()
         return (await starts(gate, 10, 5.0))[:10]
 
@@ -45,7 +45,7 @@ def test_requests_of_a_minute_are_spread_evenly() -> None:
 
 def test_slow_answers_do_not_let_turns_pile_up() -> None:
     async def main() -> list[float]:
-        gate = Gate(Policy(requests_per_minute=60), 1)
+        gate = Gate(Policy(rpm=60), 1)
         return (await starts(gate, 4, 10.0))[:4]
 
     found = run(main())
@@ -64,7 +64,7 @@ def test_without_a_limit_nobody_waits() -> None:
 @pytest.mark.parametrize("given", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_limit_that_is_none_is_refused(given: float) -> None:
     with pytest.raises(BadParameter, match="--rpm"):
-        Policy(requests_per_minute=given)
+        Policy(rpm=given)
 
 
 def test_a_pause_says_how_long_and_why() -> None:

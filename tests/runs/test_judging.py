@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import equipoise
-from equipoise import Connection, Policy, Run
+from equipoise import Policy, Run
 from equipoise.errors import BudgetReached, EndpointError, InputError, IntegrityError
 from equipoise.probes import get_probe
 from equipoise.runs.ask.events import Event, Note, RunProgress
@@ -65,8 +66,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
         yield running
 
 
-def at(server: FaultyServer, **options: Any) -> Connection:
-    return Connection(model="openai/judge", base_url=server.url, **options)
+def at(server: FaultyServer, **options: Any) -> dict[str, Any]:
+    return {"judge": "openai/judge", "judge_base_url": server.url, **options}
 
 
 def verdicts(path: Path) -> list[str | None]:
@@ -125,7 +126,7 @@ def test_a_judge_that_talks_nonsense_decides_nothing(path: Path, said: str) -> N
 
 def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: Path, server: FaultyServer) -> None:
     events: list[Event] = []
-    run = equipoise.resume(path, judge=at(server)).ask(events.append)
+    run = equipoise.resume(path, **at(server)).ask(events.append)
     assert run.judge == "openai/judge"
     assert run.judging[Status.OK] == OPEN
     assert server.total == EXAM + OPEN
@@ -137,7 +138,7 @@ def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: 
 
 
 def test_another_judge_is_refused(path: Path, server: FaultyServer) -> None:
-    equipoise.resume(path, judge=at(server)).ask()
+    equipoise.resume(path, **at(server)).ask()
     with pytest.raises(IntegrityError, match="has another judge"):
         equipoise.resume(path, judge=fair("accepted"))
     assert coverage(path)["all"] == (OPEN, OPEN)
@@ -166,7 +167,7 @@ def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
 )
 def test_the_budget_covers_the_judge(path: Path, server: FaultyServer, limit: dict[str, Any]) -> None:
     with pytest.raises(BudgetReached, match=r"verdicts of the judge\. To go on: equipoise resume"):
-        equipoise.resume(path, judge=at(server), policy=Policy(concurrency=1, **limit)).ask()
+        equipoise.resume(path, **at(server), policy=Policy(concurrency=1, **limit)).ask()
     judged = server.total - EXAM
     assert 0 < judged < OPEN
     assert len(verdicts(path)) == judged
@@ -177,7 +178,7 @@ def test_the_budget_covers_the_judge(path: Path, server: FaultyServer, limit: di
 
 def test_the_budget_covers_the_exam_which_goes_on_where_it_stopped(path: Path, server: FaultyServer) -> None:
     with pytest.raises(BudgetReached, match=r"3 of 40 verdicts of the judge\. To go on: equipoise resume"):
-        equipoise.resume(path, judge=at(server), policy=Policy(concurrency=1, max_requests=3)).ask()
+        equipoise.resume(path, **at(server), policy=Policy(concurrency=1, max_requests=3)).ask()
     assert verdicts(path) == []
     equipoise.resume(path).ask()
     assert server.total == EXAM + OPEN
@@ -209,7 +210,7 @@ def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path
     server.behaviour = lambda prompt, nth: (
         Fault.NULL_FILTERED if EXAM < server.total <= EXAM + OPEN else fair("rejected")(prompt)
     )
-    equipoise.resume(path, judge=at(server)).ask()
+    equipoise.resume(path, **at(server)).ask()
     assert Run.open(path).judging[Status.FILTERED] == OPEN
     equipoise.resume(path).ask()
     assert coverage(path)["all"] == (OPEN, 0)
@@ -221,8 +222,8 @@ def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path
 
 CHILD = """
 import sys, equipoise
-judge = equipoise.Connection(model="openai/judge", base_url=sys.argv[2])
-equipoise.resume(sys.argv[1], judge=judge, policy=equipoise.Policy(concurrency=1)).ask()
+judge = {"judge": "openai/judge", "judge_base_url": sys.argv[2]}
+equipoise.resume(sys.argv[1], **judge, policy=equipoise.Policy(concurrency=1)).ask()
 """
 
 
@@ -255,14 +256,13 @@ def test_a_kill_loses_no_verdict(path: Path, server: FaultyServer) -> None:
 def plant(path: Path, **settings: Any) -> None:
     """Name a judge in the file as somebody else does, on another machine."""
     with RunFile.open(path) as file:
-        judge = replace(file.settings, model="openai/judge", model_settings={}, suite="careful", notes=())
-        file.set_judge(replace(judge, **settings))
+        file.set_judge(structs.replace(file.spec, judge="openai/judge", **settings), {"model": "judge"})
 
 
 @pytest.mark.fault("S16")
 def test_a_planted_judge_gets_no_key(path: Path, server: FaultyServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
-    plant(path, base_url=server.url, key_variable="AWS_SECRET_ACCESS_KEY")
+    plant(path, judge_base_url=server.url, judge_key_variable="AWS_SECRET_ACCESS_KEY")
     with pytest.raises(InputError, match="wants the key in AWS_SECRET_ACCESS_KEY sent to") as caught:
         equipoise.resume(path)
     assert f"--judge openai/judge --judge-base-url {server.url} --judge-key-variable AWS_SECRET" in str(caught.value)
@@ -318,7 +318,7 @@ def exam(path: Path) -> list[tuple[str | None, str]]:
 
 def test_a_fair_judge_passes_its_exam_and_is_used(path: Path, server: FaultyServer) -> None:
     events: list[Event] = []
-    run = equipoise.resume(path, judge=at(server)).ask(events.append)
+    run = equipoise.resume(path, **at(server)).ask(events.append)
     assert (run.judge, run.exams["hiring_an"].faults) == ("openai/judge", [])
     assert len(exam(path)) == EXAM
     assert all(verdict == label for verdict, label in exam(path))
@@ -343,7 +343,7 @@ def test_a_biased_and_a_broken_judge_are_refused(
     server.behaviour = lambda prompt, nth: behaviour(prompt)
     events: list[Event] = []
     with pytest.raises(InputError, match=r"openai/judge failed its exam for hiring_an.*--judge-anyway"):
-        equipoise.resume(path, judge=at(server)).ask(events.append)
+        equipoise.resume(path, **at(server)).ask(events.append)
     assert [event.text.split(". ")[0] for event in events if isinstance(event, Note)] == [
         f"Exam of the judge for hiring_an: failed, because {faults}"
     ]
@@ -351,7 +351,7 @@ def test_a_biased_and_a_broken_judge_are_refused(
     run = Run.open(path)
     assert (run.judge, verdicts(path), run.result("hiring_an").judge) == (None, [], None)
     server.behaviour = lambda prompt, nth: fair("rejected")(prompt)
-    assert equipoise.resume(path, judge=at(server)).ask().judge == "openai/judge"
+    assert equipoise.resume(path, **at(server)).ask().judge == "openai/judge"
     assert coverage(path)["all"] == (OPEN, OPEN)
 
 
@@ -359,7 +359,7 @@ def test_a_judge_that_failed_is_used_anyway_only_on_request_and_every_result_say
     path: Path, server: FaultyServer, tmp_path: Path
 ) -> None:
     server.behaviour = lambda prompt, nth: sees_only_men(prompt)
-    equipoise.resume(path, judge=at(server), judge_anyway=True).ask()
+    equipoise.resume(path, **at(server), judge_anyway=True).ask()
     run = Run.open(path)
     assert run.judge == run.result("hiring_an").judge == "openai/judge (failed its exam)"
     assert coverage(path)["all"] == (OPEN, OPEN)

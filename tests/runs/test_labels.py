@@ -68,7 +68,7 @@ def test_failed_attempts_have_no_label_and_imported_answers_have_one(tmp_path: P
     planned = equipoise.plan("jobs_lum", sample=4)
     ids = planned.prompts()["id"].to_list()
     rows = [{"id": ids[0], "answer": "He."}, {"id": ids[1], "answer": "She."}]
-    equipoise.import_answers(rows, path, probes="jobs_lum", parameters={"sample": 4})
+    equipoise.import_answers(rows, path, probes="jobs_lum", sample=4)
     assert sorted(select(path, "select id, label from answers")) == sorted([(ids[0], "male"), (ids[1], "female")])
     equipoise.import_answers([{"id": ids[2], "answer": None, "status": "timeout"}], path)
     assert set(select(path, "select id, label from answers")) == {

@@ -8,13 +8,13 @@ import itertools
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec import structs
 
 import equipoise
 from equipoise import Policy, Run
@@ -231,7 +231,7 @@ def test_a_look_in_an_event_loop() -> None:
 
 def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:
     run = Run.open(whole.path)
-    run.settings = replace(run.settings, looks={"jobs_lum": [20, 50]})
+    run.settings = structs.replace(run.settings, looks={"jobs_lum": [20, 50]})
     for read in (run.results, lambda: wants_more(run)):
         with pytest.raises(IntegrityError, match="another number of items than at any look"):
             read()

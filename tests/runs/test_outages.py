@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from equipoise.errors import BudgetReached, EndpointError, EquipoiseError
-from equipoise.models import Sampling, connect
+from equipoise.models import connect
 from equipoise.models.protocol import Reply
 from equipoise.runs.ask.pump import pump
-from equipoise.runs.connection import Connection
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.start import start
@@ -100,15 +100,14 @@ def test_an_outage_that_lasts_ends_the_run_and_leaves_the_attempts_pending(
 
 @pytest.mark.fault("E27")
 def test_a_resumed_run_is_asked_with_the_parameters_of_its_first_answers(tmp_path: Path) -> None:
-    connection = Connection(model="custom/m", sampling=Sampling(temperature=0.7, seed=1))
     with FaultyServer(rejects=frozenset({"seed"})) as server:
-        connection = replace(connection, base_url=server.url)
         policy = replace(PATIENT, max_requests=5)
-        run = {"probes": "hiring_an", "suite": "quick", "out": tmp_path / "run.equipoise", "connection": connection}
+        run: dict[str, Any] = {"probes": "hiring_an", "suite": "quick", "out": tmp_path / "run.equipoise"}
+        run |= {"base_url": server.url, "temperature": 0.7, "model_seed": 1}
         with pytest.raises(BudgetReached):
-            start("custom/m", policy=policy, **run).ask()  # type: ignore[arg-type]
+            start("custom/m", policy=policy, **run).ask()
         server.rejects, before = frozenset({"seed", "temperature"}), server.total
-        counts = start("custom/m", policy=PATIENT, **run).ask().counts  # type: ignore[arg-type]
+        counts = start("custom/m", policy=PATIENT, **run).ask().counts
     assert counts[Status.OK] == 5
     assert counts[Status.HTTP_ERROR] == sum(counts.values()) - 5
     assert {request.body["temperature"] for request in list(server.received)[before:]} == {0.7}

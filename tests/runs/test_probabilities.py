@@ -17,13 +17,12 @@ import pytest
 import equipoise
 from equipoise.errors import EndpointError, InputError, IntegrityError
 from equipoise.measuring.compare import compare_audits
-from equipoise.models import Sampling
 from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
-from equipoise.runs.file.settings import asking_of
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import asking_of
 from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
@@ -47,14 +46,14 @@ def deciding(prompt: str, nth: int = 1) -> Reply:
 
 def ask(path: Path, model: Fake, **options: Any) -> Run:
     policy = options.pop("policy", Policy(concurrency=2))
-    return start(model, probes=[PROBE], out=path, policy=policy, parameters=SIZE, probabilities=True, **options).ask()
+    return start(model, probes=[PROBE], out=path, policy=policy, **SIZE, probabilities=True, **options).ask()
 
 
 def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
     model = Fake(deciding)
     chosen = [PROBE, "jobs_lum"]
     parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"jobs_lum.sample": 2}
-    run = start(model, probes=chosen, out=tmp_path / "run", parameters=parameters, probabilities=True).ask()
+    run = start(model, probes=chosen, out=tmp_path / "run", **parameters, probabilities=True).ask()
     asked = {name: (each.asking.max_tokens, each.asking.probabilities) for name, each in run.planned.items()}
     assert asked == {PROBE: (1, True), "jobs_lum": (96, False)}
     assert run.results()[PROBE].reading == PROBABILITIES
@@ -111,7 +110,7 @@ def test_a_run_that_stopped_goes_on_and_gives_what_it_would_have_given(tmp_path:
 def test_a_run_is_not_resumed_with_drawn_answers(tmp_path: Path) -> None:
     ask(tmp_path / "run", Fake(deciding))
     with pytest.raises(IntegrityError, match=r"discrimination_tamkin.probabilities: was true, is false"):
-        start(Fake(deciding), probes=[PROBE], out=tmp_path / "run", parameters=SIZE)
+        start(Fake(deciding), probes=[PROBE], out=tmp_path / "run", **SIZE)
 
 
 def test_probabilities_are_not_compared_with_answers(tmp_path: Path) -> None:
@@ -120,7 +119,7 @@ def test_probabilities_are_not_compared_with_answers(tmp_path: Path) -> None:
         Fake(lambda prompt, nth: Reply(status=Status.OK, answer="Yes.")),
         probes=[PROBE],
         out=tmp_path / "b",
-        parameters=SIZE,
+        **SIZE,
     ).ask()
     for pair in ((by_probability, drawn.results()), (drawn.results(), by_probability)):
         assert "two different measurements" in compare_audits(*pair).refused[PROBE]
@@ -173,9 +172,9 @@ def test_a_model_that_never_gets_to_its_answer_is_not_asked_for_ever(tmp_path: P
 
 def test_the_limit_of_an_answer_is_the_users_or_that_of_the_probe() -> None:
     probe = get_probe("hiring_an")
-    assert asking_of(probe, Sampling()).max_tokens == probe.max_tokens == 256
-    assert asking_of(probe, Sampling(max_tokens=5)).max_tokens == 5
-    assert asking_of(get_probe(PROBE).read_by(PROBABILITIES), Sampling(max_tokens=5)).max_tokens == 1
+    assert asking_of(probe, None).max_tokens == probe.max_tokens == 256
+    assert asking_of(probe, 5).max_tokens == 5
+    assert asking_of(get_probe(PROBE).read_by(PROBABILITIES), 5).max_tokens == 1
 
 
 def test_each_prompt_is_asked_with_the_limit_of_its_probe(tmp_path: Path) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from equipoise.errors import BudgetReached, InputError
-from equipoise.models import Sampling
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.connection import Connection
 from equipoise.runs.resume import resume
 from equipoise.runs.start import start
 from serving.faulty import FaultyServer
@@ -19,24 +17,24 @@ KEY = "sk-canary-0123456789abcdefgh"
 NAME = "custom/m"
 
 
-def start_run(path: Path, connection: Connection, policy: Policy) -> None:
-    start(NAME, probes="hiring_an", suite="quick", out=path, connection=connection, policy=policy).ask()
+def start_run(path: Path, policy: Policy, **given: Any) -> None:
+    start(NAME, probes="hiring_an", suite="quick", out=path, policy=policy, **given).ask()
 
 
 @pytest.mark.fault("S18")
-@pytest.mark.parametrize("sampling", [Sampling(extra={"a": {"api_key": KEY}}), Sampling(system=f"Never say {KEY}.")])
-def test_a_secret_must_be_given_again(tmp_path: Path, sampling: Sampling, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("secret", [{"extra": {"a": {"api_key": KEY}}}, {"system": f"Never say {KEY}."}])
+def test_a_secret_must_be_given_again(tmp_path: Path, secret: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.equipoise"
     monkeypatch.setenv("CANARY", KEY)
     with FaultyServer() as server:
-        connection = Connection(model=NAME, base_url=server.url, key_variable="CANARY", sampling=sampling)
+        given = {"base_url": server.url, "key_variable": "CANARY", **secret}
         with pytest.raises(BudgetReached):
-            start_run(path, connection, Policy(max_requests=3))
+            start_run(path, Policy(max_requests=3), **given)
         assert KEY.encode() not in path.read_bytes()
         with pytest.raises(InputError, match="keep no secrets"):
             resume(path, base_url=server.url, key_variable="CANARY")
         assert server.total == 3
-        start_run(path, connection, Policy())
+        start_run(path, Policy(), **given)
         assert "[redacted]" not in str([request.body for request in server.received])
 
 
@@ -45,11 +43,10 @@ def test_a_base_url_with_a_secret_must_be_given_again(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     with FaultyServer() as server:
         url = server.url.replace("/v1", f"/{KEY}/v1")
-        connection = Connection(model=NAME, base_url=url, sampling=Sampling())
         with pytest.raises(InputError, match="--allow-secret-url"):
-            start_run(path, connection, Policy())
+            start_run(path, Policy(), base_url=url)
         with pytest.raises(BudgetReached):
-            start_run(path, replace(connection, allow_secret_url=True), Policy(max_requests=3))
+            start_run(path, Policy(max_requests=3), base_url=url, allow_secret_url=True)
         assert KEY.encode() not in path.read_bytes()
         with pytest.raises(InputError, match="does not keep"):
             resume(path)

@@ -1,120 +1,93 @@
-"""The settings of a run: stored in the same layout as ever, and refused if anything in them is wrong."""
+"""The specification of a run: loaded from data that anyone may have written, stored as JSON, printed as a command."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import shlex
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
+from msgspec import structs
 
-from equipoise.errors import IntegrityError
-from equipoise.models import Sampling
-from equipoise.runs.file import settings
-from equipoise.runs.file.settings import RunSettings
-from runs.fakes import SETTINGS
+from equipoise.cli.config import File, GateRules, ModelTable
+from equipoise.errors import BadParameter, IntegrityError
+from equipoise.runs.file.creation import make_record
+from equipoise.runs.spec import RunRecord, RunSpec, load, make_spec, to_plain
 
-PATH = Path("run.equipoise")
-COMPLETE = replace(
-    SETTINGS,
-    base_url="http://127.0.0.1/v1",
-    key_variable="FAKE_KEY",
-    sampling=Sampling(temperature=0.7, max_tokens=96, system="Answer briefly.", extra={"top_k": 5}),
-    created="2026-11-16T03:23:49+00:00",
-    equipoise="0.1.0",
-    notes=("A parameter was dropped.",),
+COMPLETE = make_record(
+    make_spec(
+        model="custom/fake",
+        base_url="http://127.0.0.1/v1",
+        key_variable="FAKE_KEY",
+        headers=("X-Team",),
+        probes=["jobs_lum", "hiring_an"],
+        suite="quick",
+        parameters={"sample": None, "repeat": 2, "hiring_an.design": "matched", "jobs_lum.cycle": [1, 2]},
+        until_certain=True,
+        temperature=0.7,
+        max_tokens=96,
+        system="Answer briefly.",
+        extra={"top_k": 5},
+        judge="openai/judge",
+        rpm=10,
+    ),
+    model_settings={"model": "fake"},
+    notes=["A parameter was dropped."],
 )
 MISSING = object()
 
 
 def test_settings_come_back_from_json() -> None:
-    stored = orjson.loads(orjson.dumps(COMPLETE.to_json()))
-    assert RunSettings.parse(stored, PATH) == COMPLETE
-    assert stored == {
-        "model": "fake",
-        "model_settings": {"model": "fake"},
-        "suite": "quick",
-        "base_url": "http://127.0.0.1/v1",
-        "key_variable": "FAKE_KEY",
-        "allow_insecure": False,
-        "sampling": {
-            "temperature": 0.7,
-            "top_p": None,
-            "max_tokens": 96,
-            "seed": None,
-            "system": "Answer briefly.",
-            "extra": {"top_k": 5},
-        },
-        "created": "2026-11-16T03:23:49+00:00",
-        "equipoise": "0.1.0",
-        "notes": ["A parameter was dropped."],
-    }
+    stored = to_plain(COMPLETE)
+    assert load(stored, RunRecord, IntegrityError) == COMPLETE
+    assert stored["spec"]["temperature"] == 0.7
+    assert "top_p" not in stored["spec"], "what is left to the endpoint is not stored"
 
 
-def test_any_mapping_can_be_stored() -> None:
-    frozen = MappingProxyType({"top_k": 5})
-    odd = replace(COMPLETE, model_settings=frozen, sampling=Sampling(extra=frozen))
-    assert orjson.loads(orjson.dumps(odd.to_json()))["sampling"]["extra"] == {"top_k": 5}
+def test_a_specification_is_printed_as_the_command_that_starts_it() -> None:
+    assert shlex.join(COMPLETE.spec.command()) == (
+        "equipoise run custom/fake --base-url http://127.0.0.1/v1 --key-variable FAKE_KEY --probe jobs_lum "
+        "--probe hiring_an --suite quick --until-certain --temperature 0.7 --max-tokens 96 --system 'Answer briefly.' "
+        "--extra '{\"top_k\":5}' --judge openai/judge --rpm 10.0 --sample all --repeat 2 "
+        "--set hiring_an.design=matched --set 'jobs_lum.cycle=[1,2]' --header 'X-Team=…'"
+    )
 
 
 @pytest.mark.parametrize(
     ("model_settings", "imported"), [({"imported": True}, True), ({"imported": 1}, True), ({"model": "fake"}, False)]
 )
 def test_imported_answers_are_known_by_their_settings(model_settings: dict[str, Any], imported: bool) -> None:
-    assert replace(SETTINGS, model_settings=model_settings).imported is imported
-
-
-def test_every_field_is_checked() -> None:
-    assert set(settings._FIELDS) == {field.name for field in fields(RunSettings)}
-    assert set(settings._SAMPLING_FIELDS) == {field.name for field in fields(Sampling)}
+    assert structs.replace(COMPLETE, model_settings=model_settings).imported is imported
 
 
 @pytest.mark.fault("S7")
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        *(
-            (field.name, MISSING, f"the setting {field.name!r} is missing")
-            for field in fields(RunSettings)
-            if field.name not in ("looks", "judge")  # only some runs have them
-        ),
-        ("looks", [], "'looks' must be a mapping"),
-        ("looks", {"jobs_lum": 5}, "the looks of jobs_lum must be up to 5 growing sizes"),
-        ("looks", {"jobs_lum": []}, "the looks of jobs_lum must be up to 5 growing sizes"),
-        ("looks", {"jobs_lum": [20, 20]}, "the looks of jobs_lum must be up to 5 growing sizes"),
-        ("looks", {"jobs_lum": [1, 2, 3, 4, 5, 6]}, "the looks of jobs_lum must be up to 5 growing sizes"),
-        ("looks", {"jobs_lum": [True, 2]}, "the looks of jobs_lum must be up to 5 growing sizes"),
-        ("judge", 1, "'judge' must be a mapping or null, but is 1"),
-        ("judge", {"model": "m"}, "the setting 'model_settings' is missing"),
-        ("model", 1, "'model' must be a text, but is 1"),
-        ("model_settings", ["a"], "'model_settings' must be a mapping"),
-        ("suite", None, "'suite' must be a text, but is null"),
-        ("base_url", 1.5, "'base_url' must be a text or null"),
-        ("key_variable", {}, "'key_variable' must be a text or null"),
-        ("allow_insecure", 1, "'allow_insecure' must be true or false"),
-        ("sampling", "x" * 100, f"'sampling' must be a mapping, but is \"{'x' * 59}…"),
-        ("notes", ["a", 1], "'notes' must be a list of texts"),
-        ("color", "red", "the setting 'color' is unknown"),
-        (
-            "sampling.temperature",
-            "hot\x1b\u202e",
-            r"""'sampling.temperature' must be a number or null, but is "hot\u001b""",
-        ),
-        ("sampling.temperature", True, "'sampling.temperature' must be a number or null, but is true"),
-        ("sampling.top_p", [], "'sampling.top_p' must be a number or null"),
-        ("sampling.max_tokens", 1.5, "'sampling.max_tokens' must be a whole number or null"),
-        ("sampling.seed", False, "'sampling.seed' must be a whole number or null"),
-        ("sampling.system", 1, "'sampling.system' must be a text or null"),
-        ("sampling.extra", None, "'sampling.extra' must be a mapping"),
-        ("sampling.seed", MISSING, "the setting 'sampling.seed' is missing"),
-        ("sampling.temperature", -1, "'temperature' must be 0 or more"),
-        ("sampling.logprobs", 1, "the setting 'sampling.logprobs' is unknown"),
+        *((name, MISSING, f"The setting {name!r} is missing") for name in ("spec", "created", "model_settings")),
+        ("looks", [], "'looks' must be a table"),
+        ("looks", {"jobs_lum": 5}, "'looks' must be a table"),
+        ("looks", {"jobs_lum": [True, 2]}, "'looks' must be a table"),
+        ("judge_settings", 1, "'judge_settings' must be a table. Got 1 instead"),
+        ("model_settings", ["a"], "'model_settings' must be a table"),
+        ("notes", ["a", 1], "'notes' must be a list"),
+        ("color", "red", "No setting is called 'color'"),
+        ("spec", "x" * 100, f"'spec' must be a table. Got '{'x' * 59}…"),
+        ("spec.model", 1, "'spec' must be a table"),
+        ("spec.base_url", 1.5, "$.base_url"),
+        ("spec.temperature", "hot\x1b\u202e", "$.temperature"),
+        ("spec.temperature", True, "$.temperature"),
+        ("spec.temperature", -1, "$.temperature"),
+        ("spec.top_p", [], "$.top_p"),
+        ("spec.max_tokens", 1.5, "$.max_tokens"),
+        ("spec.model_seed", False, "$.model_seed"),
+        ("spec.extra", None, "$.extra"),
+        ("spec.logprobs", 1, "logprobs"),
     ],
 )
 def test_wrong_settings_are_refused(key: str, value: object, words: str) -> None:
-    stored: dict[str, Any] = orjson.loads(orjson.dumps(COMPLETE.to_json()))
+    stored: dict[str, Any] = to_plain(COMPLETE)
     outer, _, inner = key.partition(".")
     place, name = (stored[outer], inner) if inner else (stored, outer)
     if value is MISSING:
@@ -122,7 +95,35 @@ def test_wrong_settings_are_refused(key: str, value: object, words: str) -> None
     else:
         place[name] = value
     with pytest.raises(IntegrityError) as caught:
-        RunSettings.parse(stored, PATH)
-    assert caught.value.exit_code == 6
-    assert str(caught.value).startswith(f"{PATH} is damaged: ")
+        load(stored, RunRecord, IntegrityError)
     assert words in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"temperature": -1}, "'temperature' must be a number, 0 or more. Got -1 instead."),
+        ({"top_p": 0.0}, "'top_p' must be a number, at most 1, more than 0. Got 0.0 instead."),
+        ({"max_tokens": True}, "'max_tokens' must be a whole number, 1 or more. Got True instead."),
+        ({"max_tokens": 2**70}, "with numbers of at most 64 bits."),
+        ({"tempirature": 1}, "No setting is called 'tempirature'. Did you mean 'temperature'?"),
+        ({"reading": "wild"}, "'reading' must be 'careful' or 'specified'. Got 'wild' instead."),
+        ({"extra": {"model": 1}}, "must not hold 'model'"),
+        ({"judge_base_url": "http://127.0.0.1/v1"}, "Name it, too: --judge MODEL"),
+    ],
+)
+def test_a_wrong_field_is_named_with_what_it_may_be(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        make_spec(**given)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [RunSpec, RunRecord, File, ModelTable, GateRules])
+def test_every_table_has_a_json_schema(kind: type) -> None:
+    schema = msgspec.json.schema(kind)
+    assert schema["$defs"][kind.__name__]["properties"]
+
+
+def test_no_secret_has_a_place_in_a_specification(tmp_path: Path) -> None:
+    assert not {"key", "key_command", "allow_insecure", "allow_secret_url"} & set(RunSpec.__struct_fields__)

@@ -71,11 +71,8 @@ def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -
         ("update attempts set served_model = 'other' where place = 3", "the attempt of jobs_lum at the prompt"),
         ("delete from attempts where place = 2", "attempt number 2 of 5 is missing"),
         ("delete from attempts where place = 5", "it holds 4 of 5 attempts"),
-        ("update settings set value = '\"openai/another\"' where key = 'model'", "setting model"),
-        (
-            "update settings set value = json_set(value, '$.temperature', 0.5) where key = 'sampling'",
-            "setting sampling",
-        ),
+        ("update settings set value = json_set(value, '$.model', 'openai/another') where key = 'spec'", "setting spec"),
+        ("update settings set value = json_set(value, '$.temperature', 0.5) where key = 'spec'", "setting spec"),
         ("update prompts set prompt = prompt || '!' where position = 1", "probe jobs_lum"),
         ("update probes set corpus_sha256 = 'abc'", "probe jobs_lum"),
     ],

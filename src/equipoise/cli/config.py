@@ -1,250 +1,201 @@
-"""`equipoise.toml`: what is asked again and again, written down once. It holds no secrets."""
+"""`equipoise.toml`: what is asked again and again, written down once. It holds no secrets, and is not trusted.
+
+A file like this lies in a repository that somebody cloned. So it does not decide where a key is sent, and what is
+written stays in its folder.
+"""
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import typer
+import msgspec
+from msgspec import Meta
 
-from equipoise.errors import BadFile, BadParameter, InputError, UnknownName
+from equipoise.errors import BadFile, BadParameter, InputError
+from equipoise.runs.spec import HINTS, MOST, RunSpec, load
 from equipoise.settings import environment
 
-SIZE = "a whole number or 'all'"
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "a text": (str,),
-    "a number": (int, float),
-    "a whole number": (int,),
-    "true or false": (bool,),
-    "a list of texts": (list,),
-    "a table": (dict,),
-    SIZE: (int, str),
-}
-_SHARED = {
-    "suite": "a text",
-    "probes": "a list of texts",
-    "sample": SIZE,
-    "repeat": "a whole number",
-    "seed": "a whole number",
-    "reading": "a text",
-    "until_certain": "true or false",
-    "probabilities": "true or false",
-    "temperature": "a number",
-    "top_p": "a number",
-    "max_tokens": "a whole number",
-    "model_seed": "a whole number",
-    "system": "a text",
-    "extra": "a table",
-    "concurrency": "a whole number",
-    "deadline": "a number",
-    "tries": "a whole number",
-    "rpm": "a number",
-    "allow_missing": "a number",
-    "judge": "a text",
-    "judge_base_url": "a text",
-    "judge_key_variable": "a text",
-    "judge_price": "a text",
-    "judge_anyway": "true or false",
-    "parameters": "a table",
-    "budget": "a table",
-}
-"""Settings for all models, each of which may have its own."""
-_OF_A_MODEL = {
-    "model": "a text",
-    "out": "a text",
-    "base_url": "a text",
-    "key_variable": "a text",
-    "headers": "a table",
-    "price": "a text",
-    "allow_insecure": "true or false",
-}
-_OF_THE_FILE = {"models": "a list of texts", "report": "a text", "gate": "a table"}
-_BUDGET = {"max_cost": "a number", "max_requests": "a whole number", "max_tokens_total": "a whole number"}
-_GATE = {
-    "fail_on": "a text",
-    "max": "a table",
-    "no_regression": "true or false",
-    "baseline": "a text",
-    "uncertain": "a text",
-    "undecided": "a text",
-    "allow_incomplete": "true or false",
-}
-_OPTIONS = {"probes": "probe"}
-"""Settings whose option is called otherwise."""
+REPORT, BEGINNING = b'<meta name="equipoise-sha256"', 100_000
+"""What every report has in its beginning."""
+Whole = Annotated[int, Meta(ge=-MOST, le=MOST)] | None
+
+
+class GateRules(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The table `gate`, with the names of the options of `equipoise gate`."""
+
+    fail_on: Literal["B", "C", "D", "b", "c", "d"] | None = None
+    max: dict[str, float] = {}
+    no_regression: bool = False
+    baseline: str | None = None
+    uncertain: Literal["interval", "value", "worst", "best"] = "interval"
+    undecided: Literal["pass", "fail"] | None = None
+    allow_incomplete: bool = False
+
+
+_OF_A_MODEL: list[Any] = [
+    *((one.name, HINTS[one.name], None) for one in msgspec.structs.fields(RunSpec) if one.name != "headers"),
+    ("headers", Annotated[dict[str, str], Meta(description="Headers, each with the variable that holds it.")], {}),
+    ("sample", Annotated[int, Meta(ge=-MOST, le=MOST)] | Literal["all"] | None, None),
+    ("repeat", Whole, None),
+    ("seed", Whole, None),
+    ("out", Annotated[str | None, Meta(description="The run file, in the folder of the configuration.")], None),
+]
+_OF_THE_FILE: list[Any] = [
+    ("models", list[dict[str, Any]], []),
+    ("report", Annotated[str | None, Meta(description="The report, in the folder of the configuration.")], None),
+    ("gate", GateRules | None, None),
+]
+ModelTable = msgspec.defstruct("ModelTable", _OF_A_MODEL, kw_only=True, forbid_unknown_fields=True)
+"""What stands below [[models]]."""
+File = msgspec.defstruct("File", [*_OF_A_MODEL, *_OF_THE_FILE], kw_only=True, forbid_unknown_fields=True)
+"""A whole file: settings for all models, the models, the report, and the rules of the gate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """What a file says of one model."""
+
+    fields: Mapping[str, Any]
+    """Fields of the specification."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """For each header the variable that holds its value."""
+    out: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What a file says, as the values of options."""
+    """What a file says."""
 
     path: Path
-    models: tuple[Mapping[str, Any], ...]
-    """For each model the options of `run`, by the names of its parameters."""
-    shared: Mapping[str, Any]
-    """Those for a model that the file does not name."""
+    models: tuple[ModelConfig, ...]
+    shared: ModelConfig
+    """For a model that the file does not name."""
     report: Path | None
-    gate: Mapping[str, Any]
-    """The rules, by the names of the parameters of `gate`."""
+    gate: GateRules
 
-    def options_for(self, model: str | None) -> list[Mapping[str, Any]]:
-        """The options of every run: of the models of the file, or of this one, with what the file says of it."""
+    def models_for(self, model: str | None) -> list[ModelConfig]:
+        """The models of the file, or this one, with what the file says of it."""
         if model is None:
             if not self.models:
                 raise InputError(f"{self.path} names no model. Add [[models]] with model = …, or name one here.")
             return list(self.models)
-        found = [options for options in self.models if options["model"] == model]
-        return found or [{**self.shared, "model": model}]
+        return [entry for entry in self.models if entry.fields["model"] == model] or [self.shared]
 
 
 def read_config(path: Path) -> Config:
     """Read and check a file. Wrong names get a suggestion, and whatever looks like a secret is refused."""
     try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadFile(f"There is no file {path}.") from None
     except IsADirectoryError:
         raise BadFile(f"{path} is a folder, not a file.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadFile(f"{path} is not TOML: {error}") from None
-    _refuse_secrets(path, content)
+
+    def fail(problem: str) -> Exception:
+        return BadParameter(f"{path}: {problem}")
+
+    _refuse_secrets(content, fail)
     entries = content.pop("models", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise BadParameter(f'{path}: models are written as [[models]], each with model = "provider/name".')
-    _check(path, content, {**_SHARED, **_OF_THE_FILE})
-    report, gate = content.pop("report", None), content.pop("gate", {})
-    _check(path, gate, _GATE, "gate.")
+        raise fail('Models are written as [[models]], each with model = "provider/name".')
+    gate = load(content.pop("gate", {}), GateRules, lambda problem: fail(f"gate: {problem}"))
+    load(content, File, fail)
+    report = _inside(path, content.pop("report", None), fail)
     for number, entry in enumerate(entries, 1):
-        _check(path, entry, {**_SHARED, **_OF_A_MODEL}, f"models {number}: ")
+        load(entry, ModelTable, lambda problem, number=number: fail(f"models {number}: {problem}"))  # type: ignore[misc]
         if "model" not in entry:
-            raise BadParameter(f'{path}: models {number} has no name, as in model = "openai/gpt-4o-mini".')
-    models = tuple(_make_options(path, _merge(content, entry)) for entry in entries)
-    outs = [options["out"] for options in models if "out" in options]
+            raise fail(f'models {number} has no name, as in model = "openai/gpt-4o-mini".')
+    models = tuple(_read_model(path, _merge(content, entry), fail) for entry in entries)
+    outs = [entry.out for entry in models if entry.out]
     if len(outs) != len(set(outs)):
-        raise BadParameter(f"{path}: two models have the same run file. Each needs its own.")
-    return Config(
-        path=path,
-        models=models,
-        shared=_make_options(path, content),
-        report=Path(report) if report else None,
-        gate=_make_gate(path, gate),
-    )
+        raise fail("Two models have the same run file. Each needs its own.")
+    return Config(path=path, models=models, shared=_read_model(path, content, fail), report=report, gate=gate)
 
 
-def typed_options(context: typer.Context) -> set[str]:
-    """The names of the parameters that stand on the command line."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+def read_variables(path: Path, headers: Mapping[str, str]) -> dict[str, str]:
+    """The values of headers, which stand in environment variables."""
+    values = {}
+    for header, variable in headers.items():
+        values[header] = environment().get(variable, "")
+        if not values[header]:
+            raise InputError(
+                f"{path}: the header {header} needs the name of an environment variable that holds its value, and "
+                "that is set. Values of headers are secrets, and this file holds none."
+            )
+    return values
+
+
+def check_is_report(path: Path) -> None:
+    """Refuse to replace what is not a report of ours: a file does not decide that."""
+    if path.exists() and (path.is_symlink() or not path.is_file() or REPORT not in path.read_bytes()[:BEGINNING]):
+        raise InputError(
+            f"{path} is no report of equipoise, and a configuration does not replace other files. "
+            f"If it may go: --report {path}"
+        )
 
 
 def _merge(shared: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a model: its own over the shared ones, also inside of tables."""
     merged = {**shared, **entry}
-    for name in ("parameters", "budget", "extra"):
+    for name in ("parameters", "extra", "headers"):
         if name in shared and name in entry:
             merged[name] = {**shared[name], **entry[name]}
     return merged
 
 
-def _make_options(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as the values that the options of `run` have."""
-    options = {_OPTIONS.get(name, name): value for name, value in settings.items()}
-    budget = options.pop("budget", {})
-    _check(path, budget, _BUDGET, "budget.")
-    parameters = options.pop("parameters", None)
-    headers = options.pop("headers", None)
-    options |= budget
-    if not 0 <= options.get("allow_missing", 0) <= 1:
-        raise BadParameter(
-            f"{path}: 'allow_missing' must be a share from 0 to 1. Got {options['allow_missing']} instead."
-        )
-    if parameters is not None:
-        options["settings"] = list(_flatten(parameters))
-    if headers is not None:
-        options["header"] = [f"{name}={_read_variable(path, name, variable)}" for name, variable in headers.items()]
-    if "extra" in options:
-        options["extra"] = json.dumps(options["extra"])
-    if "sample" in options:
-        options["sample"] = str(options["sample"])
-    if "out" in options:
-        options["out"] = Path(options["out"])
-    return options
+def _read_model(path: Path, settings: Mapping[str, Any], fail: Callable[[str], Exception]) -> ModelConfig:
+    fields = {name: value for name, value in settings.items() if name in RunSpec.__struct_fields__}
+    headers = fields.pop("headers", {})
+    parameters: dict[str, Any] = {}
+    for name, value in fields.pop("parameters", {}).items():
+        inner = {f"{name}.{one}": each for one, each in value.items()} if isinstance(value, dict) else {name: value}
+        parameters |= inner
+    parameters |= {name: settings[name] for name in ("sample", "repeat", "seed") if name in settings}
+    is_all = {name: None for name, value in parameters.items() if name.endswith("sample") and value == "all"}
+    if parameters:
+        fields["parameters"] = parameters | is_all
+    return ModelConfig(fields=fields, headers=headers, out=_inside(path, settings.get("out"), fail))
 
 
-def _make_gate(path: Path, gate: Mapping[str, Any]) -> dict[str, Any]:
-    from equipoise.measuring import gate as gating
-
-    rules = dict(gate)
-    for metric, limit in rules.get("max", {}).items():
-        if type(limit) not in (int, float):
-            raise BadParameter(f"{path}: 'gate.max.{metric}' must be a number. Got {limit!r} instead.")
-    if "fail_on" in rules:
-        rules["fail_on"] = rules["fail_on"].upper()
-    checked = {name: rules[name] for name in ("fail_on", "uncertain") if name in rules}
-    try:
-        gating.Rules(**checked, no_regression=True)  # which rules there are, the command line may add to
-    except InputError as error:
-        raise BadParameter(f"{path}: {error}") from None
-    if rules.get("undecided", "pass") not in ("pass", "fail"):
-        raise UnknownName(f"outcome of an undecided gate in {path}", str(rules["undecided"]), ("pass", "fail"))
-    if "max" in rules:
-        rules["max_"] = [f"{metric}={limit}" for metric, limit in rules.pop("max").items()]
-    if "baseline" in rules:
-        rules["baseline"] = Path(rules["baseline"])
-    return rules
+def _inside(path: Path, given: str | None, fail: Callable[[str], Exception]) -> Path | None:
+    """A file that is written, in the folder of the configuration or below it."""
+    if given is None:
+        return None
+    folder = path.parent.resolve()
+    target = (folder / given).resolve()
+    if not target.is_relative_to(folder) or target == folder:
+        raise fail(f"{given!r} is not in the folder of this file, and files are written nowhere else. Type it: --out")
+    return path.parent / given
 
 
-def _flatten(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """NAME=VALUE for each parameter; a table inside holds those of one probe."""
-    for name, value in parameters.items():
+def _refuse_secrets(content: Mapping[str, Any], fail: Callable[[str], Exception]) -> None:
+    """Refuse what looks like a key, without showing it; and texts and tables that no setting has.
+
+    In the table of headers stand names of variables, so there it is the values that count.
+    """
+    from equipoise.models.redact import is_secret, looks_like_key
+
+    stack: list[tuple[str, Any, int]] = [("", content, 0)]
+    while stack:
+        name, value, depth = stack.pop()
+        if depth > 100:
+            raise fail("Tables are nested more than 100 deep.")
         if isinstance(value, dict):
-            yield from _flatten(value, f"{name}.")
-        else:
-            yield f"{prefix}{name}={value if isinstance(value, str) else json.dumps(value, default=str)}"
-
-
-def _read_variable(path: Path, header: str, variable: object) -> str:
-    """The value of a header, which stands in an environment variable."""
-    value = environment().get(variable) if isinstance(variable, str) else None
-    if not value:
-        raise InputError(
-            f"{path}: the header {header} needs the name of an environment variable that holds its value, and that "
-            "is set. Values of headers are secrets, and this file holds none."
-        )
-    return value
-
-
-def _check(path: Path, settings: object, kinds: Mapping[str, str], prefix: str = "") -> None:
-    """Refuse settings that are unknown, or of the wrong kind."""
-    if not isinstance(settings, dict):
-        raise BadParameter(f"{path}: {prefix.rstrip('.: ')!r} must be a table. Got {settings!r} instead.")
-    for name, value in settings.items():
-        if name not in kinds:
-            raise UnknownName(f"setting of {path}", f"{prefix}{name}", [f"{prefix}{known}" for known in kinds])
-        kind = kinds[name]
-        right = type(value) in _KINDS[kind] and (
-            kind != "a whole number or 'all'" or value == "all" or value != str(value)
-        )
-        if not right or (isinstance(value, list) and not all(isinstance(entry, str) for entry in value)):
-            raise BadParameter(f"{path}: {prefix + name!r} must be {kind}. Got {value!r} instead.")
-
-
-def _refuse_secrets(path: Path, value: Any, name: str = "") -> None:
-    """Refuse what looks like a key, by its name or as it stands, without showing it."""
-    from equipoise.models import redact
-
-    if isinstance(value, dict):
-        for inner_name, inner in value.items():
-            _refuse_secrets(path, inner, str(inner_name))
-    elif isinstance(value, list):
-        for inner in value:
-            _refuse_secrets(path, inner, name)
-    elif isinstance(value, str) and (redact.is_secret(name, value) or redact.looks_like_key(value)):
-        raise InputError(
-            f"{path}: {name!r} looks like a secret, and files like this one are shared. Put it into an environment "
-            'variable and name that: key_variable = "MY_KEY". It is not shown here.'
-        )
+            named = name == "headers"
+            stack += [(name if named else str(inner), each, depth + 1) for inner, each in value.items()]
+        elif isinstance(value, list):
+            stack += [(name, each, depth + 1) for each in value]
+        elif isinstance(value, str):
+            if "\0" in value:
+                raise fail(f"{name!r} holds a NUL.")
+            if looks_like_key(value) or (name != "headers" and is_secret(name, value)):
+                raise InputError(
+                    f"{fail(repr(name))} looks like a secret, and files like this one are shared. Put it into an "
+                    'environment variable and name that: key_variable = "MY_KEY". It is not shown here.'
+                )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,27 +13,27 @@ from equipoise.cli.output import note
 from equipoise.errors import InputError
 
 if TYPE_CHECKING:
-    from equipoise.runs.ask.policy import Policy
-    from equipoise.runs.expected import RunEstimate
+    from equipoise.runs.estimate import RunEstimate
+    from equipoise.runs.spec import RunSpec
 
+REDACTED = "[redacted]"
 MOST_PROMPTS = 2_000
 MOST_DOLLARS = 1.0
 """A run that sends more prompts, or costs more, is not started without a question."""
-HOLDS_SECRETS = ("--header", "--allow-secret-url", "--extra")
-"""Options beside which a command may hold a secret, so that it is not repeated in a message."""
 
 
-def confirm_run(expected: RunEstimate, policy: Policy, *, yes: bool) -> None:
+def confirm_run(expected: RunEstimate, out: Path, *, yes: bool) -> None:
     """Ask before a large run, unless the user said yes or set a limit. Where nobody can answer, it is refused."""
     if expected.total("attempts") <= MOST_PROMPTS and (expected.cost or 0.0) <= MOST_DOLLARS:
         return
     note(describe_expected(expected))
-    if yes or policy.has_budget:
+    spec = expected.spec
+    if yes or any(limit is not None for limit in (spec.max_cost, spec.max_requests, spec.max_tokens_total)):
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
             f"A run of more than {MOST_PROMPTS:,} prompts or ${MOST_DOLLARS:.2f} needs a yes, and nobody can be asked "
-            f"here. Nothing was sent. To start it: {_repeat_command('--yes')} "
+            f"here. Nothing was sent. To start it: {_repeat_command(spec, out)} "
             "· To stop at a limit: --max-cost, --max-requests or --max-tokens-total. To ask less: --suite quick."
         )
     if not typer.confirm("Start it?", err=True):
@@ -46,9 +47,10 @@ def describe_expected(expected: RunEstimate) -> str:
     """Prompts, tokens, money and time in one sentence."""
     tokens = expected.total("prompt_tokens") + expected.total("completion_tokens")
     money = "price not known (--price)" if expected.cost is None else f"about ${expected.cost:,.2f}"
+    spec, prompts = expected.spec, expected.total("attempts")
     return (
-        f"{expected.model}, {expected.suite} suite: {expected.total('attempts'):,} prompts, about {tokens:,} tokens, "
-        f"{money}, {describe_time(expected)}"
+        f"{spec.model}, {spec.suite} suite: {prompts:,} prompts, about {tokens:,} tokens, {money}, "
+        f"{describe_time(expected)}"
     )
 
 
@@ -61,9 +63,9 @@ def describe_time(expected: RunEstimate) -> str:
     return f"about {events.describe_duration(expected.seconds)} at {at_once} (a guess from usual speeds)"
 
 
-def _repeat_command(option: str) -> str:
-    """The command that was typed, with one more option; not repeated where it may hold a secret."""
-    words = sys.argv[1:]
-    if any(word.partition("=")[0] in HOLDS_SECRETS for word in words):
-        return f"the same command with {option}"
-    return shlex.join(["equipoise", *words[:1], option, *words[1:]])  # before a "--", if there is one
+def _repeat_command(spec: RunSpec, out: Path) -> str:
+    """The command that starts the run without a question; not spelled out where it would lack a secret."""
+    words = [*spec.command(), "--out", str(out), "--yes"]
+    if spec.headers or any(REDACTED in word for word in words):
+        return "the same command with --yes"
+    return shlex.join(words)

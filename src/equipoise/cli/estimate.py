@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from equipoise.cli import model_options as options
 from equipoise.cli.confirm import describe_time
 from equipoise.cli.output import AsJson, open_console, print_json
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.runs.spec import make_spec
 from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -19,28 +20,21 @@ if TYPE_CHECKING:
 COLUMNS = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
 
 
+@options.takes("probes", "suite", "probabilities", "max_tokens", "concurrency", "base_url", "price")
 def command(
-    model: options.Model = "embedded",
+    model: options.Model = None,
     *,
-    probe: options.Probes = None,
-    suite: options.SuiteName = None,
     sample: Sample = None,
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
-    probabilities: options.Probabilities = False,
-    max_tokens: options.MaxTokens = None,
-    concurrency: options.Concurrency = None,
-    base_url: options.BaseUrl = None,
     speed: Annotated[
         float | None,
         typer.Option(
-            help="Tokens per second of one request. Default: as fast as this model was before; else 50, or 15 for a "
-            "model on this machine.",
+            help="Tokens per second of one request. Default: 50, or 15 for a model on this machine.",
             metavar="N",
         ),
     ] = None,
-    price: options.PriceOption = None,
     precision: Annotated[
         float | None,
         typer.Option(help="Plan as many items as give every marked metric this half-width, such as 0.02.", metavar="H"),
@@ -52,6 +46,7 @@ def command(
         Path | None, typer.Option(help="A run file whose widths and values are used for planning.", metavar="RUN")
     ] = None,
     as_json: AsJson = False,
+    given: dict[str, Any],
 ) -> None:
     """Say what a run would take. Tokens are estimated: a token for four letters, answers of the usual length.
 
@@ -59,24 +54,18 @@ def command(
     """
     from rich import table
 
-    from equipoise.runs import estimate, suites
+    from equipoise.runs.estimate import estimate
+    from equipoise.runs.suites import choose_probes_for
 
-    options.check_whole_numbers(max_tokens=max_tokens, concurrency=concurrency)
-    chosen = suites.choose_probes_for(model, probe or None, suite)
-    found = estimate.estimate(
-        model,
-        base_url=base_url,
-        probes=chosen,
-        suite=suite,
-        max_tokens=max_tokens,
-        concurrency=concurrency,
+    spec = make_spec(**given, model=model)
+    chosen = choose_probes_for(spec.model, spec.probes or None, spec.suite)
+    found = estimate(
+        spec,
         speed=speed,
-        price=price,
         precision=precision,
         certain=certain,
         pilot=pilot,
-        parameters=read_parameters(chosen, sample, repeat, seed, settings),
-        probabilities=probabilities,
+        **read_parameters(chosen, sample, repeat, seed, settings),
     )
     if as_json:
         print_json(found.to_dict())
@@ -94,7 +83,7 @@ def command(
         for need in row.needs:
             console.print(_describe_need(row.probe, need, row.items))
     money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
-    console.print(printable_line(f"{model}, {found.suite} suite: {money}, {describe_time(found)}"))
+    console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {money}, {describe_time(found)}"))
 
 
 def _describe_need(probe: str, need: Need, planned: int) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.config import read_config, typed_options
+from equipoise.cli.config import GateRules, read_config
 from equipoise.cli.model_options import ConfigFile
 from equipoise.cli.output import AsJson, note, open_console, print_json
 from equipoise.cli.probe_options import Unjudged
@@ -26,7 +26,6 @@ class Undecided(StrEnum):
 
 
 def command(
-    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
     *,
     baseline: Annotated[
@@ -54,14 +53,15 @@ def command(
         ),
     ] = False,
     uncertain: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What decides --fail-on and --max. interval: a rule fails only if all of the interval breaks it, and "
             "passes only if none of it does; else it is undecided. value: what was measured, alone; worst: the far end "
             "of the interval; best: the near end.",
             metavar="interval|value|worst|best",
+            show_default="interval",
         ),
-    ] = "interval",
+    ] = None,
     undecided: Annotated[
         Undecided | None,
         typer.Option(help="Let an undecided gate pass (exit 0) or fail (exit 7) instead of exit 8."),
@@ -92,21 +92,18 @@ def command(
     from equipoise.runs import finished
     from equipoise.runs import run as runs
 
-    written = read_config(config).gate if config else {}
-    typed = typed_options(context)
-    written = {name: value for name, value in written.items() if name not in typed}
-    fail_on, max_ = written.get("fail_on", fail_on), written.get("max_", max_)
-    no_regression, baseline = written.get("no_regression", no_regression), written.get("baseline", baseline)
-    uncertain = written.get("uncertain", uncertain)
-    allow_incomplete = written.get("allow_incomplete", allow_incomplete)
-    undecided = Undecided(written["undecided"]) if "undecided" in written else undecided
+    written = read_config(config).gate if config else GateRules()
+    fail_on = fail_on or written.fail_on
     rules = gating.Rules(
         fail_on=fail_on and fail_on.upper(),
-        limits=[_parse_limit(given) for given in max_ or []],
-        no_regression=no_regression,
-        uncertain=uncertain,
-        allow_incomplete=allow_incomplete,
+        max=dict(map(_parse_limit, max_)) if max_ else written.max,
+        no_regression=no_regression or written.no_regression,
+        uncertain=uncertain or written.uncertain,
+        allow_incomplete=allow_incomplete or written.allow_incomplete,
     )
+    undecided = undecided or (Undecided(written.undecided) if written.undecided else None)
+    if baseline is None and written.baseline and config:
+        baseline = config.parent / written.baseline
     for out in (junit, markdown):
         check_target(out)
     run = runs.Run.open(file, judged=not unjudged)

@@ -14,7 +14,7 @@ COMMANDS = {
 }
 OPTIONS = {
     "What is asked": "--config --probe --suite --sample --repeat --seed --set --until-certain --probabilities",
-    "Where": "--base-url --key-variable --key-command --header --allow-insecure --allow-secret-url",
+    "Where": "--trust-config --base-url --key-variable --key-command --header --allow-insecure --allow-secret-url",
     "How the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
     "Pace": "--concurrency --deadline --tries --rpm",
     "Limits": "--allow-missing --max-requests --max-tokens-total --max-cost --price --yes",

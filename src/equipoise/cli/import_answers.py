@@ -72,8 +72,8 @@ def command(
         model=model,
         probes=probe or None,
         suite=suite,
-        parameters=read_parameters(chosen, sample, repeat, seed, settings),
         names=read_names(answer_column, prompt_column, id_column),
+        **read_parameters(chosen, sample, repeat, seed, settings),
     )
     note_matching(replace(matching, missing=0), {})
     note_dropped(matching, max(planned.repetitions for planned in run.planned.values()))

@@ -1,44 +1,102 @@
-"""Options of the commands that ask a model, and how they become values."""
+"""Options of the commands that ask a model: derived once, from the fields of `RunSpec`."""
 
 from __future__ import annotations
 
-import json
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-import orjson
+import msgspec
 import typer
 
 from equipoise.errors import BadParameter
+from equipoise.runs.spec import HINTS, RunSpec, find_meta, find_option
 
-if TYPE_CHECKING:
-    from equipoise.runs.ask.policy import Policy
-    from equipoise.runs.connection import Connection
+_KINDS: dict[str, Any] = {
+    "string": str | None,
+    "number": float | None,
+    "integer": int | None,
+    "boolean": bool | None,
+    "array": list[str] | None,
+    "object": str | None,
+}
+SHORT = {"probes": ["-p"]}
+ALL_FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters"))
+JUDGE = ("judge", "judge_base_url", "judge_key_variable", "judge_price", "judge_anyway")
+PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost", "price")
 
-MOST_SHOWN = 200
+
+def option(name: str) -> Any:
+    """The option of a field, as typer wants it. What is not typed is None."""
+    schema = msgspec.json.schema(HINTS[name])
+    kinds = [part.get("type", "string") for part in schema.get("anyOf", [schema])]
+    kind = _KINDS[next(kind for kind in kinds if kind != "null")]
+    meta = find_meta(name)
+    names = [find_option(name), *SHORT.get(name, ())]
+    return Annotated[kind, typer.Option(*names, help=meta["help"], metavar=meta["metavar"])]
+
+
+def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of these fields. It gets those that were typed as `given`."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def command(**values: Any) -> None:
+            typed = {name: values.pop(name) for name in names}
+            function(**values, given=read_typed(typed))
+
+        signature = inspect.signature(function, eval_str=True)
+        own = [parameter for parameter in signature.parameters.values() if parameter.name != "given"]
+        more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option(n)) for n in names]
+        command.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *more)}
+        return command
+
+    return decorate
+
+
+def read_typed(typed: dict[str, Any]) -> dict[str, Any]:
+    """The fields that were typed, as the specification has them."""
+    given = {name: value for name, value in typed.items() if value not in (None, [])}
+    if "extra" in given:
+        given["extra"] = _parse_extra(given["extra"])
+    return given
+
+
+def _parse_extra(text: str) -> Any:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        value = None
+    if not isinstance(value, dict):
+        shown = text if len(text) < 200 else f"{text[:200]}…"
+        raise BadParameter(f"--extra needs a JSON object, nested at most 100 deep. Got {shown!r} instead.")
+    return value
+
+
+def read_headers(given: list[str] | None) -> dict[str, str]:
+    """The headers that were given, by name. What was given is not shown when it is wrong: it may hold a secret."""
+    headers: dict[str, str] = {}
+    for header in given or ():
+        name, equals, value = header.partition("=")
+        if not equals or not name.strip():
+            raise BadParameter("--header needs NAME=VALUE, as in X-Organisation=42. What was given is not shown.")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
 Model = Annotated[
-    str,
-    typer.Argument(
-        help="openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/… , gguf:FILE, simulated/STANCE, or embedded."
-    ),
+    str | None, typer.Argument(help=f"{find_meta('model')['help']} Default: embedded.", show_default=False)
 ]
-Probes = Annotated[list[str] | None, typer.Option("--probe", help="A probe; repeatable. Default: all.", metavar="NAME")]
-SuiteName = Annotated[
-    str | None,
-    typer.Option(
-        "--suite",
-        help="quick, ci, standard or full; or a use case (hiring, writing …): the probes about it, in standard size. "
-        "Default: quick for a model on this machine, ci for a simulated one, otherwise standard.",
-        metavar="NAME",
-    ),
-]
+Probes: TypeAlias = option("probes")  # type: ignore[valid-type]
+SuiteName: TypeAlias = option("suite")  # type: ignore[valid-type]
+Temperature: TypeAlias = option("temperature")  # type: ignore[valid-type]
+MaxTokens: TypeAlias = option("max_tokens")  # type: ignore[valid-type]
+System: TypeAlias = option("system")  # type: ignore[valid-type]
 Report = Annotated[
     Path | None, typer.Option("--report", help="Also write the HTML report to this file.", metavar="FILE")
-]
-BaseUrl = Annotated[str | None, typer.Option(help="Another address for the provider.", metavar="URL")]
-KeyVariable = Annotated[
-    str | None,
-    typer.Option(help="The environment variable that holds the key.", metavar="NAME"),
 ]
 KeyCommand = Annotated[
     str | None,
@@ -55,45 +113,9 @@ Header = Annotated[
         metavar="NAME=VALUE",
     ),
 ]
-RequestsPerMinute = Annotated[
-    float | None, typer.Option("--rpm", help="Send at most N requests a minute, evenly.", metavar="N")
-]
-AllowInsecure = Annotated[
-    bool,
-    typer.Option("--allow-insecure", help="Send the key over http to another machine."),
-]
+AllowInsecure = Annotated[bool, typer.Option("--allow-insecure", help="Send the key over http to another machine.")]
 AllowSecretUrl = Annotated[
-    bool,
-    typer.Option("--allow-secret-url", help="Use a base URL with a key in it. The key is not stored."),
-]
-Temperature = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="T")]
-TopP = Annotated[float | None, typer.Option(help="Default: the endpoint's own.", metavar="P")]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(help="Longest answer. Default: what each probe needs.", metavar="N"),
-]
-Probabilities = Annotated[
-    bool,
-    typer.Option(
-        "--probabilities",
-        help="Read decisions from the probabilities of the first token: one token a prompt, narrower intervals.",
-    ),
-]
-ModelSeed = Annotated[int | None, typer.Option(help="Seed that the model is given.", metavar="S")]
-System = Annotated[str | None, typer.Option(help="System prompt.", metavar="TEXT")]
-Extra = Annotated[str | None, typer.Option(help="Further fields of the request, as JSON.", metavar="JSON")]
-Concurrency = Annotated[int | None, typer.Option(help="Requests at a time. Default: 16.", metavar="N")]
-Deadline = Annotated[
-    float | None,
-    typer.Option(help="Seconds an attempt may take in all. Default: 300.", metavar="S"),
-]
-Tries = Annotated[int | None, typer.Option(help="Requests per attempt, if it fails. Default: 4.", metavar="N")]
-MaxRequests = Annotated[int | None, typer.Option(help="Stop after N requests in this session.", metavar="N")]
-MaxTokensTotal = Annotated[int | None, typer.Option(help="Stop when the run has used N tokens.", metavar="N")]
-MaxCost = Annotated[float | None, typer.Option(help="Stop when the run has cost D dollars.", metavar="D")]
-PriceOption = Annotated[
-    str | None,
-    typer.Option("--price", help="Dollars for a million tokens of prompts, of answers.", metavar="P,A"),
+    bool, typer.Option("--allow-secret-url", help="Use a base URL with a key in it. The key is not stored.")
 ]
 ConfigFile = Annotated[
     Path | None,
@@ -101,144 +123,16 @@ ConfigFile = Annotated[
         "--config", help="A file with models, probes, parameters, budgets, rules: docs/config.md", metavar="FILE"
     ),
 ]
+TrustConfig = Annotated[
+    bool,
+    typer.Option("--trust-config", help="Send keys to the addresses that the file names, from the variables it names."),
+]
 Yes = Annotated[
     bool,
     typer.Option("--yes", "-y", help="Start a run of more than 2,000 prompts or one dollar without a question."),
 ]
-Judge = Annotated[
-    str | None,
-    typer.Option(
-        help="A second model, asked about answers that are not read, or read in contradictory ways. Default: none.",
-        metavar="MODEL",
-    ),
-]
-JudgeBaseUrl = Annotated[str | None, typer.Option(help="Another address for the judge.", metavar="URL")]
-JudgeKeyVariable = Annotated[
-    str | None, typer.Option(help="The environment variable that holds the judge's key.", metavar="NAME")
-]
-JudgeAnyway = Annotated[
-    bool, typer.Option("--judge-anyway", help="Use the judge even if it fails its exam; every report says so.")
-]
-JudgePrice = Annotated[str | None, typer.Option(help="The same as --price, for the judge.", metavar="P,A")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 AllowMissing = Annotated[
     float,
-    typer.Option(min=0, max=1, help="Share of attempts that may lack an answer (else exit 3).", metavar="X"),
+    typer.Option(min=0, max=1, help=find_meta("allow_missing")["help"], metavar="X"),
 ]
-
-
-def read_connection(
-    model: str,
-    base_url: str | None,
-    key_variable: str | None,
-    *,
-    key_command: str | None,
-    header: list[str] | None,
-    allow_insecure: bool,
-    allow_secret_url: bool,
-    extra: str | None,
-    **sampling: Any,
-) -> Connection:
-    """The connection that the options describe."""
-    from equipoise import models
-    from equipoise.runs import connection
-
-    check_whole_numbers(max_tokens=sampling.get("max_tokens"), model_seed=sampling.get("seed"))
-    return connection.Connection(
-        model=model,
-        base_url=base_url,
-        key_variable=key_variable,
-        key_command=key_command,
-        headers=read_headers(header),
-        allow_insecure=allow_insecure,
-        allow_secret_url=allow_secret_url,
-        sampling=models.Sampling(**sampling, extra=_parse_extra(extra)),
-    )
-
-
-def read_headers(given: list[str] | None) -> dict[str, str]:
-    """The headers that were given, by name. What was given is not shown when it is wrong: it may hold a secret."""
-    headers: dict[str, str] = {}
-    for header in given or ():
-        name, equals, value = header.partition("=")
-        if not equals or not name.strip():
-            raise BadParameter("--header needs NAME=VALUE, as in X-Organisation=42. What was given is not shown.")
-        headers[name.strip()] = value.strip()
-    return headers
-
-
-def read_judge(
-    judge: str | None, base_url: str | None, key_variable: str | None, *, allow_insecure: bool, allow_secret_url: bool
-) -> Connection | None:
-    """How the judge is reached that the options describe, if there is one."""
-    from equipoise.runs import connection
-
-    if judge is not None:
-        return connection.Connection(
-            model=judge,
-            base_url=base_url,
-            key_variable=key_variable,
-            allow_insecure=allow_insecure,
-            allow_secret_url=allow_secret_url,
-        )
-    for option, value in (("--judge-base-url", base_url), ("--judge-key-variable", key_variable)):
-        if value is not None:
-            raise BadParameter(f"{option} is about a judge. Name it, too: --judge MODEL")
-    return None
-
-
-def read_policy(
-    model: str,
-    *,
-    concurrency: int | None,
-    deadline: float | None,
-    tries: int | None,
-    rpm: float | None,
-    max_requests: int | None,
-    max_tokens_total: int | None,
-    max_cost: float | None,
-    price: str | None,
-    judge: str | None = None,
-    judge_price: str | None = None,
-) -> Policy:
-    """The policy that the options describe; what is not given stays at its default."""
-    from equipoise.runs import prices
-    from equipoise.runs.ask import policy
-
-    check_whole_numbers(
-        concurrency=concurrency, tries=tries, max_requests=max_requests, max_tokens_total=max_tokens_total
-    )
-    given: dict[str, Any] = {
-        "concurrency": concurrency,
-        "deadline": deadline,
-        "tries": tries,
-        "requests_per_minute": rpm,
-        "max_requests": max_requests,
-        "max_tokens_total": max_tokens_total,
-        "max_cost": max_cost,
-    }
-    known_price = prices.price_for(model, price, needed=max_cost is not None)
-    needed = max_cost is not None
-    of_judge = prices.price_for(judge, judge_price, needed=needed, option="--judge-price") if judge else None
-    return policy.Policy(
-        price=known_price, judge_price=of_judge, **{name: value for name, value in given.items() if value is not None}
-    )
-
-
-def check_whole_numbers(**given: int | None) -> None:
-    """Refuse numbers beyond 64 bits, which neither run files nor requests hold."""
-    for name, value in given.items():
-        if value is not None and abs(value) >= 2**63:
-            raise BadParameter(f"--{name.replace('_', '-')} needs a number of at most 64 bits. Got {value} instead.")
-
-
-def _parse_extra(given: str | None) -> dict[str, Any]:
-    """The fields as JSON that a request can hold: not nested without end, and no numbers beyond 64 bits."""
-    try:
-        value = json.loads(given or "{}")
-        orjson.dumps(value)
-    except (ValueError, TypeError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        shown = given if given is None or len(given) < MOST_SHOWN else f"{given[:MOST_SHOWN]}…"
-        raise BadParameter(f"--extra needs a JSON object, nested no more than 254 deep. Got {shown!r} instead.")
-    return value

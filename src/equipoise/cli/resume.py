@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from equipoise.errors import BadParameter
 from equipoise.report.files import check_target
 
 
+@options.takes("base_url", "key_variable", *options.PACE, *options.JUDGE)
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,
@@ -25,85 +26,48 @@ def command(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(help="Longest answer from now on, with --retry: more than before. Answers stay.", metavar="N"),
+        typer.Option(
+            min=1, help="Longest answer from now on, with --retry: more than before. Answers stay.", metavar="N"
+        ),
     ] = None,
-    base_url: options.BaseUrl = None,
-    key_variable: options.KeyVariable = None,
     key_command: options.KeyCommand = None,
     header: options.Header = None,
     allow_insecure: options.AllowInsecure = False,
     allow_secret_url: options.AllowSecretUrl = False,
-    concurrency: options.Concurrency = None,
-    deadline: options.Deadline = None,
-    tries: options.Tries = None,
-    rpm: options.RequestsPerMinute = None,
     allow_missing: options.AllowMissing = 0.05,
-    max_requests: options.MaxRequests = None,
-    max_tokens_total: options.MaxTokensTotal = None,
-    max_cost: options.MaxCost = None,
-    price: options.PriceOption = None,
-    judge: options.Judge = None,
-    judge_base_url: options.JudgeBaseUrl = None,
-    judge_key_variable: options.JudgeKeyVariable = None,
-    judge_price: options.JudgePrice = None,
-    judge_anyway: options.JudgeAnyway = False,
+    quiet: options.Quiet = False,
+    given: dict[str, Any],
 ) -> None:
     """Ask only for what has no answer yet, as the run was started. A finished run asks nothing.
 
-    Failures are answers of a kind: they are asked again only with --retry, and the earlier ones are kept; --max-tokens
-    then holds for them and for all that is pending. With --judge, a finished run is judged; the model is not needed for
-    that.
+    A failure is asked again only with --retry, and the earlier one is kept; --max-tokens then holds for what is asked
+    again and for all that is pending. With --judge, a finished run is judged; the model is not needed for that.
 
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
     equipoise resume run.equipoise --retry empty --max-tokens 2048
     """
-    from equipoise.runs import looks
-    from equipoise.runs import resume as resuming
-    from equipoise.runs import run as runs
+    from equipoise.runs.looks import wants_more
+    from equipoise.runs.resume import parse_failures, resume
+    from equipoise.runs.run import Run
 
     check_target(report)
-    judging = options.read_judge(
-        judge,
-        judge_base_url,
-        judge_key_variable,
-        allow_insecure=allow_insecure,
-        allow_secret_url=allow_secret_url,
-    )
-    run = runs.Run.open(file)
-    options.check_whole_numbers(max_tokens=max_tokens)
-    failures = resuming.parse_failures(retry.split(",") if retry else ())
+    for name in ("judge_base_url", "judge_key_variable"):
+        if name in given and "judge" not in given:
+            raise BadParameter(f"--{name.replace('_', '-')} is about a judge. Name it, too: --judge MODEL")
+    run, failures = Run.open(file), parse_failures(retry.split(",") if retry else ())
     if max_tokens is not None and not failures:
         raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
-    judge = judge or run.judge
-    is_open = run.ended < run.size or looks.wants_more(run) or any(run.counts[status] for status in failures)
-    if is_open or judging or run.unjudged(failures):
-        policy = options.read_policy(
-            run.model,
-            concurrency=concurrency,
-            deadline=deadline,
-            tries=tries,
-            rpm=rpm,
-            max_requests=max_requests,
-            max_tokens_total=max_tokens_total,
-            max_cost=max_cost,
-            price=price,
-            judge=judge,
-            judge_price=judge_price,
+    is_open = run.ended < run.size or wants_more(run) or any(run.counts[status] for status in failures)
+    if is_open or "judge" in given or run.unjudged(failures):
+        session = resume(
+            file,
+            retry=failures,
+            max_tokens=max_tokens,
+            key_command=key_command,
+            headers=options.read_headers(header),
+            allow_insecure=allow_insecure,
+            allow_secret_url=allow_secret_url,
+            **given,
         )
-        run = ask(
-            resuming.resume(
-                file,
-                base_url=base_url,
-                key_variable=key_variable,
-                key_command=key_command,
-                headers=options.read_headers(header),
-                allow_insecure=allow_insecure,
-                allow_secret_url=allow_secret_url,
-                retry=failures,
-                max_tokens=max_tokens,
-                policy=policy,
-                judge=judging,
-                judge_anyway=judge_anyway,
-            )
-        )
+        run = ask(session, quiet=quiet)
     print_outcome(run, allow_missing, report, as_json=as_json)

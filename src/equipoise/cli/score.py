@@ -218,7 +218,7 @@ def _write_report(
     with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
         path = Path(folder) / f"{files[0].stem}.equipoise"
         run, _, _ = imports.import_answers(
-            files, path, model=model, probes=probe, suite=suite, parameters=parameters, names=names
+            files, path, model=model, probes=probe, suite=suite, names=names, **parameters
         )
         run.temporary = True
         html.write_report([run], report)

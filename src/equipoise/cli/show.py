@@ -88,9 +88,8 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
     readings = dict.fromkeys(result.reading for result in run.results().values())
     judged_by = f" · judged by {run.judge}" if run.judge else ""
     state = run.describe_state()
-    yield printable_line(
-        f"{run.model} · {run.settings.suite} suite · {' and '.join(readings)} reading{judged_by} · {state} · {run.path}"
-    )
+    suite, reading = run.settings.spec.suite, " and ".join(readings)
+    yield printable_line(f"{run.model} · {suite} suite · {reading} reading{judged_by} · {state} · {run.path}")
     if not everything:
         read = texts.describe_read(run.results().values())
         yield " ".join([texts.describe_attempts(run.counts), *read, "--all shows every metric and what it rests on."])

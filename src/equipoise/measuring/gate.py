@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -51,8 +51,8 @@ class Rules:
 
     fail_on: str | None = None
     """No marked metric may have this mark or a worse one."""
-    limits: Sequence[tuple[str, float]] = ()
-    """A metric and how far from even-handed it may be; a metric without marks, how large.
+    max: Mapping[str, float] = field(default_factory=dict)
+    """Metrics and how far from even-handed each may be; one without marks, how large.
 
     `metric` or `probe.metric` over all items, `metric@race:white` or `probe.metric@race:white` for a group of a slice.
     """
@@ -67,7 +67,7 @@ class Rules:
             raise BadParameter(f"A gate can fail on B, C or D: A is the best mark. Got {self.fail_on!r} instead.")
         if self.uncertain not in SIDES:
             raise UnknownName("side of uncertainty", self.uncertain, SIDES)
-        if not (self.fail_on or self.limits or self.no_regression):
+        if not (self.fail_on or self.max or self.no_regression):
             raise InputError(f"A gate needs a rule: --fail-on, --max or --no-regression. For example: {EXAMPLE}")
 
 
@@ -136,7 +136,7 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     if rules.fail_on:
         checks += _check_marks(results, rules.fail_on, rules.uncertain)
         notes += _note_uncertain(results, rules.uncertain)
-    for name, limit in rules.limits:
+    for name, limit in rules.max.items():
         checks += _check_limits(results, name, limit, rules.uncertain)
     if baseline is not None:
         comparison = compare_audits(baseline, audit, names=("the baseline", "the run"))

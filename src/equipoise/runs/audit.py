@@ -3,97 +3,61 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from equipoise.errors import InputError
 from equipoise.measuring.audit import Audit
-from equipoise.models import Sampling
-from equipoise.models.llama import EMBEDDED
-from equipoise.models.simulated import is_simulated
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.connection import Connection, ModelLike, default_concurrency
-from equipoise.runs.judging import JudgeLike
+from equipoise.runs.reaching import ModelLike
 from equipoise.runs.run import Run
+from equipoise.runs.session import run_to_end
+from equipoise.runs.spec import EMBEDDED, RunSpec
 from equipoise.runs.start import SUFFIX, start
-from equipoise.runs.suites import Probes, choose_probes_for
-from equipoise.runs.waiting import blocking
+from equipoise.runs.suites import Probes
 from equipoise.schema import MEASURED
 
 
 async def audit_async(
-    model: ModelLike = EMBEDDED,
+    model: ModelLike | RunSpec = EMBEDDED,
     *,
     probes: Probes = None,
-    suite: str | None = None,
     out: str | Path | None = None,
-    base_url: str | None = None,
-    key_variable: str | None = None,
-    key_command: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    sampling: Sampling | None = None,
-    concurrency: int | None = None,
     policy: Policy | None = None,
+    judge: ModelLike | None = None,
     on_event: OnEvent | None = None,
-    reading: str | None = None,
-    until_certain: bool = False,
-    probabilities: bool = False,
-    judge: JudgeLike | None = None,
-    judge_anyway: bool = False,
-    **parameters: Any,
+    **given: Any,
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
 
-    `model` is a name ("openai/gpt-4o-mini", "embedded", "simulated/unbiased"), a function from prompt to answer, or an
-    object with `generate(prompts)`. The answers go to the run file `out` as they come; a run that was stopped goes on
-    when it is called in the same way again. Without `out`, a named model gets a file in the current folder, and the
-    answers of a function or a simulated model last as long as the results. `reading` says how answers are read:
-    "careful" (the default) or "specified".
-    With `probabilities`, probes whose answers are one word are read from the probabilities of the first token.
-    A `key_command` prints the key; it is run without a shell, and again when the key is refused. `headers` go with
-    every request. Neither its output nor their values are stored.
-    A `judge` is a second model that is asked about the answers which the reading leaves open. It must pass an exam
-    first; with `judge_anyway`, it is used even if it fails.
-    Other keywords are parameters of the probes that have them: `sample=100`.
-    With `until_certain`, each probe is asked in up to five looks of doubling size, until its marks are certain.
+    `model` is a name ("openai/gpt-4o-mini", "embedded", "simulated/unbiased"), a function from prompt to answer, an
+    object with `generate(prompts)`, or a `RunSpec`. The answers go to the run file `out` as they come; a run that was
+    stopped goes on when it is called in the same way again. Without `out`, a named model gets a file in the current
+    folder, and the answers of a function or a simulated model last as long as the results.
+
+    Other keywords are fields of a `RunSpec` (`suite="quick"`, `temperature=0.7`, `base_url=…`, `concurrency=4`,
+    `reading="specified"`, `until_certain=True` …), what opens the way to a model and is never stored (`key_command`,
+    `headers`, `allow_insecure`, `allow_secret_url`), or parameters of the probes that have them: `sample=100`.
+    A `judge` is a second model that is asked about the answers which the reading leaves open; it must pass an exam
+    first, unless `judge_anyway`. A `policy` takes the place of pace and budget.
 
     `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
     programs that have an event loop.
     """
-    if policy is not None and concurrency is not None:
+    if policy is not None and given.get("concurrency") is not None:
         raise InputError("Give concurrency or policy, not both: a policy has a concurrency of its own.")
-    connection = Connection(
-        model=model if isinstance(model, str) else "function",
-        base_url=base_url,
-        key_variable=key_variable,
-        key_command=key_command,
-        headers=headers or {},
-        sampling=sampling or Sampling(),
-    )
-    chosen = [probe.read_by(reading) for probe in choose_probes_for(model, probes, suite)]
     folder = None
-    if out is None and (not isinstance(model, str) or is_simulated(model)):
+    name = model.model if isinstance(model, RunSpec) else model
+    if out is None and (not isinstance(name, str) or RunSpec(model=name).simulated):
         folder = Path(tempfile.mkdtemp(prefix="equipoise-"))
         out = folder / f"run{SUFFIX}"
     try:
-        session = start(
-            model,
-            probes=chosen,
-            suite=suite,
-            out=out,
-            connection=connection,
-            policy=policy or Policy(concurrency=concurrency or default_concurrency(model)),
-            parameters=parameters,
-            until_certain=until_certain,
-            probabilities=probabilities,
-            judge=judge,
-            judge_anyway=judge_anyway,
-        )
+        session = start(model, probes=probes, out=out, policy=policy, judge=judge, **given)
         run = await session.ask_async(on_event)
     except BaseException:
         # Answers that came are kept: the message says where, and how to go on.
@@ -107,7 +71,13 @@ async def audit_async(
     return await asyncio.to_thread(run.results)
 
 
-audit = blocking(audit_async)
+@functools.wraps(audit_async)
+def audit(*arguments: Any, **keywords: Any) -> Audit:
+    """The same for callers without an event loop."""
+    return run_to_end(audit_async(*arguments, **keywords))
+
+
+audit.__name__ = audit.__qualname__ = "audit"
 
 
 def _holds_answers(path: Path) -> bool:

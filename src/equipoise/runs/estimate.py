@@ -1,46 +1,93 @@
-"""`estimate`: what a run of a model would take, or a run that is precise enough; nothing is sent."""
+"""`estimate`: what a run would take, before anything is sent: prompts, tokens, money and time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.precision import Need, find_needs
-from equipoise.models import Sampling, parse_model_name
-from equipoise.models.llama import EMBEDDED
-from equipoise.runs.connection import Connection
-from equipoise.runs.expected import RunEstimate, expect_probe, expect_run
+from equipoise.models import parse_model_name
+from equipoise.runs.ask.policy import Policy, PriceFunction
+from equipoise.runs.file.values import asking_of
 from equipoise.runs.finished import open_audit
 from equipoise.runs.prices import price_for
+from equipoise.runs.reaching import default_suite, is_on_this_machine
 from equipoise.runs.run import Run
-from equipoise.runs.sizes import simulate_pilot
+from equipoise.runs.sizes import LETTERS_PER_TOKEN, simulate_pilot
+from equipoise.runs.spec import EMBEDDED, RunSpec, read_given
 from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
+from equipoise.schema import PROMPT
+
+LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
+"""Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
+SIMULATED_RATE = 2_000
+"""Attempts per second of a simulated model, which is not asked for tokens."""
+LOCAL_PROMPT_TOKENS = 4
+"""So many tokens of a prompt take as long as one of an answer here; elsewhere the time for prompts is not counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeEstimate:
+    """What one probe would take."""
+
+    probe: str
+    prompts: int
+    attempts: int
+    prompt_tokens: int
+    completion_tokens: int
+    items: int
+    needs: tuple[Need, ...] = ()
+    """What the marked metrics need, if a precision or certain marks were asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEstimate:
+    """What a run would take: each probe and all of them."""
+
+    spec: RunSpec
+    probes: tuple[ProbeEstimate, ...]
+    cost: float | None
+    """Dollars; None if the price is not known."""
+    seconds: float
+    concurrency: int
+
+    def total(self, name: str) -> int:
+        """The sum over the probes of `prompts`, `attempts`, `prompt_tokens` or `completion_tokens`."""
+        return sum(getattr(probe, name) for probe in self.probes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, ready for JSON."""
+        totals = {name: self.total(name) for name in ("prompts", "attempts", "prompt_tokens", "completion_tokens")}
+        return {
+            "model": self.spec.model,
+            "suite": self.spec.suite,
+            "probes": [asdict(probe) for probe in self.probes],
+            **totals,
+            "cost": self.cost,
+            "seconds": self.seconds,
+        }
 
 
 def estimate(
-    model: str = EMBEDDED,
+    model: str | RunSpec = EMBEDDED,
     *,
-    base_url: str | None = None,
     probes: Probes = None,
-    suite: str | None = None,
-    max_tokens: int | None = None,
-    concurrency: int | None = None,
     speed: float | None = None,
-    price: str | None = None,
     precision: float | None = None,
     certain: bool = False,
     pilot: str | Path | Run | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    probabilities: bool = False,
+    **given: Any,
 ) -> RunEstimate:
     """Estimate what a run would take; nothing is sent. A token counts for four letters, an answer for its usual length.
 
-    `speed` is in tokens per second of one request; without it, 15 on this machine and 50 elsewhere. `base_url` is
-    another address for the provider. `price` is "0.15,0.60" in dollars for a million tokens of prompts and of answers,
-    if it is not known.
+    Keywords are those of `start`. `speed` is in tokens per second of one request; without it, 15 on this machine and
+    50 elsewhere. `price` is "0.15,0.60" in dollars for a million tokens of prompts and of answers, if it is not known.
 
     With a `precision`, each probe is planned with as many items as give its marked metrics intervals of this
     half-width; with `certain`, as many as make its marks certain. The widths are those of the `pilot` run, or of a
@@ -51,29 +98,21 @@ def estimate(
     if certain and pilot is None:
         raise InputError("How many items make a mark certain depends on its value: give a pilot run (--pilot RUN).")
     results = None if pilot is None else open_audit(pilot)
-    connection = Connection(model=model, base_url=base_url)
-    if not connection.local:
-        parse_model_name(model)
-    suite = suite or connection.default_suite
-    sampling = Sampling(max_tokens=max_tokens)
+    spec, _ = read_given(model, probes, None, None, given)
+    if not spec.local:
+        parse_model_name(spec.model)
+    spec = spec if spec.suite else replace(spec, suite=default_suite(spec))
+    assert spec.suite is not None
     rows = []
-    chosen = choose_probes_for(model, probes, suite)
-    for default in plan_probes(chosen, suite, parameters or {}, asked=True, probabilities=probabilities):
+    chosen = choose_probes_for(spec.model, spec.probes or None if probes is None else probes, spec.suite)
+    for default in plan_probes(chosen, spec.suite, spec.parameters, asked=True, probabilities=spec.probabilities):
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
             name = default.probe.name
             before = results[name] if results and name in results else simulate_pilot(default)
             needs = tuple(find_needs(before, precision=None if certain else precision))
-        planned = _with_items(default, needs)
-        rows.append(expect_probe(planned, sampling, needs))
-    return expect_run(
-        rows,
-        connection,
-        suite,
-        price=price_for(model, price, needed=False),
-        concurrency=concurrency,
-        speed=speed,
-    )
+        rows.append(expect_probe(_with_items(default, needs), spec, needs))
+    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency, speed)
 
 
 def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:
@@ -83,3 +122,49 @@ def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:
         return planned
     size = min(max(wanted), planned.population.size)
     return plan(planned.probe, **{**planned.parameters, "sample": size})
+
+
+def expect_probe(planned: Plan, spec: RunSpec, needs: tuple[Need, ...] = ()) -> ProbeEstimate:
+    """What one plan would take. A token counts for four letters, an answer for its usual length."""
+    prompts, letters = 0, 0
+    for batch in planned.batches():
+        prompts += batch.height
+        letters += int(batch[PROMPT].str.len_chars().sum())
+    attempts, probe = prompts * planned.repetitions, planned.probe
+    limit = asking_of(probe, spec.max_tokens).max_tokens or probe.answer_tokens
+    return ProbeEstimate(
+        probe=probe.name,
+        prompts=prompts,
+        attempts=attempts,
+        prompt_tokens=letters * planned.repetitions // LETTERS_PER_TOKEN,
+        completion_tokens=attempts * min(limit, probe.answer_tokens),
+        items=planned.items,
+        needs=needs,
+    )
+
+
+def expect_run(
+    probes: Iterable[ProbeEstimate],
+    spec: RunSpec,
+    price: PriceFunction | None,
+    concurrency: int | None = None,
+    speed: float | None = None,
+) -> RunEstimate:
+    """What all of them would take. `speed` is in tokens per second of one request."""
+    rows = tuple(probes)
+    slots = concurrency or (LOCAL_SLOTS if spec.local else Policy.concurrency)
+    prompt_tokens = sum(row.prompt_tokens for row in rows)
+    completion_tokens = sum(row.completion_tokens for row in rows)
+    if spec.simulated:
+        seconds = sum(row.attempts for row in rows) / SIMULATED_RATE
+    else:
+        prompt_time = prompt_tokens / LOCAL_PROMPT_TOKENS if spec.local else 0.0
+        tokens_per_second = (speed or (LOCAL_SPEED if is_on_this_machine(spec) else REMOTE_SPEED)) * slots
+        seconds = (completion_tokens + prompt_time) / tokens_per_second
+    return RunEstimate(
+        spec=spec,
+        probes=rows,
+        cost=price(prompt_tokens, completion_tokens) if price else None,
+        seconds=seconds,
+        concurrency=slots,
+    )

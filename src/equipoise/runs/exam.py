@@ -20,8 +20,8 @@ from equipoise.schema import MEASURED, Status
 class Exam(Verdicts):
     """The exam in a run file, as the pump sees a run file. An answer that failed is no verdict, and not asked again."""
 
-    def __init__(self, file: RunFile, probes: Mapping[str, Probe], judge: Judge) -> None:
-        super().__init__(file, probes, judge.settings)
+    def __init__(self, file: RunFile, probes: Mapping[str, Probe]) -> None:
+        super().__init__(file, probes)
         questions = [question for probe in self._probes for question in set_exam(probe)]
         self._asked: dict[tuple[str, int], ExamQuestion] = {(one.probe, one.number): one for one in questions}
 
@@ -57,11 +57,11 @@ async def take_exam(
     InputError if it fails, unless the user wants it all the same. The run then has no judge, and can go on without one
     or with another.
     """
-    exam = Exam(file, probes, judge)
+    exam = Exam(file, probes)
     if not exam.counts()[Status.PENDING]:
         return 0
     asked = await pump(exam, judge.model, judge.policy(policy, file, 0), on_event)
-    results = grade_exams(file, judged_probes(file, probes, judge.settings))
+    results = grade_exams(file, judged_probes(file, probes))
     for name, result in results.items():
         verdict = f"failed, because {' and '.join(result.faults)}" if result.faults else "passed"
         if on_event:

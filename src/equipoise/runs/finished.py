@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +52,6 @@ def gate(run: ResultSource, rules: Rules | None = None, *, baseline: ResultSourc
     """Check a run against rules: `gate("run.equipoise", fail_on="C")`. The verdict is in `.passed`."""
     if rules is not None and given:
         raise InputError("Give rules, or the fields of rules as keywords, not both.")
-    if isinstance(limits := given.get("limits"), Mapping):
-        given["limits"] = tuple(limits.items())
     if isinstance(fail_on := given.get("fail_on"), str):
         given["fail_on"] = fail_on.upper()
     rules = rules or Rules(**given)

@@ -18,13 +18,14 @@ from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.assets.store import sha256_of
 from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
-from equipoise.models import Reply, Sampling
+from equipoise.models import Reply
 from equipoise.probes import choose_probes
-from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.labels import store_labels
 from equipoise.runs.run import Run
+from equipoise.runs.spec import read_given
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import ID, MEASURED, PROMPT, REPETITION, STATUS, Status, replace_surrogates
 
@@ -146,8 +147,8 @@ def import_answers(
     model: str = "custom/imported",
     probes: Probes = None,
     suite: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
     names: Mapping[str, str] = NO_NAMES,
+    **parameters: Any,
 ) -> tuple[Run, int, Matching]:
     """Store answers from elsewhere in a run file, which is made if it is not there.
 
@@ -161,8 +162,10 @@ def import_answers(
     if not is_new:
         file = RunFile.open(path)
     else:
-        plans = plan_probes(probes, suite or "standard", parameters or {}, asked=suite is not None)
-        file = RunFile.create(path, settings=_imported_settings(model, suite or "standard"), plans=plans)
+        plans = plan_probes(probes, suite or "standard", parameters, asked=suite is not None)
+        # How the model was asked is not known.
+        spec, _ = read_given(model, probes, None, None, {"suite": suite or "standard", **parameters})
+        file = RunFile.create(path, settings=make_record(spec, model_settings={"imported": True}), plans=plans)
     try:
         with file:
             _refuse_other_probes(file, probes)
@@ -213,16 +216,3 @@ def _find_rows_of(answers: Any, names: Mapping[str, str]) -> Callable[[], Iterab
         return lambda: read_all(paths, names, read_file)
     rows = list(read_python(answers))
     return lambda: rows
-
-
-def _imported_settings(model: str, suite: str) -> RunSettings:
-    """What a run file says whose answers come from elsewhere: how they were asked is not known."""
-    return RunSettings(
-        model=model,
-        model_settings={"imported": True},
-        suite=suite,
-        base_url=None,
-        key_variable=None,
-        allow_insecure=False,
-        sampling=Sampling(),
-    )

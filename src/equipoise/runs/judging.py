@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
+
+from msgspec import structs
 
 from equipoise.authoring import Probe
-from equipoise.errors import BadParameter, InputError
+from equipoise.errors import BadParameter, InputError, IntegrityError
 from equipoise.measuring.judging import can_be_judged
-from equipoise.models import Model, Sampling
-from equipoise.runs.approvals import approve, refuse_foreign_destination
+from equipoise.measuring.plan import Plan
+from equipoise.models import Model
 from equipoise.runs.ask.policy import Policy, PriceFunction, Spent
-from equipoise.runs.connection import Connection, ModelLike, default_concurrency, open_model, wrap_model
-from equipoise.runs.file.changes import refuse_other_judge
 from equipoise.runs.file.reader import RunReader
-from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.reaching import (
+    ModelLike,
+    approve,
+    default_concurrency,
+    describe,
+    open_model,
+    refuse_foreign_address,
+    wrap_model,
+)
 from equipoise.runs.setup import check_probe_version
+from equipoise.runs.spec import Access, RunSpec, find_differences, to_plain
 from equipoise.runs.verdicts import count_verdicts
 from equipoise.schema import Status
-from equipoise.settings import Settings
-
-SAMPLING = Sampling(temperature=0.0, max_tokens=1_024)
-"""A judge does not draw its word. The limit leaves room for models that reason before they answer."""
-LOCAL_SAMPLING = Sampling(temperature=0.0, max_tokens=16)
-"""What runs here does not reason, and takes long for many tokens."""
-JudgeLike = ModelLike | Connection
-"""A judge: a model as any other, or how one is reached (its `sampling` is not used)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +36,10 @@ class Judge:
     """A judge that can be opened, and what a run file says of it."""
 
     model: Model
-    connection: Connection
-    settings: RunSettings
+    spec: RunSpec
+    """How it is reached, without secrets."""
+    settings: Mapping[str, Any]
+    """What it says of itself."""
     concurrency: int
     retry: tuple[Status, ...] = ()
     """Verdicts that failed in these ways are asked for again."""
@@ -55,111 +59,127 @@ class Judge:
         return replace(policy, price=policy.judge_price, concurrency=concurrency, spent=spent)
 
 
-def spent_on_judge(file: RunReader, policy: Policy) -> Spent:
-    """What the judge of a run has used in earlier sessions."""
+def spent_on_judge(file: RunReader, policy: Policy, requests: int) -> Policy:
+    """The policy with what the judge of a run has used: tokens in all sessions, requests in this one."""
     prompt_tokens, completion_tokens = tokens = file.judge_usage()
-    return Spent(
-        prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, cost=_cost(policy.judge_price, tokens)
-    )
+    cost = _cost(policy.judge_price, tokens)
+    spent = Spent(requests=requests, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, cost=cost)
+    return replace(policy, spent=spent)
 
 
 def _cost(price: PriceFunction | None, tokens: tuple[int, int]) -> float:
     return price(*tokens) if price else 0.0
 
 
-def prepare_judge(given: JudgeLike, probes: Iterable[Probe], policy: Policy, *, anyway: bool = False) -> Judge:
-    """A judge for answers of these probes; nothing is sent yet."""
-    _refuse_unknown_price(policy)
-    able = [probe for probe in probes if can_be_judged(probe)]
-    if not able:
-        raise InputError(
-            "None of these probes has answers that a judge can read: it chooses between labels. Leave out --judge."
-        )
-    if isinstance(given, str):
-        given = Connection(model=given)
-    if isinstance(given, Connection) and given.simulated:
-        raise InputError(f"{given.model} cannot judge: it is no language model.")
-    if isinstance(given, Connection):
-        connection = replace(given, sampling=LOCAL_SAMPLING if given.local else SAMPLING)
-        concurrency = default_concurrency(given.model)
-        opened = open_model(connection, Settings.load(), policy.deadline)
-    else:
-        connection, concurrency = Connection(model="function", sampling=SAMPLING), default_concurrency(given)
-        opened = wrap_model(given)
-    settings = connection.describe(opened, able[0].reading)
-    return Judge(model=opened, connection=connection, settings=settings, concurrency=concurrency, anyway=anyway)
+def prepare_judge(
+    spec: RunSpec,
+    given: ModelLike | None,
+    access: Access,
+    plans: Iterable[Plan],
+    policy: Policy,
+    source: object,
+    again: list[str],
+) -> Judge:
+    """The judge of a specification, for answers of these plans; nothing is sent yet."""
+    _refuse_no_labels(planned.probe for planned in plans)
+    return _open_judge(spec, given, access, policy, source, again)
 
 
-def begin_judging(file: RunFile, judge: Judge) -> Judge:
+def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> None:
     """Store a judge that the user chose in the run file, whose verdicts must all be of one judge."""
-    stored = file.settings.judge
-    if stored is None:
-        file.set_judge(judge.settings)
+    stored = file.settings
+    if stored.judge_settings is None:
+        chosen = structs.replace(
+            file.spec,
+            judge=judge.spec.model,
+            judge_base_url=judge.spec.base_url,
+            judge_key_variable=spec.judge_key_variable,
+            judge_price=spec.judge_price,
+        )
+        file.set_judge(chosen, judge.settings)
     else:
-        judge = replace(judge, settings=_with_free_settings(judge.settings, stored))
-        refuse_other_judge(file, judge.settings)
-    if judge.connection.model != "function":
-        approve(judge.connection, Settings.load())
-    return judge
+        _refuse_other_judge(file, judge)
+    if "function" not in judge.settings:
+        approve(judge.spec, _access_of_judge(access))
 
 
 def find_judge(
     file: RunFile,
-    given: JudgeLike | None,
+    spec: RunSpec,
+    given: ModelLike | None,
+    access: Access,
     probes: Mapping[str, Probe],
     policy: Policy,
     retry: Iterable[Status],
     *,
     needed: bool,
-    anyway: bool = False,
-    **allowed: bool,
 ) -> Judge | None:
     """The judge that the user chose, or that of the run file if it is `needed` or verdicts are pending."""
-    stored = file.settings.judge
-    for planned in file.probes() if given or stored else ():
-        check_probe_version(planned, probes.get(planned.name), file.path)
-    if given:
-        chosen = (probes[planned.name] for planned in file.probes() if not planned.asking.probabilities)
-        judge = begin_judging(file, prepare_judge(given, chosen, policy))
-    elif stored and (needed or count_verdicts(file, probes, stored, retry)[Status.PENDING]):
-        judge = _recall_judge(file, stored, policy, **allowed)
-    else:
+    if spec.judge is None:
         return None
-    return replace(judge, retry=tuple(retry), anyway=anyway)
-
-
-def _recall_judge(
-    file: RunFile, stored: RunSettings, policy: Policy, *, allow_insecure: bool, allow_secret_url: bool
-) -> Judge:
-    """The judge that a run file names. A key is not sent where only the file says so."""
-    _refuse_unknown_price(policy)
-    if "function" in stored.model_settings:
+    for planned in file.probes():
+        check_probe_version(planned, probes.get(planned.name), file.path)
+    again, is_new = ["equipoise", "resume", str(file.path)], "judge" in access.typed
+    if not is_new and not needed and not count_verdicts(file, probes, retry)[Status.PENDING]:
+        return None
+    if is_new:
+        _refuse_no_labels(probes[planned.name] for planned in file.probes() if not planned.asking.probabilities)
+    elif given is None and "function" in (file.settings.judge_settings or {}):
         raise InputError(
             f"The judge of {file.path} is a Python function. To go on: "
             f"equipoise.resume({str(file.path)!r}, judge=the_function).ask()"
         )
-    connection = Connection(
-        model=stored.model,
-        base_url=stored.base_url,
-        key_variable=stored.key_variable,
-        sampling=stored.sampling,
-        allow_insecure=allow_insecure,
-        allow_secret_url=allow_secret_url,
-    )
-    settings = Settings.load()
-    refuse_foreign_destination(file.path, connection, settings, base_url=None, key_variable=None, judge=True)
-    opened = open_model(connection, settings, policy.deadline)
-    now = _with_free_settings(connection.describe(opened, stored.suite), stored)
-    refuse_other_judge(file, now)
-    return Judge(model=opened, connection=connection, settings=now, concurrency=default_concurrency(stored.model))
+    judge = _open_judge(spec, given, access, policy, file.path, again, received=not is_new)
+    take_judge(file, spec, judge, access)
+    return replace(judge, retry=tuple(retry))
 
 
-def _refuse_unknown_price(policy: Policy) -> None:
-    """Refuse, before anything is asked, a limit on the cost of a judge whose price is not known."""
+def _open_judge(
+    spec: RunSpec,
+    given: ModelLike | None,
+    access: Access,
+    policy: Policy,
+    source: object,
+    again: list[str],
+    *,
+    received: bool = False,
+) -> Judge:
     if policy.max_cost is not None and policy.judge_price is None:
         raise BadParameter("A limit on the cost needs the price of the judge, too: Policy.judge_price.")
+    asked, access = spec.judge_spec(), _access_of_judge(access)
+    if given is None or isinstance(given, str):
+        if asked.simulated:
+            raise InputError(f"{asked.model} cannot judge: it is no language model.")
+        refuse_foreign_address(asked, access, source, again, judge=True, received=received)
+        opened = open_model(asked, access, policy.deadline)
+    else:
+        opened = wrap_model(given)
+    public, settings = describe(asked, opened)
+    concurrency = default_concurrency(given if given is not None else asked.model)
+    return Judge(model=opened, spec=public, settings=settings, concurrency=concurrency, anyway=spec.judge_anyway)
 
 
-def _with_free_settings(now: RunSettings, stored: RunSettings) -> RunSettings:
-    """The settings of today, with those that may differ set to what is stored: how the key is sent, and the reading."""
-    return replace(now, key_variable=stored.key_variable, allow_insecure=stored.allow_insecure, suite=stored.suite)
+def _access_of_judge(access: Access) -> Access:
+    """What opens the way to the judge: its key comes from the environment, and no headers go with it."""
+    typed = {name.removeprefix("judge_") for name in access.typed if name.startswith("judge_")}
+    return replace(access, key_command=None, headers={}, typed=frozenset(typed))
+
+
+def _refuse_no_labels(probes: Iterable[Probe]) -> None:
+    if not any(can_be_judged(probe) for probe in probes):
+        raise InputError(
+            "None of these probes has answers that a judge can read: it chooses between labels. Leave out --judge."
+        )
+
+
+def _refuse_other_judge(file: RunFile, judge: Judge) -> None:
+    """Refuse another judge than the one whose verdicts the file holds."""
+    stored = file.settings
+    old = {"model": stored.spec.judge, "base_url": stored.spec.judge_base_url, "settings": stored.judge_settings}
+    new = {"model": judge.spec.model, "base_url": judge.spec.base_url, "settings": dict(judge.settings)}
+    if differences := list(find_differences(old, to_plain(new))):
+        raise IntegrityError(
+            f"{file.path} has another judge, and verdicts of different judges are not mixed:\n"
+            + "\n".join(f"  {line}" for line in differences)
+            + f"\nTo go on with that judge: equipoise resume {file.path}"
+        )

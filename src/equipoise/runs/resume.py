@@ -1,27 +1,34 @@
-"""`resume`: open a run that was stopped, to ask for what is pending as it was started, or with a larger limit."""
+"""`resume`: a run file that was stopped, opened to ask for what has no answer yet."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.models import Model, Sampling
+from equipoise.models import Model
 from equipoise.probes import find_probes
-from equipoise.runs.approvals import refuse_foreign_destination
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.connection import Connection, ModelLike, default_concurrency, open_model, wrap_model
-from equipoise.runs.file.changes import refuse_changes
-from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.file.undo import on_error
-from equipoise.runs.judging import JudgeLike, find_judge
+from equipoise.runs.judging import find_judge
+from equipoise.runs.reaching import (
+    ModelLike,
+    default_concurrency,
+    describe,
+    open_model,
+    refuse_foreign_address,
+    wrap_model,
+)
 from equipoise.runs.session import Session
+from equipoise.runs.spec import Access, RunSpec, read_given
+from equipoise.runs.start import make_policy, refuse_changes
 from equipoise.schema import MEASURED, Status
-from equipoise.settings import Settings
 
 
 def resume(
@@ -29,84 +36,79 @@ def resume(
     *,
     model: ModelLike | None = None,
     probes: Iterable[Probe] = (),
-    base_url: str | None = None,
-    key_variable: str | None = None,
-    key_command: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    allow_insecure: bool = False,
-    allow_secret_url: bool = False,
+    judge: ModelLike | None = None,
     retry: Iterable[str] = (),
-    max_tokens: int | None = None,
     policy: Policy | None = None,
-    judge: JudgeLike | None = None,
-    judge_anyway: bool = False,
+    **given: Any,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
 
     Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too; with `max_tokens`,
     all that is asked from now on has this larger limit, which the file keeps: for models that reason until none is
-    left. A `judge` is asked about the answers that the reading leaves open; a run that has one goes on with it. It
-    must pass an exam first; with `judge_anyway`, it is used even if it fails.
+    left. A `judge` is asked about the answers that the reading leaves open; a run that has one goes on with it.
+    It must pass an exam first; with `judge_anyway`, it is used even if it fails.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
-    (`runs.approvals`).
+    (`runs.reaching`). Pace stays as it was unless it is given; a budget is for one session.
     """
     file = RunFile.open(Path(path))
     with on_error(file.close):
         stored, counts, failures = file.settings, file.counts(), parse_failures(retry)
         known = find_probes() | {probe.name: probe for probe in probes}
-        policy = policy or Policy(concurrency=default_concurrency(model or stored.model))
-        allowed = {"allow_insecure": allow_insecure, "allow_secret_url": allow_secret_url}
+        known = {name: probe.read_by(stored.spec.reading) for name, probe in known.items()}
+        base = replace(stored.spec, max_requests=None, max_tokens_total=None, max_cost=None)
+        given = {name: value for name, value in given.items() if value is not None}
+        typed = frozenset(given) | ({"judge"} if judge else set())
+        spec, access = read_given(base, None, judge, None, {**given, "typed": typed})
+        policy = policy or make_policy(spec, default_concurrency(model or stored.spec.model))
         opened = None
         # A finished run can be judged without its model, which may be gone, or a function, or unknown.
         is_ended = not stored.looks and not any(counts[status] for status in (Status.PENDING, *failures))
-        judged_only = (judge or stored.judge) and is_ended
-        if not judged_only:
-            connection = Connection(
-                model=stored.model,
-                base_url=base_url or stored.base_url,
-                key_variable=None if key_command else key_variable or stored.key_variable,
-                key_command=key_command,
-                headers=headers or {},
-                sampling=_raise_limit(file, failures, max_tokens),
-                **allowed,
-            )
-            opened = _open_again(file, connection, model, policy.deadline, base_url=base_url, key_variable=key_variable)
-            _ask_again(file, failures, max_tokens, opened)
-        asked = find_judge(
-            file, judge, known, policy, failures, needed=opened is not None, anyway=judge_anyway, **allowed
-        )
+        if not (spec.judge and is_ended):
+            _refuse_small_limit(file, failures, given.get("max_tokens"))
+            opened = _open_again(file, spec, access, model, policy.deadline)
+            _ask_again(file, failures, given.get("max_tokens"), opened)
+        asked = find_judge(file, spec, judge, access, known, policy, failures, needed=opened is not None)
     return Session(file, opened, policy, known, asked)
 
 
-def _open_again(
-    file: RunFile,
-    connection: Connection,
-    model: ModelLike | None,
-    deadline: float,
-    *,
-    base_url: str | None,
-    key_variable: str | None,
-) -> Model:
+def _open_again(file: RunFile, spec: RunSpec, access: Access, model: ModelLike | None, deadline: float) -> Model:
     """The model of a run, reached and asked as before, with the address and the variable that the user gave."""
     stored = file.settings
-    _refuse_other_model(file.path, stored, model)
-    _refuse_other_headers(file.path, stored, connection)
+    if isinstance(model, str) and model != stored.model:
+        raise InputError(f"{file.path} asked {stored.model!r}, not {model!r}. For another model, start a new run.")
+    if model is None and stored.is_function:
+        raise InputError(
+            f"{file.path} asked a Python function. To go on: "
+            f"equipoise.resume({str(file.path)!r}, model=the_function).ask()"
+        )
+    if not stored.imported and stored.spec.headers and list(stored.spec.headers) != sorted(access.headers):
+        options = " ".join(f"--header {name}=…" for name in stored.spec.headers)
+        raise InputError(
+            f"{file.path} was started with the headers {', '.join(stored.spec.headers)}, and run files "
+            f"keep no values of headers. Give them again: equipoise resume {shlex.quote(str(file.path))} {options}"
+        )
     if model is None or isinstance(model, str):
-        settings = Settings.load()
-        refuse_foreign_destination(file.path, connection, settings, base_url=base_url, key_variable=key_variable)
-        opened = open_model(connection, settings, deadline)
+        again = ["equipoise", "resume", str(file.path)]
+        refuse_foreign_address(spec, access, file.path, again, received=True)
+        opened = open_model(spec, access, deadline)
     else:
         opened = wrap_model(model)
-    refuse_changes(file, _with_free_settings(connection, opened, stored))
+    public, model_settings = describe(spec, opened)
+    # A limit may be raised. How imported answers were asked is not known, so anything goes.
+    public = replace(public, max_tokens=stored.spec.max_tokens)
+    if "max_tokens" in stored.model_settings:
+        model_settings["max_tokens"] = stored.model_settings["max_tokens"]
+    if stored.imported:
+        public, model_settings = stored.spec, stored.model_settings
+    refuse_changes(file, public, model_settings, stored.looks)
     return opened
 
 
-def _raise_limit(file: RunFile, failures: list[Status], max_tokens: int | None) -> Sampling:
-    """How the model is asked from now on: as before, or with a larger limit."""
-    sampling = file.settings.sampling
+def _refuse_small_limit(file: RunFile, failures: list[Status], max_tokens: int | None) -> None:
+    """Refuse a limit that is not larger than that of the run, or for nothing that is asked again."""
     if max_tokens is None:
-        return sampling
+        return
     if not failures:
         raise InputError("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
     limit = max((planned.asking.max_tokens or 0 for planned in file.probes()), default=0)
@@ -115,7 +117,6 @@ def _raise_limit(file: RunFile, failures: list[Status], max_tokens: int | None) 
             f"The limit for failures that are asked again must be larger than that of the run, {limit:,} tokens, "
             f"which holds without --max-tokens. Got {max_tokens:,} instead."
         )
-    return replace(sampling, max_tokens=max_tokens)
 
 
 def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, model: Model) -> None:
@@ -141,40 +142,3 @@ def parse_failures(names: Iterable[str]) -> list[Status]:
         if name not in RETRIED:
             raise UnknownName("failure that can be asked again", name, RETRIED)
     return [Status(name) for name in names]
-
-
-def _with_free_settings(connection: Connection, model: Model, stored: RunSettings) -> RunSettings:
-    """The settings of today, with those that may differ when a run goes on set to what is stored.
-
-    How the key is sent is given anew, and a limit may be raised. How imported answers were asked is not known, so
-    anything goes.
-    """
-    now = connection.describe(model, stored.suite)
-    if connection.sampling.max_tokens != stored.sampling.max_tokens:
-        limit = {name: value for name, value in stored.model_settings.items() if name == "max_tokens"}
-        sampling = replace(now.sampling, max_tokens=stored.sampling.max_tokens)
-        now = replace(now, sampling=sampling, model_settings={**now.model_settings, **limit})
-    free = ("key_variable", "allow_insecure", "looks", *(("model_settings", "base_url") if stored.imported else ()))
-    return replace(now, **{name: getattr(stored, name) for name in free})
-
-
-def _refuse_other_model(path: Path, stored: RunSettings, model: ModelLike | None) -> None:
-    """Refuse another model than the run asked, or none where it asked a Python function."""
-    if isinstance(model, str) and model != stored.model:
-        raise InputError(f"{path} asked {stored.model!r}, not {model!r}. For another model, start a new run.")
-    if model is None and "function" in stored.model_settings:
-        raise InputError(
-            f"{path} asked a Python function. To go on: equipoise.resume({str(path)!r}, model=the_function).ask()"
-        )
-
-
-def _refuse_other_headers(path: Path, stored: RunSettings, connection: Connection) -> None:
-    """Refuse other headers than the run was started with: their values are not in the file, their names are."""
-    names = stored.model_settings.get("headers")
-    if stored.imported or not isinstance(names, list) or names == sorted(connection.headers):
-        return
-    options = " ".join(f"--header {name}=…" for name in names)
-    raise InputError(
-        f"{path} was started with the headers {', '.join(map(str, names))}, and run files keep no values of headers. "
-        f"Give them again: equipoise resume {shlex.quote(str(path))} {options}"
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,10 +100,10 @@ class Run:
     @functools.cached_property
     def judge(self) -> str | None:
         """The judge whose verdicts are used, if there is one. If it failed its exam, that stands beside its name."""
-        if self.settings.judge is None or not self.judged:
+        judge = self.settings.spec.judge
+        if judge is None or not self.judged:
             return None
-        failed = any(exam.faults for exam in self.exams.values())
-        return f"{self.settings.judge.model} (failed its exam)" if failed else self.settings.judge.model
+        return f"{judge} (failed its exam)" if any(exam.faults for exam in self.exams.values()) else judge
 
     @functools.cached_property
     def exams(self) -> dict[str, ExamResult]:
@@ -114,11 +115,11 @@ class Run:
     @functools.cached_property
     def judging(self) -> dict[Status, int]:
         """How many answers are for the judge, by the state of their verdicts; empty without a judge."""
-        if self.settings.judge is None:
+        if self.settings.spec.judge is None:
             return {}
         probes = {name: self.setup(name).probe for name in self.planned}
         with RunReader.open(self.path) as file:
-            return count_verdicts(file, probes, self.settings.judge)
+            return count_verdicts(file, probes)
 
     def unjudged(self, failures: Iterable[Status] = ()) -> int:
         """How many verdicts are pending, or have failed in one of these ways."""
@@ -237,7 +238,7 @@ class Run:
             {name: self.result(name) for name in self.planned},
             model=self.model,
             path=self.path,
-            sampling=self.settings.to_json()["sampling"],  # type: ignore[arg-type]
+            sampling=asdict(self.settings.spec.sampling),
             simulated=self.settings.simulated,
             imported=self.settings.imported,
             owner=self,
@@ -296,7 +297,8 @@ class Run:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
         known = self._given_probes.get(probe) or find_probes().get(probe)
-        return find_setup(planned, known, self.path, reading=self.reading, judge=self.judge)
+        reading = self.reading or self.settings.spec.reading
+        return find_setup(planned, known, self.path, reading=reading, judge=self.judge)
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
         with RunReader.open(self.path) as file:

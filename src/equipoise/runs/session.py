@@ -7,8 +7,9 @@ run = session.ask()
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+import threading
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
 
 from equipoise.authoring import Probe
 from equipoise.errors import InputError
@@ -16,6 +17,7 @@ from equipoise.models import Model
 from equipoise.models.protocol import NotServed
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import OnEvent
+from equipoise.runs.ask.gate import require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.exam import take_exam
@@ -26,7 +28,8 @@ from equipoise.runs.looks import Looks
 from equipoise.runs.run import Run
 from equipoise.runs.setup import check_probe_version
 from equipoise.runs.verdicts import Verdicts
-from equipoise.runs.waiting import run_to_end
+
+T = TypeVar("T")
 
 
 class Session:
@@ -51,8 +54,8 @@ class Session:
         """None if only the judge is asked."""
         self._judge = judge
         self.path = file.path
-        self.model = model.name if model else file.settings.model
-        self.judge = judge.model.name if judge else None
+        self.model = file.spec.model
+        self.judge = file.spec.judge if judge else None
 
     def ask(self, on_event: OnEvent | None = None) -> Run:
         """Ask for all that is pending. Whatever ends it, the answers that came are in the file.
@@ -86,17 +89,45 @@ class Session:
             if self._judge:
                 requests = await take_exam(self._file, self._judge, self._probes, self._policy, on_event)
             if self._model:
-                spent = replace(spent_on_judge(self._file, self._policy), requests=requests)
-                policy = replace(self._policy, spent=spent)
+                policy = spent_on_judge(self._file, self._policy, requests)
                 done = await pump(self._file, self._model, policy, on_event, looks.take if looks else None)
                 requests += done.requests
             if self._judge:
-                verdicts = Verdicts(self._file, self._probes, self._judge.settings, self._judge.retry)
-                policy = self._judge.policy(self._policy, self._file, requests)
-                await pump(verdicts, self._judge.model, policy, on_event)
+                verdicts = Verdicts(self._file, self._probes, self._judge.retry)
+                await pump(
+                    verdicts, self._judge.model, self._judge.policy(self._policy, self._file, requests), on_event
+                )
             await asyncio.to_thread(store_labels, self._file, self._probes.values())
         return Run.open(self.path, probes=self._probes.values())
 
     def close(self) -> None:
         """Give the file back without asking."""
         self._file.close()
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where a loop is already running, as in a notebook."""
+    try:
+        require_open_files()  # an event loop needs some, too
+    except BaseException:
+        work.close()
+        raise
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(asyncio.run(work))
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="equipoise-audit")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]

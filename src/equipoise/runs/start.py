@@ -2,115 +2,172 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import InputError, StorageError
+from msgspec.structs import replace
+
+from equipoise.errors import InputError, IntegrityError, StorageError
 from equipoise.measuring.looks import look_sizes
 from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
-from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
-from equipoise.models.simulated import is_simulated
-from equipoise.runs.approvals import approve
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.connection import Connection, ModelLike, default_concurrency, open_model, wrap_model
-from equipoise.runs.expected import RunEstimate, expect_probe, expect_run
-from equipoise.runs.file.changes import refuse_changes
-from equipoise.runs.file.settings import RunSettings
+from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run
+from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.undo import on_error
-from equipoise.runs.judging import JudgeLike, begin_judging, prepare_judge
+from equipoise.runs.file.values import asking_of
+from equipoise.runs.judging import prepare_judge, take_judge
+from equipoise.runs.prices import price_for
+from equipoise.runs.reaching import (
+    ModelLike,
+    approve,
+    default_concurrency,
+    default_suite,
+    describe,
+    open_model,
+    refuse_foreign_address,
+    wrap_model,
+)
 from equipoise.runs.session import Session
+from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, find_differences, read_given, to_plain
 from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
-from equipoise.settings import Settings
+from equipoise.schema import SPECIFIED
 
 SUFFIX = ".equipoise"
 Confirm = Callable[[RunEstimate], None]
 """Is told what a run would take, and raises if it should not be started."""
+PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost")
 
 
 def start(
-    model: ModelLike = EMBEDDED,
+    model: ModelLike | RunSpec = EMBEDDED,
     *,
     probes: Probes = None,
-    suite: str | None = None,
     out: str | Path | None = None,
-    connection: Connection | None = None,
     policy: Policy | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    until_certain: bool = False,
-    probabilities: bool = False,
-    judge: JudgeLike | None = None,
-    judge_anyway: bool = False,
+    judge: ModelLike | None = None,
+    access: Access | None = None,
+    source: object = "This specification",
     confirm: Confirm | None = None,
+    **given: Any,
 ) -> Session:
     """Plan and write a new run file; or go on with one that was started in exactly this way.
 
-    A `judge` is a second model that is asked about the answers which the reading leaves open, after the model. It
-    must pass an exam first (`measuring.exam`); with `judge_anyway`, it is used even if it fails.
-
-    `connection` says how a model is reached that is given by name. With `probabilities`, probes whose answers are one
-    word are read from the probabilities of the first token, and the others as usual. With `until_certain`,
-    each probe is asked only until its marks are certain (`measuring.looks`); the size that is planned otherwise is the
-    largest.
+    Keywords are the fields of a `RunSpec` (`suite`, `temperature`, `until_certain` …), what opens the way to a model
+    (`key_command`, `headers`, `allow_insecure`, `allow_secret_url`), and parameters of the probes (`sample`, `seed` …).
+    A `judge` is a second model that is asked about the answers which the reading leaves open, after the model. It must
+    pass an exam first (`measuring.exam`); with `judge_anyway`, it is used even if it fails. A `policy` takes the place
+    of pace and budget.
 
     `confirm` is told what a new run would take before the file is written, unless the model costs neither money nor a
-    server's time; if it raises, nothing is started.
+    server's time; if it raises, nothing is started. `source` is the file that the specification comes from.
     """
-    named = isinstance(model, str)
-    name = model if isinstance(model, str) else "function"
-    connection = replace(connection, model=name) if connection else Connection(model=name)
-    suite = suite or (connection.default_suite if named else "standard")
-    policy = policy or Policy(concurrency=default_concurrency(model))
-    opened = open_model(connection, Settings.load(), policy.deadline) if isinstance(model, str) else wrap_model(model)
-    chosen = choose_probes_for(model, probes, suite)
-    plans = largest = plan_probes(chosen, suite, parameters or {}, asked=named, probabilities=probabilities)
-    looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if until_certain else {}
+    spec, access = read_given(model, probes, judge, access, given)
+    named = isinstance(model, str | RunSpec)
+    spec = spec if spec.suite else replace(spec, suite=default_suite(spec) if named else "standard")
+    wanted = choose_probes_for(
+        spec.model if named else None, spec.probes or None if probes is None else probes, spec.suite
+    )
+    chosen = [probe.read_by(spec.reading) for probe in wanted]
+    if spec.reading is None and {probe.reading for probe in chosen} == {SPECIFIED}:
+        spec = replace(spec, reading=SPECIFIED)
+    policy = policy or make_policy(spec, default_concurrency(spec.model if isinstance(model, RunSpec) else model))
+    again = ["equipoise", "run", spec.model, "--config", str(source)]
+    if named:
+        refuse_foreign_address(spec, access, source, again)
+    opened = open_model(spec, access, policy.deadline) if named else wrap_model(model)  # type: ignore[arg-type]
+    assert spec.suite is not None
+    plans = largest = plan_probes(chosen, spec.suite, spec.parameters, asked=named, probabilities=spec.probabilities)
+    looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if spec.until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
-    if probabilities:
+    if spec.probabilities:
         _refuse_without_probabilities(opened)
-    asked = prepare_judge(judge, (planned.probe for planned in plans), policy, anyway=judge_anyway) if judge else None
+    asked = prepare_judge(spec, judge, access, plans, policy, source, again) if spec.judge else None
+    public, model_settings = describe(spec, opened)
     path = Path(out) if out is not None else default_path(opened.name)
-    settings = replace(connection.describe(opened, suite), looks=looks)
     is_new = not path.exists()
     if not path.parent.is_dir():
         raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
-    if confirm and named and not connection.local and is_new:
-        estimates = (expect_probe(planned, connection.sampling) for planned in largest)
-        confirm(expect_run(estimates, connection, suite, price=policy.price, concurrency=policy.concurrency))
-    file = _create_or_open(path, settings, plans)
-    if named:
-        approve(connection, Settings.load())
-    if asked:
+    if confirm and named and not spec.local and is_new:
+        estimates = (expect_probe(planned, spec) for planned in largest)
+        confirm(expect_run(estimates, public, policy.price, policy.concurrency))
+    # A judge is stored by itself: a run may get one later.
+    record = make_record(public.without_judge(), model_settings=model_settings, looks=looks)
+    if is_new:
+        file = RunFile.create(path, settings=record, plans=plans)
+    else:
+        file = RunFile.open(path)
         with on_error(file.close):
-            asked = begin_judging(file, asked)
-    known = {planned.probe.name: planned.probe for planned in plans}
-    return Session(file, opened, policy, known, asked, created=is_new)
+            refuse_changes(file, public, model_settings, looks, plans)
+    with on_error(file.close):
+        if named:
+            approve(spec, access)
+        if asked:
+            take_judge(file, public, asked, access)
+    return Session(
+        file, opened, policy, {planned.probe.name: planned.probe for planned in plans}, asked, created=is_new
+    )
+
+
+def make_policy(spec: RunSpec, concurrency: int) -> Policy:
+    """Pace, budget and prices of a specification; what is not given stays at its default."""
+    needed = spec.max_cost is not None
+    pace = {name: getattr(spec, name) for name in PACE if getattr(spec, name) is not None}
+    judge = price_for(spec.judge, spec.judge_price, needed=needed, option="--judge-price") if spec.judge else None
+    price = price_for(spec.model, spec.price, needed=needed)
+    return Policy(**{"concurrency": concurrency, **pace}, price=price, judge_price=judge)
 
 
 def default_path(model: str) -> Path:
     """A file name in the current folder that says what it holds."""
-    stem = model if is_simulated(model) else Path(model.removeprefix(GGUF_PREFIX)).name
+    stem = model if RunSpec(model=model).simulated else Path(model.removeprefix(GGUF)).name
     name = "".join(c if c.isalnum() or c in ".-" else "-" for c in stem) or "model"
     return Path(f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}{SUFFIX}")
 
 
-def _create_or_open(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> RunFile:
-    """A new run file; or one that was started in exactly this way, to go on with it."""
-    if not path.exists():
-        return RunFile.create(path, settings=settings, plans=plans)
-    file = RunFile.open(path)
-    with on_error(file.close):
-        refuse_changes(file, settings, plans)
-    return file
+def refuse_changes(
+    file: RunFile,
+    spec: RunSpec,
+    model_settings: Mapping[str, object],
+    looks: Mapping[str, Sequence[int]],
+    plans: Iterable[Plan] = (),
+) -> None:
+    """Refuse to go on in another way than the run was started in: IntegrityError that names each changed field."""
+    stored = file.settings
+    old: dict[str, Any] = {**stored.spec.compared(), "model_settings": stored.model_settings, "looks": stored.looks}
+    new: dict[str, Any] = {**spec.compared(), "model_settings": dict(model_settings), "looks": dict(looks)}
+    for plan in plans:
+        asking = asking_of(plan.probe, spec.max_tokens)
+        new[plan.probe.name] = _describe_plan(plan, plan.probe.version, asking, grows=plan.probe.name in looks)
+    for planned in file.probes() if plans else ():
+        grows = planned.name in stored.looks
+        old[planned.name] = _describe_plan(planned, planned.version, planned.asking, grows=grows)
+    if differences := list(find_differences(old, to_plain(new))):
+        raise IntegrityError(
+            f"{file.path} was started with other settings, and answers to different questions are not mixed:\n"
+            + "\n".join(f"  {line}" for line in differences)
+            + f"\nTo go on as it was started: equipoise resume {file.path}. For the new settings, start a new run."
+        )
+
+
+def _describe_plan(source: Any, version: int, asking: Any, *, grows: bool) -> dict[str, object]:
+    """What of a plan must stay the same. How many looks were taken is no difference."""
+    return {
+        "version": version,
+        "corpus": source.corpus,
+        "corpus_sha256": source.corpus_sha256,
+        "parameters": {name: value for name, value in source.parameters.items() if not (grows and name == "sample")},
+        "max_tokens": asking.max_tokens,
+        "probabilities": asking.probabilities,
+    }
 
 
 def _refuse_without_probabilities(model: Model) -> None:
     """Refuse a model of which it is known beforehand that it gives no probabilities of tokens."""
-    if not getattr(model, "gives_probabilities", False):
+    if not model.gives_probabilities:
         raise InputError(
             f"{model.name} cannot be asked for the probabilities of tokens: only endpoints that speak the format of "
             "OpenAI give them, and the embedded model. Leave out --probabilities."

@@ -6,20 +6,20 @@ What is pending are the answers that a reading leaves open and that have no verd
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+from msgspec.structs import replace
 
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
 from equipoise.measuring.exam import ExamQuestion, ExamResult, grade_exam
 from equipoise.measuring.judging import ask_judge, can_be_judged, find_unread
 from equipoise.runs.file.reader import RunReader
-from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending, Verdict
-from equipoise.schema import ATTEMPT, ID, REPETITION, STATUS, Status
+from equipoise.runs.spec import RunRecord
+from equipoise.schema import ATTEMPT, CAREFUL, ID, REPETITION, STATUS, Status
 
 _NOTE = "The judge: "
 _NOTHING = pl.Series("ended", [], dtype=pl.String)
@@ -31,15 +31,12 @@ class Verdicts:
     asked = "judge"
     """Whom the pump asks."""
 
-    def __init__(
-        self, file: RunFile, probes: Mapping[str, Probe], settings: RunSettings, retry: Iterable[Status] = ()
-    ) -> None:
+    def __init__(self, file: RunFile, probes: Mapping[str, Probe], retry: Iterable[Status] = ()) -> None:
         self._file = file
-        self._settings = settings
         self._retry = list(retry)
         self._questions: dict[tuple[str, str, int], str] = {}
         """Questions under way."""
-        self._probes = judged_probes(file, probes, settings)
+        self._probes = judged_probes(file, probes)
 
     @property
     def path(self) -> Path:
@@ -52,10 +49,10 @@ class Verdicts:
         return self._file.owned
 
     @property
-    def settings(self) -> RunSettings:
-        """How the judge is asked, with the notes that are about it."""
+    def settings(self) -> RunRecord:
+        """What the file says, with the notes that are about the judge."""
         notes = (note.removeprefix(_NOTE) for note in self._file.settings.notes if note.startswith(_NOTE))
-        return replace(self._settings, notes=tuple(notes))
+        return replace(self._file.settings, model_settings=self._file.settings.judge_settings, notes=list(notes))
 
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""
@@ -96,11 +93,9 @@ class Verdicts:
         return self._file.short_of_space()
 
 
-def count_verdicts(
-    file: RunReader, probes: Mapping[str, Probe], settings: RunSettings, retry: Iterable[Status] = ()
-) -> dict[Status, int]:
+def count_verdicts(file: RunReader, probes: Mapping[str, Probe], retry: Iterable[Status] = ()) -> dict[Status, int]:
     """How many answers of a run are for its judge, by the state of their verdicts. Failures to `retry` are pending."""
-    return _count_unread(file, judged_probes(file, probes, settings), list(retry))
+    return _count_unread(file, judged_probes(file, probes), list(retry))
 
 
 def _count_unread(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status]) -> dict[Status, int]:
@@ -118,13 +113,13 @@ def _unread(file: RunReader, probe: Probe, retry: Sequence[Status]) -> Iterator[
         yield unread.join(ended, on=ATTEMPT, how="left", maintain_order="left")
 
 
-def judged_probes(file: RunReader, probes: Mapping[str, Probe], settings: RunSettings) -> list[Probe]:
+def judged_probes(file: RunReader, probes: Mapping[str, Probe]) -> list[Probe]:
     """The probes whose open answers the judge is asked about, as they are read."""
     judged = []
     for planned in file.probes():
         if planned.asking.probabilities or not can_be_judged(probes[planned.name]):
             continue
-        probe = probes[planned.name].read_by(settings.suite)
+        probe = probes[planned.name].read_by(file.spec.reading or CAREFUL)
         assert probe.judge is not None
         if missing := sorted({*probe.judge.names} - planned.covariates.keys()):
             raise IntegrityError(f"{file.path} does not hold what a judge of {probe.name} must not see: {missing}.")

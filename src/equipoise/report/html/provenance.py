@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.run import Run
+from equipoise.runs.spec import RunRecord
 from equipoise.schema import MEASURED, Status
 
 Facts = tuple[tuple[str, str], ...]
@@ -24,7 +24,7 @@ def describe_provenance(run: Run) -> Facts:
             ("Who was asked", "; ".join(_describe_model(run.settings))),
             ("Who answered", NOT_KNOWN),
             ("When", f"{NOT_KNOWN}; imported {run.settings.created} (UTC)"),
-            ("How", f"{NOT_KNOWN}; the prompts are those of the suite {run.settings.suite}, as below"),
+            ("How", f"{NOT_KNOWN}; the prompts are those of the suite {run.settings.spec.suite}, as below"),
             ("How much", f"{run.ended:,} of {run.size:,} planned attempts; tokens are {NOT_KNOWN}"),
             ("What failed", "; ".join(_describe_failures(run))),
             *_describe_content(run),
@@ -49,15 +49,15 @@ def _describe_content(run: Run) -> Facts:
     return (("Content of the run", f"SHA-256 {digest}"),)
 
 
-def _describe_model(settings: RunSettings) -> Iterator[str]:
+def _describe_model(settings: RunRecord) -> Iterator[str]:
     yield settings.model
     if settings.imported:
         yield "the answers were imported, so how they were asked for is not known"
         return
-    if settings.base_url:
-        yield f"at {settings.base_url}"
+    if settings.spec.base_url:
+        yield f"at {settings.spec.base_url}"
     # What was asked for is said under "How"; here stands what the model itself brings.
-    said = {"base_url": settings.base_url, **asdict(settings.sampling)}
+    said = {"base_url": settings.spec.base_url, **asdict(settings.spec.sampling)}
     for name, value in settings.model_settings.items():
         if value in (None, {}, []) or said.get(name) == value:
             continue
@@ -77,8 +77,8 @@ def _describe_served(run: Run) -> Iterator[str]:
 
 def describe_settings(run: Run) -> Iterator[str]:
     """Every setting that shapes the answers, in words."""
-    settings, sampling = run.settings, run.settings.sampling
-    yield f"suite {settings.suite}"
+    settings, sampling = run.settings, run.settings.spec.sampling
+    yield f"suite {settings.spec.suite}"
     for name, value in (("temperature", sampling.temperature), ("top p", sampling.top_p), ("seed", sampling.seed)):
         yield f"{name} {'left to the endpoint' if value is None else value}"
     limit = sampling.max_tokens

@@ -53,7 +53,7 @@ class Gate:
         self._clock = asyncio.get_running_loop().time
         self._halved_at = self._not_before = self._next_turn = self._clock()
         self._reason = ""
-        self._between_turns = 60.0 / policy.requests_per_minute if policy.requests_per_minute else 0.0
+        self._between_turns = 60.0 / policy.rpm if policy.rpm else 0.0
         self._active = self._answers = 0
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._stopped = asyncio.Event()

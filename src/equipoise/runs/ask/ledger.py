@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.values import Attempt, Pending
+from equipoise.runs.spec import RunRecord
 from equipoise.schema import Status
 
 
@@ -30,7 +30,7 @@ class Ledger(Protocol):
         ...
 
     @property
-    def settings(self) -> RunSettings:
+    def settings(self) -> RunRecord:
         """How the answers are asked for, with the notes of earlier sessions."""
         ...
 

@@ -53,7 +53,7 @@ class Policy:
     """How long to try when the endpoint has responded before."""
     drain: float = 10.0
     """How long to wait for requests under way when nothing more is sent."""
-    requests_per_minute: float | None = None
+    rpm: float | None = None
     """The largest number of requests in a minute, spread evenly."""
     max_requests: int | None = None
     """Requests of this session."""
@@ -72,9 +72,8 @@ class Policy:
         for name in ("concurrency", "tries", "malformed_tries", "deadline"):
             if not (value := getattr(self, name)) > 0:
                 raise BadParameter(f"The {name!r} parameter of Policy must be more than 0. Got {value} instead.")
-        if self.requests_per_minute is not None and not 0 < self.requests_per_minute < math.inf:
-            given = self.requests_per_minute
-            raise BadParameter(f"The requests per minute (--rpm) must be more than 0. Got {given} instead.")
+        if self.rpm is not None and not 0 < self.rpm < math.inf:
+            raise BadParameter(f"The requests per minute (--rpm) must be more than 0. Got {self.rpm} instead.")
         for name in ("max_requests", "max_tokens_total", "max_cost"):
             if (limit := getattr(self, name)) is not None and not limit >= 0:
                 raise BadParameter(f"The {name!r} parameter of Policy must be 0 or more. Got {limit} instead.")

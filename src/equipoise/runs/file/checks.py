@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
-from equipoise.runs.file import layout, sql
+from equipoise.measuring.looks import SPENT
+from equipoise.runs.file import layout, sql, tables
 from equipoise.runs.file.columns import decode_json
 from equipoise.runs.file.digests import check_digests
 from equipoise.runs.file.lock import has_lock_of_owner
-from equipoise.runs.file.settings import RunSettings, check_covariates
+from equipoise.runs.spec import RunRecord, load
 
 MAX_PLANNED = 10**9
 """Attempts of one probe. Whatever plans more was not written to be asked."""
@@ -86,7 +87,7 @@ def check_content(connection: sqlite3.Connection, path: Path) -> None:
         for name, _, parameters, *_, covariates, _, _ in connection.execute(sql.PROBE_ROWS).fetchall():
             if not isinstance(decode_json(parameters, path), dict):
                 raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
-            check_covariates(decode_json(covariates, path), name, path)
+            _check_covariates(decode_json(covariates, path), name, path)
         check_digests(connection, path)
     finally:
         if connection.in_transaction:
@@ -155,10 +156,24 @@ def read_history(connection: sqlite3.Connection) -> tuple[Any, ...]:
     return (*in_use, *(connection.execute(sql.HEAD).fetchone() or ())[:3])
 
 
-def read_settings(connection: sqlite3.Connection, path: Path) -> RunSettings:
+def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     """The settings in the file, checked."""
     rows = connection.execute(sql.SETTINGS).fetchall()
-    return RunSettings.parse({key: decode_json(value, path) for key, value in rows}, path)
+    stored = {key: decode_json(value, path) for key, value in rows}
+    record = load(stored, RunRecord, lambda problem: IntegrityError(f"{path} is damaged: {problem}"))
+    for probe, sizes in record.looks.items():
+        if not sizes or len(sizes) > len(SPENT) or sizes != sorted(set(sizes)):
+            raise IntegrityError(f"{path} is damaged: the looks of {probe} must be up to {len(SPENT)} growing sizes.")
+    return record
+
+
+def _check_covariates(covariates: object, probe: str, path: Path) -> None:
+    """Refuse what is not a mapping from the names of columns to the names of their types."""
+    right = isinstance(covariates, dict) and all(
+        isinstance(kind, str) and kind in tables.STORED_TYPES for kind in covariates.values()
+    )
+    if not right:
+        raise IntegrityError(f"{path} is damaged: the covariates of {probe} must be a mapping from names to types.")
 
 
 def _schema_objects(connection: sqlite3.Connection) -> list[tuple[str, ...]]:

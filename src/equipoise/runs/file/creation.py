@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from itertools import chain, count, islice, repeat
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -17,13 +17,19 @@ from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import encode_json, encode_text
 from equipoise.runs.file.digests import write_digests, write_probe_digest
-from equipoise.runs.file.settings import RunSettings, asking_of
 from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import utc_now
+from equipoise.runs.file.values import asking_of, utc_now
+from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ITEM
 
 
-def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> None:
+def make_record(spec: RunSpec, **fields: Any) -> RunRecord:
+    """What a new run file says of itself."""
+    created = utc_now().isoformat(timespec="seconds")
+    return RunRecord(spec=spec, created=created, equipoise=version("equipoise"), **fields)
+
+
+def write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> None:
     """Write a run file that gets its name only when it is complete. The caller holds the lock."""
     if path.exists() or path.is_symlink():
         raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
@@ -39,9 +45,10 @@ def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> 
             left_by_kill.unlink(missing_ok=True)
         connection = opening.create_empty(partial)
         try:
-            _add_settings(connection, settings)
+            stored = settings.to_json() | {"in_use": False}
+            connection.executemany(sql.SET_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
             for plan in plans:
-                _add_probe(connection, plan, asking_of(plan.probe, settings.sampling))
+                _add_probe(connection, plan, asking_of(plan.probe, settings.spec.max_tokens))
             write_digests(connection, opening.new_run_id())
             connection.execute(sql.COMMIT)
             connection.close()
@@ -52,13 +59,6 @@ def write_run_file(path: Path, settings: RunSettings, plans: Iterable[Plan]) -> 
             connection.close()
             for file in (partial, journal):
                 file.unlink(missing_ok=True)
-
-
-def _add_settings(connection: sqlite3.Connection, settings: RunSettings) -> None:
-    created = utc_now().isoformat(timespec="seconds")
-    complete = replace(settings, created=created, equipoise=version("equipoise"), notes=())
-    stored = complete.to_json() | {"in_use": False}
-    connection.executemany(sql.SET_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
 
 
 def extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None:

@@ -70,13 +70,6 @@ def write_setting(connection: sqlite3.Connection, key: str, value: str) -> None:
     connection.execute(sql.REPEAT_GENERATION)
 
 
-def remove_setting(connection: sqlite3.Connection, key: str) -> None:
-    """Remove a setting and its digest."""
-    connection.execute(sql.REMOVE_SETTING, (key,))
-    connection.execute(sql.REMOVE_DIGEST, (f"setting {key}",))
-    connection.execute(sql.REPEAT_GENERATION)
-
-
 def write_exam_digest(connection: sqlite3.Connection) -> None:
     """Store the digest of the judge's exam anew, after answers were added or removed."""
     connection.execute(sql.REMOVE_DIGEST, ("exam",))

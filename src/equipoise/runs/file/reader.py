@@ -21,9 +21,9 @@ from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, opening, sql, tables
 from equipoise.runs.file.columns import decode_json, decode_text, encode_json
 from equipoise.runs.file.provenance import Provenance, read_provenance
-from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import ExamAnswer, Pending, Planned
+from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, MEASURED, PROMPT, SYSTEM, Status, is_measured
 
 _PAGE = 256
@@ -71,8 +71,13 @@ class RunReader:
     # The plan
 
     @property
-    def settings(self) -> RunSettings:
-        """The settings that the run was started with."""
+    def spec(self) -> RunSpec:
+        """What the run asks, of whom and how."""
+        return self.settings.spec
+
+    @property
+    def settings(self) -> RunRecord:
+        """What the file says of itself: the specification of the run, and what became of it."""
         with translate_storage_errors(self.path):
             return checks.read_settings(self._connection, self.path)
 

@@ -98,7 +98,7 @@ ADD_ATTEMPTS = _insert("attempts", f"place, digest, {_ATTEMPT}", rows=ATTEMPTS_P
 ADD_VERDICT = _insert("verdicts", f"place, digest, {_VERDICT}")
 ADD_EXAM_ANSWER = _insert("exam", _EXAM_ANSWER)
 REMOVE_EXAM = "delete from exam"
-REMOVE_SETTING, REMOVE_DIGEST = "delete from settings where key = ?", "delete from digests where part = ?"
+REMOVE_DIGEST = "delete from digests where part = ?"
 KEEP_FAILURES = f"""
     insert into earlier_failures (place, digest, {_ATTEMPT}) select place, digest, {_ATTEMPT} from attempts
     where status = ?

@@ -6,27 +6,27 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.measuring.exam import ExamQuestion
 from equipoise.measuring.plan import Plan
 from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import encode_json
-from equipoise.runs.file.digests import Chain, remove_setting, write_exam_digest, write_probe_digest, write_setting
+from equipoise.runs.file.digests import Chain, write_exam_digest, write_probe_digest, write_setting
 from equipoise.runs.file.labels import Reading, write_labels
 from equipoise.runs.file.lock import Lock, is_owned_here
 from equipoise.runs.file.reader import RunReader, follow_link
-from equipoise.runs.file.settings import RunSettings
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.undo import on_error
 from equipoise.runs.file.values import Attempt, Verdict
+from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import MEASURED, Status, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
@@ -50,7 +50,7 @@ class RunFile(RunReader):
         """The -wal and -shm of the owner, to tell them from those of a file that takes the place of this one."""
 
     @classmethod
-    def create(cls, path: Path, *, settings: RunSettings, plans: Iterable[Plan], reserve: int = RESERVE) -> RunFile:
+    def create(cls, path: Path, *, settings: RunRecord, plans: Iterable[Plan], reserve: int = RESERVE) -> RunFile:
         """Create a run with all prompts of the plans, and own it. The settings hold no secret."""
         path = follow_link(path)
         lock = Lock(path)
@@ -153,9 +153,7 @@ class RunFile(RunReader):
     def raise_limit(self, max_tokens: int, model_settings: Mapping[str, Any]) -> None:
         """Ask all that has no answer yet with this limit on the length of answers. Probabilities need none."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
-            raised = replace(self.settings, sampling=replace(self.settings.sampling, max_tokens=max_tokens))
-            write_setting(self._connection, "sampling", encode_json(raised.to_json()["sampling"]))
-            write_setting(self._connection, "model_settings", encode_json(dict(model_settings)))
+            self._write_settings(spec=replace(self.spec, max_tokens=max_tokens), model_settings=dict(model_settings))
             self._connection.execute(sql.RAISE_LIMITS, (max_tokens,))
             for planned in self.probes():
                 write_probe_digest(self._connection, planned.name)
@@ -167,23 +165,28 @@ class RunFile(RunReader):
             for statement in (sql.KEEP_FAILURE, sql.REMOVE_FAILURE):
                 self._connection.executemany(statement, keys)
 
-    def set_judge(self, settings: RunSettings) -> None:
-        """Store how the judge is reached and asked. Whatever exam the file holds was that of another one."""
+    def set_judge(self, spec: RunSpec, judge_settings: Mapping[str, Any]) -> None:
+        """Store a specification with a judge, and what the judge says of itself. An exam was that of another one."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
-            write_setting(self._connection, "judge", encode_json(settings.to_json()))
+            self._write_settings(spec=spec, judge_settings=dict(judge_settings))
             self._connection.execute(sql.REMOVE_EXAM)
             write_exam_digest(self._connection)
 
     def remove_judge(self) -> None:
         """Forget the judge, of whom there are no verdicts. Its exam stays."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
-            remove_setting(self._connection, "judge")
+            self._write_settings(spec=self.spec.without_judge(), judge_settings=None)
 
     def record_exam(self, answers: Iterable[tuple[ExamQuestion, Attempt]]) -> None:
         """Store answers of the judge's exam durably."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             self._connection.executemany(sql.ADD_EXAM_ANSWER, (tables.exam_row(*answer) for answer in answers))
             write_exam_digest(self._connection)
+
+    def _write_settings(self, **fields: object) -> None:
+        changed = replace(self.settings, **fields).to_json()
+        for name in fields:
+            write_setting(self._connection, name, encode_json(changed[name]))
 
     def record_verdicts(self, verdicts: Iterable[Verdict]) -> None:
         """Store verdicts durably, as attempts are."""
@@ -205,7 +208,7 @@ class RunFile(RunReader):
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             known = self.settings.notes
             added = [note for note in map(replace_surrogates, notes) if note not in known]
-            write_setting(self._connection, "notes", encode_json([*known, *added]))
+            self._write_settings(notes=[*known, *added])
 
     def short_of_space(self) -> str | None:
         """A message if the disk, or a limit on the size of files, leaves less than the reserve."""

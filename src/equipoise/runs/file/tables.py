@@ -40,7 +40,7 @@ ATTEMPTS = {
 VERDICTS = {ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String, VERDICT: pl.String}
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN)}
 _MOST_TOKENS = 10**9
-_TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
+STORED_TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
 
 
 def stored_types(prompts: pl.DataFrame) -> dict[str, str]:
@@ -59,7 +59,7 @@ def stored_types(prompts: pl.DataFrame) -> dict[str, str]:
 def prompt_columns(prompts: pl.DataFrame) -> tuple[list[Any], ...]:
     """The columns id, item, covariates as JSON, prompt, and the system part of the prompt (or None)."""
     types = stored_types(prompts)
-    covariates = [pl.col(column).cast(_TYPES[kind]) for column, kind in types.items() if column != SYSTEM]
+    covariates = [pl.col(column).cast(STORED_TYPES[kind]) for column, kind in types.items() if column != SYSTEM]
     encoded = pl.struct(covariates).struct.json_encode() if covariates else pl.lit("{}")
     system = pl.col(SYSTEM).cast(pl.String) if SYSTEM in types else pl.lit(None, pl.String).alias(SYSTEM)
     columns = prompts.select(ID, ITEM, encoded.alias("covariates"), PROMPT, system)
@@ -76,7 +76,7 @@ def read_prompts(rows: sqlite3.Cursor, types: Mapping[str, str]) -> Iterator[pl.
 def prompt_frame(rows: list[Any], types: Mapping[str, str]) -> pl.DataFrame:
     """The same for a list of rows. Values after these five are ignored."""
     try:
-        return _prompt_frame(rows, {column: _TYPES[kind] for column, kind in types.items()})
+        return _prompt_frame(rows, {column: STORED_TYPES[kind] for column, kind in types.items()})
     except (PolarsError, KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(f"The covariates of the prompts cannot be read: {error}.") from None
 

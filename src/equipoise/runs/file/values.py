@@ -7,13 +7,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from equipoise.authoring import Probe
 from equipoise.models.protocol import Asking, Reply
-from equipoise.schema import Status
+from equipoise.schema import PROBABILITIES, Status
 
 
 def utc_now() -> datetime:
     """The time of day, to be stored. Durations are measured with clocks that do not jump."""
     return datetime.now(UTC)
+
+
+def asking_of(probe: Probe, max_tokens: int | None) -> Asking:
+    """How a probe is asked: with the user's limit on the length of answers, or else its own; or for one token only."""
+    if probe.reading == PROBABILITIES:
+        return Asking(max_tokens=1, probabilities=True)
+    return Asking(max_tokens=max_tokens or probe.max_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,209 @@
+"""From a specification to a model that can be asked, and where a key may be sent.
+
+A run file may come from anyone, and so may a configuration: neither decides where a key goes. It goes to the provider's
+own address, to an address and from a variable that a person gave for this session, or to a pair that is approved: one
+that a person gave before, on this machine.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shlex
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from equipoise import models
+from equipoise.errors import InputError
+from equipoise.models import FunctionModel, Model, parse_model_name
+from equipoise.models.functions import Function, Generator
+from equipoise.models.simulated import SimulatedModel
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.spec import Access, RunSpec
+from equipoise.settings import Settings, environment, write_private
+
+if TYPE_CHECKING:
+    from equipoise.models.chat.endpoint import Endpoint
+
+ModelLike = str | Function | Generator | Model
+"""A name such as "openai/gpt-4o-mini", a function of the prompt, an object with `generate`, or a model itself."""
+APPROVED = "approved-addresses.json"
+
+
+def open_model(spec: RunSpec, access: Access, deadline: float = Policy.deadline) -> Model:
+    """The model of a specification; nothing is sent yet. Keys come from the environment."""
+    if not spec.local:
+        return models.connect(
+            spec.model,
+            environ=environment(),
+            base_url=spec.base_url,
+            key_variable=None if access.key_command else spec.key_variable,
+            key_command=access.key_command,
+            headers=access.headers,
+            sampling=spec.sampling,
+            allow_insecure=access.allow_insecure,
+            allow_secret_url=access.allow_secret_url,
+            deadline=deadline,
+        )
+    if spec.base_url or spec.key_variable or access.key_command or access.headers:
+        raise InputError(f"The model {spec.model!r} runs on this machine: it has no base URL, no key and no headers.")
+    if spec.simulated:
+        return SimulatedModel(spec.model, spec.sampling)
+    from equipoise.models.llama.model import prepare_embedded  # noqa: PLC0415 - needs aiohttp
+
+    return prepare_embedded(spec.model, settings=Settings.load(), sampling=spec.sampling, deadline=deadline)
+
+
+def wrap_model(model: Function | Generator | Model) -> Model:
+    """A model of the user's own: used as it is, or made of a function."""
+    if hasattr(model, "answer"):
+        return model  # type: ignore[return-value]
+    if callable(model) or hasattr(model, "generate"):
+        return FunctionModel(model)
+    raise InputError(
+        f"A model must be a name, a function of the prompt, or have generate(prompts). Got {model!r} instead."
+    )
+
+
+def default_concurrency(model: ModelLike) -> int:
+    """How many requests at a time. A plain function is called once at a time: it need not expect anything else."""
+    plain = callable(model) and not hasattr(model, "answer") and not inspect.iscoroutinefunction(model)
+    return 1 if plain else Policy.concurrency
+
+
+def is_on_this_machine(spec: RunSpec) -> bool:
+    """Whether the model runs on this machine, in a process of ours or behind an address of this machine."""
+    if spec.local:
+        return True
+    from equipoise.models.chat.endpoint import is_loopback_url  # noqa: PLC0415 - reading a run needs no URLs
+
+    provider, _ = parse_model_name(spec.model)
+    return provider.self_hosted and is_loopback_url(spec.base_url or provider.base_url or "")
+
+
+def default_suite(spec: RunSpec) -> str:
+    """What is asked unless the user says otherwise: of a model on this machine, what it answers in minutes.
+
+    A simulated model answers at once, and shows the scale only where marks are decided.
+    """
+    if spec.simulated:
+        return "ci"
+    return "quick" if is_on_this_machine(spec) else "standard"
+
+
+def describe(spec: RunSpec, model: Model) -> tuple[RunSpec, dict[str, object]]:
+    """The specification as a run file keeps it, without secrets, and what the model says of itself."""
+    stored = {name: value for name, value in model.settings.items() if name != "dropped"}
+    base_url, extra, system = stored.get("base_url"), stored.get("extra", {}), stored.get("system")
+    if not (isinstance(base_url, str | None) and isinstance(system, str | None) and isinstance(extra, dict)):
+        raise InputError(f"The settings of the model {model.name!r} need texts for base_url and system.")
+    public = msgspec.structs.replace(
+        spec, model=model.name, base_url=base_url if spec.base_url else None, extra=extra, system=system
+    )
+    return public, stored
+
+
+# Where a key may be sent
+
+
+class Destination(NamedTuple):
+    """An address, and the environment variable whose value is sent there as the key."""
+
+    address: str
+    key_variable: str
+    """Empty where no key is sent, or a key command or headers are the secret."""
+
+
+def approve(spec: RunSpec, access: Access) -> None:
+    """Remember that a person sends this key to this address. Neither the key nor a secret in the address is stored."""
+    destination, settings = _find_destination(spec, access), Settings.load()
+    from_file = [name for name in ("base_url", "key_variable") if getattr(spec, name) and name not in access.typed]
+    if destination is None or from_file:
+        return
+    known = _read_approved(settings)
+    if destination not in known and destination != _find_destination(RunSpec(model=spec.model), Access()):
+        with suppress(OSError):  # then `resume` asks for the options again, which is safe
+            entries = [destination._asdict() for destination in [*known, destination]]
+            write_private(settings.config / APPROVED, json.dumps(entries, indent=1))
+
+
+def refuse_foreign_address(
+    spec: RunSpec, access: Access, source: object, again: list[str], *, judge: bool = False, received: bool = False
+) -> None:
+    """Refuse to send a key where only a file says so, for its model or for its judge.
+
+    `source` is the file, and `again` are the words of the command that goes on. A file that was `received` does not
+    decide where prompts are posted either, although no key goes with them.
+    """
+    destination = _find_destination(spec, access)
+    if destination is None or (not _has_secret(destination, access) and not received):
+        return
+    typed = {name: getattr(spec, name) for name in ("base_url", "key_variable") if name in access.typed}
+    own = _find_destination(RunSpec(model=spec.model, **typed), access)
+    headers_typed = not access.headers or "headers" in access.typed
+    if headers_typed and (destination == own or _is_approved(destination)):
+        return
+    prefix = "--judge-" if judge else "--"
+    words = [*again, *(("--judge", spec.model) if judge else ())]
+    words += [f"{prefix}base-url", destination.address]
+    words += [f"{prefix}key-variable", destination.key_variable] if destination.key_variable else []
+    words += ["--key-command", "…"] if access.key_command else []
+    words += [word for name in access.headers for word in ("--header", f"{name}=…")]
+    if _resolve(spec, access).is_exposed:
+        words.append("--allow-insecure")
+    raise InputError(
+        f"{source} wants {_describe_secret(destination, access)} sent to {destination.address}. A file cannot decide "
+        "that, and no run was started on this machine in this way. Nothing was sent. "
+        f"If you trust this address: {shlex.join(words)}"
+    )
+
+
+def _describe_secret(destination: Destination, access: Access) -> str:
+    if access.key_command:
+        return "the key of the key command"
+    if destination.key_variable:
+        return f"the key in {destination.key_variable}"
+    return "the headers" if access.headers else "the prompts"
+
+
+def _has_secret(destination: Destination, access: Access) -> bool:
+    return bool(destination.key_variable or access.key_command or access.headers)
+
+
+def _find_destination(spec: RunSpec, access: Access) -> Destination | None:
+    """Where requests would go, with which key; None if the model runs here, or there is no address."""
+    if spec.local:
+        return None
+    provider, _ = parse_model_name(spec.model)
+    variable = spec.key_variable or provider.key_variable or ""
+    if access.key_command or not environment().get(variable, "").strip():
+        variable = ""
+    if spec.base_url is None and provider.base_url is None:
+        return None
+    return Destination(_resolve(spec, access).base_url, variable)
+
+
+def _resolve(spec: RunSpec, access: Access) -> Endpoint:
+    from equipoise.models.chat.endpoint import resolve_endpoint  # noqa: PLC0415 - reading a run needs no URLs
+
+    provider, model = parse_model_name(spec.model)
+    return resolve_endpoint(provider, model, spec.base_url, allow_secret_url=access.allow_secret_url)
+
+
+def _is_approved(destination: Destination) -> bool:
+    """Whether a person gave this pair before. Where no key is sent, the address is enough."""
+    known = _read_approved(Settings.load())
+    return destination in known or (
+        not destination.key_variable and destination.address in {entry.address for entry in known}
+    )
+
+
+def _read_approved(settings: Settings) -> list[Destination]:
+    """The approved destinations. A file that cannot be read approves nothing."""
+    try:
+        entries = json.loads((settings.config / APPROVED).read_text(encoding="utf-8"))
+        return [Destination(str(entry["address"]), str(entry["key_variable"])) for entry in entries]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []

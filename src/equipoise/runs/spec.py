@@ -1,0 +1,418 @@
+"""`RunSpec`: what a run asks, of whom and how, as one frozen value.
+
+It is built once, from the command line, from a configuration or in Python; the run file stores it as JSON; it is
+compared when the run goes on, and printed as a command. It holds no secret: what opens the way to a model and is not
+stored is `Access`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.errors import BadParameter, InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from equipoise.models.sampling import Sampling
+
+T = TypeVar("T", bound=msgspec.Struct)
+MOST = 2**63 - 1
+"""Neither run files nor requests hold larger numbers."""
+MOST_SHOWN, MOST_NESTED = 60, 100
+PLAIN = (str, int, float, bool, type(None), Mapping, list, tuple, msgspec.Struct)
+EMBEDDED, SIMULATED, GGUF = "embedded", "simulated/", "gguf:"
+
+Text = str | None
+Count = Annotated[int, Meta(ge=1, le=MOST)] | None
+Limit = Annotated[int, Meta(ge=0, le=MOST)] | None
+
+
+def _meta(description: str, metavar: str | None = None, option: str | None = None) -> Meta:
+    """What a field is about: for the help of its option, and for the JSON Schema of a configuration."""
+    return Meta(description=description, extra={"metavar": metavar, "option": option})
+
+
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a run asks, of whom and how. What is None is left to the probes, to the endpoint or to the defaults."""
+
+    # Which model, and where
+    model: Annotated[
+        str,
+        _meta("openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/…, gguf:FILE, simulated/STANCE, or embedded."),
+    ] = EMBEDDED
+    base_url: Annotated[Text, _meta("Another address for the provider.", "URL")] = None
+    key_variable: Annotated[Text, _meta("The environment variable that holds the key.", "NAME")] = None
+    headers: tuple[str, ...] = ()
+    """The names of the headers that go with every request. Their values are not stored."""
+    price: Annotated[Text, _meta("Dollars for a million tokens of prompts, of answers.", "P,A")] = None
+
+    # What is asked
+    probes: Annotated[tuple[str, ...], _meta("A probe; repeatable. Default: all.", "NAME", "--probe")] = ()
+    suite: Annotated[
+        Text,
+        _meta(
+            "quick, ci, standard or full; or a use case (hiring, writing …): the probes about it, in standard size. "
+            "Default: quick for a model on this machine, ci for a simulated one, otherwise standard.",
+            "NAME",
+        ),
+    ] = None
+    parameters: Annotated[dict[str, Any], _meta("A parameter of the probes; repeatable.", "NAME=VALUE", "--set")] = {}
+    reading: Annotated[
+        Literal["careful", "specified"] | None,
+        _meta(
+            "How answers are read: careful (default), or specified, by the rules of the founding pages.",
+            "careful|specified",
+        ),
+    ] = None
+    until_certain: Annotated[
+        bool, _meta("Ask each probe in up to five looks of doubling size, until its marks are certain.")
+    ] = False
+    probabilities: Annotated[
+        bool, _meta("Read decisions from the probabilities of the first token: one token a prompt, narrower intervals.")
+    ] = False
+
+    # How the model answers
+    temperature: Annotated[Annotated[float, Meta(ge=0)] | None, _meta("Default: the endpoint's own.", "T")] = None
+    top_p: Annotated[Annotated[float, Meta(gt=0, le=1)] | None, _meta("Default: the endpoint's own.", "P")] = None
+    max_tokens: Annotated[Count, _meta("Longest answer. Default: what each probe needs.", "N")] = None
+    model_seed: Annotated[
+        Annotated[int, Meta(ge=-MOST, le=MOST)] | None, _meta("Seed that the model is given.", "S")
+    ] = None
+    system: Annotated[Text, _meta("System prompt.", "TEXT")] = None
+    extra: Annotated[dict[str, Any], _meta("Further fields of the request, as JSON.", "JSON")] = {}
+
+    # Who judges
+    judge: Annotated[
+        Text,
+        _meta(
+            "A second model, asked about answers that are not read, or read in contradictory ways. Default: none.",
+            "MODEL",
+        ),
+    ] = None
+    judge_base_url: Annotated[Text, _meta("Another address for the judge.", "URL")] = None
+    judge_key_variable: Annotated[Text, _meta("The environment variable that holds the judge's key.", "NAME")] = None
+    judge_price: Annotated[Text, _meta("The same as --price, for the judge.", "P,A")] = None
+    judge_anyway: Annotated[bool, _meta("Use the judge even if it fails its exam; every report says so.")] = False
+
+    # Pace and budget
+    concurrency: Annotated[Count, _meta("Requests at a time. Default: 16.", "N")] = None
+    deadline: Annotated[
+        Annotated[float, Meta(gt=0)] | None, _meta("Seconds an attempt may take in all. Default: 300.", "S")
+    ] = None
+    tries: Annotated[Count, _meta("Requests per attempt, if it fails. Default: 4.", "N")] = None
+    rpm: Annotated[Annotated[float, Meta(gt=0)] | None, _meta("Send at most N requests a minute, evenly.", "N")] = None
+    max_requests: Annotated[Limit, _meta("Stop after N requests in this session.", "N")] = None
+    max_tokens_total: Annotated[Limit, _meta("Stop when the run has used N tokens.", "N")] = None
+    max_cost: Annotated[Annotated[float, Meta(ge=0)] | None, _meta("Stop when the run has cost D dollars.", "D")] = None
+    allow_missing: Annotated[
+        float, Meta(ge=0, le=1), _meta("Share of attempts that may lack an answer (else exit 3).", "X")
+    ] = 0.05
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the model is asked to answer."""
+        from equipoise.models.sampling import Sampling  # noqa: PLC0415 - the help of a command needs none of it
+
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens,
+            seed=self.model_seed,
+            system=self.system,
+            extra=self.extra,
+        )
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the model is a reference model of the probes, which no language model answers for."""
+        return self.model.startswith(SIMULATED)
+
+    @property
+    def local(self) -> bool:
+        """Whether the model runs here, in a process of ours."""
+        return self.model == EMBEDDED or self.model.startswith(GGUF) or self.simulated
+
+    def to_json(self) -> dict[str, Any]:
+        """What is not left to defaults, as plain values."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    def compared(self) -> dict[str, Any]:
+        """What must stay the same when the run goes on. Probes and parameters are compared by what they plan."""
+        return {name: value for name, value in self.to_json().items() if name in COMPARED}
+
+    def without_judge(self) -> RunSpec:
+        """The same without a judge."""
+        plain = {"judge_base_url": None, "judge_key_variable": None, "judge_price": None, "judge_anyway": False}
+        return msgspec.structs.replace(self, judge=None, **plain)
+
+    def judge_spec(self) -> RunSpec:
+        """How the judge is reached and asked. It does not draw its word; the limit leaves room for reasoning."""
+        assert self.judge is not None
+        spec = RunSpec(model=self.judge, base_url=self.judge_base_url, key_variable=self.judge_key_variable)
+        # What runs here does not reason, and takes long for many tokens.
+        return msgspec.structs.replace(spec, temperature=0.0, max_tokens=16 if spec.local else 1_024)
+
+    def command(self) -> list[str]:
+        """The words of the command that starts this run. The values of headers are not known, so they are left out."""
+        words = ["equipoise", "run", self.model]
+        for name, value in self.to_json().items():
+            if name not in ("model", "parameters", "headers"):
+                words += _option_words(find_option(name), value)
+        for name, value in self.parameters.items():
+            if name in ("sample", "repeat", "seed"):
+                words += [f"--{name}", "all" if value is None else str(value)]
+            else:
+                words += ["--set", f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"]
+        return words + [word for name in self.headers for word in ("--header", f"{name}=…")]
+
+
+COMPARED = tuple(
+    name
+    for name in RunSpec.__struct_fields__
+    if not name.startswith("judge")
+    and name not in ("key_variable", "price", "probes", "parameters", "concurrency", "deadline", "tries", "rpm")
+    and name not in ("max_requests", "max_tokens_total", "max_cost", "allow_missing")
+)
+"""What a run must be resumed with as it was started. Probes and parameters are compared by what they plan."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """What opens the way to a model in this session, and is never stored; and what of it a person has said."""
+
+    key_command: str | None = field(default=None, repr=False)
+    """A command that prints the key; it is run without a shell, and again when the key is refused."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request."""
+    allow_insecure: bool = False
+    """Whether a key may be sent unencrypted to another machine."""
+    allow_secret_url: bool = False
+    """Whether the base URL may hold a secret."""
+    typed: frozenset[str] = frozenset(RunSpec.__struct_fields__)
+    """The fields whose values a person gave for this session, on the command line or in Python. The others come from
+    a file, which may come from anyone."""
+
+
+ACCESS = tuple(one.name for one in fields(Access))
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run file says of itself, beside its prompts and attempts: one setting each."""
+
+    spec: RunSpec
+    model_settings: dict[str, Any]
+    """What shapes the answers, as the model itself describes it (`Model.settings`)."""
+    looks: dict[str, list[Annotated[int, Meta(gt=0, le=MOST)]]] = {}
+    """If the run stops when its marks are certain: for each probe how many items it has at each look."""
+    notes: list[str] = []
+    """What the user was told while the model was asked."""
+    created: str
+    """When the file was written: ISO 8601, UTC."""
+    equipoise: str
+    """The version that wrote it."""
+    judge_settings: dict[str, Any] | None = None
+    """What the judge says of itself, if there is one."""
+
+    @property
+    def model(self) -> str:
+        """The model that was asked."""
+        return self.spec.model
+
+    @property
+    def is_function(self) -> bool:
+        """Whether a Python function was asked, which nobody can find again by its name."""
+        return "function" in self.model_settings
+
+    @property
+    def imported(self) -> bool:
+        """Whether the answers come from elsewhere, so that nobody knows how the model was asked."""
+        return self.model_settings == {"imported": True}
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the answers are those of a reference model, made up by equipoise."""
+        return "simulated" in self.model_settings
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values, by the names of the settings."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+
+def make_spec(**values: Any) -> RunSpec:
+    """The specification with these fields, checked; those that are None are left out."""
+    given = {name: value for name, value in values.items() if value is not None}
+    if isinstance(probes := given.get("probes"), list):
+        given["probes"] = tuple(probes)
+    spec = load(given, RunSpec, BadParameter)
+    check_spec(spec)
+    return spec
+
+
+def read_given(
+    model: Any, probes: Any, judge: Any, access: Access | None, given: Mapping[str, Any]
+) -> tuple[RunSpec, Access]:
+    """The specification and the access that the keywords of a function describe.
+
+    A keyword is a field of one or the other, or a parameter of the probes. `model` is a specification, a name, or
+    whatever can be asked; probes and judge are names or values.
+    """
+    base = model if isinstance(model, RunSpec) else RunSpec(model=model if isinstance(model, str) else "function")
+    opening = {name: value for name, value in given.items() if name in ACCESS and value is not None}
+    access = Access(**opening) if access is None else access
+    changed = {name: value for name, value in given.items() if name in RunSpec.__struct_fields__ and name not in ACCESS}
+    others = {name: value for name, value in given.items() if name not in changed and name not in ACCESS}
+    parameters = {**base.parameters, **changed.pop("parameters", {}), **others}
+    if probes is not None and not isinstance(model, RunSpec):
+        listed = [probes] if isinstance(probes, str) or hasattr(probes, "name") else list(probes)
+        changed["probes"] = tuple(probe if isinstance(probe, str) else probe.name for probe in listed)
+    if judge is not None:
+        changed["judge"] = judge if isinstance(judge, str) else "function"
+    plain = {name: getattr(base, name) for name in RunSpec.__struct_fields__}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    headers = tuple(sorted(access.headers)) or base.headers
+    return make_spec(**{**plain, **changed, "headers": headers, "parameters": parameters}), access
+
+
+def check_spec(spec: RunSpec) -> None:
+    """Refuse what the types alone do not: fields of requests that equipoise fills in, a judge's address without one."""
+    _ = spec.sampling
+    for name in ("judge_base_url", "judge_key_variable"):
+        if getattr(spec, name) is not None and spec.judge is None:
+            raise BadParameter(f"{find_option(name)} is about a judge. Name it, too: --judge MODEL")
+
+
+def find_option(name: str) -> str:
+    """The option of the commands that gives a field."""
+    return find_meta(name).get("option") or f"--{name.replace('_', '-')}"
+
+
+def find_meta(name: str) -> Mapping[str, Any]:
+    """The `metavar` and the `option` of a field, and its `help`."""
+    found: dict[str, Any] = {}
+    for meta in getattr(HINTS[name], "__metadata__", ()):
+        found |= {"help": meta.description, **(meta.extra or {})} if meta.description else {}
+    return found
+
+
+def load(data: object, kind: type[T], fail: Callable[[str], Exception]) -> T:
+    """Turn data from outside into a value. What is unknown, missing or of the wrong type is named in what is raised."""
+    if not isinstance(data, Mapping):
+        raise fail(f"A table is needed. Got {_shorten(data)} instead.")
+    if problem := next(_find_problems(data, kind), None):
+        raise fail(problem)
+    try:
+        return msgspec.convert(dict(data), kind)
+    except InputError as error:
+        raise fail(str(error)) from None
+
+
+def _find_problems(data: Mapping[Any, Any], kind: type[msgspec.Struct]) -> Iterator[str]:
+    hints, known = get_type_hints(kind, include_extras=True), kind.__struct_fields__
+    for one in msgspec.structs.fields(kind):
+        if one.required and one.name not in data:
+            yield f"The setting {one.name!r} is missing."
+    for name, value in data.items():
+        if name not in known:
+            yield f"No setting is called {_shorten(name)}.{did_you_mean(str(name), known)}"
+            continue
+        if problem := _find_no_json(value):
+            yield f"{name!r} must be {describe_kind(hints[name])}, {problem}. Got {_shorten(value)} instead."
+            continue
+        try:
+            msgspec.convert(value, hints[name])
+        except msgspec.ValidationError as error:
+            inner = f" ({error})" if isinstance(value, Mapping) else ""
+            yield f"{name!r} must be {describe_kind(hints[name])}. Got {_shorten(value)} instead{inner}."
+
+
+def _find_no_json(value: object) -> str | None:
+    """What a value may not hold because JSON, or a run file, has no place for it, at any depth."""
+    stack = [(value, 0)]
+    while stack:
+        inner, depth = stack.pop()
+        if depth > MOST_NESTED or not isinstance(inner, PLAIN):
+            return f"without dates, and nested at most {MOST_NESTED} deep"
+        if isinstance(inner, int) and abs(inner) > MOST:
+            return "with numbers of at most 64 bits"
+        if isinstance(inner, Mapping):
+            stack += [(each, depth + 1) for pair in inner.items() for each in pair]
+        elif isinstance(inner, list | tuple):
+            stack += [(each, depth + 1) for each in inner]
+    return None
+
+
+_KINDS = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "null",
+}
+_LIMITS = {
+    "minimum": "{} or more",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+}
+
+
+def describe_kind(hint: Any) -> str:
+    """What a field may be, in words: "a number, more than 0, at most 1"."""
+    schema = msgspec.json.schema(hint)
+    schema = schema["$defs"][hint.__name__] if "$ref" in schema else schema
+    parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
+    return " or ".join(_describe_part(part) for part in parts)
+
+
+def _describe_part(part: Mapping[str, Any]) -> str:
+    if "enum" in part:
+        return " or ".join(map(repr, part["enum"]))
+    limits = [words.format(part[name]) for name, words in _LIMITS.items() if abs(part.get(name, MOST)) < MOST]
+    return ", ".join([_KINDS[part["type"]], *limits])
+
+
+def _shorten(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
+
+
+def _option_words(option: str, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [option]
+    if isinstance(value, list):
+        return [word for one in value for word in (option, str(one))]
+    return [option, msgspec.json.encode(value).decode() if isinstance(value, dict) else str(value)]
+
+
+def to_plain(value: object) -> Any:
+    """The value as it comes back from a file, where tuples are lists."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+_ABSENT = object()
+
+
+def find_differences(old: object, new: object, field: str = "") -> Iterator[str]:
+    """The differences between two plain values, one line each: `field: was X, is Y`."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted(old.keys() | new.keys()):
+            inner = f"{field}.{key}" if field else str(key)
+            yield from find_differences(old.get(key, _ABSENT), new.get(key, _ABSENT), inner)
+    elif old != new:
+        yield f"{field}: was {_show(old)}, is {_show(new)}"
+
+
+def _show(value: object) -> str:
+    if value is _ABSENT:
+        return "not given"
+    return "given" if isinstance(value, Mapping) else msgspec.json.encode(value).decode()
+
+
+HINTS = get_type_hints(RunSpec, include_extras=True)
