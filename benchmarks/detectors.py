@@ -24,6 +24,8 @@ from equipoise.schema import READINGS
 PAGE = ROOT / "docs" / "detectors.md"
 CHARACTERS_A_TOKEN = 4
 """English text has more characters a token with common tokenizers: an answer is cut too early, hardly ever too late."""
+SPELT_OUT = {"OttoBoop/Reversal-and-Persistence": "OttoBoop/Reversal-and-Persistence-of-Gender-Biases-in-GPT-Models"}
+"""Repositories whose names the answers abbreviate."""
 LIMITS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 
 
@@ -38,7 +40,7 @@ class Measured:
     unequal: int
     """Answers whose label does not follow when the genders are exchanged in the text."""
     milliseconds: float
-    """Time an answer."""
+    """Processor's time for an answer."""
 
 
 def main() -> None:
@@ -68,9 +70,7 @@ def main() -> None:
 def measure(file: RealAnswers, probe: Probe) -> Measured:
     """Read the answers of a file, time it, and compare with their labels."""
     labels = file.label(probe)  # also compiles the patterns, which is no part of the time
-    begin = time.perf_counter()
-    file.label(probe)
-    seconds = time.perf_counter() - begin
+    seconds = min(_time(file, probe) for _ in range(3))
     return Measured(
         file=file,
         probe=probe,
@@ -79,6 +79,13 @@ def measure(file: RealAnswers, probe: Probe) -> Measured:
         unequal=len(find_unequal(lambda answers: file.label(probe, answers), file.answers)),
         milliseconds=1000 * seconds / len(file.answers),
     )
+
+
+def _time(file: RealAnswers, probe: Probe) -> float:
+    """The processor's time for reading a file once, whatever else the machine does."""
+    begin = time.process_time()
+    file.label(probe)
+    return time.process_time() - begin
 
 
 def count_by_detector(measured: Iterable[Measured]) -> dict[str, dict[str, int]]:
@@ -112,9 +119,13 @@ def sources_table(files: Iterable[RealAnswers]) -> str:
     lines = ["| file | answers | models | labelled by | from |", "| --- | ---: | ---: | --- | --- |"]
     for file in files:
         models = len({row["model"] for row in file.rows})
-        sources = ", ".join(sorted({row["source"].split()[0].rstrip(",") for row in file.rows}))
+        sources = ", ".join(sorted({SPELT_OUT.get(name, name) for name in _repositories(file)}))
         lines.append(f"| {file.name} | {len(file.answers):,} | {models} | {file.rows[0]['labelled_by']} | {sources} |")
     return "\n".join(lines)
+
+
+def _repositories(file: RealAnswers) -> set[str]:
+    return {row["source"].split()[0].rstrip(",") for row in file.rows}
 
 
 def errors_table(measured: Iterable[Measured]) -> str:
@@ -165,9 +176,9 @@ def curves_table(measured: Sequence[Measured]) -> str:
 
 
 def _whole_answers(measured: Iterable[Measured]) -> Iterator[Measured]:
-    """The careful reading of answers that were not chosen by how they begin."""
+    """The careful reading of answers that were not chosen by how they begin or by a field that they have."""
     for found in measured:
-        if found.probe.reading == READINGS[0] and found.file.name != "decisions_leading":
+        if found.probe.reading == READINGS[0] and found.file.name not in ("decisions_leading", "decisions_json"):
             yield found
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import equipoise
+from equipoise.probes import find_probes
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ROOT = Path(__file__).parents[1]
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = CONFIGURATION["project"]
 
 
 @pytest.mark.fault("S15")
@@ -24,3 +27,11 @@ def test_dependencies_are_few_and_have_lower_bounds_only() -> None:
 
 def test_the_versions_agree() -> None:
     assert PROJECT["version"] == equipoise.__version__
+
+
+def test_the_wheel_has_the_labelled_answers_that_exams_need_and_no_others() -> None:
+    excluded = {*CONFIGURATION["tool"]["hatch"]["build"]["targets"]["wheel"]["exclude"]}
+    there = {str(file.relative_to(ROOT)) for file in ROOT.glob("src/equipoise/probes/*/labelled.csv")}
+    needed = {f"src/equipoise/probes/{name}/labelled.csv" for name, probe in find_probes().items() if probe.judge}
+    assert there - excluded == needed & there
+    assert excluded <= there
