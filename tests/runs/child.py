@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Self
 
@@ -28,6 +28,10 @@ class Loopback:
 
     name = "loopback"
     gives_probabilities = False
+    given_again = ()
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        pass
 
     def __init__(self, url: str) -> None:
         self.settings: dict[str, object] = {"model": "loopback"}

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Self
 
@@ -109,6 +109,7 @@ class Fake:
         self.settings = settings or {"model": "fake"}
         self.notes: list[str] = []
         self.gives_probabilities = True
+        self.given_again: list[str] = []
         self.asked: Counter[str] = Counter()
         self.systems: dict[str, str | None] = {}
         """The system part that came with each prompt."""
@@ -124,6 +125,9 @@ class Fake:
     @property
     def requests(self) -> int:
         return self.asked.total()
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        pass
 
     async def __aenter__(self) -> Self:
         self.open_count += 1

@@ -190,3 +190,9 @@ def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -
     assert child.returncode == 0, err
     with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 100
+
+
+@pytest.mark.fault("E26")
+def test_what_fails_before_the_first_answer_is_asked_again(path: Path) -> None:
+    model = Fake(lambda prompt, nth: transient("server") if model.requests <= 2 * QUICK.tries else ok(prompt))
+    assert run_pump(path, model, 20).states == {Status.OK: 20}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from equipoise.detect.visible import has_visible_text
@@ -36,14 +36,19 @@ class FunctionModel:
     by a blank line.
     """
 
+    gives_probabilities = False
+    given_again = ()
+
     def __init__(self, function: Function | Generator, *, name: str | None = None) -> None:
         self.name = name or _qualified_name(function)
         self.settings: dict[str, object] = {"function": _qualified_name(function)}
         self.notes: list[str] = []
-        self.gives_probabilities = False
         self._function = function
         self._waiting: list[tuple[str, asyncio.Future[object]]] = []
         self._batches: asyncio.Task[None] | None = None
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        """Do nothing: it is asked in the same way again."""
 
     async def __aenter__(self) -> Self:
         """Do nothing: a function needs no opening."""

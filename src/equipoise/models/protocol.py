@@ -12,6 +12,7 @@ A model sends each prompt once. Retries, pauses, budgets and the order of prompt
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -118,6 +119,15 @@ class Model(Protocol):
     @property
     def gives_probabilities(self) -> bool:
         """Whether `Asking.probabilities` can be asked of it, as far as is known before anything is sent."""
+        ...
+
+    @property
+    def given_again(self) -> Sequence[str]:
+        """The options that must be given again to go on with a run, because no file keeps them."""
+        ...
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        """Go on with a run that has answers, and these notes: ask in the same way, so that answers are comparable."""
         ...
 
     async def __aenter__(self) -> Self: ...

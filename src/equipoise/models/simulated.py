@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from typing import NamedTuple, Self
@@ -51,6 +51,7 @@ class SimulatedModel:
     is resumed, or a larger one, gives the same answers.
     """
 
+    given_again = ()
     gives_probabilities = True
     """The first word of an answer is then certain."""
 
@@ -72,6 +73,9 @@ class SimulatedModel:
         for probe in probes.values():
             refuse_unknown_stance(probe, self._stance)
         self._probes, self._read_prompts = probes, read_prompts
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        """Do nothing: it is asked in the same way again."""
 
     async def __aenter__(self) -> Self:
         """Do nothing: there is nothing to open."""

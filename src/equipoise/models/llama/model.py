@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import importlib.util
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,7 @@ class EmbeddedModel:
     """
 
     gives_probabilities = True
+    given_again = ()
 
     def __init__(
         self,
@@ -76,6 +78,9 @@ class EmbeddedModel:
     def pid(self) -> int:
         """The process id of the child that serves."""
         return self._child.pid
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        """Do nothing: it is asked in the same way again."""
 
     async def __aenter__(self) -> Self:
         """Start the child and wait until it has loaded the weights."""

@@ -21,8 +21,8 @@ from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
 LONGEST_ANSWER = 16 * 1024 * 1024
 """In characters, for every kind of model."""
-STANDSTILL_SECONDS = 0.5
-"""A deadline that is noticed later than this passed while the process stood still (SIGSTOP)."""
+STANDSTILL_SECONDS, STANDSTILL_SHARE = 3.0, 0.375
+"""A deadline that is noticed later than this, or than this share of it: the process stood still (SIGSTOP)."""
 
 
 class SpentOnReasoning(EndpointError):
@@ -211,7 +211,8 @@ class Asker:
     ) -> float | None:
         """How long to pause before the attempt is asked again; None if it ends with this fault."""
         elapsed = self._clock() - sent
-        stood_still = fault.kind == "timeout" and elapsed > course.time_left + STANDSTILL_SECONDS
+        late = min(STANDSTILL_SECONDS, STANDSTILL_SHARE * self._policy.deadline)
+        stood_still = fault.kind == "timeout" and elapsed > course.time_left + late
         if stood_still or (fault.kind in OUTAGE_KINDS and self._fail(fault, pending, sent)):
             course.strikes, course.time_left = 0, self._policy.deadline
             if fault.retry_after is not None:

@@ -122,8 +122,9 @@ class Gate:
             self._wake()
 
     def open(self) -> bool:
-        """Note that the endpoint works; True if that ends an outage in which a request has failed."""
-        was_down = self.state is State.DOWN and self._failures_alone > 1
+        """Note that the endpoint works; True if that ends an outage: failures from the start, or one after another."""
+        failed = self._failures_alone > 1 if self.state is State.DOWN else bool(self._failed)
+        was_down = failed and self.state is not State.OPEN
         self._reached = True
         self._failed.clear()
         self._failures_alone = 0

@@ -122,7 +122,7 @@ class Pump:
         if concurrency < self._policy.concurrency:
             self._note(f"Only {concurrency} requests at a time: this process may not have more files open.")
         settings = self._run.settings
-        if self._tally.counts[Status.OK] and not settings.imported and hasattr(self._model, "continue_after"):
+        if self._tally.counts[Status.OK] and not settings.imported:
             self._model.continue_after(settings.notes)
         async with self._model:
             await self._ask_planned(concurrency)
@@ -285,7 +285,7 @@ class Pump:
         if "function" in self._model.settings:
             return f"equipoise.resume({str(self._run.path)!r}, {self._run.asked}=the_function).ask() in Python"
         # What no file keeps must be given again.
-        again = getattr(self._model, "given_again", []) if self._run.asked == "model" else []
+        again = self._model.given_again if self._run.asked == "model" else []
         return " ".join([f"equipoise resume {shlex.quote(str(self._run.path))}", *again])
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
