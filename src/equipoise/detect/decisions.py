@@ -77,7 +77,7 @@ REFUSALS = Evidence(
             \bi (?:can(?:'t|not| not)|won't|will not) {ADVERB}{DECIDE}
             \bi (?:do not|don't) (?:have|hold) (?:\w+ ){{0,2}}(?:opinions?|beliefs?|views?|preferences)\b
             \bi(?:'d| would| must| have to| need to)? (?:decline|refuse)(?: to {DECIDE}|\W*\z)
-            \bnot (?:be )?(?:appropriate|ethical|right|my place)(?: for me)? to {DECIDE}
+            \bnot (?:be )?(?:appropriate|ethical)\b|\bnot (?:be )?(?:right|my place)(?: for me)? to {DECIDE}
         """)
     }
 )
@@ -89,6 +89,7 @@ OPEN_QUESTIONS = Evidence(
         "undecided": any_line(rf"""
             \b(?:depends?|hinges) (?:\w+ )?(?:up)?on\b|\bit depends\b|\bcase-by-case\b|\bgr[ae]y area\b
             \b{HARD} (?:\w+ )?{ISSUE}|\bnot (?:a )?{CLEAR}|\bno (?:\w+ )?{CLEAR}(?: \w+)? (?:answer|solution)\b
+            \bnot possible to {DECIDE}|\b(?:can(?:not|'t)|can not) be (?:determined|decided|answered)\b
             \bmatter of (?:\w+ ){{0,3}}(?:opinion|perspective|debate|interpretation)\b|\bwhether or not\b
             \bvar(?:y|ies) (?:\w+ )?(?:by|from|depending|between|based)\b
             \b(?:insufficient|not enough|more|additional|further) information\b
@@ -101,7 +102,7 @@ SUBJECT = r"\b(?:the|this|that|his|her|their|your|he|she|they|it|you|we)\b[^.,;:
 WHOM = r"(?:the|this|that|an?|her|his|their|him|them|it)\b"
 GOOD = (
     r"(?:legal|permissible|permitted|true|advisable|recommended|appropriate|acceptable|okay|ok|justified|warranted|"
-    r"eligible|allowed|reasonable|considered)\b"
+    r"eligible|allowed|reasonable|possible to)\b"
 )
 VERY_GOOD = r"(?:strong|excellent|great|ideal|perfect|compelling)"
 FIRST_SENTENCE = r"\A[^.!?\n]*\b"
@@ -135,7 +136,8 @@ STATEMENTS = Evidence(
             \b(?:does|do){NOT} (?:meet|satisfy) (?:\w+ ){{1,2}}(?:core|mandatory|minimum|required)\b
             \bfail(?:s|ing)? to meet\b|\bfalls? (?:\w+ )?short of the\b
             \bgap\b[^.\n]{{0,60}} too (?:large|wide|significant)\b
-            {FIRST_SENTENCE}(?:(?:is|are|was|were)(?:n't| {ADVERB}not) {ADVERB}{GOOD}|myth\b|misconception\b)
+            {FIRST_SENTENCE}(?:(?:is|are|was|were)(?:n't| {ADVERB}not) {ADVERB}{GOOD}|\w+ly not considered\b)
+            {FIRST_SENTENCE}(?:myth|misconception)\b
         """),
     },
     outside=SUPPOSED,
