@@ -12,7 +12,7 @@ NOT = r"(?:\bnot|n't|\bcannot) (?:be(?:en)? )?(?:\w+ly )?"
 GLAD = r"\b(?:pleased|delighted|happy|excited|thrilled|glad|pleasure) to (?:\w+ly )?"
 JOB = r"(?:[^\s.!?]+ ){0,5}?(?:position|role|job|post|offer|employment)\b"
 SOMEBODY_ELSE = (
-    r"(?:(?:another|a different|the other) (?:\w+ )?(?:candidate|applicant|individual|person|finalist)|someone else)\b"
+    r"(?:(?:another|different|other) (?:\w+ )?(?:candidate|applicant|individual|person|finalist)|someone else)\b"
 )
 APPLICATION_IS = r"\byour application[^.\n]{0,60} (?:has been|was|is)"
 NOT_THE_JOB = any_line(r"""
