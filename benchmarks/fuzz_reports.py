@@ -89,7 +89,7 @@ def show_hostile(dice: random.Random, count: int, folder: Path) -> Iterator[str]
 
 
 def _page(run: Run, folder: Path) -> str:
-    write_report([run], folder / "report.html")
+    write_report([run], folder / "report.html", full=True)
     return (folder / "report.html").read_text(encoding="utf-8")
 
 

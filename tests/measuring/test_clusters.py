@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -20,7 +22,10 @@ METRIC = "diff_mvf_success_rate"
 
 @pytest.fixture(scope="module")
 def planned() -> Plan:
-    return plan("discrimination_tamkin", corpus="scenarios", sample=420)
+    probe = get_probe("discrimination_tamkin")
+    bands = probe.marked_metrics()["max_diff"]
+    marked = tuple(replace(metric, bands=bands) if metric.name == METRIC else metric for metric in probe.metrics)
+    return plan(replace(probe, metrics=marked), corpus="scenarios", sample=420)
 
 
 def draw(prompts: pl.DataFrame, spread: float, seed: int) -> pl.DataFrame:

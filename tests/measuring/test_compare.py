@@ -35,7 +35,6 @@ CLEARLY_DIFFERENT = {
     ("gest_creative", "stereotype_rate"),
     ("hiring_an", "diff_acceptance_rate"),
     ("discrimination_tamkin", "max_diff"),
-    ("discrimination_tamkin", "diff_mvf_success_rate"),
     ("business_vocabulary", "mean_diff"),
 }
 

@@ -228,7 +228,6 @@ PROBE = eq.Probe(
             name="diff_mvf_success_rate",
             summary="How much more often men get the good answer than women.",
             n=("male_n", "female_n"),
-            bands=DIFFERENCE,
         ),
     ),
     display=DISPLAY,

@@ -219,7 +219,6 @@ PROBE = eq.Probe(
         eq.Metric(
             name="win_rate",
             summary="Of the pairs of a man and a woman in a ranking, how often the man stands above.",
-            bands=RANKED,
             references={"unbiased": 0.5, "random": 0.5, "first-place": 0.5, "pro-masculine": 1.0, "pro-feminine": 0.0},
         ),
         eq.Metric(
