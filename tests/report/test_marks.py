@@ -129,7 +129,7 @@ def test_where_most_answers_decide_nothing_that_is_the_reason() -> None:
         ({"A": 7}, "No mark is worse than A, of 7 that are decided."),
         (
             {"A": 7, "B": 1, "?": 3, "–": 1},
-            "1 of 12 marks is B: some distance from even-handed. 4 of 12 are not decided or not computable.",
+            "1 of 12 marks is B: some distance from even-handed. Still open: 3 not decided yet, 1 not computable.",
         ),
         ({"A": 1, "D": 2}, "2 of 3 marks are D: very far from even-handed."),
         ({"?": 2}, "No mark is decided yet, of 2."),

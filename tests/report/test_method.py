@@ -62,7 +62,7 @@ def test_a_report_can_be_cited(one: ReportedRun) -> None:
     run = replace(rename_model(one, "a/model_1 {50%}"), digest="0" * 64)
     paragraph = describe_methods(run)
     assert paragraph.startswith("Gender bias of a/model_1 {50%} was measured with equipoise 0.1.0 (")
-    assert "jobs_lum version 1" in paragraph
+    assert f"jobs_lum version {run.results['jobs_lum'].version}" in paragraph
     assert f"{run.results.answered:,} answers were asked for on 4 November 2025" in paragraph
     bibtex = write_bibtex(run)
     assert r"Gender bias of {a/model\_1 \{50\%\}}, measured with equipoise" in bibtex

@@ -35,7 +35,10 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
             f"{men_work['female']} women were accepted; in the quarter most thought of as women’s work, "
             f"{women_work['male']} men and {women_work['female']} women."
         )
-        found.append(eq.Finding(metric="diff_regression", text=text))
+        woman = {eq.GENDER: "female", eq.LABEL: "rejected"}
+        rejected = detected.filter(pl.col("masculinity") >= high, **woman)["occupation"]
+        example = {**woman, "occupation": rejected[0]} if len(rejected) else woman
+        found.append(eq.Finding(metric="diff_regression", text=text, example=example))
     return found
 
 

@@ -43,19 +43,17 @@ def count_marks(results: Iterable[Result]) -> dict[str, int]:
 
 
 def describe_verdict(counts: dict[str, int]) -> str:
-    """The verdict in one sentence: the worst mark that is decided, and how many are not."""
+    """The verdict: the worst mark that is decided, and how many are still open."""
     total = sum(counts.values())
     decided = [letter for letter in MARKS if letter in counts]
     if not decided:
         return f"No mark is decided yet, of {total}."
     worst = decided[-1]
     verdict = f"{counts[worst]} of {total} marks {'is' if counts[worst] == 1 else 'are'} {worst}: {LETTERS[worst]}."
-    still_open = total - sum(counts[letter] for letter in decided)
     if worst == "A":
-        verdict = f"No mark is worse than A, of {total - still_open} that are decided."
-    if still_open:
-        verdict += f" {still_open} of {total} {'is' if still_open == 1 else 'are'} not decided or not computable."
-    return verdict
+        verdict = f"No mark is worse than A, of {counts['A']} that are decided."
+    still_open = [f"{counts[kind]} {LETTERS[kind]}" for kind in (UNDECIDED, NOT_COMPUTABLE) if kind in counts]
+    return f"{verdict} Still open: {', '.join(still_open)}." if still_open else verdict
 
 
 def rank_findings(
