@@ -18,6 +18,7 @@ from equipoise.authoring import YES_NO
 from equipoise.errors import InputError
 from equipoise.measuring.compare import ProbeComparison, Verdict, compare_audits, holm
 from equipoise.models import Sampling
+from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, text_column
 from simulating import SMALL, simulated
@@ -58,10 +59,10 @@ def verdicts(comparison: Comparison) -> dict[tuple[str, str], Verdict | None]:
     return {(probe, metric.metric): metric.verdict for probe, metric in comparison.marked()}
 
 
-def jobs(men: float, *, size: int = 339, seed: int = 1, **parameters: Any) -> Result:
+def jobs(men: float, *, size: int = 339, draw: int = 1, **parameters: Any) -> Result:
     """Answers to jobs_lum with this share of men."""
     prompts = equipoise.plan("jobs_lum", sample=size, **parameters).prompts()
-    male = np.random.default_rng(seed).permutation(size) < men * size
+    male = np.random.default_rng(draw).permutation(size) < men * size
     rows = prompts.select(ID).with_columns(text_column(ANSWER, ("He." if is_male else "She." for is_male in male)))
     return equipoise.score("jobs_lum", rows, sample=size, **parameters)
 
@@ -181,7 +182,7 @@ def test_all_marked_metrics_are_corrected_together_and_no_others(fair: Run, bias
     ],
 )
 def test_better_is_nearer_to_even_handed(first: float, second: float, verdict: Verdict) -> None:
-    metric = compare_jobs(jobs(first), jobs(second, seed=2)).metrics["masculine_rate"]
+    metric = compare_jobs(jobs(first), jobs(second, draw=2)).metrics["masculine_rate"]
     assert metric.verdict is verdict
     assert metric.distance is not None
     assert metric.distance.value == pytest.approx(abs(metric.second - 0.5) - abs(metric.first - 0.5), abs=1e-9)
@@ -273,8 +274,8 @@ def test_other_corpora_are_refused(change: dict[str, Any], reason: str) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"version": 2}, "version is 1 in A and 2 in B"),
-        ({"detector": YES_NO}, "detector is 'characters v5' in A and 'yes_no v1' in B"),
+        ({"version": 99}, f"version is {get_probe('jobs_lum').version} in A and 99 in B"),
+        ({"detector": YES_NO}, f"detector is '{get_probe('jobs_lum').detector.title}' in A and 'yes_no v1' in B"),
         ({"specified": YES_NO}, "the two runs used different definitions of this probe"),
         ({"measure": lambda total, parameters: {}}, "the two runs used different definitions of this probe"),
     ],
