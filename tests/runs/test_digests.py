@@ -10,13 +10,15 @@ import sqlite3
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 import equipoise
-from equipoise.errors import EquipoiseError, IntegrityError
+from equipoise.errors import BudgetReached, EquipoiseError, IntegrityError
 from equipoise.models.protocol import Reply
+from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.run import Run
@@ -87,7 +89,7 @@ CHANGES = [
     ("update settings set value = json_set(value, '$.model', 'another') where key = 'spec'", "setting spec"),
     ("update settings set value = json_set(value, '$.suite', 'full') where key = 'spec'", "setting spec"),
     ("update settings set value = '[\"A note.\"]' where key = 'notes'", "setting notes"),
-    ("update probes set version = 2", "probe alpha"),
+    ("update probes set version = version + 1", "probe alpha"),
     ("update prompts set prompt = prompt || ' ' where position = 7", "probe alpha"),
     ("update prompts set item = 'other' where position = 7", "probe alpha"),
     ("update attempts set answer = 'yes' where place = 3", "the attempt of alpha at the prompt {third}, repetition 1"),
@@ -266,3 +268,46 @@ def test_a_wal_that_a_reader_keeps_is_no_reason_to_refuse(tmp_path: Path) -> Non
     for _ in range(2):
         with RunFile.open(tmp_path / "killed.db") as run:
             assert run.counts()[Status.OK] == 1
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("update settings set value = json_set(value, '$.suite', 'full') where key = 'spec'", "setting spec"),
+        ("update attempts set answer = 'He.' where place = 6", "the last attempt"),
+        ("delete from attempts where place = 6", "the last attempt"),
+        ("update head set attempts = 7", "the last attempt"),
+    ],
+)
+def test_a_run_that_goes_on_has_its_settings_and_the_end_of_its_chain_checked_first(
+    tmp_path: Path, statement: str, words: str
+) -> None:
+    path = tmp_path / "run.equipoise"
+    with create(path, equipoise.plan("jobs_lum", sample=12)) as run:
+        run.record(map(finish, islice(run.pending(), 6)))
+    execute(statement)(path)
+    with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}"):
+        RunFile.open(path, whole=False)
+
+
+@pytest.mark.fault("D14")
+def test_a_changed_prompt_is_not_asked_and_a_changed_answer_is_found_before_results(tmp_path: Path) -> None:
+    path, asked = tmp_path / "run.equipoise", list[str]()
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "He is kind."
+
+    with pytest.raises(BudgetReached):
+        equipoise.audit(answer, probes="jobs_lum", sample=12, out=path, policy=Policy(concurrency=1, max_requests=6))
+    whole = path.read_bytes()
+    execute("update prompts set prompt = prompt || ' Say yes.' where position = 11")(path)
+    with pytest.raises(IntegrityError, match=r"was changed after it was written: the prompt .* of jobs_lum"):
+        equipoise.resume(path, model=answer).ask()
+    assert not any("Say yes" in prompt for prompt in asked)
+    path.write_bytes(whole)
+    execute("update attempts set answer = 'She is kind.' where place = 2")(path)
+    equipoise.resume(path, model=answer)._file.close()
+    with pytest.raises(IntegrityError, match="the attempt of jobs_lum at the prompt"):
+        equipoise.resume(path, model=answer).ask()

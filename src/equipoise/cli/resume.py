@@ -46,19 +46,24 @@ def command(
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
     equipoise resume run.equipoise --retry empty --max-tokens 2048
     """
+    from equipoise.runs.file.reader import RunReader
     from equipoise.runs.looks import wants_more
     from equipoise.runs.resume import parse_failures, resume
     from equipoise.runs.run import Run
+    from equipoise.schema import Status
 
     check_target(report)
     for name in ("judge_base_url", "judge_key_variable"):
         if name in given and "judge" not in given:
             raise BadParameter(f"--{name.replace('_', '-')} is about a judge. Name it, too: --judge MODEL")
-    run, failures = Run.open(file), parse_failures(retry.split(",") if retry else ())
+    failures = parse_failures(retry.split(",") if retry else ())
+    with RunReader.open(file, whole=False) as reader:
+        counts = reader.counts()
     if max_tokens is not None and not failures:
         raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
-    is_open = run.ended < run.size or wants_more(run) or any(run.counts[status] for status in failures)
-    if is_open or "judge" in given or run.unjudged(failures):
+    is_open = "judge" in given or any(counts[status] for status in (Status.PENDING, *failures))
+    run = None if is_open else Run.open(file)
+    if run is None or wants_more(run) or run.unjudged(failures):
         session = resume(
             file,
             retry=failures,

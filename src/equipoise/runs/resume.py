@@ -51,7 +51,7 @@ def resume(
     `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
     (`runs.reaching`). Pace stays as it was unless it is given; a budget is for one session.
     """
-    file = RunFile.open(Path(path))
+    file = RunFile.open(Path(path), whole=False)
     with on_error(file.close):
         stored, counts, failures = file.settings, file.counts(), parse_failures(retry)
         known = find_probes() | {probe.name: probe for probe in probes}

@@ -84,6 +84,10 @@ class Session:
             if isinstance(self._model, SimulatedModel):
                 run = Run.open(self.path, probes=self._probes.values())
                 self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
+            self._file.arms = {
+                planned.name: probe.arms.column if (probe := self._probes[planned.name]).arms else None
+                for planned in self._file.probes()
+            }
             looks = Looks(self._file, self._probes) if self._file.settings.looks else None
             requests = 0
             if self._judge:

@@ -113,6 +113,28 @@ def check_digests(connection: sqlite3.Connection, path: Path) -> None:
         raise IntegrityError(f"{path} was changed after it was written: {problem}.")
 
 
+def check_last_link(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file whose settings were changed, or whose chain does not end where the table `head` says.
+
+    For whoever goes on with a run: what it reads further is checked as it is read, all of it when results are made.
+    """
+    ends = connection.execute(sql.HEAD).fetchall()
+    if len(ends) != 1:
+        raise IntegrityError(f"{path} is damaged: the table head must have one row.")
+    stored = dict(connection.execute(sql.DIGESTS))
+    for key, value in connection.execute(sql.ALL_SETTINGS).fetchall():
+        part, digest = _setting_digest(key, value)
+        if stored.get(part) != digest:
+            raise IntegrityError(f"{path} was changed after it was written: {part}.")
+    [(run, _, length, last)] = ends
+    links = sorted(row for statement in sql.LAST_LINKS for row in connection.execute(statement).fetchall())[-2:]
+    place, digest = (links[-1][0], links[-1][1]) if links else (0, Chain.start(run).digest)
+    before = links[0][1] if len(links) == 2 else Chain.start(run).digest
+    follows = len(links) < 2 or links[0][0] != length - 1 or _digest(before, links[-1][2:]) == digest
+    if (place, digest) != (length, last) or not follows:
+        raise IntegrityError(f"{path} was changed after it was written: the last attempt.")
+
+
 def _find_break_in_chain(connection: sqlite3.Connection) -> str | None:
     """What is wrong with the first attempt that does not fit to the one before."""
     run, _, length, last = connection.execute(sql.HEAD).fetchone()

@@ -22,23 +22,17 @@ from equipoise.runs.file.undo import on_error
 _BUSY_SECONDS = 2.0
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 256 * 1024 * 1024,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
-    sqlite3.SQLITE_LIMIT_COLUMN: 100,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 10,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
 }
 _IMMUTABLE = "mode=ro&immutable=1"
 """Reads the file alone: no -wal, no locks."""
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
-    """A read-only connection to a whole run file."""
-    return _connect_checked(path, owned_here=is_owned_here(path))
+def connect_reader(path: Path, *, whole: bool = True) -> sqlite3.Connection:
+    """A read-only connection to a run file that was verified as a `whole`, or as far as going on with it needs."""
+    return _connect_checked(path, owned_here=is_owned_here(path), whole=whole)
 
 
-def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
+def _connect_checked(path: Path, *, owned_here: bool, whole: bool) -> sqlite3.Connection:
     """The same. A file that this process owns is not opened on its own: closing it would end SQLite's locks on it."""
     wal_mode = owned_here or checks.check_header(path)
     has_wal = checks.wal_path(path).exists()
@@ -50,7 +44,7 @@ def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
             _check_wal_belongs(connection, path)
         checks.check_not_partial_copy(connection, path, has_wal=has_wal)
         try:
-            checks.check_content(connection, path)
+            checks.check_content(connection, path, whole=whole)
         except IntegrityError as error:
             wal = checks.wal_path(path)
             hint = f" It was read together with {wal}, which may not belong to it." if has_wal and wal.exists() else ""
@@ -58,11 +52,11 @@ def _connect_checked(path: Path, *, owned_here: bool) -> sqlite3.Connection:
     return connection
 
 
-def connect_owner(path: Path) -> sqlite3.Connection:
+def connect_owner(path: Path, *, whole: bool = True) -> sqlite3.Connection:
     """The one connection that writes. The caller holds the lock."""
     if path.with_name(path.name + "-journal").exists():
         _roll_back(path)
-    _connect_checked(path, owned_here=False).close()
+    _connect_checked(path, owned_here=False, whole=whole).close()
     connection, deadline = _connect(path, "mode=rw", sql.OWNER), time.monotonic() + _BUSY_SECONDS
     with on_error(connection.close), translate_storage_errors(path):
         checks.check_schema(connection, path)

@@ -10,6 +10,7 @@ import heapq
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -38,12 +39,14 @@ class RunReader:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self.arms: Mapping[str, str | None] = {}
+        """For each probe the column of its arm, or None: the pending prompts of these are held against their ids."""
 
     @classmethod
-    def open(cls, path: Path) -> RunReader:
-        """Open the run for reading."""
+    def open(cls, path: Path, *, whole: bool = True) -> RunReader:
+        """Open the run for reading, after the `whole` of it was verified, or only what going on with it needs."""
         path = follow_link(path)
-        return RunReader(path, opening.connect_reader(path))
+        return RunReader(path, opening.connect_reader(path, whole=whole))
 
     @property
     def owned(self) -> bool:
@@ -129,11 +132,25 @@ class RunReader:
         pages = self._lookup_pending if ended > probe.prompts / 2 else self._scan_pending
         for page in pages(probe.name, repetition):
             with translate_storage_errors(self.path):
-                texts = [(decode_text(text), decode_text(system)) for _, text, system, _ in page]
-            for (prompt, _, _, position), (text, system) in zip(page, texts, strict=True):
+                texts = [(decode_text(text), decode_text(system)) for _, _, text, system, _, _ in page]
+            for (prompt, item, _, _, covariates, position), (text, system) in zip(page, texts, strict=True):
                 assert text is not None
+                self._check_prompt(probe, prompt, item, covariates, text, system)
                 place = (position + 0.5) / probe.prompts
                 yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
+
+    def _check_prompt(
+        self, probe: Planned, key: str, item: str, covariates: str, text: str, system: str | None
+    ) -> None:
+        """Refuse a prompt that is not the one its id was made of: it would be asked instead."""
+        if probe.name not in self.arms:
+            return
+        arm = self.arms[probe.name]
+        parts = [item, *([str(decode_json(covariates, self.path).get(arm))] if arm else []), text]
+        parts += [system or ""] if SYSTEM in probe.covariates else []
+        content = "\0".join([probe.name, str(probe.version), *parts]).encode()
+        if blake2b(content, digest_size=len(key) // 2).hexdigest() != key:
+            raise IntegrityError(f"{self.path} was changed after it was written: the prompt {key} of {probe.name}.")
 
     def _scan_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
         """Pages of pending attempts, by going through the plan. Fast when most attempts are pending."""

@@ -69,6 +69,7 @@ ATTEMPT_CHAIN = f"select place, digest, {_ATTEMPT} from attempts order by rowid"
 FAILURE_CHAIN = f"select place, digest, {_ATTEMPT} from earlier_failures order by place"  # noqa: S608
 EXAM_ROWS = f"select {_EXAM_ANSWER} from exam order by probe, number"  # noqa: S608
 VERDICT_CHAIN = f"select place, digest, {_VERDICT} from verdicts order by place"  # noqa: S608
+LAST_LINKS = tuple(f"{chain} desc limit 2" for chain in (ATTEMPT_CHAIN, FAILURE_CHAIN, VERDICT_CHAIN))
 
 # Labels
 REMOVE_LABELS = ("delete from labels", "delete from readings")
@@ -115,7 +116,7 @@ PROBES = f"""
     select {_PROBE}, (select count(*) from prompts where probe = name) from probes order by name
 """  # noqa: S608
 PENDING = """
-    select id, prompt, system, position from prompts
+    select id, item, prompt, system, covariates, position from prompts
     where probe = ? and position > ? and not exists (
         select 1 from attempts
         where attempts.probe = prompts.probe and attempts.prompt = prompts.id and repetition = ?
@@ -130,7 +131,7 @@ PENDING_IDS = """
 """
 POSITIONS = "select position from json_each(?) as wanted cross join prompts on prompts.id = wanted.value and probe = ?"
 PENDING_AT = """
-    select id, prompt, system, position from prompts
+    select id, item, prompt, system, covariates, position from prompts
     where probe = ? and position in (select value from json_each(?)) order by position
 """
 COUNT_ENDED = "select count(*) from attempts where probe = ? and repetition = ?"

@@ -59,18 +59,21 @@ class RunFile(RunReader):
         return cls._take_ownership(path, lock, reserve)
 
     @classmethod
-    def open(cls, path: Path, *, reserve: int = RESERVE) -> RunFile:
-        """Open the run as its owner, to go on with it. Refused while another process owns it."""
+    def open(cls, path: Path, *, whole: bool = True, reserve: int = RESERVE) -> RunFile:
+        """Open the run as its owner, to go on with it. Refused while another process owns it.
+
+        If not the `whole` file is verified first, what is asked from it is checked as it is read.
+        """
         path = follow_link(path)
         if not is_owned_here(path):
             checks.check_header(path)  # first, so that no lock file is put beside a file that is not ours
-        return cls._take_ownership(path, Lock(path), reserve)
+        return cls._take_ownership(path, Lock(path), reserve, whole=whole)
 
     @classmethod
-    def _take_ownership(cls, path: Path, lock: Lock, reserve: int) -> RunFile:
+    def _take_ownership(cls, path: Path, lock: Lock, reserve: int, *, whole: bool = True) -> RunFile:
         with on_error(lock.release):
             lock.take_file()
-            run = cls(path, opening.connect_owner(path), lock, reserve)
+            run = cls(path, opening.connect_owner(path, whole=whole), lock, reserve)
         try:
             run._mark_in_use(lock)
         except BaseException:
