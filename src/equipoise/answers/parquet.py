@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -42,6 +45,25 @@ def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]
         raise IntegrityError(f"{path} is damaged, or holds an answer that is longer than the memory.") from None
     if not rows:
         raise NoAnswers(path)
+
+
+def write_tables(tables: Iterable[pl.DataFrame], file: IO[bytes], rows_per_group: int | None = None) -> int:
+    """Write tables to one file as they come; return the number of rows.
+
+    Each is written to a file of its own first, and these are joined: so only one is in memory, whoever makes them.
+    """
+    rows = 0
+    with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
+        parts = []
+        for number, table in enumerate(tables):
+            rows += table.height
+            parts.append(Path(folder) / f"{number}.parquet")
+            table.write_parquet(parts[-1], row_group_size=rows_per_group)
+        joined = Path(folder) / "joined"
+        pl.scan_parquet(parts, glob=False).sink_parquet(joined, row_group_size=rows_per_group)
+        with joined.open("rb") as whole:
+            shutil.copyfileobj(whole, file)
+    return rows
 
 
 def read_item_numbers(path: Path) -> NDArray[np.int64] | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import IO, Any
 
 import orjson
 import polars as pl
-from polars.io.plugins import register_io_source
 
+from equipoise.answers.parquet import write_tables
 from equipoise.errors import InputError
 from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan
 from equipoise.schema import ID, ITEM, ITEM_NUMBER, REPETITION, escape_formulas
@@ -42,23 +42,17 @@ def write_prompts(
 
     For a batch job, `make_line` makes a request of a row. Parquet also says the number of each item in the plan.
     """
-    written = 0
-
-    def count(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        nonlocal written
-        for table in tables:
-            yield table
-            written += table.height
-
-    tables = count(_tabulate(planned, items, numbered=form is PromptFormat.PARQUET))
+    tables = _tabulate(planned, items, numbered=form is PromptFormat.PARQUET)
     if form is PromptFormat.PARQUET:
-        _write_parquet(tables, file)
+        return write_tables(tables, file) // planned.repetitions
+    written = 0
     for table in tables:
         if form is PromptFormat.CSV:
             file.write(escape_formulas(table).write_csv(include_header=written == 0).encode())
         else:
             rows = map(make_line, table.iter_rows(named=True)) if make_line else table.iter_rows(named=True)
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+        written += table.height
     return written // planned.repetitions
 
 
@@ -99,16 +93,3 @@ def _number_items(planned: Plan, items: range | None) -> Iterator[pl.DataFrame]:
         number = pl.Series(ITEM_NUMBER, batch[ITEM].rle_id().cast(pl.Int64) + first)
         first = int(number[-1]) + 1
         yield batch if ITEM_NUMBER in batch.columns else batch.select(ID, number, pl.exclude(ID))
-
-
-def _write_parquet(tables: Iterator[pl.DataFrame], file: IO[bytes]) -> None:
-    """Write tables one after the other; only one of them is in memory."""
-    first = next(tables)
-
-    def give_tables(
-        columns: list[str] | None, _predicate: pl.Expr | None, _rows: int | None, _size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        for table in itertools.chain([first], tables):
-            yield table.select(columns) if columns else table
-
-    register_io_source(give_tables, schema=first.schema).sink_parquet(file)

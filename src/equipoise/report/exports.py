@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
-from queue import Full, Queue
-from threading import Thread
 from typing import IO, Any
 
 import orjson
 import polars as pl
 from polars.exceptions import PolarsError
-from polars.io.plugins import register_io_source
 
+from equipoise.answers.parquet import write_tables
 from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.measuring.audit import Audit, name_origin
 from equipoise.measuring.selection import SELECTION_TABLE
@@ -69,7 +65,7 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
         raise UnknownName("format", form, FORMATS)
     batches = read_tables(run, what, probe)
     if form == "parquet":
-        return _write_parquet(batches, file, rows_per_group=_estimate_rows(run, GROUP_BYTES))
+        return write_tables(batches, file, _estimate_rows(run, GROUP_BYTES))
     rows = 0
     for number, batch in enumerate(batches):
         if form == "csv":
@@ -82,68 +78,6 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.iter_rows(named=True))
             rows += batch.height
     return rows
-
-
-def _write_parquet(batches: Iterator[pl.DataFrame], file: IO[bytes], rows_per_group: int) -> int:
-    """Write the batches as they come, group by group; return the number of rows.
-
-    polars writes in a thread of its own, which takes batch after batch from here: a run file is read by one thread.
-    """
-    first = next(batches)
-    waiting: Queue[pl.DataFrame | None] = Queue(maxsize=1)
-    failures: list[BaseException] = []
-
-    def take(columns: list[str] | None, *_more: object) -> Iterator[pl.DataFrame]:
-        while (batch := waiting.get()) is not None:
-            yield batch if columns is None else batch.select(columns)
-
-    def sink() -> None:
-        try:
-            target: IO[bytes] = _WatchedFile(file, failures)  # type: ignore[assignment]
-            register_io_source(take, schema=first.schema).sink_parquet(target, row_group_size=rows_per_group)
-        except BaseException as error:
-            failures.append(error)
-
-    thread = Thread(target=sink, name="equipoise-parquet", daemon=True)
-    thread.start()
-    rows = 0
-    try:
-        for batch in chain([first], batches):
-            _put(waiting, batch, thread)
-            rows += batch.height
-    finally:
-        _put(waiting, None, thread)
-        thread.join()
-    if failures:
-        raise failures[0]
-    return rows
-
-
-class _WatchedFile(io.RawIOBase):
-    """A file to write that keeps the error of a write, of which polars would tell only that there was one."""
-
-    def __init__(self, file: IO[bytes], failures: list[BaseException]) -> None:
-        self._file = file
-        self._failures = failures
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        try:
-            self._file.write(data)
-        except BaseException as error:
-            self._failures.append(error)
-            raise
-        return memoryview(data).nbytes
-
-
-def _put(waiting: Queue[pl.DataFrame | None], batch: pl.DataFrame | None, taker: Thread) -> None:
-    """Hand a batch over, unless the thread that takes it has ended."""
-    while taker.is_alive():
-        with suppress(Full):
-            waiting.put(batch, timeout=0.1)
-            return
 
 
 def _estimate_rows(run: Run, size: int) -> int:
