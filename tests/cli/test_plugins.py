@@ -62,6 +62,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: package-{name}\nVersion: 1.0\n")
         (about / "entry_points.txt").write_text(f"[equipoise.probes]\n{name} = plugin_{name}:PROBE\n")
 
+    monkeypatch.setattr(probes, "ENTRY_POINTS", "equipoise.probes")
     find_probes.cache_clear()
     yield write
     find_probes.cache_clear()

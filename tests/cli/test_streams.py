@@ -23,7 +23,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs /dev/full
 PROMPTS = 12
 GATE = "gate run.equipoise --max masculine_rate=0.0001 --junit gate.xml"
 EXPORT = "export run.equipoise --what attempts"
-COMMANDS = [GATE, "show run.equipoise", EXPORT, f"{EXPORT} --format parquet", "prompts jobs_lum", "probes"]
 EXIT = {GATE: 7}
 """The exit codes that are not 0."""
 
@@ -62,8 +61,7 @@ def assert_in_order(done: subprocess.CompletedProcess[bytes]) -> None:
 
 
 @pytest.mark.fault("P15")
-@pytest.mark.parametrize("reader", ["true", "head -1"])
-@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize(("words", "reader"), [(GATE, "head -1"), (EXPORT, "true"), ("prompts jobs_lum", "head -1")])
 def test_a_reader_that_goes_away_changes_no_exit_code(words: str, reader: str, folder: Path) -> None:
     done = shell(folder, f"equipoise {words} | {reader} >/dev/null; exit ${{PIPESTATUS[0]}}")
     assert done.returncode == EXIT.get(words, 0), done.stderr.decode()
@@ -118,7 +116,7 @@ def test_resuming_keeps_its_exit_code_and_writes_its_report(tmp_path: Path) -> N
 
 
 @pytest.mark.fault("P16")
-@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize("words", [GATE, EXPORT, f"{EXPORT} --format parquet", "probes"])
 def test_a_full_device_is_told_and_ends_with_exit_5(words: str, folder: Path) -> None:
     done = shell(folder, f"equipoise {words} > /dev/full")
     assert done.returncode == EXIT.get(words, 5)
@@ -129,8 +127,10 @@ def test_a_full_device_is_told_and_ends_with_exit_5(words: str, folder: Path) ->
 
 
 @pytest.mark.fault("P16")
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
-@pytest.mark.parametrize("words", [GATE, "show run.equipoise", "export run.equipoise"])
+@pytest.mark.parametrize(
+    ("words", "closed"),
+    [(GATE, "<&- >&- 2>&-"), (GATE, "2>/dev/full"), (EXPORT, "2>&-"), ("show run.equipoise", ">&-")],
+)
 def test_closed_streams_change_nothing_else(words: str, closed: str, folder: Path) -> None:
     before = (folder / "run.equipoise").read_bytes()
     done = shell(folder, f"equipoise {words} {closed}")
@@ -148,7 +148,6 @@ def test_a_run_with_closed_streams_is_whole(server: FaultyServer, tmp_path: Path
 
 ENCODINGS: list[dict[str, str]] = [
     {"PYTHONIOENCODING": "cp1252"},
-    {"PYTHONIOENCODING": "latin-1"},
     {"PYTHONIOENCODING": "ascii:strict"},
     {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
 ]
@@ -156,7 +155,7 @@ ENCODINGS: list[dict[str, str]] = [
 
 @pytest.mark.fault("P17")
 @pytest.mark.parametrize("environ", ENCODINGS, ids=lambda environ: next(iter(environ.values())))
-@pytest.mark.parametrize("words", [GATE, "show run.equipoise --slices", "probes", "probes jobs_lum", "--help"])
+@pytest.mark.parametrize("words", [GATE, "show run.equipoise --slices"])
 def test_what_an_encoding_lacks_is_written_in_another_way(words: str, environ: dict[str, str], folder: Path) -> None:
     done = shell(folder, f"equipoise {words}", **environ)
     assert done.returncode == EXIT.get(words, 0), done.stderr.decode()
@@ -175,7 +174,7 @@ def test_a_run_ends_well_where_the_terminal_is_not_utf_8(server: FaultyServer, t
 
 
 @pytest.mark.fault("P18")
-@pytest.mark.parametrize("words", [GATE, "show run.equipoise", "export run.equipoise --format parquet -o out.parquet"])
+@pytest.mark.parametrize("words", [GATE, f"{EXPORT} --format parquet -o out.parquet"])
 def test_twelve_file_descriptors_are_enough(words: str, folder: Path) -> None:
     done = shell(folder, f"ulimit -n 12; equipoise {words}")
     assert done.returncode == EXIT.get(words, 0), done.stderr.decode()
@@ -191,12 +190,11 @@ def test_three_gigabytes_of_address_space_are_enough(words: str, folder: Path) -
 
 
 @pytest.mark.fault("U5")
-@pytest.mark.parametrize("device", ["/dev/stdout", "/dev/null", "/dev/fd/1"])
-def test_a_device_is_no_run_file(device: str, folder: Path) -> None:
-    for words in (f"run openai/x --probe jobs_lum --out {device}", f"import run.equipoise --out {device}"):
-        done = shell(folder, f"equipoise {words} > out.txt")
-        assert done.returncode == 2, done.stderr.decode()
-        assert b"no regular file" in done.stderr
+@pytest.mark.parametrize("words", ["run openai/x --probe jobs_lum --out /dev/stdout", "import a.csv --out /dev/null"])
+def test_a_device_is_no_run_file(words: str, folder: Path) -> None:
+    done = shell(folder, f"equipoise {words} > out.txt")
+    assert done.returncode == 2, done.stderr.decode()
+    assert b"no regular file" in done.stderr
 
 
 @pytest.mark.fault("U5")
@@ -209,9 +207,7 @@ def test_a_report_to_stdout_does_not_replace_the_device(folder: Path) -> None:
 
 NOT_TEXT: list[Callable[[bytes], list[Any]]] = [
     lambda odd: ["show", odd],
-    lambda odd: ["run", b"openai/" + odd],
     lambda odd: ["run", "openai/x", "--system", odd],
-    lambda odd: ["export", "run.equipoise", "-o", odd],
 ]
 
 
