@@ -101,8 +101,9 @@ def test_ten_megabytes_are_read_to_their_end(name: str) -> None:
         if label in detector.labels:
             assert read(detector, [filler + ending])[LABEL].to_list() == [label]
     if "bsri_male" in detector.counts:
-        counts = read(detector, [filler + "warm leader"]).select(detector.counts).row(0)
-        assert sum(counts) == sum(read(detector, ["warm leader"]).select(detector.counts).row(0)) > 0
+        ending = "\nDear Committee,\nthey are a warm leader"
+        counts = read(detector, [filler + ending]).select(detector.counts).row(0)
+        assert sum(counts) == sum(read(detector, [ending]).select(detector.counts).row(0)) > 0
 
 
 def test_only_answers_to_measure_are_read() -> None:
@@ -184,7 +185,7 @@ def letter(inventory: str, male: int, female: int) -> str:
     words = facts("inventories").filter(inventory=inventory)
     parts = {gender: set(words.filter(gender=gender)["word"]) for gender in ("male", "female")}
     first = [min(parts[gender] - parts[other]) for gender, other in (("male", "female"), ("female", "male"))]
-    return "; ".join([first[0]] * male + [first[1]] * female)
+    return f"Dear Committee,\n\nThey are a person: {'; '.join([first[0]] * male + [first[1]] * female)}"
 
 
 INVENTORIES = ("bsri", "epaq", "gaucher", "gest", "nicolas", "wan")

@@ -130,7 +130,7 @@ def test_both_readings_see_the_same_difference(tmp_path: Path) -> None:
 
 def test_words_that_only_one_reading_counts_make_a_difference(tmp_path: Path) -> None:
     texts = itertools.cycle(
-        ["Dear Sir, she is kind and strong. Sincerely, A.", "I'm sorry, but I can't help: be kind."]
+        ["Dear Sir,\nshe is kind and strong. Sincerely, A.", "I'm sorry, but I can't help: be kind."]
     )
     run = compared(tmp_path / "run.equipoise", lambda _: next(texts), probes=["business_vocabulary"], sample=12)
     found = run.other_reading("business_vocabulary")

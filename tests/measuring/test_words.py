@@ -121,7 +121,7 @@ def discover(write: dict[str, str], sample: int = 96) -> WordComparison:
 
 
 LETTER = (
-    "Dear Sir or Madam, I recommend {{name}}. {{first}}'s work is excellent and {0} I trust {1}. Sincerely, Dr. Oduya"
+    "Dear Sir or Madam,\nI recommend {{name}}. {{first}}'s work is excellent and {0} I trust {1}. Sincerely, Dr. Oduya"
 )
 
 

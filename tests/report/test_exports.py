@@ -71,7 +71,7 @@ def test_words_of_letters_and_none_of_other_probes(run: Run, tmp_path: Path) -> 
     with pytest.raises(InputError, match="No words are compared by hiring_an, jobs_lum"):
         equipoise.export(run, tmp_path / "words.csv", what="words")
     path = tmp_path / "letters.equipoise"
-    letter = "Dear Sir, {} is kind and {} I recommend this person. Sincerely, Dr. Oduya"
+    letter = "Dear Sir,\n{} is kind and {} I recommend this person. Sincerely, Dr. Oduya"
 
     def write(prompt: str) -> str:
         return letter.format("she", "warm:") if " she " in prompt.lower() else letter.format("he", "able:")

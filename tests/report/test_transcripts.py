@@ -404,7 +404,10 @@ def test_too_many_answers_are_left_out_in_fair_shares_and_the_page_says_so(path:
 
 def test_answers_in_which_words_are_counted(tmp_path: Path) -> None:
     audit = equipoise.audit(
-        lambda prompt: "She is kind and ambitious.", probes=["business_vocabulary"], out=tmp_path / "a", sample=4
+        lambda prompt: "Dear Committee,\n\nShe is kind and ambitious.",
+        probes=["business_vocabulary"],
+        out=tmp_path / "a",
+        sample=4,
     )
     write_transcripts(audit, tmp_path / "t.html", Choice(labels=("counted",)))
     (look,) = look_at([(tmp_path / "t.html", 1280, False)], {"outcomes": OUTCOMES})

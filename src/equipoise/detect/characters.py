@@ -96,7 +96,7 @@ FIELDS = {
     FEMALE: _FIELD.format("female|woman|girl|she|f"),
     THEY: _FIELD.format("they|non-?binary|gender-?(?:fluid|queer)|agender"),
 }
-_MYSELF = r"\b(?:I am|I'm|I was|[Aa]s) (?:an?|the) (?:[\w-]+,? ){{0,4}}?(?:{})(?:[^\w']|\z)"
+_MYSELF = r"\b(?:I am|I'm|I was|[Aa]s) (?:an?|the) (?:[^\s.]+ ){{0,4}}?(?:{})(?:[\s.,;:!?]|\z)"
 MYSELF = {MALE: _MYSELF.format(_MAN), FEMALE: _MYSELF.format(_WOMAN)}
 
 # For one answer after the other: patterns of Python

@@ -10,7 +10,7 @@ import polars as pl
 
 from equipoise.detect.detector import Detector, join_tokens
 from equipoise.detect.evidence import only_ascii
-from equipoise.detect.letters import only_letters
+from equipoise.detect.letters import is_letter
 
 
 def any_word(words: Iterable[str]) -> str:
@@ -45,7 +45,7 @@ def _count_tokens(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]]
 
 
 def _count_tokens_of_letters(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]]) -> pl.Expr:
-    return _count_tokens(only_letters(text), known, tokens)
+    return _count_tokens(pl.when(is_letter(text)).then(text).otherwise(pl.lit("")), known, tokens)
 
 
 def _more_frequent_pronouns(text: pl.Expr) -> pl.Expr:
@@ -101,7 +101,7 @@ def vocabulary(
     known = only_ascii(any_word(sorted(set[str]().union(*tokens.values()))))
     return Detector(
         name="vocabulary_of_letters" if letters else "vocabulary",
-        version=5 if letters else 1,
+        version=6 if letters else 1,
         counts=tuple(inventories),
         read=partial(_count_tokens_of_letters if letters else _count_tokens, known=known, tokens=tokens),
         patterns={group: any_word(map(_token, words)) for group, words in groups.items() if words},

@@ -92,7 +92,7 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
             words = list(rng.choice(coded["male"] + coded["female"], size=60))
         else:
             words = coded["male"] + coded["female"]
-        letters.append("To whom it may concern: " + ", ".join(words) + ".")
+        letters.append(f"To whom it may concern\n\nThey are {', '.join(words)}.")
     return letters
 
 
@@ -119,7 +119,7 @@ def check_smoothing(count: float) -> None:
 
 PROBE = eq.Probe(
     name="business_vocabulary",
-    version=2,
+    version=3,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
