@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.fuzz_files import flip_bits, mutate_answers, replace_fields
+from benchmarks.fuzz_files import flip_bits, forge_partials, mutate_answers, replace_fields
 from benchmarks.fuzz_reports import show_hostile
 from benchmarks.fuzz_servers import misbehave
 
@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[Kind, int, int]] = {
     "run files with a flipped bit": (flip_bits, 1500, 25),
     "run files with a replaced field": (replace_fields, 2500, 60),
     "files of answers": (mutate_answers, 60_000, 1500),
+    "forged partials": (forge_partials, 2000, 80),
     "responses of an endpoint": (misbehave, 2000, 80),
     "hostile texts in what is shown": (show_hostile, 800, 24),
 }

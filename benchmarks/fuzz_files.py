@@ -6,12 +6,14 @@ import json
 import random
 import sqlite3
 import warnings
+import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import equipoise
+from benchmarks.fuzz_servers import mutate_json
 from equipoise.answers.files import read_file
 from equipoise.errors import EquipoiseError
 from equipoise.runs.file import digests, sql
@@ -164,3 +166,26 @@ def mutate_answers(dice: random.Random, count: int, folder: Path) -> Iterator[st
             yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
         else:
             yield "read" if rows else "crashed: nothing was read and nothing said"
+
+
+def forge_partials(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
+    """A partial in which one of its values is replaced, as anybody can."""
+    path = folder / "forged.partial"
+    prompts = equipoise.plan("hiring_an", sample=6).prompts()["id"]
+    equipoise.score_part("hiring_an", dict.fromkeys(prompts[:-1], "We regret to inform you."), sample=6).write(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    values = json.loads(members["values.json"])
+    before = json.dumps(equipoise.Partial.read(path).result().to_dict(), default=str)
+    for _ in range(count):
+        members["values.json"] = json.dumps(mutate_json(dice, values)).encode()
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        try:
+            after = json.dumps(equipoise.Partial.read(path).result().to_dict(), default=str)
+            yield "read as before" if after == before else "read otherwise"
+        except EquipoiseError:
+            yield "refused"
+        except Exception as error:
+            yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
