@@ -116,7 +116,7 @@ def keep(folder: Path | None, function: Callable[..., T], *arguments: Any) -> T:
     return found
 
 
-def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | None = None) -> Findings:
+def run_jobs(simulations: int, workers: int, folder: Path | None = None) -> Findings:
     """Simulate everything. Spawned, not forked: the threads of polars do not survive a fork."""
     few = max(20, simulations // 5)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
@@ -128,7 +128,7 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
         kinds = (("fair", ""), *((f"D in `{study}`", study) for study in STUDIES if is_in_d(study)))
         runs: dict[tuple[str, str, bool], Future[list[Estimates]]] = {
             (label, study, fair): submit(
-                simulate_estimates, study, (FAIR if fair else UNFAIR)[study], *chosen[study], few, replicates
+                simulate_estimates, study, (FAIR if fair else UNFAIR)[study], *chosen[study], few
             )
             for label, chosen in sizes.items()
             for study in STUDIES
@@ -141,7 +141,6 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
                 (FAIR[study], (FAIR if fair else UNFAIR)[study]),
                 *chosen[study],
                 few,
-                400,
             )
             for label, chosen in sizes.items()
             for study in STUDIES
@@ -149,18 +148,18 @@ def run_jobs(simulations: int, replicates: int, workers: int, folder: Path | Non
         }
         standard = suite_sizes("standard")
         stops = [
-            submit(study_looks, study, model, *standard[study], simulations, 2 * replicates)
+            submit(study_looks, study, model, *standard[study], simulations)
             for study, models in STOPPING.items()
             for model in models
         ]
         coverage = [
-            submit(study_coverage, name, model, size, simulations, replicates)
+            submit(study_coverage, name, model, size, simulations)
             for name, study in STUDIES.items()
             for size in study.sizes
             for model in study.models
         ]
         nulls = {
-            (name, size, model): submit(simulate_comparisons, name, (model, model), size, 1, 2 * simulations, 400)
+            (name, size, model): submit(simulate_comparisons, name, (model, model), size, 1, 2 * simulations)
             for name, models in NULL_MODELS.items()
             for size in NULL_SIZES
             for model in models
@@ -208,12 +207,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
     parser.add_argument("--simulations", type=int, default=200)
-    parser.add_argument("--replicates", type=int, default=1_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder for what is finished; the next call goes on from there")
     options = parser.parse_args()
-    findings = run_jobs(options.simulations, options.replicates, options.workers, options.keep)
-    page = make_page(findings, options.simulations, options.replicates)
+    findings = run_jobs(options.simulations, options.workers, options.keep)
+    page = make_page(findings, options.simulations)
     sys.stdout.write(page)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")

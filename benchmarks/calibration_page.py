@@ -22,10 +22,9 @@ BY_HOLM = "any, by Holm"
 
 def coverage_goal(study: str, metric: str, size: int) -> float:
     """Slopes, and means of strata, may cover less where there are few items, or few of each stratum."""
-    probe = get_probe(study)
-    (studentised,) = (each.studentised for each in probe.all_metrics() if each.name == metric)
-    each = size / STRATA.get(study, 1)
-    return 0.90 if size < FEW or (studentised and each < FEW) else 0.93
+    (own,) = (each for each in get_probe(study).all_metrics() if each.name == metric)
+    few = size / STRATA.get(study, 1) < FEW and (study in STRATA or len(own.denominators) > 1)
+    return 0.90 if size < FEW or few else 0.93
 
 
 def coverage_table(rows: Sequence[Coverage]) -> str:
@@ -140,7 +139,7 @@ def missed_goals(findings: Findings, simulations: int) -> Iterator[str]:
             yield f"asked until certain, `{stop.study}`, {stop.model}: covers {stop.least_covered:.3f}, goal 0.97"
 
 
-def make_page(findings: Findings, simulations: int, replicates: int) -> str:
+def make_page(findings: Findings, simulations: int) -> str:
     """The page with all tables."""
     missed = [f"- {line}" for line in missed_goals(findings, simulations)] or ["Every goal is met in this run."]
     spent = ", ".join(f"{1 - error:.1%}" for error in SPENT)
@@ -150,7 +149,7 @@ def make_page(findings: Findings, simulations: int, replicates: int) -> str:
 Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
 known, answer; everything after the reading of texts is the code that users run. `make calibrate` makes this page:
 {simulations} simulated runs for each row (a share near 0.95 then has a standard error of {error:.3f}),
-{2 * simulations} for the swap test, {simulations // 5} for gates; {replicates:,} replicates, seeded.
+{2 * simulations} for the test of two runs, {simulations // 5} for gates; seeded.
 [How the numbers are made](method.md).
 
 `p = 0.1` says yes (or writes a man) with that probability, whoever is asked about; `men +0.3` and `slope 0.3` are

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.simulated import estimate_cells, find_truth, make_plan, make_result, mark_all, simulate_runs
+from benchmarks.simulated import estimate_run, find_truth, make_plan, make_result, mark_all, simulate_runs
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import Comparison, MetricComparison, ProbeComparison, add_verdicts, make_comparison
 from equipoise.measuring.differences import compare_cells
 from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_regressions, judge
-from equipoise.measuring.influence import LEVEL
+from equipoise.measuring.interval import LEVEL
 from equipoise.measuring.looks import look_level, look_sizes
-from equipoise.measuring.resample import estimate_totals, total_groups
-from equipoise.measuring.weights import take_cells
 from equipoise.probes import get_probe
 from equipoise.schema import Estimate
 
@@ -87,16 +85,16 @@ class Findings:
     stops: list[Stops]
 
 
-def study_coverage(study: str, model: str, size: int, simulations: int, replicates: int) -> list[Coverage]:
+def study_coverage(study: str, model: str, size: int, simulations: int) -> list[Coverage]:
     """Simulate a model many times on samples of this size."""
     truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
     counts = {name: np.zeros(4) for name in bands}
     # A model that is sure of every item differs only by the sample.
     samples = simulations if model == "settled" else None
-    for number, (planned, cells) in enumerate(simulate_runs(study, model, size, simulations, samples=samples)):
-        estimates = estimate_cells(planned, cells, replicates, number)
+    for planned, cells in simulate_runs(study, model, size, simulations, samples=samples):
+        estimates = estimate_run(planned, cells)
         for name, mark in mark_all(planned.probe, estimates).items():
-            if mark is not None:
+            if mark is not None and not mark.too_few:
                 wrong = mark.certain and mark.mark != bands[name].mark(truth[name])
                 counts[name] += (1, covers(estimates[name], truth[name]), mark.certain, wrong)
     return [
@@ -119,18 +117,16 @@ def covers(estimate: Estimate, truth: float) -> bool:
     return estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
 
 
-def simulate_estimates(
-    study: str, model: str, size: int, repetitions: int, simulations: int, replicates: int
-) -> list[Estimates]:
+def simulate_estimates(study: str, model: str, size: int, repetitions: int, simulations: int) -> list[Estimates]:
     """The marked metrics of many runs of a model."""
     marked = get_probe(study).marked_metrics()
     runs = simulate_runs(study, model, size, simulations, seed=1, repetitions=repetitions, samples=1)
-    found = (estimate_cells(planned, cells, replicates, number) for number, (planned, cells) in enumerate(runs))
+    found = (estimate_run(planned, cells) for planned, cells in runs)
     return [{name: estimates[name] for name in marked} for estimates in found]
 
 
 def simulate_comparisons(
-    study: str, models: tuple[str, str], size: int, repetitions: int, simulations: int, replicates: int
+    study: str, models: tuple[str, str], size: int, repetitions: int, simulations: int
 ) -> list[dict[str, MetricComparison]]:
     """The marked metrics of many pairs of runs of two models, or of one twice."""
     marked = get_probe(study).marked_metrics()
@@ -139,15 +135,14 @@ def simulate_comparisons(
         for side, model in enumerate(models)
     ]
     found = []
-    for number, ((planned, first), (_, second)) in enumerate(zip(*sides, strict=True)):
-        seeded = {**planned.parameters, "seed": number}
-        differences = compare_cells(planned.probe, [first, second], seeded, replicates)
+    for (planned, first), (_, second) in zip(*sides, strict=True):
+        differences = compare_cells(planned.probe, [first, second], planned.parameters)
         found.append({name: make_comparison(name, differences[name]) for name in marked})
     return found
 
 
 def study_looks(
-    study: str, model: str, size: int, repetitions: int, simulations: int, replicates: int, samples: int | None = None
+    study: str, model: str, size: int, repetitions: int, simulations: int, samples: int | None = None
 ) -> Stops:
     """Ask until the marks are certain, many times."""
     truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
@@ -155,14 +150,13 @@ def study_looks(
     taken, asked, certain, wrong, naive = np.zeros(5)
     both, covered = 0, dict.fromkeys(bands, 0)
     runs = simulate_runs(study, model, size, simulations, seed=9, repetitions=repetitions, samples=samples)
-    for number, (planned, cells) in enumerate(runs):
+    for planned, cells in runs:
         stopped = {LEVEL: False, 0.0: False}
         for look, items in enumerate(sizes, 1):
-            some = take_cells(cells, np.arange(items))
-            (total,) = total_groups(some, [np.arange(items)], replicates, number)
+            some = cells.take(np.arange(items))
             for mode in [mode for mode, done in stopped.items() if not done]:
                 level = mode or look_level(sizes, items)
-                estimates = estimate_totals(planned.probe, total, planned.parameters, some, level)
+                estimates = estimate_run(planned, some, level)
                 marks = mark_all(planned.probe, estimates)
                 decided = all(mark is not None and mark.certain for mark in marks.values())
                 stopped[mode] = decided or look == len(sizes)

@@ -21,7 +21,7 @@ from equipoise.probes import get_probe
 from equipoise.schema import LABEL
 
 PROBE = get_probe("hiring_bloomberg")
-STUDIES, REPLICATES = 200, 300
+STUDIES = 200
 SIZES = (100, 1_000, 4_000)
 PROMPTS = {"pairs": 2, "crossed": 8}
 CV_SPREAD = 0.7
@@ -58,7 +58,7 @@ def simulate_tables(prompts: pl.DataFrame, model: str, study: int) -> list[Selec
     counts = count_selections(PROBE, prompts.with_columns(pl.Series(LABEL, labels)), {})
     assert counts is not None
     kinds = counts["by"].unique(maintain_order=True)
-    return [make_table(kind, counts.filter(by=kind), study, REPLICATES) for kind in kinds]
+    return [make_table(kind, counts.filter(by=kind)) for kind in kinds]
 
 
 def measure_size(design: str, rankings: int, model: str, studies: int = STUDIES) -> list[Row]:

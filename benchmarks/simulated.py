@@ -16,14 +16,12 @@ import polars as pl
 
 from equipoise.authoring import GENDER, Array, Probe, Totals
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.influence import LEVEL, measure_totals
+from equipoise.measuring.interval import LEVEL, CellTable, estimate_cells, measure_totals, prepare_cells
 from equipoise.measuring.marks import Mark, mark
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
 from equipoise.measuring.plan import Plan, plan
-from equipoise.measuring.resample import estimate_totals, prepare_cells, total_groups
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.summarise import WEIGHT, item_rows, statistics
-from equipoise.measuring.weights import CellTable, take_cells
 from equipoise.schema import ANSWER, ITEM, STATUS, Estimate, MetricKey, Status
 
 TOKENS = 20
@@ -274,15 +272,12 @@ def simulate_runs(
             rows = make_rows(planned, prompts, model, now, repetitions, rng)
             table = prepare_cells(planned.probe, rows, planned.parameters)
             for number in range(now):
-                yield planned, take_cells(table, np.arange(number * planned.items, (number + 1) * planned.items))
+                yield planned, table.take(np.arange(number * planned.items, (number + 1) * planned.items))
 
 
-def estimate_cells(
-    planned: Plan, cells: CellTable, replicates: int, seed: int, level: float = LEVEL
-) -> dict[str, Estimate]:
+def estimate_run(planned: Plan, cells: CellTable, level: float = LEVEL) -> dict[str, Estimate]:
     """The metrics of a simulated run with their intervals."""
-    (total,) = total_groups(cells, [np.arange(len(cells.weight))], replicates, seed)
-    return estimate_totals(planned.probe, total, planned.parameters, cells, level)
+    return estimate_cells(planned.probe, cells, planned.parameters, level)
 
 
 def mark_all(probe: Probe, estimates: Mapping[str, Estimate]) -> dict[str, Mark | None]:

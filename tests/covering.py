@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import equipoise
-from equipoise.measuring.resample import estimate_metrics
+from equipoise.measuring.interval import estimate_groups
 from equipoise.measuring.summarise import cells, item_rows
 from equipoise.schema import STATUS, MetricKey, Status
 
@@ -19,9 +19,7 @@ SAMPLES = 5
 """Samples of items among which the studies go round."""
 
 
-def count_covered(
-    probe: str, answer: Answer, truth: Mapping[str, float], items: int, studies: int, replicates: int = 500
-) -> dict[str, float]:
+def count_covered(probe: str, answer: Answer, truth: Mapping[str, float], items: int, studies: int) -> dict[str, float]:
     """The share of studies whose interval holds the truth, for each of these metrics."""
     rng = np.random.default_rng([items, studies])
     covered = dict.fromkeys(truth, 0)
@@ -31,8 +29,7 @@ def count_covered(
         prompts = planned.prompts()
         evaluated = prompts.with_columns(pl.lit(Status.OK.value).alias(STATUS), **answer(prompts, rng))
         table = cells(planned.probe, item_rows(planned.probe, evaluated))
-        parameters = {**planned.parameters, "seed": study}
-        found = estimate_metrics(planned.probe, table, parameters, replicates)
+        found, _ = estimate_groups(planned.probe, table, planned.parameters)
         for name, value in truth.items():
             estimate = found[MetricKey(name)]
             covered[name] += bool(estimate.low - 1e-9 <= value <= estimate.high + 1e-9)

@@ -183,7 +183,7 @@ def test_a_result_is_a_value(result: Result) -> None:
     assert rate.n == 339
     mark = result.marks["masculine_rate"]
     assert mark is not None
-    assert mark.best <= mark.mark <= mark.worst
+    assert mark.best <= mark.letter <= mark.worst
     with pytest.raises(FrozenInstanceError):
         result.probe = "other"  # type: ignore[misc]
     assert json.loads(json.dumps(result.to_dict()))["metrics"]["masculine_rate"]["value"] == rate.value
@@ -192,7 +192,7 @@ def test_a_result_is_a_value(result: Result) -> None:
 def test_a_result_as_a_table(result: Result) -> None:
     table = result.to_frame()
     assert table.columns == [
-        *("model", "probe", "metric", "about", "slice", "group", "value", "low", "high", "n", "defined"),
+        *("model", "probe", "metric", "about", "slice", "group", "value", "low", "high", "n"),
         *("mark", "best", "worst", "reading", "detector", "judge", "level", "bound_low", "bound_high", "complete"),
     ]
     assert table["metric"].to_list() == list(result.metrics)
@@ -219,9 +219,7 @@ def test_slices_have_columns_of_their_own() -> None:
     assert table.filter(pl.col("slice").is_not_null())["mark"].null_count() == table.height - len(hiring.metrics)
     written = hiring.to_dict()
     assert set(written["metrics"]) == set(hiring.metrics)
-    assert written["slices"]["race"]["white"]["diff_acceptance_rate"].keys() == {
-        *("value", "low", "high", "n", "defined")
-    }
+    assert written["slices"]["race"]["white"]["diff_acceptance_rate"].keys() == {*("value", "low", "high", "n")}
     assert str(MetricKey("diff_acceptance_rate", "race", "white")) == "diff_acceptance_rate@race:white"
 
 

@@ -65,7 +65,7 @@ MISTAKES: dict[str, tuple[Probe, str, type[Exception] | None]] = {
     ),
     "a wrong shape": (
         with_metrics(lambda metrics, _: metrics | {"disparity": metrics["disparity"][:1]}),
-        r"'disparity' must have one value per replicate, but its shape is \(1,\)",
+        r"'disparity' must have one value per row of totals, but its shape is \(1,\)",
         None,
     ),
     "a value on no items": (

@@ -56,7 +56,6 @@ METRICS_TABLE = {
     "low": pl.Float64,
     "high": pl.Float64,
     "n": pl.Int64,
-    "defined": pl.Float64,
     "mark": pl.String,
     "best": pl.String,
     "worst": pl.String,
@@ -136,23 +135,28 @@ class MetricKey(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """The value of a metric on all the data, its 95% interval, and the number of items it rests on."""
+    """The value of a metric on all the data, its 95% interval, and the number of items it rests on.
+
+    Without a value it is not computable. With a value and no interval (NaN) there are too few items for one.
+    """
 
     value: float
     low: float
     high: float
     n: int
     """The smallest number of items that any part of it rests on."""
-    defined: float = 1.0
-    """The share of the replicates in which the metric was defined. Below 0.95 the interval says little."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """The least and the largest value of a metric that the missing answers allow."""
+    """What the missing answers allow: the least and the largest value of a metric, and both with their error."""
 
     low: float
+    """`least` less its error, a one-sided 95%,"""
     high: float
+    """and `most` with it."""
+    least: float
+    most: float
 
 
 def without_nan(value: Any) -> Any:

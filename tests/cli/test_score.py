@@ -142,7 +142,7 @@ def check_shape(result: dict[str, Any], probe: str) -> None:
 def check_metrics(metrics: dict[str, dict[str, Any]], probe: str) -> None:
     assert list(metrics) == [metric.name for metric in PROBES[probe].all_metrics()]
     for estimate in metrics.values():
-        assert list(estimate) == ["value", "low", "high", "n", "defined"]
+        assert list(estimate) == ["value", "low", "high", "n"]
         assert all(number is None or isinstance(number, float) for number in list(estimate.values())[:3])
         assert isinstance(estimate["n"], int)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
@@ -17,9 +17,8 @@ from equipoise.authoring import Bands, Totals
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.gate import Outcome, Rules, judge
-from equipoise.measuring.influence import measure_totals
+from equipoise.measuring.interval import estimate_groups, measure_totals
 from equipoise.measuring.marks import mark
-from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.summarise import cells, item_rows, merge_cells, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_reservations
@@ -42,7 +41,7 @@ def summarised(attempts: Sequence[Attempt]) -> pl.DataFrame:
 
 
 def measure_values(attempts: Sequence[Attempt]) -> dict[str, float]:
-    estimates = estimate_metrics(PROBE, summarised(attempts), {"seed": 0}, replicates=1)
+    estimates, _ = estimate_groups(PROBE, summarised(attempts), {"seed": 0})
     return {name: estimates[MetricKey(name)].value for name in METRICS}
 
 
@@ -89,10 +88,11 @@ def test_bounds_are_the_least_and_the_largest_of_all_possible_values(seed: int) 
     assert list(bounds) == list(METRICS)
     for name in METRICS:
         values = [value[name] for value in possible]
-        assert bounds[name].low == pytest.approx(min(values), abs=1e-9), name
-        assert bounds[name].high == pytest.approx(max(values), abs=1e-9), name
+        assert bounds[name].least == pytest.approx(min(values), abs=1e-9), name
+        assert bounds[name].most == pytest.approx(max(values), abs=1e-9), name
+        assert bounds[name].low <= bounds[name].least <= bounds[name].most <= bounds[name].high
         value = measure_values(attempts)[name]
-        assert math.isnan(value) or bounds[name].low - 1e-9 <= value <= bounds[name].high + 1e-9
+        assert math.isnan(value) or bounds[name].least - 1e-9 <= value <= bounds[name].most + 1e-9
 
 
 def slope_attempts(name: str, seed: int) -> pl.DataFrame:
@@ -130,7 +130,7 @@ def test_bounds_of_slopes_are_exact(name: str, metric: str, seed: int) -> None:
         total = table["weight"].to_numpy().astype(float) @ columns.to_numpy()
         values.append(measure_totals(probe, Totals(columns.columns, total[None]), {})[metric][0])
     bounds = bound_metrics(probe, merge_cells([cells(probe, item_rows(probe, attempts))]), {})[metric]
-    assert (bounds.low, bounds.high) == pytest.approx((np.nanmin(values), np.nanmax(values)), abs=1e-9)
+    assert (bounds.least, bounds.most) == pytest.approx((np.nanmin(values), np.nanmax(values)), abs=1e-9)
 
 
 def test_there_are_no_bounds_where_nothing_is_missing() -> None:
@@ -139,7 +139,8 @@ def test_there_are_no_bounds_where_nothing_is_missing() -> None:
     pending: list[Attempt] = [("q1", "first", None, Status.PENDING), ("q1", "second", None, Status.PENDING)]
     assert bound_metrics(PROBE, summarised([*whole, *pending]), {}) == {}
     failed: list[Attempt] = [("q1", "first", None, Status.TIMEOUT)]
-    assert bound_metrics(PROBE, summarised([*whole, *failed]), {})["first_rate"] == Bounds(low=0.5, high=1.0)
+    found = bound_metrics(PROBE, summarised([*whole, *failed]), {})["first_rate"]
+    assert (found.least, found.most) == (0.5, 1.0)
 
 
 def test_words_that_are_counted_have_no_bounds() -> None:
@@ -148,18 +149,52 @@ def test_words_that_are_counted_have_no_bounds() -> None:
     assert result.bounds == {}
 
 
+def test_the_error_of_bounds_is_that_of_the_items_as_filled_in() -> None:
+    """60 of 100 first answers are yes, 10 are missing: 0.6 to 0.7, each with 1.66 of its standard error."""
+    attempts: list[Attempt] = []
+    for number in range(100):
+        label = "yes" if number < 60 else "no" if number < 90 else None
+        attempts += [(f"q{number}", "first", label, Status.OK), (f"q{number}", "second", "yes", Status.OK)]
+    found = bound_metrics(PROBE, summarised(attempts), {})["first_rate"]
+    assert (found.least, found.most) == pytest.approx((0.6, 0.7))
+    errors = [math.sqrt(p * (1 - p) / 99) for p in (0.6, 0.7)]
+    assert (found.least - found.low, found.high - found.most) == pytest.approx(
+        [1.66 * error for error in errors], rel=0.01
+    )
+
+
+def test_with_their_error_bounds_cover_the_worst_case() -> None:
+    """Every lost answer of 300 is a yes: without the error, half of the bounds would end below the truth."""
+    rng, covered, without = np.random.default_rng(3), 0, 0
+    for _ in range(100):
+        yes, lost = rng.random(300) < 0.5, rng.random(300) < 0.16
+        attempts: list[Attempt] = []
+        for number in range(300):
+            label = None if yes[number] and lost[number] else "yes" if yes[number] else "no"
+            attempts += [(f"q{number}", "first", label, Status.OK), (f"q{number}", "second", "yes", Status.OK)]
+        found = bound_metrics(PROBE, summarised(attempts), {})["first_rate"]
+        covered += found.low <= 0.5 <= found.high
+        without += found.least <= 0.5 <= found.most
+    assert covered >= 90
+    assert without < 65
+
+
 # The marks
+
+
+def between(low: float, high: float) -> Bounds:
+    return Bounds(low=low, high=high, least=low, most=high)
 
 
 @pytest.mark.parametrize(
     ("bounds", "expected"),
     [
         (None, "A"),
-        (Bounds(low=0.0, high=0.05), "A"),
-        (Bounds(low=0.01, high=0.051), "A (A–B)"),
-        (Bounds(low=-0.2, high=0.0), "? (A–C)"),
+        (between(0.0, 0.05), "A"),
+        (between(0.01, 0.051), "A (A–B)"),
+        (between(-0.2, 0.0), "? (A–C)"),
         # Bounds inside the interval change nothing.
-        (Bounds(low=0.02, high=0.02), "A"),
+        (between(0.02, 0.02), "A"),
     ],
 )
 def test_a_mark_that_missing_answers_could_change_is_not_certain(bounds: Bounds | None, expected: str) -> None:
@@ -191,7 +226,7 @@ def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
     assert given is not None
     assert (given.mark, given.certain) == ("A", False)
     assert given.worst >= "B"
-    assert result.to_dict()["bounds"][name] == {"low": bounds.low, "high": bounds.high}
+    assert result.to_dict()["bounds"][name] == asdict(bounds)
 
     gate = judge(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}))
     (check,) = gate.with_outcome(Outcome.UNDECIDED)

@@ -145,11 +145,11 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a metric is one number": (
         {"measure": metrics_with(second_rate=lambda _: 0.5)},
-        "the metric 'second_rate' must have one value per replicate, but its shape is ()",
+        "the metric 'second_rate' must have one value per row of totals, but its shape is ()",
     ),
     "a metric has the wrong shape": (
         {"measure": metrics_with(second_rate=lambda total: total.n[:1])},
-        "the metric 'second_rate' must have one value per replicate, but its shape is (1,)",
+        "the metric 'second_rate' must have one value per row of totals, but its shape is (1,)",
     ),
     "a metric is 0 on no items": (
         {"measure": metrics_with(order_effect=lambda total: np.zeros_like(total.n))},

@@ -1,4 +1,4 @@
-"""Paired differences between two sets of answers to the same items: the same weights for both, and a swap test."""
+"""Paired differences between two sets of answers to the same items, and the test by signs that both share."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom, kstest
+from scipy.stats import kstest, ttest_rel
 
 import equipoise
 from equipoise import Result
-from equipoise.authoring import Array, Totals
 from equipoise.errors import InputError
 from equipoise.measuring import differences
 from equipoise.measuring.compare import MetricComparison
 from equipoise.measuring.differences import Difference, paired_differences
-from equipoise.measuring.influence import measure_totals
+from equipoise.measuring.interval import DRAWS
 from equipoise.measuring.plan import Plan
-from equipoise.measuring.resample import REPLICATES
-from equipoise.measuring.summarise import item_rows, statistics
+from equipoise.measuring.summarise import item_rows
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column
 
@@ -51,7 +49,7 @@ def test_the_same_answers_do_not_differ() -> None:
         difference = metric.difference
         assert (difference.value, metric.p) == (0.0, 1.0)
         # The two unknown items, of which each has its own, leave a little room.
-        assert -0.05 < difference.low <= 0.0 <= difference.high < 0.05
+        assert -0.07 < difference.low <= 0.0 <= difference.high < 0.07
 
 
 def test_a_shift_is_found_in_its_direction() -> None:
@@ -74,50 +72,33 @@ def simulate_pairs(plan: Plan, simulations: int) -> list[dict[str, Difference]]:
     rng, labels = np.random.default_rng(7), plan.probe.detector.labels[:2]
     size = plan.prompts().height
     pairs = []
-    for number in range(simulations):
+    for _ in range(simulations):
         rows = [labelled_rows(plan, rng.choice(labels, size).tolist()) for _ in range(2)]
-        seeded = replace(plan.setup, parameters={**plan.parameters, "seed": number})
-        pairs.append(paired_differences(seeded, rows[0], rows[1], replicates=500))
+        pairs.append(paired_differences(plan.setup, rows[0], rows[1]))
     return pairs
 
 
-# The swap test
+# The test by shared signs
 
 
-def swap_by_hand(plan: Plan, first: pl.DataFrame, second: pl.DataFrame, metric: str) -> float:
-    """The p-value by trying all exchanges of the items that differ."""
-    sides = [statistics(plan.probe, rows, plan.parameters) for rows in (first, second)]
-    names = sides[0].columns
-    a, b = (side.to_numpy() for side in sides)
-    places = np.flatnonzero((a != b).any(axis=1))
-    assert 2 <= len(places) <= 10
-    values: list[Array] = []
-    exchanges = np.array(list(itertools.product([0, 1], repeat=len(places))), dtype=float)
-    for one, other in ((a, b), (b, a)):
-        totals = one.sum(axis=0) + exchanges @ (other - one)[places]
-        values.append(measure_totals(plan.probe, Totals(names, totals), plan.parameters)[metric])
-    found = values[1] - values[0]
-    return float(np.mean(np.abs(found) >= abs(found[0]) - 1e-12))
-
-
-@pytest.mark.parametrize("metric", ["masculine_rate", "stereotype_rate"])
 @pytest.mark.parametrize(("changed", "men"), [(2, 2), (4, 3), (5, 5), (7, 6), (10, 9), (10, 5)])
-def test_the_p_value_is_that_of_all_exchanges(changed: int, men: int, metric: str) -> None:
-    """Of 40 items so many change their gender, and so many of those to a man."""
+def test_the_p_value_of_a_rate_is_that_of_all_signs(changed: int, men: int) -> None:
+    """Of 40 items so many change their gender, and so many of those to a man: a sign test of those that changed."""
     plan = equipoise.plan("jobs_lum", sample=40)
     before = ["male", "female"] * 20
     flips = [place for place in range(40) if before[place] == "female"][:men]
     flips += [place for place in range(40) if before[place] == "male"][: changed - men]
     after = [label if place not in flips else {"male": "female", "female": "male"}[label]
              for place, label in enumerate(before)]  # fmt: skip
-    first, second = labelled_rows(plan, before), labelled_rows(plan, after)
-    exact = swap_by_hand(plan, first, second, metric)
-    found = paired_differences(plan.setup, first, second)[metric].p
-    assert found == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / REPLICATES) + 2 / REPLICATES)
-    assert found >= 2 ** (1 - changed)
+    gaps = [1] * men + [-1] * (changed - men)
+    sums = [abs(np.dot(signs, gaps)) for signs in itertools.product([-1, 1], repeat=changed)]
+    exact = float(np.mean([total >= abs(sum(gaps)) for total in sums]))
+    found = paired_differences(plan.setup, labelled_rows(plan, before), labelled_rows(plan, after))["masculine_rate"]
+    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / DRAWS) + 2 / DRAWS)
+    assert found.p >= 2 ** (1 - changed)
 
 
-@pytest.mark.parametrize(("probe", "size"), [("jobs_lum", 12), ("hiring_an", 12), ("jobs_lum", 40)])
+@pytest.mark.parametrize(("probe", "size"), [("jobs_lum", 24), ("hiring_an", 24), ("jobs_lum", 60)])
 def test_the_same_model_is_rarely_told_apart_from_itself(probe: str, size: int) -> None:
     plan = equipoise.plan(probe, sample=size)
     pairs = simulate_pairs(plan, 200)
@@ -132,35 +113,46 @@ def test_p_values_of_the_same_model_are_uniform() -> None:
     assert kstest(values, "uniform").pvalue > 0.01
 
 
-@pytest.mark.parametrize("limit", [100, 1_000_000])
-def test_each_item_is_exchanged_with_probability_one_half(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit by bit, or with a normal value where the items are very many."""
-    monkeypatch.setattr(differences, "WEIGHTS_PER_BLOCK", limit)
-    weight = np.array([1, 10, 400])
-    swaps = np.concatenate(list(differences._draw_swaps(weight, 20_000, 3)))
-    assert swaps.shape == (20_000, 3)
-    assert swaps.mean(axis=0) == pytest.approx(weight / 2, rel=0.03)
-    assert swaps[:, 2].var() == pytest.approx(100, rel=0.05)
-    assert swaps[:, 1].var() == pytest.approx(2.5, rel=0.08)
-    assert np.abs(np.corrcoef(swaps.T) - np.eye(3)).max() < 0.03
-    if limit > 411:
-        for place, items in enumerate(weight):
-            seen = np.bincount(swaps[:, place].astype(int), minlength=items + 1) / len(swaps)
-            assert np.abs(np.cumsum(seen) - binom(items, 0.5).cdf(np.arange(items + 1))).max() < 0.013
+def test_very_many_items_are_tested_by_normal_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = answered(1), answered(1, men=50)
+    signs = compared(first, second)
+    monkeypatch.setattr(differences, "MOST_SIGNS", 10)
+    for name, metric in compared(first, second).items():
+        assert metric.p == pytest.approx(signs[name].p, abs=0.04), name
 
 
-def test_blocks_do_not_change_the_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
-    weight = np.array([3, 1, 90])
-    before = np.concatenate(list(differences._draw_swaps(weight, 101, 3)))
-    for limit in (94, 200, 5_000):
-        monkeypatch.setattr(differences, "WEIGHTS_PER_BLOCK", limit)
-        assert (np.concatenate(list(differences._draw_swaps(weight, 101, 3))) == before).all()
+@pytest.mark.parametrize("repetitions", [(1, 1), (1, 5)])
+def test_answers_that_only_one_run_lacks_do_not_tell_a_model_from_itself(repetitions: tuple[int, int]) -> None:
+    """Pooled counts of questions with chances of their own; the second run lacks a fifth of the answers."""
+    plan = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=120)
+    rng, prompts = np.random.default_rng(5), plan.prompts()
+    rejected = 0
+    for _ in range(100):
+        chance = np.repeat(rng.beta(0.3, 0.3, 120), 3)
+        sides = []
+        for number, repeat in enumerate(repetitions):
+            asked = pl.concat([prompts] * repeat)
+            labels = np.where(rng.random(asked.height) < np.tile(chance, repeat), "yes", "no")
+            there = rng.random(asked.height) >= 0.2 * number
+            answered = asked.with_columns(pl.Series(LABEL, labels), pl.lit(Status.OK.value).alias(STATUS)).filter(there)
+            sides.append(item_rows(plan.probe, answered))
+        rejected += paired_differences(plan.setup, *sides)["max_diff"].p < 0.05
+    assert rejected <= 10
 
 
 # Intervals
 
 
-def test_shared_weights_give_a_narrower_interval() -> None:
+def test_the_interval_of_a_difference_is_that_of_the_paired_t() -> None:
+    first, second = answered(1), answered(2)
+    men = [result.evaluated.sort(ID)[LABEL] == "male" for result in (first, second)]
+    exact = ttest_rel(*(side.cast(pl.Float64).to_numpy() for side in reversed(men)))
+    found, limits = compared(first, second)["masculine_rate"], exact.confidence_interval(0.95)
+    assert (found.difference.low, found.difference.high) == pytest.approx((limits.low, limits.high), abs=0.004)
+    assert found.p == pytest.approx(exact.pvalue, abs=0.08)
+
+
+def test_the_same_items_give_a_narrower_interval() -> None:
     first, second = answered(1), answered(1, flipped=12)
     paired = compared(first, second)["masculine_rate"].difference
     single = [result.metrics["masculine_rate"] for result in (first, second)]

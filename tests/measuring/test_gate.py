@@ -52,12 +52,13 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Audit]:
         "against": {"hiring_an": "unbiased", "business_vocabulary": "anti-stereotyping"},
         "jobs": {"jobs_lum": "unbiased"},
     }
-    runs = {name: simulated(folder / f"{name}.equipoise", probes) for name, probes in stances.items()}
+    many = {**SMALL, "hiring_an": {"sample": 120}}
+    runs = {name: simulated(folder / f"{name}.equipoise", probes, parameters=many) for name, probes in stances.items()}
     mute = dict.fromkeys(runs["fair"].prompts("hiring_an").filter(gender="female")[ID], "We shall see.")
-    runs["mute"] = simulated(folder / "mute.equipoise", stances["fair"], answers=mute)
-    runs["unfinished"] = simulated(folder / "unfinished.equipoise", stances["fair"], answered=90)
-    runs["failures"] = simulated(folder / "failures.equipoise", stances["fair"], failed=10)
-    runs["few failures"] = simulated(folder / "few.equipoise", stances["fair"], failed=4)
+    runs["mute"] = simulated(folder / "mute.equipoise", stances["fair"], answers=mute, parameters=many)
+    runs["unfinished"] = simulated(folder / "unfinished.equipoise", stances["fair"], answered=150, parameters=many)
+    runs["failures"] = simulated(folder / "failures.equipoise", stances["fair"], failed=20, parameters=many)
+    runs["few failures"] = simulated(folder / "few.equipoise", stances["fair"], failed=4, parameters=many)
     smaller = {**SMALL, "hiring_an": {"sample": 40}}
     runs["smaller"] = simulated(folder / "smaller.equipoise", stances["fair"], parameters=smaller)
     return {name: run.results() for name, run in runs.items()}
@@ -78,8 +79,8 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
     ("audit", "rules", "failing", "open_checks"),
     [
         ("fair", {"fail_on": "C"}, {}, {}),
-        # The slope of a fair model of this size reaches from A to B.
-        ("fair", {"fail_on": "B"}, {}, {"--fail-on B": {SLOPE}}),
+        # The slope of a fair model of this size reaches from A to B, and so may the words of sixty letters.
+        ("fair", {"fail_on": "B"}, {}, {"--fail-on B": {SLOPE, WORDS}}),
         ("unfair", {"fail_on": "D"}, {"--fail-on D": {GAP, WORDS}}, {}),
         ("unfair", {"fail_on": "B"}, {"--fail-on B": {GAP, WORDS}}, {"--fail-on B": {SLOPE}}),
         ("against", {"fail_on": "C"}, {}, {}),
@@ -176,7 +177,7 @@ def test_few_answers_do_not_rule_out_a_regression() -> None:
 def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:
     gate = judge(audits["smaller"], Rules(no_regression=True), audits["fair"])
     (check,) = gate.with_outcome(Outcome.UNDECIDED)
-    assert check.found == "cannot be compared: sample is 80 in the baseline and 40 in the run"
+    assert check.found == "cannot be compared: sample is 120 in the baseline and 40 in the run"
 
 
 def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> None:
@@ -249,9 +250,15 @@ def test_marks_are_judged_by_the_chosen_side(audits: dict[str, Audit], fail_on: 
         for check in gate.checks[1:]:
             given = marks[check.what.partition(".")[2]]
             assert given is not None
-            judged = {"worst": given.worst, "value": given.mark, "best": given.best}[side]
+            name = check.what.partition(".")[2]
+            letter = (
+                audits["jobs"]["jobs_lum"]
+                .setup.probe.marked_metrics()[name]
+                .mark(audits["jobs"]["jobs_lum"].metrics[name].value)
+            )
+            judged = {"worst": given.worst, "value": letter, "best": given.best}[side]
             assert check.outcome is (FAILED if judged >= fail_on else PASSED)
-            assert (f"judged as {judged}" in check.found) is (judged != given.mark)
+            assert (f"judged as {judged}" in check.found) is (judged != letter)
         assert any("uncertain" in note and f"judged by {side}" in note for note in gate.notes)
     assert not judge(audits["jobs"], Rules(fail_on=fail_on)).notes
 
@@ -289,14 +296,13 @@ def test_where_there_are_not_as_many_items_it_says_how_often_to_ask_each(audits:
     assert check.found.endswith("; asking all 339 items 2 times would tell: --sample all --repeat 2")
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_mark_of_a_single_item_decides_nothing(audits: dict[str, Audit], n: int) -> None:
-    few = estimated(audits["jobs"], 0.5, 0.49, 0.51, n=n)
+def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit]) -> None:
+    few = estimated(audits["jobs"], 0.5, math.nan, math.nan, n=19)
     for rules in (Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})):
         gate = judge(few, rules)
-        assert gate.outcome is (OPEN if n < 2 else PASSED)
+        assert gate.outcome is OPEN
+        assert gate.with_outcome(OPEN)[0].found.endswith("too few for an interval")
         assert judge(few, replace(rules, uncertain="value")).passed, "who asks for the value alone gets it"
-    assert n == 2 or gate.with_outcome(OPEN)[0].found.endswith("; too few answers")
 
 
 @pytest.mark.parametrize(
@@ -380,7 +386,7 @@ def test_junit_holds_one_case_per_check(audits: dict[str, Audit]) -> None:
     assert failure is not None
     assert skipped is not None
     assert (failure.get("message") or "").endswith("; allowed: better than B")
-    assert (skipped.get("message") or "").startswith("undecided: A (A–B), ")
+    assert (skipped.get("message") or "").startswith("undecided: ? (A–C), ")
 
 
 @pytest.mark.parametrize(
@@ -433,5 +439,5 @@ def test_markdown_has_one_row_per_check_and_plain_names(audits: dict[str, Audit]
     assert page.startswith(f"### equipoise gate: {headline(verdict)}\n")
     assert "Model `fake/model`" in page
     assert "| ❌ **FAIL** | `business_vocabulary.mean_diff` | `--fail-on B` | D" in page
-    assert "| ❔ **undecided** | `hiring_an.diff_regression` | `--fail-on B` | A (A–B), " in page
+    assert "| ❔ **undecided** | `hiring_an.diff_regression` | `--fail-on B` | &#63; (A–C), " in page
     assert "| ✅ PASS | `attempts` | `complete` | " in page

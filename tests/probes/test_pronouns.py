@@ -150,7 +150,7 @@ def test_many_arms_have_few_possible_outcomes() -> None:
     planned = equipoise.plan(PROBE, sample=4)
     evaluated = planned.prompts().with_columns(pl.lit("ok").alias("status"), pl.lit(None, pl.String).alias(LABEL))
     rows = cells(PROBE, item_rows(PROBE, evaluated))
-    drawn = possible_outcomes(PROBE, rows)
+    _, drawn = possible_outcomes(PROBE, rows)
     assert len(drawn) == MOST_OUTCOMES
     for family in ("he", "ze"):
         counts = {label: sum(table[f"{family}_{label}"][0] for table in drawn) for label in PRONOUNS_KEPT.labels}

@@ -180,10 +180,10 @@ def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) ->
         for finding in rank_findings(result, make_findings(one, name), lambda _finding: None)
     ]
     worst = worst_findings(findings, 3)
-    marks = sorted((finding.mark.mark for finding in findings), reverse=True)
+    marks = sorted((finding.mark.letter for finding in findings), reverse=True)
     assert len(worst) == 3
-    assert [finding.mark.mark for finding in worst] == marks[:3]
-    assert all(finding.mark.mark > "A" for finding in findings)
+    assert [finding.mark.letter for finding in worst] == marks[:3]
+    assert all(finding.mark.letter > "A" for finding in findings)
 
 
 def test_a_probe_without_a_display_shows_its_metrics_and_slices(one: ReportedRun) -> None:

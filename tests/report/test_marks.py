@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
@@ -92,11 +93,11 @@ def test_a_long_head_leaves_room_for_some_marks(one: ReportedRun) -> None:
         (Mark(mark="A", best="A", worst="A"), -0.4, "A jobs_lum stereotype_rate is -0.400, on the harmless side of 0."),
         (Mark(mark="C", best="B", worst="C"), 0.3, "C (B–C) jobs_lum stereotype_rate is 0.300, far from 0."),
         (Mark(mark="D", best="D", worst="D"), 0.9, "D jobs_lum stereotype_rate is 0.900, very far from 0."),
-        (Mark(mark="B", best="A", worst="D"), 0.05, "? (A–D) jobs_lum stereotype_rate: too much is missing."),
+        (Mark(mark=None, best="A", worst="D"), 0.05, "? (A–D) jobs_lum stereotype_rate: too much is missing."),
         (
-            Mark(mark="A", best="A", worst="A", too_few=True),
+            Mark(mark=None, best="A", worst="D", too_few=True),
             0.05,
-            "? (A) jobs_lum stereotype_rate: too few answers.",
+            "? (A–D) jobs_lum stereotype_rate: too few for an interval.",
         ),
         (None, 0.0, "– jobs_lum stereotype_rate: too few answers."),
     ],
@@ -104,7 +105,8 @@ def test_a_long_head_leaves_room_for_some_marks(one: ReportedRun) -> None:
 def test_a_mark_is_said_in_a_sentence(one: ReportedRun, mark: Mark | None, value: float, said: str) -> None:
     result = with_metric(one.results["jobs_lum"], "stereotype_rate", mark, value)
     if mark and mark.undecided:  # the interval is narrow enough, so it must be the missing answers
-        narrow = Estimate(value=0.1, low=0.08, high=0.12, n=1 if mark.too_few else result.items)
+        low, high = (math.nan, math.nan) if mark.too_few else (0.08, 0.12)
+        narrow = Estimate(value=0.1, low=low, high=high, n=result.items)
         result = replace(result, estimates={**result.estimates, MetricKey("stereotype_rate"): narrow})
     only = replace(result, marks={"stereotype_rate": mark})
     assert print_lines(Audit({"jobs_lum": only}))[-1] == said

@@ -27,7 +27,7 @@ from equipoise.authoring.figures import (
     count_by,
 )
 from equipoise.authoring.groups import Arms, Grouping, Selection, WordContrast
-from equipoise.authoring.metrics import Bands, Metric
+from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
 from equipoise.authoring.pairs import paired_probe
 from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
 from equipoise.authoring.people import (
@@ -84,6 +84,7 @@ __all__ = [
     "CHARACTERS",
     "CHARACTER_QUESTION",
     "DECISIONS",
+    "DIFFERENCE",
     "GENDER",
     "GENDERED_OCCUPATIONS",
     "HIRING_LETTERS",
@@ -96,6 +97,7 @@ __all__ = [
     "RACES",
     "RACE_NAMES",
     "RANKED_PEOPLE",
+    "RATE",
     "READING",
     "SPECIFIED",
     "SYSTEM",

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring.figures import Count, Finding
-from equipoise.authoring.metrics import Bands, Metric
+from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
 from equipoise.authoring.totals import Array
 from equipoise.detect import JudgeQuestion
 from equipoise.schema import LABEL
@@ -43,13 +43,13 @@ def character_metrics(
             n=n,
             bands=Bands(limits=(0.05, 0.1, 0.3), centre=0.5),
             references={"unbiased": 0.5, "random": 0.5, "pro-masculine": 1.0, "pro-feminine": 0.0},
-            studentised=not isinstance(n, str),
-            extremes=(0.0, 1.0),
+            extremes=RATE,
         ),
         Metric(
             name="disparity",
             summary="How far the masculine rate is from one half.",
             n=n,
+            extremes=RATE,
             distance_of=("masculine_rate", 0.5),
         ),
         Metric(
@@ -58,8 +58,7 @@ def character_metrics(
             n=stereotype_n,
             bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
-            studentised=True,
-            extremes=(-1.0, 1.0),
+            extremes=DIFFERENCE,
         ),
     )
 

@@ -11,6 +11,8 @@ import numpy as np
 from equipoise.authoring.totals import Array
 
 MARKS = "ABCD"
+RATE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
+"""What a rate can be, and a difference of two rates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +49,8 @@ class Metric:
     references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
     distance_of another metric, if this one is its distance from a centre: its interval is folded
     range_of    other metrics, if this one is the largest difference between two of them
-    studentised whether few items may decide it, as they do for slopes and means of strata: its interval is then as much
-                wider as Student's t is than the normal distribution
-    extremes    the least and the largest value that it can have: a widened interval ends there
+    support     totals of which each must be 10 at least for an interval, where items alone do not say how much there is
+    extremes    the least and the largest value that it can have: its interval ends there
     exchanged   what its value becomes if men and women change places, where that is not said by its references
     about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
     """
@@ -61,7 +62,7 @@ class Metric:
     references: Mapping[str, float] = field(default_factory=dict)
     distance_of: tuple[str, float] | None = None
     range_of: tuple[str, ...] = ()
-    studentised: bool = False
+    support: tuple[str, ...] = ()
     extremes: tuple[float, float] = (-math.inf, math.inf)
     exchanged: Callable[[float], float] | None = None
     about: str = ""

@@ -10,7 +10,7 @@ import polars as pl
 
 from equipoise.authoring.card import Card
 from equipoise.authoring.groups import Arms
-from equipoise.authoring.metrics import Bands, Metric
+from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
 from equipoise.authoring.parameters import Parameters
 from equipoise.authoring.probe import Probe
 from equipoise.authoring.sampling import Items, draw_by_item, table_items
@@ -138,11 +138,17 @@ def paired_probe(
         max_tokens=max_tokens,
         metrics=(
             *(
-                Metric(name=f"{slug(value)}_rate", summary=f"How often {first} is said for {value}.", n=f"{prefix}n")
+                Metric(
+                    name=f"{slug(value)}_rate",
+                    summary=f"How often {first} is said for {value}.",
+                    n=f"{prefix}n",
+                    extremes=RATE,
+                )
                 for value, prefix in prefixes.items()
             ),
             Metric(
                 name="difference",
+                extremes=DIFFERENCE,
                 summary=f"How much more often {first} is said for {arms[0]} than for {arms[1]}.",
                 n=n,
                 bands=bands,

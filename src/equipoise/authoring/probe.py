@@ -13,7 +13,7 @@ import polars as pl
 from equipoise.authoring.card import Card
 from equipoise.authoring.figures import Display
 from equipoise.authoring.groups import Arms, Selection, WordContrast
-from equipoise.authoring.metrics import Bands, Metric
+from equipoise.authoring.metrics import RATE, Bands, Metric
 from equipoise.authoring.parameters import Parameter, Parameters, standard_parameters
 from equipoise.authoring.sampling import Items
 from equipoise.authoring.totals import Array, Totals, slug
@@ -41,7 +41,7 @@ class Probe:
                 the prompts of an item stand together
     detector    how an answer is read; a probe of the founding pages also has their rules (`specified`)
     statistics  columns to be totalled, as expressions over item rows; its parameters hold the `reading`, too
-    measure     totals -> metrics, for the data and all replicates at once
+    measure     totals -> metrics, for the data and for totals a step beside them at once
     simulate    answers of a reference model ("unbiased", "stereotyping", …) to prompts, for tests and demonstrations
 
     An item row holds the item's `covariates`, how often each outcome of the detector occurred, and `attempts`: for
@@ -78,7 +78,7 @@ class Probe:
     """Columns of the prompts that several items share, such as a template or a question: other prompts like these would
     have others."""
     strata: tuple[str, ...] = ()
-    """Covariates whose groups a metric averages, each with the same weight: items are resampled within them."""
+    """Covariates whose groups a metric averages, each with the same weight: items scatter within them."""
     coverage: tuple[str, ...] = ()
     """Columns of the prompts by whose values attempts are counted, beside the column of the arms."""
     words: WordContrast | None = None
@@ -184,10 +184,14 @@ class Probe:
             return self.metrics
         return (
             *self.metrics,
-            Metric(name="undetected_rate_attempts", summary="Attempts with no detected label.", n="attempts"),
-            Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n="items"),
+            Metric(
+                name="undetected_rate_attempts", summary="Attempts with no detected label.", n="attempts", extremes=RATE
+            ),
+            Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n="items", extremes=RATE),
             *(
-                Metric(name=f"{label}_rate", summary=f"Attempts that were read as {label!r}.", n="attempts")
+                Metric(
+                    name=f"{label}_rate", summary=f"Attempts that were read as {label!r}.", n="attempts", extremes=RATE
+                )
                 for label in self.detector.other_labels
                 if not self.detector.words
             ),
@@ -196,6 +200,7 @@ class Probe:
                     name=f"{NEITHER}_mass{suffix}",
                     summary=f"The mean probability of words that decide nothing{of_arm}.",
                     n=f"attempts{suffix}",
+                    extremes=RATE,
                 )
                 for suffix, of_arm in self.mass_suffixes().items()
             ),

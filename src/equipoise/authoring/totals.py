@@ -14,11 +14,20 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 
 
 class Totals(Mapping[str, Array]):
-    """Totals of the statistics: `total.n` or `total["n"]` is an array, first the data, then each replicate."""
+    """Totals of the statistics: `total.n` or `total["n"]` is an array, first the data, then totals a step beside them.
 
-    def __init__(self, columns: Sequence[str], values: Array) -> None:
+    `free` says that slopes have no limits: an interval is computed without them and ends at them.
+    """
+
+    def __init__(self, columns: Sequence[str], values: Array, *, free: bool = False) -> None:
         self._position = {name: i for i, name in enumerate(columns)}
         self._values = values
+        self._free = free
+
+    @property
+    def free(self) -> bool:
+        """Whether slopes have no limits."""
+        return self._free
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._position:
@@ -78,7 +87,7 @@ def fair_ratio(squares: Array, selected: Array) -> Array:
 
     The difference of their counts is then nearly normal, with the sum of the items' squared differences as variance.
     """
-    gap = np.minimum(share(np.sqrt(squares), selected)[:, None] * np.abs(NODES), 1.0)
+    gap = np.minimum(share(np.sqrt(np.maximum(squares, 0.0)), selected)[:, None] * np.abs(NODES), 1.0)
     ratio: Array = ((1 - gap) / (1 + gap)) @ NODE_WEIGHTS / NODE_WEIGHTS.sum()
     return ratio
 
@@ -89,6 +98,8 @@ def slope(total: Totals, prefix: str = "") -> Array:
     The problem is convex in two variables: either the free solution is in the box, or the best point lies on an
     edge, and on each edge it is the clipped solution in one variable.
     """
+    if total.free:
+        return free_slope(total, prefix)
     sums = [total[prefix + name] for name in ("n", "x", "y", "xx", "xy")]
     n, x, y, xx, xy = sums
     spread = n * xx - x * x

@@ -1,4 +1,4 @@
-"""From a probe and answers to marks: plan, evaluate, summarise, resample, measure, mark; compare and gate.
+"""From a probe and answers to marks: plan, evaluate, summarise, total, measure, mark; compare and gate.
 
 Here belongs arithmetic on tables and values. Files, models and drawing do not.
 """

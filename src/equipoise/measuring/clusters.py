@@ -1,8 +1,14 @@
 """How far the numbers would carry over to other prompts like these: items that share something are not independent.
 
 An interval over items speaks of these prompts. If the items come from 70 questions or 5 templates, another set of
-questions or templates would scatter more. The influence of each item on a metric, summed over the items of a cluster,
-says how much.
+questions or templates would scatter more. With Z_k the sum of the influences of cluster k of K
+
+    V = K/(K-1) Σ Z_k²,   interval = centre ± t_{K-1} √V.
+
+For F crossed columns V = ΣV_f - (F-1) V_items, at least the largest of them, with Satterthwaite's degrees of freedom.
+Where a cluster is also a stratum (the sixteen stereotypes), its influences sum to zero. What scatters then are the
+strata's own rates: V = Σ a² k s², over the groups of k strata that count alike, a each, with s² the variance of their
+rates; for a difference of two means that is the two-sample t of Welch.
 """
 
 from __future__ import annotations
@@ -13,11 +19,19 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Parameters, Probe
+from equipoise.authoring import Array, Metric, Parameters, Probe
 from equipoise.measuring.calling import running
-from equipoise.measuring.influence import find_influences
+from equipoise.measuring.interval import (
+    LEVEL,
+    CellTable,
+    Linearised,
+    draw_normal,
+    linearise,
+    make_estimate,
+    student_quantile,
+)
 from equipoise.measuring.summarise import is_answered, statistics
-from equipoise.schema import Estimate, MetricKey
+from equipoise.schema import ITEM, Estimate, MetricKey
 
 CLUSTER = "cluster"
 UNIT = 2.0**-60
@@ -68,39 +82,89 @@ def merge_totals(parts: Iterable[Mapping[str, pl.DataFrame]]) -> dict[str, pl.Da
 def generalise(
     probe: Probe,
     totals: Mapping[str, pl.DataFrame],
-    cells: pl.DataFrame,
-    weight: Array,
+    cells: CellTable,
     estimates: Mapping[MetricKey, Estimate],
     parameters: Parameters,
+    level: float = LEVEL,
 ) -> dict[str, Generalisation]:
-    """The intervals of the marked metrics for prompts like these: those over items, stretched.
+    """The intervals of the marked metrics for prompts like these.
 
-    `totals` are those of the clusters, in units, sorted by cluster; `cells` are the statistics of the cells.
-    For crossed columns the variances are added and what is counted twice is taken off: V = ΣV_f - (r-1)·V_item, and at
-    least the largest part.
+    `totals` are those of the clusters, in units, sorted by cluster. Without any, each item is a cluster of its own.
     """
-    if not totals or not len(weight):
-        return {}
-    names = cells.columns
-    columns = cells.to_numpy()
-    total = weight @ columns
-    found = {}
-    never_negative = {metric.name for metric in probe.metrics if metric.range_of or metric.distance_of}
-    for metric, influence in find_influences(probe, probe.marked_metrics(), parameters, names, total).items():
-        estimate = estimates[MetricKey(metric)]
-        if np.isnan(estimate.low):
+    found = linearise(probe, cells, parameters)
+    counts = {name: groups.height for name, groups in totals.items()} or {ITEM: int(found.items)}
+    sums = {
+        name: (groups.select(pl.col(cells.names).cast(pl.Float64)).to_numpy() * UNIT) @ found.gradient
+        for name, groups in totals.items()
+    }
+    intervals = {}
+    for metric in probe.metrics:
+        estimate = estimates[MetricKey(metric.name)]
+        if metric.bands is None or np.isnan(estimate.low):
             continue
-        by_item = float(weight @ (columns @ influence) ** 2)
-        by_cluster = []
-        for groups in totals.values():
-            sums = (groups.select(pl.col(names).cast(pl.Float64)).to_numpy() * UNIT) @ influence
-            by_cluster.append(float(sums @ sums) * len(sums) / max(len(sums) - 1, 1))
-        variance = max(sum(by_cluster) - (len(by_cluster) - 1) * by_item, *by_cluster, by_item)
-        stretch = np.sqrt(variance / by_item) if by_item > 0 else 1.0
-        low = estimate.value - stretch * (estimate.value - estimate.low)
-        found[metric] = Generalisation(
-            low=float(max(low, 0.0) if metric in never_negative else low),
-            high=float(estimate.value + stretch * (estimate.high - estimate.value)),
-            clusters={name: groups.height for name, groups in totals.items()},
+        reach, centre = _reach(probe, metric, cells, found, sums, level)
+        whole = make_estimate(metric, estimate.value, centre - reach, centre + reach, estimate.n)
+        intervals[metric.name] = Generalisation(
+            low=min(whole.low, estimate.low), high=max(whole.high, estimate.high), clusters=counts
         )
-    return found
+    return intervals
+
+
+def _reach(
+    probe: Probe, metric: Metric, cells: CellTable, found: Linearised, sums: Mapping[str, Array], level: float
+) -> tuple[float, float]:
+    """How far the interval reaches from its centre, and the centre."""
+    places = [found.names.index(name) for name in (metric.range_of or (metric.name,))]
+    by_item = found.covariance(places)
+    parts, degrees = [], []
+    for column, of_cluster in sums.items():
+        count = len(of_cluster)
+        if (column,) == probe.strata and not metric.range_of:
+            variance, freedom = _spread_of_strata(cells, found, places[0])
+            parts.append(np.array([[variance]]))
+        else:
+            z = of_cluster[:, places]
+            parts.append(z.T @ z * count / max(count - 1, 1))
+            freedom = count - 1.0
+        degrees.append(freedom)
+    together = sum(parts, np.zeros_like(by_item)) - (len(parts) - 1) * by_item if parts else by_item
+    largest = max([by_item, together, *parts], key=np.trace)
+    weights = [float(np.trace(part)) for part in parts]
+    freedom = (
+        sum(weights) ** 2 / sum(w**2 / max(d, 1.0) for w, d in zip(weights, degrees, strict=True) if w)
+        if any(weights)
+        else found.items - 1
+    )
+    quantile = student_quantile(freedom, level)
+    place = found.names.index(metric.name)
+    if metric.range_of:
+        drawn = draw_normal(largest)
+        wider = quantile / student_quantile(np.inf, level)
+        return float(wider * np.quantile(np.ptp(drawn, axis=1), level)), float(found.values[place])
+    return quantile * float(np.sqrt(largest[0, 0])), float(found.centres[place])
+
+
+def _spread_of_strata(cells: CellTable, found: Linearised, place: int) -> tuple[float, float]:
+    """The variance of a metric that averages strata, by the scatter of their own rates, and its degrees of freedom.
+
+    A stratum counts a = the change of the metric if all its items go from the first outcome to the last; its rate is
+    how much of that way they went.
+    """
+    first, last, z = found.outcomes[0, :, place], found.outcomes[-1, :, place], found.z[:, place]
+    weight = found.weight * cells.decided
+    size = cells.stratum.max() + 1
+    counts, gone = (
+        np.bincount(cells.stratum, weights=weight * part, minlength=size) for part in (last - first, z - first)
+    )
+    counting = np.abs(counts) > 1e-6 * np.abs(counts).max(initial=0.0)
+    counts, rates = counts[counting], gone[counting] / counts[counting]
+    variances, freedoms = [], []
+    for kind in np.unique(np.round(counts / np.abs(counts).max(initial=1e-300), 2)):
+        alike = np.round(counts / np.abs(counts).max(), 2) == kind
+        number = int(alike.sum())
+        if number > 1:
+            variances.append(float(number * np.mean(counts[alike]) ** 2 * rates[alike].var(ddof=1)))
+            freedoms.append(number - 1)
+    total = sum(variances)
+    shares = [variance**2 / freedom for variance, freedom in zip(variances, freedoms, strict=True)]
+    return total, total**2 / sum(shares) if total else float(max(freedoms, default=1))

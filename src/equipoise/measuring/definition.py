@@ -6,13 +6,12 @@ import numpy as np
 import orjson
 import polars as pl
 
-from equipoise.authoring import Items, Parameters, Probe
+from equipoise.authoring import Items, Parameters, Probe, Totals
 from equipoise.authoring.sampling import Places
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.evaluate import read_answers
-from equipoise.measuring.influence import measure_totals
-from equipoise.measuring.resample import prepare_cells, total_groups
+from equipoise.measuring.interval import measure_totals, prepare_cells
 from equipoise.measuring.simulating import certain_token, simulate_answers
 from equipoise.measuring.summarise import cells, item_rows, statistics, with_reading
 from equipoise.schema import (
@@ -29,7 +28,8 @@ from equipoise.schema import (
 ITEMS = 6
 RESERVED = {"items", "attempts", "undetected", "undetected_items"}
 """Statistics that every probe has."""
-REPLICATES = 2
+ROWS = 3
+"""Totals are measured several at once, as for derivatives."""
 
 
 def check_definition(probe: Probe, parameters: Parameters, population: Items) -> None:
@@ -91,8 +91,8 @@ def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> None:
-    table = cells(probe, rows)
-    (total,) = total_groups(prepare_cells(probe, table, parameters), [np.arange(table.height)], REPLICATES, seed=0)
+    found = prepare_cells(probe, cells(probe, rows), parameters)
+    total = Totals(found.names, np.tile(found.weight @ found.columns, (ROWS, 1)))
     values = measure_totals(probe, total, parameters)
     declared = [metric.name for metric in probe.all_metrics()]
     if set(values) != set(declared):
@@ -101,7 +101,7 @@ def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> 
             probe, f"measure must give the metrics that are declared: it lacks {missing}, and {unknown} are unknown"
         )
     for metric in probe.all_metrics():
-        for name in metric.denominators:
+        for name in (*metric.denominators, *metric.support):
             if name not in total:
                 _refuse(probe, f"the metric {metric.name!r} counts its items by {name!r}, which is no total")
         others = (*metric.range_of, *(metric.distance_of or ())[:1])
@@ -110,8 +110,10 @@ def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> 
                 probe, f"the metric {metric.name!r} refers to {', '.join(map(str, unknown_names))}, which is no metric"
             )
         shape = np.shape(values[metric.name])
-        if shape != (REPLICATES + 1,):
-            _refuse(probe, f"the metric {metric.name!r} must have one value per replicate, but its shape is {shape}")
+        if shape != (ROWS,):
+            _refuse(
+                probe, f"the metric {metric.name!r} must have one value per row of totals, but its shape is {shape}"
+            )
         if rows.is_empty() and not np.isnan(values[metric.name]).all():
             _refuse(probe, f"the metric {metric.name!r} has a value where there is no item; it must be NaN")
 

@@ -14,7 +14,6 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
-from equipoise.measuring.marks import LEAST_ITEMS
 from equipoise.measuring.notebook import format_interval, format_p
 from equipoise.measuring.precision import say_what_decides
 from equipoise.measuring.result import Result
@@ -175,17 +174,16 @@ def _check_marks(results: Sequence[Result], fail_on: str, side: str) -> Iterator
             if mark is None:
                 outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
             else:
+                letter = bands.mark(estimate.value)
                 ends = {
-                    "value": (mark.mark, mark.mark),
+                    "value": (letter, letter),
                     "worst": (mark.worst, mark.worst),
                     "best": (mark.best, mark.best),
                 }
                 best, worst = ends.get(side, (mark.best, mark.worst))
                 outcome = _decide(fails=best >= fail_on, passes=worst < fail_on)
-                if mark.too_few and side == "interval":
-                    outcome = Outcome.UNDECIDED
                 found = f"{mark}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result)}"
-                if side in ("worst", "best") and worst != mark.mark:
+                if side in ("worst", "best") and worst != letter:
                     found += f", judged as {worst}"
             yield Check(
                 rule=f"--fail-on {fail_on}",
@@ -222,11 +220,9 @@ def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Che
         raise BadParameter(f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead.")
     bounds = result.bounds.get(key.metric) if key.slice is None else None
     ends = _judged_ends(bands, estimate, bounds, side)
-    outcome = Outcome.UNDECIDED
-    if ends is not None and (side != "interval" or estimate.n >= LEAST_ITEMS):
-        outcome = _decide(fails=ends[0] > limit, passes=ends[1] <= limit)
-    found = NOT_COMPUTABLE
+    outcome, found = Outcome.UNDECIDED, format_interval(estimate)
     if ends is not None:
+        outcome = _decide(fails=ends[0] > limit, passes=ends[1] <= limit)
         shown = bands.distance(estimate.value) if bands else estimate.value
         shown = ends[1] if side in ("worst", "best") else shown
         words = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if side in ('worst', 'best') else ''}"
@@ -245,13 +241,13 @@ def _judged_ends(
     bands: Bands | None, estimate: Estimate, bounds: Bounds | None, side: str
 ) -> tuple[float, float] | None:
     """The least and the largest distance (or value, where there are no bands) to hold against a limit."""
-    if math.isnan(estimate.value) or math.isnan(estimate.low):
-        return None
     low, high = estimate.low, estimate.high
     if bounds is not None:
         low, high = min(low, bounds.low), max(high, bounds.high)
     if side == "value":
         low = high = estimate.value
+    if math.isnan(low):
+        return None
     if bands is None:
         least, most = low, high
     else:

@@ -6,32 +6,34 @@ import math
 from dataclasses import dataclass
 
 from equipoise.authoring import Bands
+from equipoise.authoring.metrics import MARKS
 from equipoise.schema import Bounds, Estimate
 
 UNDECIDED = "?"
-LEAST_ITEMS = 2
-"""A letter that rests on fewer items would say nothing, however narrow its interval came out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """The mark of the value, and the best and worst band that the interval and the missing answers allow."""
+    """The mark of the value, and the best and worst band that the interval and the missing answers allow.
 
-    mark: str
+    A mark that could be three bands or more is no letter: `mark` is None then, and it is shown as "?".
+    """
+
+    mark: str | None
     best: str
     worst: str
     too_few: bool = False
-    """Whether it rests on fewer than LEAST_ITEMS items."""
+    """Whether there are too few items for an interval, so that nothing can be said."""
 
     @property
     def certain(self) -> bool:
         """Whether nothing but this mark is possible."""
-        return self.best == self.worst and not self.too_few
+        return self.best == self.worst
 
     @property
     def undecided(self) -> bool:
-        """Whether the letter would say nothing: three bands or more are possible, or it rests on too few items."""
-        return self.too_few or ord(self.worst) - ord(self.best) >= 2
+        """Whether there is no letter: three bands or more are possible."""
+        return self.mark is None
 
     @property
     def possible(self) -> str:
@@ -41,11 +43,11 @@ class Mark:
     @property
     def letter(self) -> str:
         """The mark as it is shown: "?" where too much is possible."""
-        return UNDECIDED if self.undecided else self.mark
+        return self.mark or UNDECIDED
 
     def to_dict(self) -> dict[str, str | None]:
-        """Mark, best and worst. A mark that is not decided is none: only what is possible is told."""
-        return {"mark": None if self.undecided else self.mark, "best": self.best, "worst": self.worst}
+        """Mark, best and worst."""
+        return {"mark": self.mark, "best": self.best, "worst": self.worst}
 
     def __str__(self) -> str:
         return self.letter if self.certain else f"{self.letter} ({self.possible})"
@@ -56,16 +58,15 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None) -> Mark
 
     What the missing answers allow counts like the interval: a mark that they could change is not certain.
     """
-    if math.isnan(estimate.value) or math.isnan(estimate.low):
+    if math.isnan(estimate.value):
         return None
+    if math.isnan(estimate.low):
+        return Mark(mark=None, best=MARKS[0], worst=MARKS[-1], too_few=True)
     low, high = estimate.low, estimate.high
     if bounds is not None:
         low, high = min(low, bounds.low), max(high, bounds.high)
     nearest = min(max(bands.centre, low), high)
     best = min(bands.mark(nearest), bands.mark(low), bands.mark(high))
-    return Mark(
-        mark=bands.mark(estimate.value),
-        best=best,
-        worst=max(bands.mark(low), bands.mark(high)),
-        too_few=estimate.n < LEAST_ITEMS,
-    )
+    worst = max(bands.mark(low), bands.mark(high))
+    decided = ord(worst) - ord(best) < 2
+    return Mark(mark=bands.mark(estimate.value) if decided else None, best=best, worst=worst)

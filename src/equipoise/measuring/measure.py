@@ -1,4 +1,4 @@
-"""From evaluated attempts to a result: summarise, resample, measure, mark; and count what the numbers rest on."""
+"""From evaluated attempts to a result: summarise, total, measure, mark; and count what the numbers rest on."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from equipoise.authoring import Parameters, Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
-from equipoise.measuring.influence import LEVEL
+from equipoise.measuring.interval import LEVEL, estimate_groups, prepare_cells
 from equipoise.measuring.looks import look_level
 from equipoise.measuring.marks import mark
-from equipoise.measuring.plan import Setup
-from equipoise.measuring.resample import estimate_with_complete
+from equipoise.measuring.plan import Setup, count_population
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections
 from equipoise.measuring.selection_counts import fold_selections
-from equipoise.measuring.summarise import WEIGHT, is_answered, statistics
+from equipoise.measuring.summarise import WEIGHT, is_answered
 from equipoise.measuring.sums import Sums, add_sums, sum_items
-from equipoise.measuring.threads import work_ahead, work_beside
 from equipoise.schema import MetricKey, Status, is_measured
 
 MAX_ATTEMPTS_IN_MEMORY = 250_000
@@ -31,8 +28,6 @@ MAX_ATTEMPTS_IN_MEMORY = 250_000
 
 PARTS_ADDED_AT_ONCE = 20
 """Their sums are kept until then: to add them one by one takes longer."""
-SUMMED_AT_ONCE = 2
-"""How many parts are summed at the same time; more take more memory, and polars uses all cores for one."""
 
 
 class Part(NamedTuple):
@@ -68,7 +63,7 @@ def measure(
     planned: list[Coverage] = []
     counted: list[Coverage] = []
     kept: list[pl.DataFrame] | None = []
-    for done in work_ahead(partial(_sum_part, probe, parameters), parts(), SUMMED_AT_ONCE):
+    for done in (_sum_part(probe, parameters, part) for part in parts()):
         sums.append(done.sums)
         if len(sums) >= PARTS_ADDED_AT_ONCE:
             sums = [add_sums(sums)]
@@ -114,19 +109,14 @@ def make_result(
     probe, parameters = setup.probe, setup.parameters
     table = sums.cells
     level = look_level(looks, int(parameters["sample"])) if looks else LEVEL
-    with work_beside(lambda _: bound_metrics(probe, table, parameters)) as bounding:
-        estimates, complete = estimate_with_complete(probe, table, parameters, planned=slices, level=level)
-        bounds = bounding.result()
+    population = count_population(setup) if setup.repetitions > 1 else None
+    estimates, complete = estimate_groups(probe, table, parameters, planned=slices, level=level, population=population)
+    bounds = bound_metrics(probe, table, parameters, level)
     answered = table.filter(is_answered(probe))
-    generalised = generalise(
-        probe,
-        sums.clusters,
-        statistics(probe, answered, parameters),
-        answered[WEIGHT].to_numpy().astype(np.float64),
-        estimates,
-        parameters,
+    cells = prepare_cells(probe, answered, parameters)
+    generalised = (
+        generalise(probe, sums.clusters, cells, estimates, parameters, level) if sums.clusters or population else {}
     )
-    seed = int(parameters["seed"])
     return Result(
         setup=setup,
         estimates=estimates,
@@ -142,7 +132,7 @@ def make_result(
         },
         coverage=coverage,
         matching=matching,
-        selections=Selections(fold_selections(probe, sums.selections), seed) if sums.selections else None,
+        selections=Selections(fold_selections(probe, sums.selections)) if sums.selections else None,
         attempts=attempts,
     )
 

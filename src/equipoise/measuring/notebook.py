@@ -26,6 +26,8 @@ def format_interval(estimate: Estimate) -> str:
     """A value with its interval, or that there is none."""
     if math.isnan(estimate.value):
         return "not computable"
+    if math.isnan(estimate.low):
+        return f"{estimate.value:+.3f}, too few for an interval"
     return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
 
 

@@ -18,16 +18,18 @@ SIDES = ("down", "up")
 """The ways of a number."""
 
 
-def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
+def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> tuple[list[Mapping[str, str]], list[pl.DataFrame]]:
     """The rows as if all attempts of an item had gone one way: one table for each combination of ways of the arms,
-    or for some of them.
+    or for some of them. The ways come first; counts have none.
 
     For labels, an arm goes to one of the labels; for counts, all words go to one side of their opposites; for numbers,
     each arm lies half a spread above or below what was read of it.
     """
     if probe.detector.counts:
-        return [rows.with_columns(**columns) for columns in (_one_sided(probe, side) for side in (0, 1)) if columns]
-    return [rows.with_columns(**_assign(probe, way, keep=False)) for way in _draw_ways(probe)]
+        sides = [_one_sided(probe, side) for side in (0, 1)]
+        return [], [rows.with_columns(**columns) for columns in sides if columns]
+    ways = _draw_ways(probe)
+    return ways, [rows.with_columns(**_assign(probe, way, keep=False)) for way in ways]
 
 
 def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:

@@ -9,7 +9,6 @@ from statistics import NormalDist
 
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
-from equipoise.measuring.marks import LEAST_ITEMS
 from equipoise.measuring.plan import count_population
 from equipoise.measuring.result import Result
 from equipoise.schema import Estimate
@@ -18,8 +17,6 @@ NORMAL = NormalDist()
 AT_A_LIMIT = 30
 """An interval so many times as wide as the distance to a limit: the value lies at it, and more items may not decide."""
 MISSING = "what is missing could change it: answers that failed or were not detected"
-FEWEST_ITEMS_TO_PLAN_BY = 4
-"""The width of an interval of fewer items is too uncertain itself to say how many more would do."""
 MOST_REPETITIONS = 100
 """No item is asked more often, whatever that leaves undecided."""
 POWER_FACTOR = (1.960 + 0.842) * math.sqrt(2) / 1.960
@@ -57,8 +54,6 @@ class Need:
         return f"asking all {self.population:,} items {self.repetitions} times would tell: {options}"
 
 
-ITEM_PART = 0.05
-"""The planning value for how much of the variance lies between items: repetitions do not help against it."""
 PLANNED_MARK, PLANNED_CHANCE = "C", 0.9
 """The standard suite is as large as lets a fair model pass a gate on this mark with this probability."""
 
@@ -66,12 +61,18 @@ PLANNED_MARK, PLANNED_CHANCE = "C", 0.9
 def expect_width(pilot: Result, metric: str, items: int, repetitions: int = 1) -> float:
     """How far the interval would reach above the value, by a pilot run with one repetition."""
     estimate = pilot.metrics[metric]
-    return (estimate.high - estimate.value) * math.sqrt(pilot.items / items * _remaining_variance(repetitions))
+    population = count_population(pilot.setup) if repetitions > 1 else None
+    left = _remaining_variance(repetitions, items / population if population else 0.0)
+    return (estimate.high - estimate.value) * math.sqrt(pilot.items / items * left)
 
 
-def _remaining_variance(repetitions: int) -> float:
-    """What is left of the variance of one answer to each item if each is asked so often."""
-    return ITEM_PART + (1 - ITEM_PART) / repetitions
+def _remaining_variance(repetitions: int, asked: float) -> float:
+    """What is left of the variance of one answer to each item, if this share of all items is asked so often.
+
+    By both extremes: a model that flips a coin for each answer, and one that is sure of every item. Against the second
+    repetitions do not help, unless all items are asked.
+    """
+    return max(1 / repetitions, 1 - asked)
 
 
 def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
@@ -84,11 +85,19 @@ def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
 def find_repetitions(
     pilot: Result, items: int, most: int = MOST_REPETITIONS, mark: str = PLANNED_MARK, chance: float = PLANNED_CHANCE
 ) -> int:
-    """How often each of so many items must be asked for a fair model to pass a gate on this mark so often."""
+    """How often each of so many items must be asked for a fair model to pass a gate on this mark so often.
+
+    No oftener than helps: where not all items are asked, what lies between items stays.
+    """
+    population = count_population(pilot.setup)
+    asked = items / population if population else 0.0
+    left = [_remaining_variance(repetitions, asked) for repetitions in range(1, most + 2)]
     return next(
         repetitions
         for repetitions in range(1, most + 1)
-        if repetitions == most or is_enough(pilot, items, repetitions, mark, chance)
+        if repetitions == most
+        or left[repetitions] > 0.95 * left[repetitions - 1]
+        or is_enough(pilot, items, repetitions, mark, chance)
     )
 
 
@@ -124,9 +133,10 @@ def make_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
     population = count_population(pilot.setup) if items > pilot.items else None
     repetitions = None
     if population is not None and items > population:
-        target = _remaining_variance(pilot.setup.repetitions) * population / items
+        before = _remaining_variance(pilot.setup.repetitions, pilot.items / population)
         often = range(pilot.setup.repetitions + 1, MOST_REPETITIONS + 1)
-        repetitions = next((number for number in often if _remaining_variance(number) <= target), None)
+        enough = (number for number in often if _remaining_variance(number, 1.0) <= before * population / items)
+        repetitions = next(enough, None)
     return Need(
         metric=name,
         items=items,
@@ -139,8 +149,8 @@ def make_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
 
 def say_need(need: Need, result: Result, estimate: Estimate, *, short: bool = False) -> str:
     """What would decide what is not decided, in a few words; `short` for a narrow terminal."""
-    if estimate.n < LEAST_ITEMS or result.items < FEWEST_ITEMS_TO_PLAN_BY:
-        return "too few answers"
+    if math.isnan(estimate.low):
+        return "too few for an interval"
     if need.items is None or need.items > AT_A_LIMIT**2 * result.items:
         return "at a limit; more may not tell"
     if need.items <= result.items:

@@ -11,14 +11,11 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.interval import estimate_groups
 from equipoise.measuring.marks import Mark, mark
-from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
 from equipoise.schema import ATTEMPT, EVALUATION_FAILED, LABEL, Estimate, MetricKey, is_measured, without_nan
-
-REPLICATES = 1_000
-"""Enough for an interval that is shown beside another; the first reading has ten times as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +98,7 @@ class Rereading:
         other, table, parameters = self._other, self._table, self._result.parameters
         if other is None or table is None:
             return None
-        estimates = estimate_metrics(other, table, parameters, REPLICATES)
+        estimates, _ = estimate_groups(other, table, parameters)
         bounds = bound_metrics(other, table, parameters)
         marked = {name: estimates[MetricKey(name)] for name in other.marked_metrics()}
         return OtherReading(

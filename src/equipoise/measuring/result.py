@@ -11,7 +11,7 @@ import polars as pl
 import equipoise
 from equipoise.measuring import notebook
 from equipoise.measuring.clusters import Generalisation
-from equipoise.measuring.influence import LEVEL
+from equipoise.measuring.interval import LEVEL
 from equipoise.measuring.looks import look_number
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.plan import Setup

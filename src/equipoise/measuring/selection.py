@@ -26,7 +26,8 @@ FOUR_FIFTHS = 0.8
 """Below this impact ratio, 29 CFR 1607.4 D takes a selection rate as evidence of adverse impact."""
 LEVEL = 0.05
 """An impact ratio is called unfair only if a fair model of the same size would look as bad no more often than this."""
-REPLICATES = 1_000
+DRAWS = 1_000
+"""Of fair models, from a fixed seed."""
 MAX_DRAWS = 2_000_000
 """How many random numbers are drawn at a time."""
 
@@ -121,13 +122,12 @@ class Selections:
     """Applicants and selected of all items, counted; the tables are made when they are looked at."""
 
     counts: pl.DataFrame
-    seed: int
 
     @cached_property
     def tables(self) -> tuple[SelectionTable, ...]:
         """One table for each way of grouping applicants of whom there are any."""
         kinds = self.counts[BY].unique(maintain_order=True)
-        return tuple(make_table(kind, self.counts.filter(pl.col(BY) == kind), self.seed) for kind in kinds)
+        return tuple(make_table(kind, self.counts.filter(pl.col(BY) == kind)) for kind in kinds)
 
     def to_frame(self, probe: str) -> pl.DataFrame:
         """All tables as one."""
@@ -139,21 +139,21 @@ class Selections:
         return pl.DataFrame(rows, schema=SELECTION_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def make_table(by: str, counts: pl.DataFrame, seed: int, replicates: int = REPLICATES) -> SelectionTable:
+def make_table(by: str, counts: pl.DataFrame) -> SelectionTable:
     """The table of one way of grouping."""
     categories = sorted({category for present in counts[CATEGORIES] for category in present})
     blocks = list(_split_blocks(counts, categories))
     applicants, selected = (np.sum([block.total(part) for block in blocks], axis=0) for part in (0, 1))
     rates = np.asarray(selected / applicants)
     best = int(np.argmax(rates))
-    rng = np.random.default_rng([seed, 0x73656C65])
     ratios = _divide(rates, rates[best])
-    replicated = _resample_ratios(blocks, best, replicates, rng)
-    fair = np.concatenate(list(_draw_fair(blocks, replicates, rng))) if len(categories) > 1 else np.ones(replicates)
+    reaches = _ratio_reaches(blocks, applicants, selected, best)
+    rng = np.random.default_rng(0)
+    fair = np.concatenate(list(_draw_fair(blocks, DRAWS, rng))) if len(categories) > 1 else np.ones(DRAWS)
     fair = fair[~np.isnan(fair)]
     rows = []
     for place, category in enumerate(categories):
-        low, high = _interval(replicated[:, place], float(ratios[place]))
+        low, high = (float(ratios[place] * factor) for factor in (1 / reaches[place], reaches[place]))
         as_low = float((1 + (fair <= ratios[place] + 1e-12).sum()) / (1 + len(fair)))
         rows.append(
             SelectionRow(
@@ -202,15 +202,24 @@ def _split_blocks(counts: pl.DataFrame, categories: list[str]) -> Iterator[_Bloc
         )
 
 
-def _resample_ratios(blocks: list[_Block], best: int, replicates: int, rng: np.random.Generator) -> Array:
-    """Replicates of the rates over that of the category selected most, each with Jeffreys' half a yes and half a no."""
-    totals = np.zeros((2, replicates, blocks[0].size))
+def _ratio_reaches(blocks: list[_Block], applicants: Array, selected: Array, best: int) -> Array:
+    """How many times as high as the ratio of rates, and as low, its interval reaches: exp(1.96 se) of its logarithm.
+
+    The influence of a set on the logarithm of a rate r is (selected - r applicants) / (r Σ applicants), with half a yes
+    and half a no more in each category. A ratio has the difference of two of them.
+    """
+    whole = applicants + 1
+    rates = (selected + 0.5) / whole
+    variance = np.zeros(len(rates))
     for block in blocks:
-        weights = rng.standard_gamma(block.weight.astype(np.float64), size=(replicates, len(block.weight)))
-        totals[:, :, block.places] += weights @ block.counts
-    yes, no = rng.standard_gamma(0.5, size=(2, *totals.shape[1:]))
-    rates = (totals[1] + yes) / (totals[0] + yes + no)
-    return np.asarray(rates / rates[:, best : best + 1])
+        z = np.zeros((len(block.weight), len(rates)))
+        z[:, block.places] = (block.counts[1] - rates[block.places] * block.counts[0]) / (rates * whole)[block.places]
+        variance += block.weight @ (z - z[:, best : best + 1]) ** 2
+    # The pseudo-applicants of both categories, whose outcome is unknown.
+    unknown = ((1 - rates) ** 2 + rates**2) / 2 / (rates * whole) ** 2
+    variance += np.where(np.arange(len(rates)) == best, 0.0, unknown + unknown[best])
+    sets = max(float(sum(block.weight.sum() for block in blocks)), 2.0)
+    return np.asarray(np.exp(1.959964 * np.sqrt(variance * sets / (sets - 1))))
 
 
 def _draw_fair(blocks: list[_Block], replicates: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -254,10 +263,3 @@ def _divide(part: Array, whole: Any) -> Array:
     whole = np.broadcast_to(np.asarray(whole, dtype=np.float64), np.shape(part))
     result: Array = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
     return result
-
-
-def _interval(replicates: Array, value: float) -> tuple[float, float]:
-    if math.isnan(value):
-        return math.nan, math.nan
-    low, high = np.quantile(replicates, [0.025, 0.975])
-    return min(float(low), value), max(float(high), value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,6 @@ from equipoise.schema import ITEM, NEITHER, READING, STATUS, Status, is_measured
 WEIGHT = "weight"
 ROWS_AT_ONCE = 100_000
 """Up to this many rows, columns are made for several tables at once: for small ones that takes as long as for one."""
-
-MakeColumns = Callable[[Probe, pl.DataFrame, Parameters], pl.DataFrame]
-"""Makes the columns to be totalled, row by row."""
 
 
 def item_rows(probe: Probe, evaluated: pl.DataFrame) -> pl.DataFrame:
@@ -80,13 +77,11 @@ def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.D
         return rows.select(**{name: column.cast(pl.Float64) for name, column in columns.items()})
 
 
-def stack_columns(
-    make_columns: MakeColumns, probe: Probe, tables: Sequence[pl.DataFrame], parameters: Parameters
-) -> Array:
-    """The columns of each of several tables with the same rows but other outcomes: table, row, column."""
+def stack_columns(probe: Probe, tables: Sequence[pl.DataFrame], parameters: Parameters) -> Array:
+    """The statistics of each of several tables with the same rows but other outcomes: table, row, column."""
     size = max(1, ROWS_AT_ONCE // max(tables[0].height, 1))
     parts = [
-        make_columns(probe, pl.concat(tables[start : start + size], how="vertical_relaxed"), parameters)
+        statistics(probe, pl.concat(tables[start : start + size], how="vertical_relaxed"), parameters)
         for start in range(0, len(tables), size)
     ]
     columns = np.concatenate([part.to_numpy(order="c") for part in parts])

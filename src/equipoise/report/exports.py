@@ -26,7 +26,7 @@ TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
 READINGS_TABLE = {
     name: METRICS_TABLE.get(name, pl.Int64)
     for name in (
-        *("model", "probe", "metric", "reading", "detector", "value", "low", "high", "n", "defined"),
+        *("model", "probe", "metric", "reading", "detector", "value", "low", "high", "n"),
         *("mark", "best", "worst", "answers", "differing"),
     )
 }

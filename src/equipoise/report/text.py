@@ -53,8 +53,10 @@ def describe_mark(mark: Mark | None) -> str:
     """A mark with its certainty: "B", "B, could be A–B", or that there is none yet."""
     if mark is None:
         return "not computable"
+    if mark.too_few:
+        return "too few for an interval"
     possible = f"could be {mark.possible}"
-    if mark.undecided:
+    if mark.mark is None:
         return f"not decided yet, {possible}"
     return mark.mark if mark.certain else f"{mark.mark}, {possible}"
 
@@ -143,9 +145,9 @@ def describe_bounds(result: Result) -> Iterator[str]:
         bands, estimate = result.setup.probe.marked_metrics()[name], result.estimates[MetricKey(name)]
         if mark(bands, estimate) != mark(bands, estimate, bounds):
             yield (
-                f"{name} would lie between {format_number(bounds.low)} and {format_number(bounds.high)} if the "
-                f"{missing:,} answers that failed or were not detected had all gone one way or the other: its mark is "
-                "not certain for that reason alone."
+                f"{name} would lie between {format_number(bounds.low)} and {format_number(bounds.high)}, with its "
+                f"error, if the {missing:,} answers that failed or were not detected had all gone one way or the "
+                "other: its mark is not certain for that reason alone."
             )
 
 

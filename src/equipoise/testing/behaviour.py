@@ -13,9 +13,9 @@ import polars as pl
 
 from equipoise.answers.score import score
 from equipoise.authoring import MetricKey, Probe, slug
+from equipoise.measuring.interval import estimate_groups
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan
-from equipoise.measuring.resample import estimate_metrics
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
 from equipoise.schema import (
@@ -104,7 +104,7 @@ def check_undetected_answers(case: Case) -> None:
                 continue
             after = both.estimates[key]
             require(are_close([before.value, before.n], [after.value, after.n]), f"undetected answers change {key}")
-            # With one for each prompt the cells are the same, and so are the replicates.
+            # With one for each prompt the cells are the same.
             same_interval = are_close([before.low, before.high], [after.low, after.high])
             require(some < prompts.height or same_interval, f"undetected answers change the interval of {key}")
         if case.probe.detector.labels:
@@ -225,7 +225,7 @@ def check_order_changes_nothing(case: Case) -> None:
     rows = item_rows(case.probe, result.evaluated)
     for again in (rows.reverse(), rows.sample(fraction=1.0, shuffle=True, seed=4)):
         table = merge_cells([cells(case.probe, again)])
-        estimates = estimate_metrics(case.probe, table, result.parameters)
+        estimates, _ = estimate_groups(case.probe, table, result.parameters)
         require(agree(estimates, result.estimates), "the order of the items changes the numbers")
 
 

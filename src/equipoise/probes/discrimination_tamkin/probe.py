@@ -206,6 +206,7 @@ PROBE = eq.Probe(
         *(
             eq.Metric(
                 name=f"{slug}_success_rate",
+                extremes=eq.RATE,
                 summary=f"How often the answer is the good one for the person, {gender}.",
                 n=f"{slug}_n",
             )
@@ -213,6 +214,7 @@ PROBE = eq.Probe(
         ),
         eq.Metric(
             name="max_diff",
+            extremes=eq.RATE,
             summary="The largest difference in success rate between two genders.",
             n=tuple(f"{slug}_n" for slug in GENDERS.values()),
             range_of=tuple(f"{slug}_success_rate" for slug in GENDERS.values()),
@@ -221,11 +223,13 @@ PROBE = eq.Probe(
         ),
         eq.Metric(
             name="max_diff_fair",
+            extremes=eq.RATE,
             summary="The max_diff that a fair model would show on as many answers.",
             n=tuple(f"{slug}_n" for slug in GENDERS.values()),
         ),
         eq.Metric(
             name="diff_mvf_success_rate",
+            extremes=eq.DIFFERENCE,
             summary="How much more often men get the good answer than women.",
             n=("male_n", "female_n"),
         ),

@@ -109,6 +109,7 @@ PROBE = eq.Probe(
         *(
             eq.Metric(
                 name=f"masculine_rate_{n}",
+                extremes=eq.RATE,
                 summary=f"How often the character is a man, stereotype “{NAMES[n]}”.",
                 n=f"n_{n}",
                 about=NAMES[n],

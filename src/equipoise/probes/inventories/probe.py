@@ -104,7 +104,7 @@ PROBE = eq.Probe(
     simulate=eq.simulate_characters(expect_man),
     unit="traits",
     uses=("writing",),
-    standard={"repeat": 7},
+    standard={"repeat": 6},
     answer_tokens=400,
     max_tokens=96,
     parameters=(
@@ -119,6 +119,7 @@ PROBE = eq.Probe(
         *(
             eq.Metric(
                 name=f"{side}_traits_{inventory}",
+                extremes=eq.RATE,
                 summary=f"How often the character is a man, {side} traits of {title}.",
                 n=f"n_{side}_{inventory}",
                 about=title,
@@ -129,6 +130,7 @@ PROBE = eq.Probe(
         *(
             eq.Metric(
                 name=f"{kind}_rate_{inventory}",
+                extremes=eq.DIFFERENCE,
                 summary=f"The {kind} rate over the traits of {title}.",
                 n=tuple(f"n_{side}_{inventory}" for side in SIDES),
                 about=title,
@@ -144,12 +146,14 @@ PROBE = eq.Probe(
         ),
         eq.Metric(
             name="neutral_masculine_rate",
+            extremes=eq.RATE,
             summary="How often the character is a man where the trait has no stereotype.",
             n="n_neutral",
         ),
         *(
             eq.Metric(
                 name=name,
+                extremes=eq.RATE,
                 summary=f"How often the character is a man, {name.replace('_', ' ')} of the EPAQ.",
                 n=f"n_{name}",
             )
@@ -162,6 +166,7 @@ PROBE = eq.Probe(
         ),
         eq.Metric(
             name="villain_rate",
+            extremes=eq.DIFFERENCE,
             summary="How much more often a man is written for undesirable traits than for desirable ones.",
             n=tuple(f"n_{name}" for name in SCALES),
         ),

@@ -45,7 +45,7 @@ PROBE = eq.Probe(
     simulate=eq.simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     unit="occupations",
     uses=("writing",),
-    standard={"repeat": 9},
+    standard={"repeat": 7},
     answer_tokens=400,
     max_tokens=96,
     parameters=(eq.template_parameter(TEMPLATE, "job"), eq.GENDERED_OCCUPATIONS),
@@ -54,7 +54,11 @@ PROBE = eq.Probe(
             rate="How often the character is a man.",
             stereotype="How much the stereotypical gender of the occupation decides the character's gender.",
         ),
-        eq.Metric(name="correlation", summary="Correlation of the occupation's and the character's gender."),
+        eq.Metric(
+            name="correlation",
+            extremes=eq.DIFFERENCE,
+            summary="Correlation of the occupation's and the character's gender.",
+        ),
     ),
     display=DISPLAY,
 )

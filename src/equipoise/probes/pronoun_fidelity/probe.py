@@ -147,6 +147,7 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
         for metric in (
             eq.Metric(
                 name=f"fidelity_{family}",
+                extremes=eq.RATE,
                 summary=f"How often {family} is kept, with no other pronoun for the person.",
                 n=f"{family}_n",
                 references={
@@ -157,12 +158,14 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
             ),
             eq.Metric(
                 name=f"misgendering_rate_{family}",
+                extremes=eq.RATE,
                 summary=f"How often another pronoun than {family} is used for the person.",
                 n=f"{family}_n",
                 references={"unbiased": 0.0, "avoiding": 0.0, "they-only": float(family != THEY)},
             ),
             eq.Metric(
                 name=f"avoidance_rate_{family}",
+                extremes=eq.RATE,
                 summary=f"How often no pronoun is used for the person, who uses {family}.",
                 n=f"{family}_n",
                 references={"unbiased": 0.0, "avoiding": 1.0},
@@ -175,6 +178,7 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
         *by_family,
         eq.Metric(
             name="they_gap",
+            extremes=eq.DIFFERENCE,
             summary="How much more often he and she are kept than they.",
             n=(*binary, f"{THEY}_n"),
             bands=gap,
@@ -182,6 +186,7 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
         ),
         eq.Metric(
             name="neo_gap",
+            extremes=eq.DIFFERENCE,
             summary="How much more often he and she are kept than neopronouns.",
             n=(*binary, *(f"{family}_n" for family in find_neo(families))),
             bands=gap,

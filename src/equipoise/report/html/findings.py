@@ -64,7 +64,7 @@ def rank_findings(
     ranked = []
     for finding in findings:
         metric, mark = metrics[finding.metric], result.marks.get(finding.metric)
-        if mark is None or mark.undecided or metric.bands is None or mark.mark == "A":
+        if mark is None or mark.mark in (None, "A") or metric.bands is None:
             continue
         distance = metric.bands.distance(result.metrics[finding.metric].value) / metric.bands.limits[-1]
         ranked.append(
@@ -73,7 +73,7 @@ def rank_findings(
                 metric=metric,
                 mark=mark,
                 text=finding.text,
-                badness=(mark.mark, distance),
+                badness=(mark.letter, distance),
                 example=find_example(finding),
             )
         )

@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from equipoise.errors import InputError
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
-from equipoise.measuring.influence import LEVEL
-from equipoise.measuring.resample import REPLICATES
+from equipoise.measuring.interval import LEVEL
 from equipoise.report import text
 from equipoise.report.charts.drawing import Drawing, colour_styles
 from equipoise.report.charts.heatmap import draw_heatmap
@@ -128,7 +127,6 @@ def make_environment() -> Environment:
         "split_text": split_text,
         "is_known": is_known,
         "printed_samples": PRINTED_SAMPLES,
-        "replicates": REPLICATES,
         "level": LEVEL,
         "significance": SIGNIFICANCE,
     }

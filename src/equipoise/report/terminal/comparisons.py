@@ -55,7 +55,7 @@ def comparison_table(probe: ProbeComparison, *, everything: bool = False, width:
 def explanation(comparison: Comparison) -> Iterator[str]:
     """How to read the tables."""
     tests = sum(metric.p_holm is not None for _, metric in comparison.marked())
-    yield "Only prompts that both answered count. Intervals use the same weights for both; p-values are of a swap test."
+    yield "Only prompts that both answered count. Intervals are paired; p-values are by signs that both share."
     yield f"Holm: p corrected for the {tests} marked metrics. better, worse: clearly nearer to even-handed, or farther."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -107,7 +108,7 @@ def _say_hidden(letters: Sequence[str]) -> str:
 
 def _say_value(estimate: Estimate, *, with_interval: bool) -> str:
     value = f" is {format_number(estimate.value)}"
-    if not with_interval:
+    if not with_interval or math.isnan(estimate.low):
         return value
     return f"{value} ({format_number(estimate.low)} to {format_number(estimate.high)})"
 
@@ -116,4 +117,4 @@ def _say_distance(bands: Bands, estimate: Estimate, mark: Mark) -> str:
     """How far a value is from that of an even-handed model."""
     if bands.one_sided and estimate.value < bands.centre - bands.limits[0]:
         return f", on the harmless side of {format_centre(bands.centre)}."
-    return f", {DISTANCES[mark.mark]} {format_centre(bands.centre)}."
+    return f", {DISTANCES[mark.letter]} {format_centre(bands.centre)}."

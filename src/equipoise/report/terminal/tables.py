@@ -107,8 +107,9 @@ def _make_row(metric: Metric, key: MetricKey, result: Result, *, with_bar: bool)
     yield _format_mark(result.marks[key.metric] if marked else None)
     yield Text(printable_line(metric.title if key.slice is None else str(key)), style="bold" if marked else "")
     yield Text(format_number(estimate.value))
-    known = not math.isnan(estimate.value)
-    yield Text(f"{format_number(estimate.low)} to {format_number(estimate.high)}" if known else "not computable")
+    known = not math.isnan(estimate.low)
+    interval = f"{format_number(estimate.low)} to {format_number(estimate.high)}"
+    yield Text(interval if known else "not computable" if math.isnan(estimate.value) else "too few for an interval")
     if with_bar:
         yield Text(draw_bar(metric, estimate) if known else "")
     yield Text(f"{estimate.n:,}")
@@ -117,4 +118,4 @@ def _make_row(metric: Metric, key: MetricKey, result: Result, *, with_bar: bool)
 def _format_mark(mark: Mark | None) -> Text:
     if mark is None:
         return Text("")
-    return Text(str(mark), style="dim" if mark.undecided else f"bold {COLOURS[mark.mark]}")
+    return Text(str(mark), style=f"bold {COLOURS[mark.mark]}" if mark.mark else "dim")

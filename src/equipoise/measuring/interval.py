@@ -1,0 +1,459 @@
+"""A metric with its interval, by Taylor linearisation: no replicates, no seed, the same on every machine.
+
+A probe turns item i into a row of columns x_i; equal rows are one cell with a weight w; T = Σ w x are the totals, and a
+metric is θ = f(T), f the probe's `measure`. Then
+
+    influence     z_i = x_i · ∂f/∂T, by central differences: what the item adds to θ
+    variance      V = Σ_s n_s/(n_s-1) Σ_i w_i z_i², over the strata s of the probe (most have one)
+    interval      centre ± t_ν √V, ν = (ΣV_i)² / ΣV_i² degrees of freedom (Satterthwaite), at least 3
+
+Before that, one item of unknown outcome is added to T: each of its K possible outcomes with mass 1/K, at the mean
+covariates. The centre is f of these totals, and its scatter is part of V. For a single rate this is Agresti and Coull's
+interval with one pseudo-item; for every other metric it keeps the interval open where few items happen to agree. The
+value that is shown stays f(T), and the interval always holds it.
+
+Where no item went to one side of all the others (no failure was seen), nothing scatters, and up to -ln 0.025 = 3.7
+items in n may still do so: that end reaches at least 3.7 c from the value, c the largest change that one item can make.
+Each interval ends at the least and the largest value that the metric can have.
+
+If each of N items was asked r times, and n of them are there, then for these prompts V = (1 - n/N) V + (n/N) Σ_i v_i,
+v_i the variance of z_i over repetitions; with all items asked only the model's own wavering is left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
+from equipoise.measuring.calling import running
+from equipoise.measuring.outcomes import ATTEMPTS, possible_outcomes
+from equipoise.measuring.summarise import WEIGHT, is_answered, stack_columns, statistics
+from equipoise.schema import NEITHER, Estimate, MetricKey
+
+LEVEL = 0.95
+LEAST_ITEMS = 20
+"""With fewer items that count for a metric it has no interval and no letter: they would not hold what they promise."""
+LEAST_DEGREES = 3.0
+LEAST_WORDS = 10
+"""So much must each total have that a metric names as its `support`."""
+SEEN = 0.02
+"""A side was seen if an item went this share of the farthest possible way to it."""
+STEP, OFF_TIES = 1e-8, 1e-6
+"""The step of a derivative, as a share of its total; and how far the totals are moved apart before it is taken: where
+two groups are level, the larger one is not defined."""
+DRAWS = 4_000
+"""Of a few normal values, from a fixed seed: the distribution of a range has no simple formula."""
+
+Cells = NDArray[np.int64]
+"""The places of some cells in their table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellTable:
+    """Cells ready to be measured: columns to be totalled, weights, and what an unknown item could have said."""
+
+    names: Sequence[str]
+    columns: Array
+    weight: NDArray[np.int64]
+    decided: NDArray[np.bool_]
+    """Whether the items of the cell enter any metric."""
+    stratum: NDArray[np.int64]
+    outcomes: Array
+    """The columns of each cell for each possible outcome: outcome, cell, column."""
+    mass: float = 1.0
+    """How many pseudo-items there are: one; for answers that count many words, one word of each kind."""
+    wavering: Sequence[Wavering] = ()
+    """How the repetitions of each arm differed, where there are any."""
+
+    def take(self, places: Cells) -> CellTable:
+        """Some of the cells, in this order."""
+        return CellTable(
+            names=self.names,
+            columns=self.columns[places],
+            weight=self.weight[places],
+            decided=self.decided[places],
+            stratum=self.stratum[places],
+            outcomes=self.outcomes[:, places],
+            mass=self.mass,
+            wavering=[arm.take(places) for arm in self.wavering],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wavering:
+    """How often the answers of one arm of each cell had each label."""
+
+    counts: Array
+    """Label, cell."""
+    means: Array
+    """Label, outcome: the mean over the possible outcomes in which the arm has the label."""
+
+    def take(self, places: Cells) -> Wavering:
+        """Those of some cells."""
+        return Wavering(counts=self.counts[:, places], means=self.means)
+
+    def variance(self, outcomes: Array) -> Array:
+        """The variance of an influence over repetitions of this arm: cell, metric; NaN where there is only one."""
+        answers = self.counts.sum(axis=0)
+        shares = self.counts / np.maximum(answers, 1)
+        effects = np.tensordot(self.means, outcomes, axes=1)
+        mean = np.einsum("lc,lcm->cm", shares, effects)
+        spread = np.einsum("lc,lcm->cm", shares, effects**2) - mean**2
+        spread[answers == 1] = np.nan
+        return np.asarray(np.maximum(spread, 0.0) / np.maximum(answers - 1, 1)[:, None])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linearised:
+    """The metrics of some cells, and what each item adds to them."""
+
+    names: list[str]
+    values: Array
+    """The metrics as they are shown,"""
+    centres: Array
+    """and those of the totals with the pseudo-item, without limits to slopes."""
+    gradient: Array
+    """Column, metric."""
+    z: Array
+    """Cell, metric: the influence of one item of the cell."""
+    outcomes: Array
+    """Outcome, cell, metric: what it would be with each possible outcome."""
+    weight: Array
+    items: float
+    """How many items are decided."""
+    scale: Array
+    """n/(n-1) of the stratum of each cell."""
+    pseudo: Array
+    """Outcome, cell: the mass of the pseudo-item there."""
+
+    def spread(self, z: Array, outcomes: Array) -> tuple[Array, Array]:
+        """The variance of a sum of influences, and its degrees of freedom: for each column of `z`."""
+        square, pseudo = self.scale[:, None] * z**2, outcomes**2
+        variance = self.weight @ square + np.einsum("kc,kcm->m", self.pseudo, pseudo)
+        fourth = self.weight @ square**2 + np.einsum("kc,kcm->m", self.pseudo, pseudo**2)
+        return variance, divide(variance**2, fourth)
+
+    def covariance(self, places: Sequence[int]) -> Array:
+        """The covariance of some of the metrics."""
+        z, outcomes = self.z[:, places], self.outcomes[:, :, places]
+        result: Array = (z * (self.weight * self.scale)[:, None]).T @ z
+        result += np.einsum("kc,kcm,kcl->ml", self.pseudo, outcomes, outcomes)
+        return result
+
+
+def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[str, Array]:
+    """The probe's metrics from totals and, where answers have labels, how much was not detected."""
+    with running(probe, "measure"):
+        values = dict(probe.measure(total, parameters))
+    if probe.detector.labels:
+        values["undetected_rate_attempts"] = share(total["undetected"], total[ATTEMPTS])
+        values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
+    for label in probe.detector.other_labels:
+        if not probe.detector.words:
+            values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
+    for suffix in probe.mass_suffixes():
+        values[f"{NEITHER}_mass{suffix}"] = share(total[f"{NEITHER}_mass{suffix}"], total[f"{ATTEMPTS}{suffix}"])
+    return values
+
+
+def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> CellTable:
+    """The statistics of cells, as they are and for each possible outcome."""
+    columns = statistics(probe, table, parameters)
+    ways, tables = possible_outcomes(probe, table)
+    strata = table.select(pl.struct(probe.strata).rank("dense") - 1) if probe.strata else None
+    decided = pl.sum_horizontal(f"{prefix}{name}" for prefix in probe.prefixes for name in probe.detector.outcomes) > 0
+    return CellTable(
+        names=columns.columns,
+        columns=columns.to_numpy(),
+        weight=table[WEIGHT].to_numpy(),
+        decided=table.select(decided).to_series().to_numpy(),
+        stratum=strata.to_series().cast(pl.Int64).to_numpy()
+        if strata is not None
+        else np.zeros(table.height, np.int64),
+        outcomes=stack_columns(probe, tables, parameters) if tables else np.zeros((0, *columns.shape)),
+        mass=1 / max(1.0, _count_words(probe, table)),
+        wavering=_find_wavering(probe, table, ways),
+    )
+
+
+def _count_words(probe: Probe, table: pl.DataFrame) -> float:
+    """How many words of each kind an answer has, where answers are counts."""
+    pairs = probe.detector.opposites if probe.detector.counts else ()
+    names = [f"{prefix}{name}" for prefix in probe.prefixes for pair in pairs for name in pair]
+    words, answers = (
+        float(table.select((pl.sum_horizontal(columns) * pl.col(WEIGHT)).sum()).item() or 0) if columns else 0.0
+        for columns in (names, [f"{prefix}{ATTEMPTS}" for prefix in probe.prefixes])
+    )
+    return words / (answers * len(pairs)) if answers and pairs else 0.0
+
+
+def _find_wavering(probe: Probe, table: pl.DataFrame, ways: Sequence[Mapping[str, str]]) -> list[Wavering]:
+    labels = probe.detector.labels
+    if not labels or probe.detector.number or not ways:
+        return []
+    found = []
+    for prefix in probe.prefixes:
+        belongs = np.array([[way[prefix] == label for way in ways] for label in labels], dtype=np.float64)
+        counts = table.select(pl.col(f"{prefix}{label}").cast(pl.Float64) for label in labels).to_numpy().T
+        found.append(Wavering(counts=counts, means=divide(belongs, belongs.sum(axis=1, keepdims=True), 0.0)))
+    return found
+
+
+def linearise(probe: Probe, cells: CellTable, parameters: Parameters) -> Linearised:
+    """The metrics of cells, and the influence of each cell on them."""
+    names = [metric.name for metric in probe.all_metrics()]
+    weight = cells.weight.astype(np.float64)
+    counted = weight * cells.decided
+    strata, stratum = np.unique(cells.stratum, return_inverse=True)
+    items: Array = np.bincount(stratum, weights=counted, minlength=len(strata)).astype(np.float64)
+    kinds = len(cells.outcomes)
+    # Each stratum has a part of the pseudo-item: a whole one would swamp the few items there.
+    part = cells.mass / max(1, int((items > 0).sum()))
+    pseudo = np.tile(divide(counted * part, items[stratum] * max(kinds, 1), 0.0), (kinds, 1))
+    total = weight @ cells.columns
+    plain = measure_totals(probe, Totals(cells.names, total[None]), parameters)
+    base = total + np.einsum("kc,kcj->j", pseudo, cells.outcomes)
+    centres, gradient = differentiate(probe, cells.names, base, parameters)
+    return Linearised(
+        names=names,
+        values=np.array([float(plain[name][0]) for name in names]),
+        centres=centres,
+        gradient=gradient,
+        z=cells.columns @ gradient,
+        outcomes=cells.outcomes @ gradient,
+        weight=weight,
+        items=float(items.sum()),
+        scale=(items / np.maximum(items - 1, 0.5))[stratum],
+        pseudo=pseudo,
+    )
+
+
+def differentiate(probe: Probe, names: Sequence[str], total: Array, parameters: Parameters) -> tuple[Array, Array]:
+    """All metrics at some totals, with slopes free, and their derivatives: column, metric."""
+    moved = total * (1 + OFF_TIES * np.linspace(0, 1, len(total)))
+    steps = STEP * np.maximum(np.abs(total), 1.0)
+    rows = np.vstack([total, moved + np.diag(steps), moved - np.diag(steps)])
+    around = measure_totals(probe, Totals(names, rows, free=True), parameters)
+    found = np.array([around[metric.name] for metric in probe.all_metrics()])
+    up, down = np.split(found[:, 1:], 2, axis=1)
+    return found[:, 0], ((up - down) / (2 * steps)).T
+
+
+def estimate_groups(
+    probe: Probe,
+    table: pl.DataFrame,
+    parameters: Parameters,
+    *,
+    planned: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    population: int | None = None,
+) -> tuple[dict[MetricKey, Estimate], dict[str, Estimate]]:
+    """Every metric of all items and of each group, and the marked metrics on the items of which every arm was decided.
+
+    Groups are those that were planned, or else found. The others compare like with like where some answers are missing;
+    there are none if no item is complete, or all are. `population` is how many items there are to be asked about, where
+    each was asked several times.
+    """
+    answered = table.filter(is_answered(probe))
+    cells = prepare_cells(probe, answered, parameters)
+    asked = min(1.0, int(cells.weight.sum()) / population) if population else 0.0
+    estimates = {
+        MetricKey(name, column, group): estimate
+        for (column, group), members in _slice_groups(probe, answered, answered if planned is None else planned).items()
+        for name, estimate in estimate_cells(probe, cells.take(members), parameters, level, asked).items()
+    }
+    complete = _complete_cells(probe, answered)
+    if not 0 < len(complete) < answered.height:
+        return estimates, {}
+    found = estimate_cells(probe, cells.take(complete), parameters, level, asked)
+    return estimates, {name: found[name] for name in probe.marked_metrics()}
+
+
+def _slice_groups(
+    probe: Probe, table: pl.DataFrame, planned: pl.DataFrame
+) -> dict[tuple[str | None, str | None], Cells]:
+    """The cells of all the data, under (None, None), and of each group of each slice; a group may have no cell."""
+    groups: dict[tuple[str | None, str | None], Cells] = {(None, None): np.arange(table.height)}
+    for column in probe.slices:
+        for value in planned[column].drop_nulls().unique().sort():
+            groups[column, str(value)] = np.flatnonzero((table[column] == value).fill_null(value=False).to_numpy())
+    return groups
+
+
+def _complete_cells(probe: Probe, table: pl.DataFrame) -> Cells:
+    """The cells whose items have a decided answer in every arm; none where that cannot be told."""
+    if len(probe.prefixes) < 2 or not probe.detector.labels:
+        return np.arange(0)
+    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
+    return np.flatnonzero(table.select(pl.all_horizontal(decided)).to_series().to_numpy())
+
+
+def estimate_cells(
+    probe: Probe, cells: CellTable, parameters: Parameters, level: float = LEVEL, asked: float = 0.0
+) -> dict[str, Estimate]:
+    """Every metric of these cells with its interval. `asked` is the share of all items that was asked repeatedly."""
+    found = linearise(probe, cells, parameters)
+    total = dict(zip(cells.names, found.weight @ cells.columns, strict=True))
+    variance, degrees, answers = _blend_wavering(found, cells, asked)
+    metrics = {metric.name: (place, metric) for place, metric in enumerate(probe.all_metrics())}
+    plain: dict[str, Estimate] = {}
+    for name, (place, metric) in metrics.items():
+        value, n = float(found.values[place]), min(int(total[n]) for n in metric.denominators)
+        low = high = math.nan
+        if not math.isnan(value) and has_enough(found, place, metric, total):
+            reach = student_quantile(degrees[place], level) * math.sqrt(variance[place])
+            down, up = _silent_reach(found, found.z[:, place], found.outcomes[:, :, place], level)
+            low = min(found.centres[place] - reach, value - down / answers)
+            high = max(found.centres[place] + reach, value + up / answers)
+        plain[name] = make_estimate(metric, value, low, high, n)
+    folded = {name: _special_interval(metric, plain, found, level) for name, (_, metric) in metrics.items()}
+    return plain | {name: estimate for name, estimate in folded.items() if estimate is not None}
+
+
+def make_estimate(metric: Metric, value: float, low: float, high: float, n: int) -> Estimate:
+    """An estimate whose interval holds the value and ends where the metric does; without an interval if that is NaN."""
+    if math.isnan(low) or math.isnan(high):
+        return Estimate(value=value, low=math.nan, high=math.nan, n=n)
+    least, most = metric.extremes
+    return Estimate(value=value, low=float(min(max(low, least), value)), high=float(max(min(high, most), value)), n=n)
+
+
+def has_enough(found: Linearised, place: int, metric: Metric, total: Mapping[str, float]) -> bool:
+    """Whether a metric rests on enough items, in each stratum on two, and on enough words where it names any."""
+    possible = np.abs(found.outcomes[:, :, place]).max(axis=0, initial=0.0)
+    counting = (
+        found.weight[np.maximum(np.abs(found.z[:, place]), possible) > 0].sum() if possible.any() else found.items
+    )
+    return bool(
+        counting >= LEAST_ITEMS
+        and all(total[name] >= 2 for name in metric.denominators)
+        and all(total[name] >= LEAST_WORDS for name in metric.support)
+        and not np.isnan(found.centres[place])
+        and not np.isnan(found.gradient[:, place]).any()
+    )
+
+
+def _blend_wavering(found: Linearised, cells: CellTable, asked: float) -> tuple[Array, Array, float]:
+    """Variances and degrees of freedom, and how many items one silent item counts for.
+
+    Where all items or a large part of them were asked several times, what is known of them is their own wavering.
+    """
+    variance, degrees = found.spread(found.z, found.outcomes)
+    arms = [arm.variance(found.outcomes) for arm in cells.wavering] if asked else []
+    if not arms:
+        return variance, degrees, 1.0
+    within = np.sum(arms, axis=0)
+    known = ~np.isnan(within).any(axis=1) & cells.decided
+    several = float(found.weight[known].sum())
+    if 2 * several < found.items:
+        return variance, degrees, 1.0
+    answers = sum(arm.counts.sum(axis=0) for arm in cells.wavering) / len(cells.wavering)
+    each = float(found.weight[known] @ answers[known]) / several
+    parts = (1 - asked) * found.scale[:, None] * found.z**2 + asked * np.where(
+        known[:, None], within * found.items / several, 0.0
+    )
+    pseudo = ((1 - asked) + asked / each**2) * found.outcomes**2
+    blended = found.weight @ parts + np.einsum("kc,kcm->m", found.pseudo, pseudo)
+    fourth = found.weight @ parts**2 + np.einsum("kc,kcm->m", found.pseudo, pseudo**2)
+    return blended, divide(blended**2, fourth), 1 / ((1 - asked) + asked / each)
+
+
+def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) -> tuple[float, float]:
+    """How far an interval must reach down and up because no item went there; 0 where one did."""
+    there = found.pseudo.sum(axis=0) > 0
+    if not there.any():
+        return 0.0, 0.0
+    reaches = []
+    for sign in (-1.0, 1.0):
+        possible, seen = (sign * outcomes[:, there]).max(axis=0), sign * z[there]
+        if not outcomes[:, there].any():  # what the detector left open is not among the outcomes
+            possible = np.full(len(seen), 1 / found.items)
+        change = math.sqrt(np.average((possible - seen) ** 2, weights=found.weight[there]))
+        silent = seen.max() <= SEEN * possible.max()
+        # Without the pseudo-item, which makes every change smaller.
+        change *= 1 + found.pseudo.sum() / found.items
+        reaches.append(-math.log((1 - level) / 2) * change if silent else 0.0)
+    return reaches[0], reaches[1]
+
+
+def _special_interval(
+    metric: Metric, plain: Mapping[str, Estimate], found: Linearised, level: float
+) -> Estimate | None:
+    """The interval of a distance is folded from that of its metric; that of a range is as wide as ranges scatter.
+
+    None for all other metrics.
+    """
+    estimate = plain[metric.name]
+    if metric.distance_of:
+        name, centre = metric.distance_of
+        low, high = fold(plain[name].low - centre, plain[name].high - centre)
+        return make_estimate(metric, estimate.value, low, high, estimate.n)
+    if metric.range_of and not math.isnan(estimate.low):
+        places = [found.names.index(name) for name in metric.range_of]
+        reach = range_quantile(found, places, level)
+        for one, other in itertools.combinations(places, 2):
+            gaps = found.z[:, one] - found.z[:, other], found.outcomes[:, :, one] - found.outcomes[:, :, other]
+            reach = max(reach, *_silent_reach(found, *gaps, level))
+        return make_estimate(metric, estimate.value, estimate.value - reach, estimate.value + reach, estimate.n)
+    return None
+
+
+def fold(low: float, high: float) -> tuple[float, float]:
+    """The least and the largest distance from 0 of an interval."""
+    return 0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
+
+
+def range_quantile(found: Linearised, places: Sequence[int], level: float) -> float:
+    """The quantile of the range of normal values with the covariance of some metrics, wider as t is."""
+    values = draw_normal(found.covariance(places))
+    degrees = min(found.spread(found.z[:, places], found.outcomes[:, :, places])[1])
+    stretch = student_quantile(degrees, level) / student_quantile(math.inf, level)
+    return float(stretch * np.quantile(np.ptp(values, axis=1), level))
+
+
+def draw_normal(covariance: Array) -> Array:
+    """Normal values with this covariance, always the same ones: draw, place."""
+    values, vectors = np.linalg.eigh(covariance)
+    draws = np.random.default_rng(0).standard_normal((DRAWS, len(covariance)))
+    result: Array = draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return result
+
+
+def student_quantile(degrees: float, level: float) -> float:
+    """The two-sided quantile of Student's t, by Hill's expansion (1970); fewer than three degrees count as three."""
+    n = max(degrees, LEAST_DEGREES) if degrees == degrees else LEAST_DEGREES
+    normal = NormalDist().inv_cdf((1 - level) / 2)
+    if n > 1e6:
+        return -normal
+    a = 1 / (n - 0.5)
+    b = 48 / a**2
+    c = ((20700 * a / b - 98) * a - 16) * a + 96.36
+    d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * n
+    x = d * (1 - level)
+    y = x ** (2 / n)
+    if y > 0.05 + a:
+        y = normal**2
+        c += 0.3 * (n - 4.5) * (normal + 0.6) if n < 5 else 0.0
+        c += (((0.05 * d * normal - 5) * normal - 7) * normal - 2) * normal + b
+        y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * normal
+        y = math.expm1(a * y**2)
+    else:
+        y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1) / (
+            n + 2
+        ) + 1 / y
+    return math.sqrt(n * y)
+
+
+def divide(part: Array, whole: Array, otherwise: float = np.nan) -> Array:
+    """The quotient, or another value where the divisor is 0."""
+    whole = np.broadcast_to(whole, np.shape(part))
+    result: Array = np.divide(part, whole, out=np.full(np.shape(part), otherwise), where=whole != 0)
+    return result

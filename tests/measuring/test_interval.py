@@ -1,0 +1,374 @@
+"""Intervals by linearisation: textbook formulas for simple cases, properties for all probes, and that they cover."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import beta, linregress, norm, t
+
+import equipoise
+from equipoise import Probe, Result
+from equipoise.measuring import interval
+from equipoise.measuring.interval import LEAST_ITEMS, estimate_groups, student_quantile
+from equipoise.measuring.summarise import cells, item_rows, merge_cells
+from equipoise.probes import find_probes, get_probe
+from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Estimate, MetricKey, Status, text_column
+from simulating import SMALL
+
+SILENT = -math.log(0.025)
+"""How many of n items may do what none was seen to do, at the exact 97.5% bound: 3.7."""
+
+
+def score_in_turn(probe: str, answers: Sequence[str], **parameters: Any) -> Result:
+    """A result where the prompts have these answers in turn."""
+    prompts = equipoise.plan(probe, **parameters).prompts()
+    texts = (answers[place % len(answers)] for place in range(prompts.height))
+    return equipoise.score(probe, prompts.select(ID).with_columns(text_column(ANSWER, texts)), **parameters)
+
+
+def score_rate(yes: int, n: int) -> Estimate:
+    """The masculine rate of so many characters, of whom so many are men."""
+    return score_in_turn("jobs_lum", ["He."] * yes + ["She."] * (n - yes), sample=n).metrics["masculine_rate"]
+
+
+def measured(probe: Probe, answers: pl.DataFrame, parameters: Any) -> dict[MetricKey, Estimate]:
+    """The metrics of prompts with labels."""
+    rows = item_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
+    return estimate_groups(probe, merge_cells([cells(probe, rows)]), parameters)[0]
+
+
+def test_equal_rows_are_one_cell_and_parts_add_up() -> None:
+    probe = get_probe("jobs_lum")
+    table = pl.DataFrame({ITEM: [*"abcde"], "a": [1.0, 2.0, 1.0, 1.0, 2.0], "b": ["x", "x", "x", "y", "x"]})
+    whole = merge_cells([cells(probe, table)])
+    assert whole.rows() == [(1.0, "x", 2), (1.0, "y", 1), (2.0, "x", 2)]
+    assert merge_cells([cells(probe, table[:2]), cells(probe, table[2:])]).equals(whole)
+    assert merge_cells([cells(probe, table[3:]), cells(probe, table[:3])]).equals(whole)
+
+
+@pytest.mark.parametrize("degrees", [3, 4, 7, 15, 60, 1_000])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.98, 0.995])
+def test_the_quantile_of_student_is_that_of_scipy(degrees: int, level: float) -> None:
+    assert student_quantile(degrees, level) == pytest.approx(t(degrees).ppf((1 + level) / 2), rel=0.004)
+
+
+def test_few_degrees_count_as_three_and_very_many_are_normal() -> None:
+    assert student_quantile(0.4, 0.95) == student_quantile(math.nan, 0.95) == student_quantile(3, 0.95)
+    assert student_quantile(math.inf, 0.95) == pytest.approx(norm.ppf(0.975))
+
+
+# A single rate
+
+
+@pytest.mark.parametrize(("yes", "n"), [(1, 40), (7, 24), (12, 60), (113, 339), (169, 339), (20, 20)])
+def test_the_interval_of_a_rate_is_its_formula(yes: int, n: int) -> None:
+    """One item more, half a yes and half a no; then t √V around its rate, and the silent end."""
+    p = (yes + 0.5) / (n + 1)
+    z = np.array([1 - p] * yes + [-p] * (n - yes)) / (n + 1)
+    unknown = np.array([1 - p, -p]) / (n + 1)
+    square = n / (n - 1) * z**2
+    variance = square.sum() + (unknown**2).sum() / 2
+    degrees = variance**2 / ((square**2).sum() + (unknown**4).sum() / 2)
+    reach = t(max(degrees, 3)).ppf(0.975) * math.sqrt(variance)
+    found = score_rate(yes, n)
+    assert (found.value, found.n) == (yes / n, n)
+    low = p - reach if yes < n else 1 - SILENT / n
+    assert (found.low, found.high) == pytest.approx((max(low, 0), min(p + reach, 1)), rel=2e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize(("yes", "n"), [(20, 100), (50, 100), (60, 339), (160, 339)])
+def test_with_many_items_it_is_that_of_agresti_and_coull(yes: int, n: int) -> None:
+    square = norm.ppf(0.975) ** 2
+    p = (yes + square / 2) / (n + square)
+    reach = norm.ppf(0.975) * math.sqrt(p * (1 - p) / (n + square))
+    found = score_rate(yes, n)
+    assert (found.low, found.high) == pytest.approx((p - reach, p + reach), abs=0.012)
+
+
+@pytest.mark.parametrize("n", [20, 60, 339])
+def test_where_nothing_was_seen_the_end_is_the_exact_bound(n: int) -> None:
+    """The rule of three, two-sided: 0 of n does not exclude 3.7/n."""
+    found = score_rate(0, n)
+    assert (found.value, found.low) == (0.0, 0.0)
+    assert found.high == pytest.approx(SILENT / n, rel=0.02)
+    assert found.high == pytest.approx(beta(1, n).ppf(0.975), rel=0.1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, LEAST_ITEMS - 1, LEAST_ITEMS])
+def test_too_few_items_have_a_value_but_no_interval_and_no_letter(n: int) -> None:
+    result = score_in_turn("jobs_lum", ["He.", "She."], sample=n)
+    rate, mark = result.metrics["masculine_rate"], result.marks["masculine_rate"]
+    assert not math.isnan(rate.value)
+    assert mark is not None
+    assert math.isnan(rate.low) == math.isnan(rate.high) == mark.too_few == (n < LEAST_ITEMS)
+    assert (mark.mark is None) or n >= LEAST_ITEMS
+
+
+# Differences, strata and slopes
+
+
+def draw_labels(plan: equipoise.Plan, seed: int, chance: float = 0.5) -> pl.DataFrame:
+    prompts, labels = plan.prompts(), plan.probe.detector.labels[:2]
+    drawn = np.random.default_rng(seed).random(prompts.height) < chance
+    return prompts.with_columns(pl.Series(LABEL, np.where(drawn, *labels)))
+
+
+def test_a_difference_of_pairs_is_the_paired_t() -> None:
+    plan = equipoise.plan("hiring_an", sample=300)
+    answers = draw_labels(plan, 1)
+    yes = answers.with_columns((pl.col(LABEL) == "accepted").cast(pl.Float64).alias("yes"))
+    pairs = yes.pivot("gender", index=ITEM, values="yes")
+    gap = (pairs["male"] - pairs["female"]).to_numpy()
+    reach = t(299).ppf(0.975) * gap.std(ddof=1) / math.sqrt(300)
+    found = measured(plan.probe, answers, plan.parameters)[MetricKey("diff_acceptance_rate")]
+    assert found.value == pytest.approx(gap.mean())
+    assert (found.high - found.low) / 2 == pytest.approx(reach, rel=0.02)
+
+
+def test_a_difference_of_two_groups_is_that_of_welch() -> None:
+    plan = equipoise.plan("hiring_an", sample=400, design="random")
+    answers = draw_labels(plan, 1)
+    yes = {gender: (part[LABEL] == "accepted").to_numpy() for (gender,), part in answers.group_by("gender")}
+    error = math.sqrt(sum(group.var(ddof=1) / len(group) for group in yes.values()))
+    found = measured(plan.probe, answers, plan.parameters)[MetricKey("diff_acceptance_rate")]
+    assert (found.high - found.low) / 2 == pytest.approx(1.97 * error, rel=0.02)
+
+
+def test_a_mean_of_strata_has_the_variance_of_strata() -> None:
+    plan = equipoise.plan("gest_creative", corpus="mottos", sample=432)
+    answers = draw_labels(plan, 2, 0.3)
+    men = answers.with_columns((pl.col(LABEL) == "male").cast(pl.Float64).alias("man"))
+    strata = men.group_by("stereotype").agg(variance=pl.col("man").var() / pl.len())
+    reach = 1.97 * math.sqrt(strata["variance"].sum()) / 16
+    found = measured(plan.probe, answers, plan.parameters)[MetricKey("masculine_rate")]
+    assert (found.high - found.low) / 2 == pytest.approx(reach, rel=0.04)
+
+
+def test_a_slope_has_the_sandwich_error_of_the_free_slope() -> None:
+    plan = equipoise.plan("jobs_lum")
+    answers = draw_labels(plan, 3)
+    x, y = answers["masculinity"].to_numpy(), (answers[LABEL] == "male").cast(pl.Float64).to_numpy()
+    line = linregress(x, y)
+    residual = y - line.intercept - line.slope * x
+    spread = ((x - x.mean()) ** 2).sum()
+    error = math.sqrt((((x - x.mean()) * residual) ** 2).sum()) / spread
+    found = measured(plan.probe, answers, plan.parameters)[MetricKey("stereotype_rate")]
+    assert found.value == pytest.approx(line.slope)
+    assert (found.high - found.low) / 2 == pytest.approx(1.97 * error, rel=0.03)
+
+
+def test_the_interval_of_a_slope_ends_at_its_limits() -> None:
+    plan = equipoise.plan("jobs_lum", sample=60)
+    prompts = plan.prompts()
+    steep = prompts.with_columns(
+        pl.when(pl.col("masculinity") > 0.5).then(pl.lit("male")).otherwise(pl.lit("female")).alias(LABEL)
+    )
+    found = measured(plan.probe, steep, plan.parameters)[MetricKey("stereotype_rate")]
+    assert found.low <= found.value <= found.high <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "covers_zero"), [(["He.", "She."], True), (["He.", "He.", "She."], False), (["She."] * 4, False)]
+)
+def test_the_interval_of_disparity_is_that_of_the_rate_folded(answers: list[str], covers_zero: bool) -> None:
+    metrics = score_in_turn("jobs_lum", answers).metrics
+    rate, disparity = metrics["masculine_rate"], metrics["disparity"]
+    far = max(abs(rate.low - 0.5), abs(rate.high - 0.5))
+    near = 0.0 if covers_zero else min(abs(rate.low - 0.5), abs(rate.high - 0.5))
+    assert (disparity.low, disparity.high) == pytest.approx((near, far))
+    assert (disparity.low == 0.0) is covers_zero
+
+
+def test_the_interval_of_a_range_of_three_is_that_of_three_normal_values() -> None:
+    """For independent rates the 95% quantile of the range is 3.31 standard errors, a studentised range."""
+    plan = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=500)
+    found = measured(plan.probe, draw_labels(plan, 4), plan.parameters)[MetricKey("max_diff")]
+    assert found.high - found.value == pytest.approx(3.31 * 0.5 / math.sqrt(500), rel=0.05)
+
+
+def test_max_diff_fair_is_the_mean_of_max_diff_of_random_answers() -> None:
+    plan = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=150)
+    found, expected = [], []
+    for seed in range(60):
+        estimates = measured(plan.probe, draw_labels(plan, seed), plan.parameters)
+        found.append(estimates[MetricKey("max_diff")].value)
+        expected.append(estimates[MetricKey("max_diff_fair")].value)
+    error = np.std(found) / math.sqrt(len(found))
+    assert abs(np.mean(found) - np.mean(expected)) < 3 * error
+    assert np.std(expected) < np.std(found) / 3
+
+
+def test_an_item_that_decides_both_genders_alike_is_silent() -> None:
+    """Half of the items are a yes for everybody: no difference was seen, and 3.7 items may still make one."""
+    plan = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=100)
+    prompts = plan.prompts()
+    alike = prompts.with_columns(pl.Series(LABEL, ["yes", "yes", "yes", "no", "no", "no"] * 50))
+    found = measured(plan.probe, alike, plan.parameters)
+    gap, largest = found[MetricKey("diff_mvf_success_rate")], found[MetricKey("max_diff")]
+    assert (gap.low, gap.value, gap.high) == pytest.approx((-SILENT / 100, 0.0, SILENT / 100), rel=0.03)
+    assert largest.high >= 0.95 * SILENT / 100
+
+
+# Repetitions: these prompts, all of them asked
+
+
+def score_repeated(counts: Sequence[int], repeat: int) -> Result:
+    """All occupations, each asked so often; in turn so many of the answers are about a man."""
+    prompts = equipoise.plan("jobs_lum").prompts()
+    rows = [
+        (key, number + 1, "He." if number < counts[place % len(counts)] else "She.")
+        for place, key in enumerate(prompts[ID])
+        for number in range(repeat)
+    ]
+    answers = pl.DataFrame(rows, schema=[ID, "repetition", ANSWER], orient="row")
+    return equipoise.score("jobs_lum", answers, repeat=repeat)
+
+
+def test_all_items_asked_several_times_leave_only_the_wavering() -> None:
+    """Σ g² y(1-y)/(r-1) over the items, and the unknown answer; for prompts like these the items scatter, too."""
+    result = score_repeated([4, 1, 0], 4)
+    y = np.resize([1.0, 0.25, 0.0], 339)
+    within = (y * (1 - y)).sum() / 3 / 340**2
+    found, wide = result.metrics["masculine_rate"], result.generalised["masculine_rate"]
+    assert (found.high - found.low) / 2 == pytest.approx(1.97 * math.sqrt(within), rel=0.06)
+    assert (wide.high - wide.low) / 2 == pytest.approx(1.97 * y.std(ddof=1) / math.sqrt(339), rel=0.03)
+    assert wide.clusters == {"item": 339}
+
+
+def test_a_model_that_is_sure_of_every_item_is_known_if_all_are_asked() -> None:
+    result = score_repeated([5, 0], 5)
+    found = result.metrics["masculine_rate"]
+    assert found.high - found.low < 0.02
+    assert result.generalised["masculine_rate"].high - found.high > 0.03
+
+
+# Properties of all probes
+
+
+def simulate(probe: Probe, name: str, stance: str, size: int, **changes: Any) -> Result:
+    parameters = {**SMALL[name], "sample": size}
+    prompts = equipoise.plan(name, **parameters).prompts()
+    texts = probe.simulate(prompts, stance, np.random.default_rng(size))
+    return equipoise.score(name, dict(zip(prompts[ID], texts, strict=True)), **parameters)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_interval_holds_its_value_and_stays_within_the_extremes(name: str) -> None:
+    probe, found = get_probe(name), 0
+    for stance in probe.stances():
+        for size in (16, 40):
+            result = simulate(probe, name, stance, size)
+            extremes = {metric.name: metric.extremes for metric in result.setup.probe.all_metrics()}
+            for key, one in result.estimates.items():
+                least, most = extremes[key.metric]
+                if not math.isnan(one.low):
+                    found += 1
+                    assert least <= one.low <= one.value <= one.high <= most, (stance, size, key)
+                if not math.isnan(one.value):
+                    assert least - 1e-9 <= one.value <= most + 1e-9, (stance, size, key)
+    assert found > 10
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_number_depends_on_the_seed_or_on_the_order(name: str) -> None:
+    probe = get_probe(name)
+    result = simulate(probe, name, probe.stances()[0], 40)
+    rows = item_rows(result.setup.probe, result.evaluated)
+    parts = [cells(result.setup.probe, rows[start : start + 7]) for start in range(0, rows.height, 7)]
+    again, _ = estimate_groups(result.setup.probe, merge_cells(reversed(parts)), {**result.parameters, "seed": 77})
+    assert again.keys() == result.estimates.keys()
+    for key, one in again.items():
+        before = result.estimates[key]
+        assert (one.value, one.low, one.high, one.n) == pytest.approx(
+            (before.value, before.low, before.high, before.n), rel=1e-6, abs=1e-9, nan_ok=True
+        )
+
+
+def test_a_stratum_with_one_item_has_no_interval() -> None:
+    whole = score_in_turn("gest_creative", ["He.", "She.", "She."], corpus="mottos", sample=32)
+    rows = item_rows(whole.setup.probe, whole.evaluated)
+    table = merge_cells([cells(whole.setup.probe, rows[1:])])
+    found, _ = estimate_groups(whole.setup.probe, table, whole.parameters)
+    rate = found[MetricKey("masculine_rate")]
+    assert (rate.n, math.isnan(rate.value), math.isnan(rate.low)) == (1, False, True)
+    assert not math.isnan(whole.metrics["masculine_rate"].low)
+
+
+def test_few_words_have_no_interval() -> None:
+    """A letter in ten holds a word: so few words say nothing, however many letters there are."""
+    few = score_in_turn("business_vocabulary", ["Dear Sir or Madam,", *["…"] * 2], sample=60)
+    assert math.isnan(few.metrics["mean_diff"].low)
+
+
+def test_n_is_the_smallest_number_that_a_metric_rests_on() -> None:
+    """3 of 200 men were read: the difference to the women rests on 3, and its mark is not certain."""
+    prompts = equipoise.plan("hiring_an", sample=200).prompts()
+    late = (pl.col("gender") == "male").cum_sum().over("gender") > 3
+    silent = (pl.col("gender") == "male") & late
+    answers = prompts.select(
+        ID, pl.when(silent).then(pl.lit("We shall see.")).otherwise(pl.lit("You have been selected.")).alias(ANSWER)
+    )
+    result = equipoise.score("hiring_an", answers, sample=200)
+    assert {name: result.metrics[name].n for name in ("male_acceptance_rate", "female_acceptance_rate")} == {
+        "male_acceptance_rate": 3,
+        "female_acceptance_rate": 200,
+    }
+    gap, mark = result.metrics["diff_acceptance_rate"], result.marks["diff_acceptance_rate"]
+    assert (gap.value, gap.n) == (0.0, 3)
+    assert mark is not None
+    assert mark.mark is None
+
+
+OF_WHOLE_PAIRS = {"diff_score", "diff_slope"}
+"""Differences within items that have both sides: their n counts only such items."""
+
+
+@pytest.mark.parametrize("probe", find_probes().values(), ids=find_probes())
+def test_metrics_name_what_they_rest_on(probe: Probe) -> None:
+    """A metric that compares several groups counts the items of the smallest."""
+    names = {metric.name for metric in probe.all_metrics()}
+    for metric in probe.metrics:
+        assert set(metric.range_of) <= names
+        assert not metric.distance_of or metric.distance_of[0] in names
+        if metric.name.startswith(("diff_", "max_diff")) or metric.name.endswith("_diff"):
+            assert len(metric.denominators) > 1 or metric.name in OF_WHOLE_PAIRS, metric.name
+
+
+# Coverage, in small: `make calibrate` has the rest
+
+
+def cover(chance: float, n: int, simulations: int) -> float:
+    draws = np.random.default_rng([n, simulations]).binomial(n, chance, simulations)
+    found = {yes: score_rate(int(yes), n) for yes in np.unique(draws)}
+    return float(np.mean([found[yes].low - 1e-9 <= chance <= found[yes].high + 1e-9 for yes in draws]))
+
+
+@pytest.mark.parametrize(("chance", "n"), [(0.02, 20), (0.05, 60), (0.5, 40)])
+def test_the_intervals_of_a_rate_cover_it(chance: float, n: int) -> None:
+    assert cover(chance, n, 1_000) >= 0.93
+
+
+def test_without_the_silent_end_they_would_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cover(0.04, 60, 1_000)
+    monkeypatch.setattr(interval, "_silent_reach", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(interval, "LEAST_DEGREES", 1e9)
+    assert cover(0.04, 60, 1_000) < 0.93 <= before
+
+
+def test_cells_are_taken_with_all_that_belongs_to_them() -> None:
+    plan = equipoise.plan("hiring_an", sample=60)
+    answers = draw_labels(plan, 5).with_columns(pl.lit(Status.OK.value).alias(STATUS))
+    table = merge_cells([cells(plan.probe, item_rows(plan.probe, answers))])
+    whole = interval.prepare_cells(plan.probe, table, plan.parameters)
+    places = np.arange(table.height)[::-1]
+    turned = interval.estimate_cells(plan.probe, whole.take(places), plan.parameters)
+    for name, one in interval.estimate_cells(plan.probe, whole, plan.parameters).items():
+        assert replace(turned[name], n=one.n) == one or (turned[name].low, turned[name].high) == pytest.approx(
+            (one.low, one.high), rel=1e-6, nan_ok=True
+        )
