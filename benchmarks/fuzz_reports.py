@@ -13,6 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from msgspec.structs import force_setattr
 from rich.console import Console
 
 import equipoise
@@ -59,8 +60,8 @@ def open_hostile(path: Path, text: str) -> Run:
     """The run with this text in each of its own text fields."""
     run = Run.open(path)
     for name in ("model", "suite"):
-        object.__setattr__(run.settings, name, text)
-    object.__setattr__(run.settings, "notes", (text,))
+        force_setattr(run.settings.spec, name, text)
+    force_setattr(run.settings, "notes", [text])
     for planned in run.planned.values():
         object.__setattr__(planned, "corpus", text)
     return run

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from msgspec.structs import force_setattr
 
 import equipoise
 from answering import answer, answer_all
@@ -152,9 +153,9 @@ def test_what_a_file_says_cannot_steer_a_terminal(
 
     def open_hostile(run: Run, *given: object, **more: object) -> None:
         original(run, *given, **more)  # type: ignore[arg-type]
-        object.__setattr__(run.settings, "model", STEERING)
-        object.__setattr__(run.settings, "suite", STEERING)
-        object.__setattr__(run.settings, "notes", (STEERING,))
+        force_setattr(run.settings.spec, "model", STEERING)
+        force_setattr(run.settings.spec, "suite", STEERING)
+        force_setattr(run.settings, "notes", [STEERING])
         for planned in run.planned.values():
             object.__setattr__(planned, "corpus", STEERING)
 
