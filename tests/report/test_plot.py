@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec.structs import force_setattr
 
 import equipoise
 from equipoise.errors import InputError, StorageError, UnknownName
@@ -50,7 +51,7 @@ def test_a_run_is_indexed_by_probe_and_shows_itself(path: Path, tmp_path: Path) 
 
 def test_hostile_names_are_text_in_a_notebook(path: Path) -> None:
     run = Run.open(path)
-    object.__setattr__(run.settings, "model", EVIL)
+    force_setattr(run.settings.spec, "model", EVIL)
     comparison = equipoise.compare(path, path)
     hostile = replace(comparison, refused={EVIL: EVIL})
     for shown in (run._repr_html_(), run.results()._repr_html_(), hostile._repr_html_()):
