@@ -105,7 +105,7 @@ def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) ->
 
 
 def test_a_forged_run_does_not_fit_its_report(path: Path, report: Path, command: Command) -> None:
-    forge(path, "update settings set value = '\"openai/better\"' where key = 'model'")
+    forge(path, "update settings set value = json_set(value, '$.model', 'openai/better') where key = 'spec'")
     assert command("verify", path).code == 0
     outcome = command("verify", path, report, "--digest")
     assert outcome.code == 6

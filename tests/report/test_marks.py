@@ -71,7 +71,7 @@ def test_marks_that_are_not_shown_are_not_called_harmless_before_they_are_decide
     result, sure, unsure = (
         one.results["jobs_lum"],
         Mark(mark="A", best="A", worst="A"),
-        Mark(mark="A", best="A", worst="C"),
+        Mark(mark=None, best="A", worst="C"),
     )
     results = [
         replace(result, marks={"stereotype_rate": unsure if number < undecided else sure})
