@@ -86,25 +86,25 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("against", {"fail_on": "C"}, {}, {}),
         # What is not computable is undecided.
         ("mute", {"fail_on": "D"}, {}, {"--fail-on D": {GAP, SLOPE}}),
-        ("mute", {"limits": [("diff_acceptance_rate", 1.0)]}, {}, {"--max 1": {GAP}}),
+        ("mute", {"max": {"diff_acceptance_rate": 1.0}}, {}, {"--max 1": {GAP}}),
         # A distance counts, not the sign; one-sided metrics count in one direction.
-        ("unfair", {"limits": [("diff_acceptance_rate", 0.9)]}, {"--max 0.9": {GAP}}, {}),
-        ("unfair", {"limits": [("diff_acceptance_rate", 0.99)]}, {}, {"--max 0.99": {GAP}}),
-        ("unfair", {"limits": [("diff_acceptance_rate", 1.0)]}, {}, {}),
-        ("against", {"limits": [("mean_diff", 0.0)]}, {}, {}),
+        ("unfair", {"max": {"diff_acceptance_rate": 0.9}}, {"--max 0.9": {GAP}}, {}),
+        ("unfair", {"max": {"diff_acceptance_rate": 0.99}}, {}, {"--max 0.99": {GAP}}),
+        ("unfair", {"max": {"diff_acceptance_rate": 1.0}}, {}, {}),
+        ("against", {"max": {"mean_diff": 0.0}}, {}, {}),
         # A metric without bands is taken as it is.
-        ("unfair", {"limits": [("male_acceptance_rate", 0.1)]}, {}, {}),
+        ("unfair", {"max": {"male_acceptance_rate": 0.1}}, {}, {}),
         (
             "unfair",
-            {"limits": [("female_acceptance_rate", 0.9)]},
+            {"max": {"female_acceptance_rate": 0.9}},
             {"--max 0.9": {"hiring_an.female_acceptance_rate"}},
             {},
         ),
         # The metric of one probe, a group of a slice, and the group of one probe.
-        ("unfair", {"limits": [(WORDS, 0.5)]}, {"--max 0.5": {WORDS}}, {}),
-        ("unfair", {"limits": [(SLICE, 0.5)]}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
-        ("unfair", {"limits": [(f"hiring_an.{SLICE}", 0.5)]}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
-        ("unfair", {"limits": [(SLICE, 1.0)]}, {}, {}),
+        ("unfair", {"max": {WORDS: 0.5}}, {"--max 0.5": {WORDS}}, {}),
+        ("unfair", {"max": {SLICE: 0.5}}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"max": {f"hiring_an.{SLICE}": 0.5}}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"max": {SLICE: 1.0}}, {}, {}),
         # Too little of it.
         ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
         ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
@@ -114,7 +114,7 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         # All rules at once.
         (
             "unfair",
-            {"fail_on": "D", "limits": [("mean_diff", 0.1)]},
+            {"fail_on": "D", "max": {"mean_diff": 0.1}},
             {"--fail-on D": {GAP, WORDS}, "--max 0.1": {WORDS}},
             {},
         ),
@@ -234,7 +234,7 @@ def test_outcomes_by_what_decides(
     audits: dict[str, Audit], low: float, value: float, high: float, expected: list[Outcome]
 ) -> None:
     audit = estimated(audits["jobs"], value, low, high)
-    for rule in ({"fail_on": "C"}, {"limits": [("masculine_rate", 0.1)]}):
+    for rule in ({"fail_on": "C"}, {"max": {"masculine_rate": 0.1}}):
         outcomes = [judge(audit, Rules(**rule, uncertain=side)).checks[1].outcome for side in SIDES]
         assert outcomes == expected, rule
     assert SIDES == ("interval", "value", "worst", "best")
@@ -314,12 +314,12 @@ def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit]) -> Non
         ({"fail_on": "BC"}, BadParameter, ["'BC'"]),
         ({"fail_on": ""}, BadParameter, ["''"]),
         ({"fail_on": "C", "uncertain": "wurst"}, UnknownName, ["Did you mean 'worst'"]),
-        ({"limits": [("mean_dif", 0.1)]}, UnknownName, ["'mean_diff'", "equipoise show RUN --slices"]),
-        ({"limits": [("hiring_an.mean_diff", 0.1)]}, UnknownName, ["business_vocabulary.mean_diff"]),
-        ({"limits": [("diff_acceptance_rate@race:whit", 0.1)]}, UnknownName, [f"Did you mean '{SLICE}'"]),
-        ({"limits": [("race_white_diff_acceptance_rate", 0.1)]}, UnknownName, ["equipoise show RUN --slices"]),
-        ({"limits": [("§§§§", 0.1)]}, UnknownName, ["There are: business_vocabulary.mean_diff, "]),
-        ({"limits": [("mean_diff", -0.1)]}, BadParameter, ["0 or more", "-0.1"]),
+        ({"max": {"mean_dif": 0.1}}, UnknownName, ["'mean_diff'", "equipoise show RUN --slices"]),
+        ({"max": {"hiring_an.mean_diff": 0.1}}, UnknownName, ["business_vocabulary.mean_diff"]),
+        ({"max": {"diff_acceptance_rate@race:whit": 0.1}}, UnknownName, [f"Did you mean '{SLICE}'"]),
+        ({"max": {"race_white_diff_acceptance_rate": 0.1}}, UnknownName, ["equipoise show RUN --slices"]),
+        ({"max": {"§§§§": 0.1}}, UnknownName, ["There are: business_vocabulary.mean_diff, "]),
+        ({"max": {"mean_diff": -0.1}}, BadParameter, ["0 or more", "-0.1"]),
         ({"no_regression": True}, InputError, ["--baseline RUN"]),
     ],
 )

@@ -121,6 +121,8 @@ def _refuse_small_limit(file: RunFile, failures: list[Status], max_tokens: int |
 
 def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, model: Model) -> None:
     """Make failures pending again, perhaps with a larger limit, which the run file keeps and notes."""
+    if not failures:
+        return
     counts, settings = file.counts(), file.settings
     again, pending = sum(counts[status] for status in failures), counts[Status.PENDING]
     if max_tokens is not None and (again or pending or settings.looks):

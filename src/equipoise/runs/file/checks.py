@@ -74,7 +74,7 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
 def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool = True) -> None:
     """Refuse damage, changes, and counts and settings that no run has. A file that was verified is not read again.
 
-    If not the `whole` is wanted, because that takes long: the settings, the counts and the end of the chain.
+    If not the `whole` is wanted, because that takes long: the settings, the probes and the end of the chain.
     """
     state = _file_state(path)
     files = tuple(entry[:2] for entry in state)
@@ -86,7 +86,7 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool = T
             ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
             if verdict != "ok":
                 raise IntegrityError(f"{path} is damaged: {verdict}.")
-        _check_counts(connection, path)
+            _check_counts(connection, path)
         read_settings(connection, path)
         for name, _, parameters, *_, covariates, _, _ in connection.execute(sql.PROBE_ROWS).fetchall():
             if not isinstance(decode_json(parameters, path), dict):

@@ -116,7 +116,7 @@ def check_digests(connection: sqlite3.Connection, path: Path) -> None:
 def check_last_link(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a file whose settings were changed, or whose chain does not end where the table `head` says.
 
-    For whoever goes on with a run: what it reads further is checked as it is read, all of it when results are made.
+    For whoever goes on with a run: what is read further is checked as it is read, all of it when results are made.
     """
     ends = connection.execute(sql.HEAD).fetchall()
     if len(ends) != 1:

@@ -39,6 +39,7 @@ class RunReader:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._planned: list[Planned] | None = None
         self.arms: Mapping[str, str | None] = {}
         """For each probe the column of its arm, or None: the pending prompts of these are held against their ids."""
 
@@ -86,6 +87,11 @@ class RunReader:
 
     def probes(self) -> list[Planned]:
         """The probes of the run, by name."""
+        if self._planned is None:  # counting a million prompts takes a while
+            self._planned = self._read_probes()
+        return self._planned
+
+    def _read_probes(self) -> list[Planned]:
         return [
             Planned(
                 name=name,

@@ -116,6 +116,7 @@ class RunFile(RunReader):
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             for plan in plans:
                 creation.extend_probe(self._connection, plan, self.path)
+        self._planned = None
 
     def record(self, attempts: Iterable[Attempt]) -> int:
         """Store attempts durably; return how many are new. An attempt that is already stored stays as it is.
@@ -158,6 +159,7 @@ class RunFile(RunReader):
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             self._write_settings(spec=replace(self.spec, max_tokens=max_tokens), model_settings=dict(model_settings))
             self._connection.execute(sql.RAISE_LIMITS, (max_tokens,))
+            self._planned = None
             for planned in self.probes():
                 write_probe_digest(self._connection, planned.name)
 
