@@ -59,7 +59,7 @@ def test_differences_have_a_sign(value: float, shown: str) -> None:
 def test_a_mark_is_shown_with_its_certainty() -> None:
     assert describe_mark(Mark(mark="B", best="B", worst="B")) == "B"
     assert describe_mark(Mark(mark="B", best="A", worst="B")) == "B, could be A–B"
-    assert describe_mark(Mark(mark="B", best="A", worst="C")) == "not decided yet, could be A–C"
+    assert describe_mark(Mark(mark=None, best="A", worst="C")) == "not decided yet, could be A–C"
     assert describe_mark(None) == "not computable"
 
 
