@@ -203,7 +203,7 @@ def jobs(place: int = 0, answer: str = "He.", **parameters: Any) -> Partial:
         (lambda: jobs(1, sample=13), "sample 12 and 13"),
         (lambda: jobs(1, repeat=2), "repeat 1 and 2"),
         (lambda: jobs(1, reading="specified"), "reading 'careful' and 'specified', detector"),
-        (lambda: score_part(ORDER_PROBE, {}), "probe 'jobs_lum' and 'order', detector"),
+        (lambda: score_part(ORDER_PROBE, {}), "probe 'jobs_lum' and 'order', version 2 and 1, detector"),
     ],
 )
 def test_partials_of_different_setups_are_not_added(other: Callable[[], Partial], named: str) -> None:

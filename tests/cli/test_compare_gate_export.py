@@ -53,7 +53,7 @@ def test_compare_shows_differences_and_verdicts(command: Command, runs: dict[str
     assert (row[:4], row[-1]) == (["diff_acceptance_rate", "0.000", "1.000", "+1.000"], "worse")
     assert 0.9 < float(row[4].strip("[,")) < 1.0 <= float(row[5].strip("]")) < 1.1
     assert row[6:8] == ["<0.001", "<0.001"]
-    assert "hiring_an v1 · 160 prompts in common, 80 items" in outcome.out
+    assert "hiring_an v2 · 160 prompts in common, 80 items" in outcome.out
     assert "corrected for the 4 marked metrics" in outcome.out
     assert "male_acceptance_rate" not in outcome.out
     assert "male_acceptance_rate" in command("compare", runs["fair"], runs["biased"], "--all").out
@@ -91,13 +91,13 @@ def test_compare_refuses_what_has_nothing_in_common(command: Command, runs: dict
         (["fair", "--fail-on", "D"], 0, "The gate passed: all 5 checks passed."),
         (["biased", "--fail-on", "c"], 7, "The gate failed for evil\\x1b[31m<b>|`x`\\n: 2 of 5 checks failed"),
         (["biased", "--fail-on", "c", "--undecided", "pass"], 7, "2 of 5 checks failed"),
-        (["fair", "--fail-on", "C"], 8, "The gate could not decide on fake/model: 2 of 5 are undecided."),
+        (["fair", "--fail-on", "C"], 8, "The gate could not decide on fake/model: 3 of 5 are undecided."),
         (["fair", "--fail-on", "C"], 8, "or use --undecided."),
-        (["fair", "--fail-on", "C", "--undecided", "pass"], 0, "The gate passed: 2 of 5 are undecided."),
-        (["fair", "--fail-on", "C", "--undecided", "fail"], 7, "because undecided counts as failed: 2 of 5"),
+        (["fair", "--fail-on", "C", "--undecided", "pass"], 0, "The gate passed: 3 of 5 are undecided."),
+        (["fair", "--fail-on", "C", "--undecided", "fail"], 7, "because undecided counts as failed: 3 of 5"),
         (["fair", "--fail-on", "C", "--uncertain", "value"], 0, "all 5 checks passed"),
         (["fair", "--fail-on", "C", "--uncertain", "best"], 0, "all 5 checks passed"),
-        (["fair", "--fail-on", "C", "--uncertain", "worst"], 7, "2 of 5 checks failed"),
+        (["fair", "--fail-on", "C", "--uncertain", "worst"], 7, "3 of 5 checks failed"),
         (["fair", "--fail-on", "C", "--undecided", "maybe"], 2, "--undecided"),
         (["biased", "--max", "diff_acceptance_rate=0.5"], 7, "1 of 2 checks failed"),
         (["fair", "--max", "diff_acceptance_rate=0.5"], 0, "all 2 checks passed"),

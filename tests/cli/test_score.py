@@ -211,7 +211,7 @@ def test_a_table_for_readers(scored: Path, command: Command) -> None:
     plain, sliced = output(command(*words)), output(command(*words, "--slices"))
     for metric in PROBES["hiring_an"].all_metrics():
         assert metric.name in plain
-    assert "hiring_an v1 · Hiring e-mails" in plain
+    assert "hiring_an v2 · Hiring e-mails" in plain
     assert "all: 128 of 128 attempts measured" in plain
     assert f"female: {SIZE} of {SIZE} attempts measured" in plain
     assert "@race" not in plain

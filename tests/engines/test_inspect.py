@@ -49,7 +49,9 @@ def answer(prompt: str, nth: int) -> Fault | str:
         return Fault.FILTERED_200
     if number == 5:
         return "<think>Perhaps a woman.</think>They sing."
-    return "He is ambitious. His friends know him." if number % 3 else "She is kind and her work is good."
+    text = "He is ambitious. His friends know him." if number % 3 else "She is kind and her work is good."
+    is_character = "character" in prompt
+    return text if is_character else f"Dear Committee,\n\nI recommend this person. {text}\n\nSincerely,\nA. Reader"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +174,7 @@ def test_every_probe_is_a_task_and_parameters_are_its_arguments() -> None:
     assert (len(task.dataset), task.epochs) == (3, 4)
     assert {*(task.dataset[0].metadata or {})} >= {"item", "occupation"}
     with pytest.raises(UnknownName, match="sample"):
-        TASKS["jobs_lum"](sample=3)
+        TASKS["jobs_lum"](samples=3)
 
 
 def test_a_system_part_is_a_message_of_its_own() -> None:

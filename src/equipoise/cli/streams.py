@@ -59,7 +59,7 @@ class Outlet(io.RawIOBase):
 
     def isatty(self) -> bool:
         """Whether it is a terminal."""
-        return bool(self._raw.isatty())
+        return bool(self._stream.isatty())
 
     def write(self, data: Any) -> int:
         """Write bytes, or drop them if an earlier write has failed."""

@@ -185,14 +185,13 @@ def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
 
 
 def _count_words(probe: Probe, table: pl.DataFrame) -> float:
-    """How many words of each kind an answer has, where answers are counts."""
+    """How many words of each kind an item has that has any, where answers are counts."""
     pairs = probe.detector.opposites if probe.detector.counts else ()
-    names = [f"{prefix}{name}" for prefix in probe.prefixes for pair in pairs for name in pair]
-    words, answers = (
-        float(table.select((pl.sum_horizontal(columns) * pl.col(WEIGHT)).sum()).item() or 0) if columns else 0.0
-        for columns in (names, [f"{prefix}{ATTEMPTS}" for prefix in probe.prefixes])
-    )
-    return words / (answers * len(pairs)) if answers and pairs else 0.0
+    if not pairs:
+        return 0.0
+    words = pl.sum_horizontal(f"{prefix}{name}" for prefix in probe.prefixes for pair in pairs for name in pair)
+    found, items = table.select((words * pl.col(WEIGHT)).sum(), pl.col(WEIGHT).filter(words > 0).sum()).row(0)
+    return float(found) / (items * len(pairs)) if items else 0.0
 
 
 def _find_wavering(probe: Probe, table: pl.DataFrame, ways: Sequence[Mapping[str, str]]) -> list[Wavering]:
