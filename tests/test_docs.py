@@ -70,7 +70,7 @@ def resolve(name: str) -> object:
 def test_the_walk_names_every_step() -> None:
     steps = re.findall(r"^\| (\w+) \| .*\| `", ARCHITECTURE, flags=re.MULTILINE)
     assert len(NAMES) > 30
-    assert {"plan", "ask", "evaluate", "summarise", "resample", "measure", "mark"} < set(steps)
+    assert {"plan", "ask", "evaluate", "summarise", "measure", "mark"} < set(steps)
 
 
 @pytest.mark.parametrize("folder", [*ROOMS, "models/chat", "models/llama", "report/html", "runs/ask", "runs/file"])

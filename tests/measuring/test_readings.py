@@ -86,10 +86,10 @@ def test_a_run_file_is_read_either_way_without_asking_again(tmp_path: Path) -> N
     path = tmp_path / "run.equipoise"
     audit = equipoise.audit(lambda _: FIELDS, probes="jobs_lum", out=path, sample=6, reading="specified")
     assert audit["jobs_lum"].reading == "specified"
-    assert equipoise.Run.open(path).result("jobs_lum").metrics["they_rate"].value == 1.0
-    other = equipoise.Run.open(path, reading="specified")
-    assert other.result("jobs_lum").reading == "specified"
-    assert other.read_by("careful").result("jobs_lum").reading == "careful"
+    stored = equipoise.Run.open(path)
+    assert stored.result("jobs_lum").reading == "specified"
+    assert equipoise.Run.open(path, reading="careful").result("jobs_lum").metrics["they_rate"].value == 1.0
+    assert stored.read_by("careful").result("jobs_lum").reading == "careful"
     with pytest.raises(UnknownName):
         equipoise.Run.open(path, reading="casual")
 

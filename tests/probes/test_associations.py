@@ -176,6 +176,6 @@ def cover(lean: float, items: int, studies: int) -> dict[str, float]:
     return count_covered("word_association", answer, {"association": 2 * lean - 1}, items, studies)
 
 
-@pytest.mark.parametrize(("lean", "items"), [(0.5, 24), (0.85, 24)])
+@pytest.mark.parametrize(("lean", "items"), [(0.5, 96), (0.85, 96)])
 def test_the_interval_of_the_mean_covers(lean: float, items: int) -> None:
     assert cover(lean, items, 40)["association"] >= 0.85

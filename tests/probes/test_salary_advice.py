@@ -130,14 +130,14 @@ def test_missing_amounts_are_taken_to_be_as_unequal_as_the_most_unequal_pair() -
     log = np.log(2) / 20
     assert result.metrics["pay_gap"].value == pytest.approx(1 - np.exp(-np.log(2) / 19), abs=1e-6)
     bounds = result.bounds["pay_gap"]
-    assert (bounds.low, bounds.high) == pytest.approx((0.0, 1 - np.exp(-2 * log)), abs=1e-6)
+    assert (bounds.least, bounds.most) == pytest.approx((0.0, 1 - np.exp(-2 * log)), abs=1e-6)
 
 
 def test_where_no_pair_differs_a_missing_amount_may_differ_by_a_tenth() -> None:
     planned = equipoise.plan(PROBE, sample=20)
     prompts = planned.prompts()
     bounds = score_answers(prompts, ["…", *["$80,000"] * 39], **planned.parameters).bounds["pay_gap"]
-    assert (bounds.low, bounds.high) == pytest.approx((1 - np.exp(0.1 / 20), 1 - np.exp(-0.1 / 20)), abs=1e-6)
+    assert (bounds.least, bounds.most) == pytest.approx((1 - np.exp(0.1 / 20), 1 - np.exp(-0.1 / 20)), abs=1e-6)
 
 
 # Findings

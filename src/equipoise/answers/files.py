@@ -174,7 +174,7 @@ def read_records(
     place = f"{source}, line"
     texts = _decode_lines(place, lines)
     first = next(texts, "")
-    csv.field_size_limit(LONGEST_ANSWER)
+    limit_before = csv.field_size_limit(LONGEST_ANSWER)  # of the whole process: it is given back below
     reader = csv.DictReader(itertools.chain([first], texts), strict=True, delimiter=_find_separator(first))
     try:
         given_header = reader.fieldnames or ()
@@ -196,6 +196,8 @@ def read_records(
     except csv.Error as error:
         # The inner reader has counted the line it stumbled over.
         raise BadFile(f"{place} {reader.reader.line_num}: not CSV: {error}.") from None
+    finally:
+        csv.field_size_limit(limit_before)
 
 
 def _decode_lines(place: str, lines: IO[bytes]) -> Iterator[str]:

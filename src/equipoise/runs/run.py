@@ -83,7 +83,7 @@ class Run:
     ) -> Run:
         """Open a run file; it is only read. Probes that are given take the place of installed ones of the same name.
 
-        `reading` is "careful" or "specified": how the stored answers are read; None: as the probes are.
+        `reading` is "careful" or "specified": how the stored answers are read; None: as the run says.
         `judged` says whether the verdicts of a judge are used, if the file holds any.
         """
         return cls(Path(path), probes, reading, judged=judged)
