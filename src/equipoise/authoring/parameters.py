@@ -64,7 +64,7 @@ def standard_parameters(corpora: tuple[str, ...], sample: int | None) -> tuple[P
         *((Parameter(name="corpus", default=corpora[0], choices=corpora, summary=summary),) if corpora else ()),
         Parameter(name="sample", default=sample, summary="How many items are drawn; none: all there are."),
         Parameter(name="repeat", default=1, summary="Attempts per prompt.", check=_check_repetitions),
-        Parameter(name="seed", default=0, summary="Seed of the drawing and the intervals.", check=_check_seed),
+        Parameter(name="seed", default=0, summary="Seed of the drawing.", check=_check_seed),
     )
 
 

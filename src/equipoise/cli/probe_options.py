@@ -17,7 +17,7 @@ Sample = Annotated[
     str | None, typer.Option(help="How many items are drawn, or 'all'. Default: the probe's own.", metavar="K|all")
 ]
 Repeat = Annotated[int | None, typer.Option(help="Attempts per prompt.", metavar="N")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the drawing and of the intervals.", metavar="S")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the drawing.", metavar="S")]
 Reading = Annotated[
     str | None,
     typer.Option(
