@@ -10,11 +10,10 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --edi
 
 .PHONY: demo docs test check generate detectors format calibrate bench bench-quick fuzz clean
 
-DEMO_DECISIONS := 45
+DEMO := --probe discrimination_tamkin --set discrimination_tamkin.sample=45 --probe jobs_lum --set jobs_lum.sample=24
 
-demo: $(RUNS)  ## audit the embedded model (quick suite, decisions by probability) beside two simulated ones; a report
-	$(BIN)/equipoise run embedded --suite quick --probabilities --set discrimination_tamkin.sample=$(DEMO_DECISIONS) \
-		--out demo.equipoise
+demo: $(RUNS)  ## audit the embedded model (decisions by probability, characters) beside two simulated ones; a report
+	$(BIN)/equipoise run embedded --suite quick --probabilities $(DEMO) --out demo.equipoise
 	@$(BIN)/equipoise run simulated/stereotyping --suite ci --out demo-stereotyping.equipoise >/dev/null & other=$$!; \
 		$(BIN)/equipoise run simulated/unbiased --suite ci --probabilities --out demo-unbiased.equipoise >/dev/null; \
 		status=$$?; wait $$other && exit $$status
