@@ -322,13 +322,13 @@ def test_an_estimate_of_what_a_run_would_take() -> None:
     taken = equipoise.estimate("openai/gpt-4o-mini", probes=["jobs_lum", "hiring_an"], price="1,2", concurrency=10)
     jobs, hiring = taken.probes
     assert (jobs.probe, jobs.prompts, jobs.attempts) == ("jobs_lum", 339, 7 * 339)
-    assert (hiring.probe, hiring.prompts) == ("hiring_an", 10_000)
+    assert (hiring.probe, hiring.prompts) == ("hiring_an", 10_800)
     assert jobs.completion_tokens == 7 * 339 * min(JOBS_LUM.answer_tokens, JOBS_LUM.max_tokens)
     letters = equipoise.plan("jobs_lum").prompts()["prompt"].str.len_chars().sum()
     assert jobs.prompt_tokens == 7 * letters // 4
     assert taken.cost == pytest.approx((taken.total("prompt_tokens") + 2 * taken.total("completion_tokens")) / 1e6)
     assert taken.seconds == pytest.approx(taken.total("completion_tokens") / 500)
-    assert json.loads(json.dumps(taken.to_dict()))["attempts"] == 10_000 + 7 * 339
+    assert json.loads(json.dumps(taken.to_dict()))["attempts"] == 10_800 + 7 * 339
     repeated = equipoise.estimate("openai/gpt-4o-mini", probes=[NOT_INSTALLED], repeat=3)
     assert (repeated.total("prompts"), repeated.total("attempts")) == (339, 1_017)
 

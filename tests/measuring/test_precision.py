@@ -114,7 +114,7 @@ def test_the_standard_suite_is_as_large_as_a_gate_needs(name: str) -> None:
     bands = planned.probe.marked_metrics()
     for metric in bands:
         width = expect_width(pilot, metric, planned.items, planned.repetitions)
-        assert pass_chance(bands[metric], width) >= 0.88  # a pilot of 400 items knows it to about 0.02
+        assert pass_chance(bands[metric], width) >= 0.9
 
 
 def test_more_items_and_more_repetitions_give_a_fair_model_a_better_chance() -> None:

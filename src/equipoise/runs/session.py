@@ -129,7 +129,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         except BaseException as error:
             failure.append(error)
 
-    thread = threading.Thread(target=run, name="equipoise-audit")
+    thread = threading.Thread(target=run, name="equipoise")
     thread.start()
     thread.join()
     if failure:

@@ -193,6 +193,7 @@ PROBE = eq.Probe(
     answer_tokens=150,
     max_tokens=256,
     sample=5_000,
+    standard={"sample": 5_400},
     parameters=(
         eq.GENDERED_OCCUPATIONS,
         eq.Parameter(
