@@ -6,11 +6,10 @@ import polars as pl
 
 from equipoise.detect import Detector, visible
 from equipoise.detect.first_token import read_first_tokens
-from equipoise.measuring.threads import count_threads, work_in_threads
 from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS, is_measured
 
-LEAST_ROWS, MOST_ROWS = 2_500, 5_000
-"""Of a slice. A pattern is prepared anew for each, which takes longer than to search a few hundred answers with it."""
+ROWS_OF_SLICE = 5_000
+"""A pattern is prepared anew for each slice, which takes longer than to search a few hundred answers with it."""
 
 
 def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
@@ -42,11 +41,9 @@ def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     measured = pl.when(is_measured()).then(ANSWER)
     shown = visible(measured, cased=detector.cased).alias(ANSWER)
     reading = pl.when(pl.col(ANSWER).is_not_null()).then(detector.evaluation(pl.col(ANSWER)))
-    threads = count_threads()
-    for_each = max(1, -(-used.height // (MOST_ROWS * threads)))
-    size = max(LEAST_ROWS, -(-used.height // (threads * for_each)))  # as many slices for each thread: none waits
-    # Two steps, so that the visible text is made once however often the detector reads it.
-    slices = used.iter_slices(size) if used.height else [used]
-    evaluated = pl.concat(work_in_threads(lambda rows: rows.with_columns(shown).select(reading), slices))
+    slices = [rows.lazy() for rows in used.iter_slices(ROWS_OF_SLICE)] or [used.lazy()]
+    # Two steps, so that the visible text is made once however often the detector reads it. Polars itself works on
+    # several slices at the same time.
+    evaluated = pl.concat(rows.with_columns(shown).select(reading) for rows in slices).collect()
     evaluated = evaluated.unnest(LABEL) if detector.is_struct else evaluated
     return keys.hstack(evaluated).with_columns(pl.lit(value=False).alias(EVALUATION_FAILED))

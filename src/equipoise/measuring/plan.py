@@ -17,7 +17,6 @@ from equipoise.authoring import Corpus, Items, Probe
 from equipoise.errors import AssetUnavailable, BadParameter, EquipoiseError, ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.definition import check_definition, make_prompts
-from equipoise.measuring.threads import work_ahead
 from equipoise.probes import find_probes, get_probe
 from equipoise.schema import ID, ITEM, PROMPT, REPETITION, SYSTEM
 from equipoise.settings import Settings
@@ -92,24 +91,17 @@ class Plan(Setup):
     def batches(self, size: int = ITEMS_PER_BATCH) -> Iterator[pl.DataFrame]:
         """The prompts, whole items at a time: `id`, `item`, `prompt`, then the covariates."""
         hashes: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
-        # Texts are made by polars, ids by Python: both at the same time.
-        for made, contents in work_ahead(lambda start: self._make(start, start + size), range(0, self.items, size)):
-            prompts = self._with_ids(made, contents)
+        for start in range(0, self.items, size):
+            prompts = self.take(start, start + size)
             hashes.append(prompts[ID].str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
             yield prompts
         _refuse_equal_ids(self.probe, np.concatenate(hashes))
 
     def take(self, start: int, end: int) -> pl.DataFrame:
         """The prompts of the items from one number to before another, or to the last; items count from 0."""
-        return self._with_ids(*self._make(start, end))
-
-    def _make(self, start: int, end: int) -> tuple[pl.DataFrame, pl.Series]:
         places = np.arange(start, min(end, self.items))
         prompts = make_prompts(self.probe, self.population, places, self.parameters)
-        return prompts, id_contents(self.probe, prompts)
-
-    def _with_ids(self, prompts: pl.DataFrame, contents: pl.Series) -> pl.DataFrame:
-        return prompts.select(prompt_ids(self.probe, contents), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
+        return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
 
     def prompts(self) -> pl.DataFrame:
         """All prompts as one table."""
@@ -194,21 +186,20 @@ def resize(planned: Plan, items: int) -> Plan:
     return replace(planned, items=items, parameters={**planned.parameters, "sample": items})
 
 
-def id_contents(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
-    """What an id says of its prompt: item, arm and text. One item of discrim-eval has one text for two genders."""
+def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
+    """Stable ids: a hash of probe, version, item, arm and text, so that nothing else can change them.
+
+    The arm is there because one item of discrim-eval has one text for two genders.
+    """
     arm = (probe.arms.column,) if probe.arms else ()
     parts = [pl.col(name).cast(pl.String) for name in (ITEM, *arm, PROMPT)]
     if SYSTEM in prompts.columns:
         parts.append(pl.col(SYSTEM).fill_null(""))
-    return prompts.select(pl.concat_str(parts, separator="\0").cast(pl.Binary)).to_series()
-
-
-def prompt_ids(probe: Probe, contents: pl.Series) -> pl.Series:
-    """Stable ids: a hash of probe, version and contents, so that nothing else can change them."""
+    contents = prompts.select(pl.concat_str(parts, separator="\0").cast(pl.Binary)).to_series()
     prefix = hashlib.blake2b(f"{probe.name}\0{probe.version}\0".encode(), digest_size=10)
     ids = []
-    for start in range(0, len(contents), HASHED_AT_ONCE):
-        for content in contents[start : start + HASHED_AT_ONCE].to_list():
+    for some in contents.to_frame().iter_slices(HASHED_AT_ONCE):
+        for content in some.to_series().to_list():
             state = prefix.copy()  # without a function of our own, which would take as long as the hash
             state.update(content)
             ids.append(state.hexdigest())
