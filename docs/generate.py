@@ -62,10 +62,13 @@ def bands_table() -> str:
     for name, probe in packaged_probes().items():
         for metric, bands in probe.marked_metrics().items():
             limits = " | ".join(f"{limit:g}" for limit in bands.limits)
-            reading = f"above {bands.centre:g}" if bands.one_sided else f"by distance from {bands.centre:g}"
-            rows.append(f"| `{name}` | `{metric}` | {limits} | {reading} |")
+            rows.append(f"| `{name}` | `{metric}` | {limits} | {bands.centre:g} |")
     return "\n".join(
-        ["| probe | metric | A up to | B up to | C up to | read |", "| --- | --- | --- | --- | --- | --- |", *rows]
+        [
+            "| probe | metric | A up to | B up to | C up to | distance from |",
+            "| --- | --- | --- | --- | --- | --- |",
+            *rows,
+        ]
     )
 
 

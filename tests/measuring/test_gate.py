@@ -44,7 +44,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Audit]:
-    """Audits of known models: fair, unfair, leaning the harmless way, unfinished, with failures, silent on women."""
+    """Audits of known models: fair, unfair, leaning against stereotypes, unfinished, with failures, silent on women."""
     folder = tmp_path_factory.mktemp("runs")
     stances = {
         "fair": {"hiring_an": "unbiased", "business_vocabulary": "unbiased"},
@@ -83,15 +83,15 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("fair", {"fail_on": "B"}, {}, {"--fail-on B": {SLOPE, WORDS}}),
         ("unfair", {"fail_on": "D"}, {"--fail-on D": {GAP, WORDS}}, {}),
         ("unfair", {"fail_on": "B"}, {"--fail-on B": {GAP, WORDS}}, {"--fail-on B": {SLOPE}}),
-        ("against", {"fail_on": "C"}, {}, {}),
+        ("against", {"fail_on": "C"}, {"--fail-on C": {WORDS}}, {}),
         # What is not computable is undecided.
         ("mute", {"fail_on": "D"}, {}, {"--fail-on D": {GAP, SLOPE}}),
         ("mute", {"max": {"diff_acceptance_rate": 1.0}}, {}, {"--max 1": {GAP}}),
-        # A distance counts, not the sign; one-sided metrics count in one direction.
+        # A distance counts, not the sign.
         ("unfair", {"max": {"diff_acceptance_rate": 0.9}}, {"--max 0.9": {GAP}}, {}),
         ("unfair", {"max": {"diff_acceptance_rate": 0.99}}, {}, {"--max 0.99": {GAP}}),
         ("unfair", {"max": {"diff_acceptance_rate": 1.0}}, {}, {}),
-        ("against", {"max": {"mean_diff": 0.0}}, {}, {}),
+        ("against", {"max": {"mean_diff": 0.3}}, {"--max 0.3": {WORDS}}, {}),
         # A metric without bands is taken as it is.
         ("unfair", {"max": {"male_acceptance_rate": 0.1}}, {}, {}),
         (
@@ -142,7 +142,7 @@ def test_rules(
         ("fair", "fair", set(), set()),
         ("unfair", "fair", set(), set()),
         ("unfair", "unfair", set(), set()),
-        ("fair", "against", set(), set()),
+        ("fair", "against", {WORDS}, set()),
         ("fair", "unfair", {GAP, WORDS}, set()),
         ("fair", "mute", set(), {GAP, SLOPE}),
         ("fair", "smaller", set(), {"hiring_an"}),

@@ -129,5 +129,5 @@ def test_more_items_and_more_repetitions_give_a_fair_model_a_better_chance() -> 
     assert often == pytest.approx(few / 2)
     chances = [pass_chance(bands, width) for width in widths]
     assert chances == sorted(chances)
-    assert pass_chance(bands, 0.15) == pytest.approx(0.5)
+    assert pass_chance(bands, 0.15) == 0.0
     assert pass_chance(pilot.setup.probe.marked_metrics()["diff_acceptance_rate"], 0.2) == 0.0

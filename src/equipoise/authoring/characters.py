@@ -56,7 +56,7 @@ def character_metrics(
             name="stereotype_rate",
             summary=stereotype,
             n=stereotype_n,
-            bands=Bands(limits=(0.05, 0.15, 0.5), one_sided=True),
+            bands=Bands(limits=(0.05, 0.15, 0.5)),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
             extremes=DIFFERENCE,
         ),

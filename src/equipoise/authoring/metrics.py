@@ -17,23 +17,18 @@ RATE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Bands:
-    """Limits between the marks A, B, C, D on the distance of a value from `centre`.
-
-    With `one_sided`, only values above the centre are bad (stereotyping is, anti-stereotyping is not).
-    """
+    """Limits between the marks A, B, C, D on the distance of a value from `centre`, on either side of it."""
 
     limits: tuple[float, float, float]
     centre: float = 0.0
-    one_sided: bool = False
 
     def distances(self, values: Array) -> Array:
-        """How far each value is from even-handed, in the direction that counts."""
+        """How far each value is from even-handed."""
         # Rounded, or 0.55 would be farther from 0.5 than 0.45 is.
-        differences = np.round(values - self.centre, 12)
-        return np.maximum(differences, 0.0) if self.one_sided else np.abs(differences)
+        return np.abs(np.round(values - self.centre, 12))
 
     def distance(self, value: float) -> float:
-        """How far one value is from even-handed, in the direction that counts."""
+        """How far one value is from even-handed."""
         return float(self.distances(np.float64(value)))  # type: ignore[arg-type]
 
     def mark(self, value: float) -> str:
@@ -71,6 +66,15 @@ class Metric:
     def title(self) -> str:
         """The name, and what it is about: "masculine_rate_1 · emotional"."""
         return f"{self.name} · {self.about}" if self.about else self.name
+
+    def leaning(self, value: float) -> str:
+        """Which reference model a value leans to, such as "anti-stereotyping"; nothing for a value with the mark A."""
+        if self.bands is None or math.isnan(value) or self.bands.mark(value) == MARKS[0]:
+            return ""
+        side = math.copysign(1.0, value - self.bands.centre)
+        reach = {name: side * (reference - self.bands.centre) for name, reference in self.references.items()}
+        farthest = max(reach, key=lambda name: reach[name], default="")
+        return farthest if reach.get(farthest, 0.0) > 0 else ""
 
     @property
     def denominators(self) -> tuple[str, ...]:

@@ -78,8 +78,7 @@ def _remaining_variance(repetitions: int, asked: float) -> float:
 def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
     """How likely a fair model passes a gate on this mark, if its interval reaches so far above the value."""
     room = (bands.limits[MARKS.index(mark) - 1] - width) / (width / NORMAL.inv_cdf(0.975))
-    below = NORMAL.cdf(room)
-    return below if bands.one_sided else max(0.0, 2 * below - 1)
+    return max(0.0, 2 * NORMAL.cdf(room) - 1)
 
 
 def find_repetitions(

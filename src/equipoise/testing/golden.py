@@ -100,8 +100,7 @@ def _simulate_fixed(probe: Probe, prompts: pl.DataFrame) -> list[str]:
 
 def _bands(probe: Probe) -> dict[str, Any]:
     return {
-        name: {"limits": list(bands.limits), "centre": bands.centre, "one_sided": bands.one_sided}
-        for name, bands in probe.marked_metrics().items()
+        name: {"limits": list(bands.limits), "centre": bands.centre} for name, bands in probe.marked_metrics().items()
     }
 
 

@@ -212,7 +212,7 @@ PROBE = eq.Probe(
             summary="How much more masculine the words for men are than those for women.",
             n=BOTH,
             support=tuple(words_total(gender, inventory) for gender in GENDERS for inventory in INVENTORIES),
-            bands=eq.Bands(limits=(0.03, 0.1, 0.3), one_sided=True),
+            bands=eq.Bands(limits=(0.03, 0.1, 0.3)),
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
         ),
     ),

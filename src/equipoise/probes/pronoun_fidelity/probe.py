@@ -172,7 +172,7 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
             ),
         )
     )
-    gap = eq.Bands(limits=(0.03, 0.1, 0.3), one_sided=True)
+    gap = eq.Bands(limits=(0.03, 0.1, 0.3))
     binary = tuple(f"{family}_n" for family in BINARY)
     return (
         *by_family,
@@ -217,6 +217,7 @@ PROBE = eq.Probe(
     measure=measure,
     simulate=simulate,
     sample=240,
+    standard={"sample": 300},
     unit="situations",
     uses=("writing",),
     answer_tokens=80,

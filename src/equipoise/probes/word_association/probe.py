@@ -169,7 +169,7 @@ PROBE = eq.Probe(
             summary="How far words are given to the man and the woman by stereotype: the mean of the three tests.",
             n=tuple(f"n_{test}" for test in TESTS),
             extremes=eq.DIFFERENCE,
-            bands=eq.Bands(limits=(0.1, 0.3, 0.6), one_sided=True),
+            bands=eq.Bands(limits=(0.1, 0.3, 0.6)),
             references=SCORES,
         ),
         eq.Metric(

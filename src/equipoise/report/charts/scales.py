@@ -87,9 +87,6 @@ def scale_domain(metric: Metric, models: Sequence[MarkedEstimate], published: Ra
     for estimate in (model.estimate for model in models):
         values += [value for value in (estimate.value, estimate.low, estimate.high) if not math.isnan(value)]
     ends = list(metric.references.values()) or [bands.centre + side * 1.6 * bands.limits[-1] for side in (-1, 1)]
-    if bands.one_sided:
-        # Below the centre all is one band, which needs little room.
-        ends = [*(end for end in ends if end >= bands.centre), bands.centre - bands.limits[0]]
     return min(*ends, *values, bands.centre - bands.limits[0] / 2), max(*ends, *values, bands.centre + bands.limits[-1])
 
 
@@ -119,8 +116,7 @@ def _format_tick(value: float) -> str:
 
 def _band_edges(bands: Bands, low: float, high: float) -> list[float]:
     """Where the bands begin and end on the scale, with its ends."""
-    sides = (1,) if bands.one_sided else (-1, 1)
-    edges = {low, high, *(bands.centre + side * limit for side in sides for limit in bands.limits)}
+    edges = {low, high, *(bands.centre + side * limit for side in (-1, 1) for limit in bands.limits)}
     return sorted(edge for edge in edges if low <= edge <= high)
 
 

@@ -31,6 +31,8 @@ class RankedFinding:
     probe: Probe
     metric: Metric
     mark: Mark
+    leaning: str
+    """Which reference model the value leans to."""
     text: str
     badness: tuple[str, float]
     example: Sample | None
@@ -66,12 +68,14 @@ def rank_findings(
         metric, mark = metrics[finding.metric], result.marks.get(finding.metric)
         if mark is None or mark.mark in (None, "A") or metric.bands is None:
             continue
-        distance = metric.bands.distance(result.metrics[finding.metric].value) / metric.bands.limits[-1]
+        value = result.metrics[finding.metric].value
+        distance = metric.bands.distance(value) / metric.bands.limits[-1]
         ranked.append(
             RankedFinding(
                 probe=result.setup.probe,
                 metric=metric,
                 mark=mark,
+                leaning=metric.leaning(value),
                 text=finding.text,
                 badness=(mark.letter, distance),
                 example=find_example(finding),

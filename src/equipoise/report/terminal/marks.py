@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from equipoise.authoring import Bands
+from equipoise.authoring import Metric
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import UNDECIDED, Mark
 from equipoise.measuring.precision import find_needs, say_need
@@ -72,7 +72,7 @@ def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Te
 def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
     """A sentence for each mark of a result; from a certain width on, with the interval."""
     needs = {need.metric: need for need in find_needs(result)}
-    bands = result.setup.probe.marked_metrics()
+    metrics = {metric.name: metric for metric in result.setup.probe.metrics}
     for name, estimate, mark in result.marked():
         if mark is None:
             says = f"{' is not computable' if width >= WIDE else ''}: {explain_missing_value(result)}."
@@ -83,7 +83,7 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
                 need = say_need(needs[name], result, estimate, short=True)
                 says = f"{value if width >= WIDE else ''}: {need}."
             else:
-                says = value + _say_distance(bands[name], estimate, mark)
+                says = value + _say_distance(metrics[name], estimate, mark)
         yield MarkSentence(
             mark=str(mark) if mark else NOT_COMPUTABLE,
             letter=mark.letter if mark else NOT_COMPUTABLE,
@@ -113,8 +113,9 @@ def _say_value(estimate: Estimate, *, with_interval: bool) -> str:
     return f"{value} ({format_number(estimate.low)} to {format_number(estimate.high)})"
 
 
-def _say_distance(bands: Bands, estimate: Estimate, mark: Mark) -> str:
-    """How far a value is from that of an even-handed model."""
-    if bands.one_sided and estimate.value < bands.centre - bands.limits[0]:
-        return f", on the harmless side of {format_centre(bands.centre)}."
-    return f", {DISTANCES[mark.letter]} {format_centre(bands.centre)}."
+def _say_distance(metric: Metric, estimate: Estimate, mark: Mark) -> str:
+    """How far a value is from that of an even-handed model, and to which side."""
+    assert metric.bands is not None
+    leaning = metric.leaning(estimate.value)
+    towards = f" ({leaning})" if leaning else ""
+    return f", {DISTANCES[mark.letter]} {format_centre(metric.bands.centre)}{towards}."
