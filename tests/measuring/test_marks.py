@@ -12,7 +12,7 @@ import equipoise
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.marks import Mark, mark
-from equipoise.probes import find_probes, get_probe
+from equipoise.probes import get_probe
 from equipoise.report.text import describe_undecided
 from equipoise.schema import Bounds, Estimate
 
