@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.fuzz_files import flip_bits, forge_partials, mutate_answers, replace_fields
+from benchmarks.fuzz_files import flip_bits, forge_partials, mutate_answers, mutate_configurations, replace_fields
 from benchmarks.fuzz_reports import show_hostile
-from benchmarks.fuzz_servers import misbehave
+from benchmarks.fuzz_servers import give_odd_logprobs, misbehave
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "faults.md"
 BLOCK = re.compile(r"(<!-- fuzz -->\n).*?(<!-- /fuzz -->)", re.DOTALL)
@@ -28,7 +28,9 @@ KINDS: dict[str, tuple[Kind, int, int]] = {
     "run files with a replaced field": (replace_fields, 2500, 60),
     "files of answers": (mutate_answers, 60_000, 1500),
     "forged partials": (forge_partials, 2000, 80),
+    "configurations": (mutate_configurations, 20_000, 500),
     "responses of an endpoint": (misbehave, 2000, 80),
+    "log-probabilities": (give_odd_logprobs, 2000, 80),
     "hostile texts in what is shown": (show_hostile, 800, 24),
 }
 """What is tried, and how often: in full, and for the tests."""

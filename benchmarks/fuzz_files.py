@@ -15,6 +15,7 @@ from typing import Any
 import equipoise
 from benchmarks.fuzz_servers import mutate_json
 from equipoise.answers.files import read_file
+from equipoise.cli.config import read_config
 from equipoise.errors import EquipoiseError
 from equipoise.runs.file import digests, sql
 from equipoise.runs.run import Run
@@ -189,3 +190,49 @@ def forge_partials(dice: random.Random, count: int, folder: Path) -> Iterator[st
             yield "refused"
         except Exception as error:
             yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
+
+
+CONFIGURATION: dict[str, Any] = {
+    "probes": ["jobs_lum", "hiring_an"],
+    "suite": "quick",
+    "temperature": 0.7,
+    "extra": {"reasoning": {"effort": "low"}},
+    "parameters": {"sample": 20},
+    "report": "report.html",
+    "gate": {"fail_on": "C"},
+    "models": [{"model": "custom/a", "base_url": "http://127.0.0.1:9/v1", "out": "a.equipoise"}, {"model": "custom/b"}],
+}
+
+
+def mutate_configurations(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
+    """An `equipoise.toml` with a value replaced, removed or doubled, or with pieces put in."""
+    path = folder / "equipoise.toml"
+    for _ in range(count):
+        changed = mutate_json(dice, CONFIGURATION)
+        settings = changed if isinstance(changed, dict) else {}
+        lines = [f"{_quote(name)} = {_to_toml(value)}" for name, value in settings.items()]
+        content = bytearray("\n".join(lines).encode())
+        if dice.random() < 0.4:
+            start = dice.randrange(len(content) + 1)
+            content[start : start + dice.choice((0, 1, 3))] = dice.choice(PIECES)
+        path.write_bytes(content)
+        try:
+            read_config(path)
+            yield "read"
+        except EquipoiseError:
+            yield "refused"
+        except Exception as error:
+            yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
+
+
+def _to_toml(value: Any) -> str:
+    """A value in TOML. Null, which it lacks, becomes a date, which a configuration has no use for."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_quote(name)} = {_to_toml(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_to_toml, value))}]"
+    return "1979-05-27" if value is None else json.dumps(value)
+
+
+def _quote(name: str) -> str:
+    return json.dumps(name)

@@ -6,13 +6,16 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from equipoise.models import Refused, Reply, TransientFault, connect
+from equipoise.models.protocol import Asking
+from equipoise.runs.file.tables import attempt_row
+from equipoise.runs.file.values import Attempt
 from serving.faulty import seal, sealed
 
 PROMPTS_PER_CASE = 4
@@ -23,6 +26,9 @@ HEADERS += [b"Content-Encoding: br, gzip", b"Transfer-Encoding: chunked", b"Cont
 HEADERS += [b"X: " + b"y" * 9000, b"Bad header", b"Location: http://192.0.2.1/", b"Set-Cookie: a=b", b"\xff: \xfe"]
 HEADERS += [b"Content-Type: text/html; charset=klingon", b"Connection: close", b"Content-Type: \x00"]
 NODES: list[Any] = [None, [], {}, "", 0, -1, 1e300, True, "x" * 100, [[]], {"a": {}}, "\x1b[31m", "length", 2**70]
+
+LOGPROBS: list[Any] = [None, "x", 0.5, 7, -(10**400), 10**400, -1e308, [], {}, True, float("nan"), float("-inf")]
+TOKENS: list[Any] = ["\ud800", "\x00", "", None, 5, "x" * 100_000, "<think>", "\u202e"]
 
 
 def mutate_json(dice: random.Random, value: Any) -> Any:
@@ -62,14 +68,34 @@ def make_response(dice: random.Random, prompt: str) -> bytes:
     return response
 
 
-async def _ask(dice: random.Random) -> list[str]:
+def make_logprobs(dice: random.Random, prompt: str) -> bytes:
+    """A response whose log-probabilities are in some way odd."""
+    tokens: list[Any] = [{"token": token, "logprob": logprob} for token, logprob in (("Yes", -0.4), (" no", -1.6))]
+    first = {"token": "Yes", "logprob": -0.4, "top_logprobs": tokens}
+    choice = {"message": {"content": sealed(prompt)}, "finish_reason": "length", "logprobs": {"content": [first]}}
+    place = dice.randrange(len(tokens))
+    odd = dice.choice(LOGPROBS)
+    kind = dice.randrange(4)
+    if kind == 0:
+        tokens[place] = {**tokens[place], "logprob": odd}
+    if kind == 1:
+        tokens[place] = {**tokens[place], "token": dice.choice(TOKENS)}
+    if kind == 2:
+        choice["logprobs"] = mutate_json(dice, choice["logprobs"])
+    if kind == 3:
+        tokens *= dice.choice((0, 10, 3000))
+    body = json.dumps({"choices": [choice], "model": "test", "usage": {}}).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+async def _ask(dice: random.Random, make: Callable[[random.Random, str], bytes], asking: Asking) -> list[str]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 lines = head.lower().split(b"\r\n")
                 [length] = [int(line.partition(b":")[2]) for line in lines if line.startswith(b"content-length:")]
                 request = json.loads(await reader.readexactly(length))
-                response = make_response(dice, request["messages"][-1]["content"])
+                response = make(dice, request["messages"][-1]["content"])
                 writer.write(response)
                 await writer.drain()
                 if dice.random() < 0.2:
@@ -84,12 +110,14 @@ async def _ask(dice: random.Random) -> list[str]:
     prompts = [f"prompt {number} of {dice.random()}" for number in range(PROMPTS_PER_CASE)]
     model = connect("openai/test", base_url=url, environ={"OPENAI_API_KEY": "sk-fuzz-0123456789abcdef"}, deadline=0.5)
     async with server, model:
-        return [await _outcome(model, prompt, prompts) for prompt in prompts]
+        return [await _outcome(model, prompt, prompts, asking) for prompt in prompts]
 
 
-async def _outcome(model: Any, prompt: str, prompts: list[str]) -> str:
+async def _outcome(model: Any, prompt: str, prompts: list[str], asking: Asking) -> str:
     try:
-        reply: Reply = await model.answer(prompt, None)
+        reply: Reply = await model.answer(prompt, None, asking)
+        pending = Attempt(probe="fuzz", prompt="id", repetition=1, reply=reply)
+        attempt_row(pending)
     except TransientFault:
         return "asked again later"
     except Refused:
@@ -104,4 +132,10 @@ async def _outcome(model: Any, prompt: str, prompts: list[str]) -> str:
 def misbehave(dice: random.Random, count: int, _folder: Path) -> Iterator[str]:
     """A few prompts asked of a server that misbehaves. Each gets its own answer or a fault with a name."""
     for _ in range(-(-count // PROMPTS_PER_CASE)):
-        yield from asyncio.run(_ask(dice))
+        yield from asyncio.run(_ask(dice, make_response, Asking()))
+
+
+def give_odd_logprobs(dice: random.Random, count: int, _folder: Path) -> Iterator[str]:
+    """A few prompts asked of a server whose log-probabilities are odd. What is kept of them can be stored."""
+    for _ in range(-(-count // PROMPTS_PER_CASE)):
+        yield from asyncio.run(_ask(dice, make_logprobs, Asking(max_tokens=1, probabilities=True)))

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.fuzz import CRASHED, KINDS, make_table
 
-pytestmark = pytest.mark.fault("S7", "D4", "D30", "E9", "S2")
+pytestmark = pytest.mark.fault("S7", "D4", "D30", "E9", "L7", "S2", "S27")
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -53,7 +53,7 @@ def plan(
             ITEM: [str(place // 2) for place in places],
             PROMPT: [text.format(place, name) for place in places],
             GENDER: ["male" if place % 2 else "female" for place in places],
-            "score": [None if place == 0 else place / 7 for place in places],
+            "score": [place / 7 for place in places],
             "template": [int(place) for place in places],
             "odd": [bool(place % 2) for place in places],
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sqlite3
@@ -11,9 +12,10 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from equipoise.errors import BadFile, BadParameter, EquipoiseError, IntegrityError, StorageError
+from equipoise.errors import BadFile, BadParameter, EquipoiseError, IntegrityError, ProbeError, StorageError
 from equipoise.runs.file import layout
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
@@ -64,6 +66,10 @@ def add_many_tables(path: Path) -> None:
     execute(*(f"create table t{i} (a)" for i in range(2000)))(path)
 
 
+def _set_covariate(name: str, value: str) -> str:
+    return f"update prompts set covariates = json_set(covariates, '$.{name}', json('{value}')) where position = 3"
+
+
 DAMAGED: list[tuple[str, Damage, str]] = [
     ("a text file", lambda path: path.write_text("answers\n" * 100), "no SQLite file"),
     ("an empty file", lambda path: path.write_bytes(b""), "no SQLite file"),
@@ -110,6 +116,16 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("invalid JSON", forge("update settings set value = '{' where key = 'spec'"), "damaged"),
     ("wrong covariates", forge('update probes set covariates = \'{"score": "Object"}\''), "covariates"),
     ("wrong values of covariates", forge("update prompts set covariates = '[1'"), "covariates"),
+    *(
+        (f"the covariate {name} is {value}", forge(_set_covariate(name, value)), f"of prompt .* of alpha: .*{name}")
+        for name, value in [
+            *(("gender", value) for value in ("null", "1", "true", "[]", "{}")),
+            *(("score", value) for value in ("null", '"x"', "true")),
+            *(("template", value) for value in ("null", "1.5", '"1"')),
+            ("odd", "0"),
+        ]
+    ),
+    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "field `odd`"),
     ("parameters that are no mapping", forge("update probes set parameters = '[]'"), "parameters of alpha must be"),
     ("covariates that are no mapping", forge("update probes set covariates = '[]'"), "covariates of alpha must be"),
     ("covariates of no type", forge("update probes set covariates = '{\"a\": []}'"), "covariates of alpha must be"),
@@ -151,7 +167,7 @@ def read_all(path: Path) -> None:
         assert list(run.attempts("alpha"))
 
 
-@pytest.mark.fault("S7")
+@pytest.mark.fault("S7", "D32")
 @pytest.mark.parametrize(("damage", "words"), [pytest.param(*rest, id=name) for name, *rest in DAMAGED])
 def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Damage, words: str) -> None:
     path = tmp_path / "run.db"
@@ -354,4 +370,19 @@ def test_numbers_of_tokens_that_no_run_has_are_refused(tmp_path: Path, tokens: i
 def test_more_attempts_than_a_run_can_have_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match=r"at most 1,000,000,000 .* 1,000,000 repetitions of 2,000 prompts"):
         create(tmp_path / "run.db", plan(size=2000, repetitions=1_000_000))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.fault("D32")
+def test_prompts_that_lack_a_covariate_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    whole = plan()
+    gaps = dataclasses.replace(
+        whole,
+        population=dataclasses.replace(
+            whole.population,
+            take=lambda places, seed: whole.population.take(places, seed).with_columns(pl.lit(None).alias("score")),
+        ),
+    )
+    with pytest.raises(ProbeError, match="Some lack: score"):
+        create(tmp_path / "run.db", gaps)
     assert list(tmp_path.iterdir()) == []

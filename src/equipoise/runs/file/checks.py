@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import sqlite3
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
+
+import msgspec
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
 from equipoise.measuring.looks import SPENT
@@ -16,6 +19,7 @@ from equipoise.runs.file.columns import decode_json
 from equipoise.runs.file.digests import check_digests, check_last_link
 from equipoise.runs.file.lock import has_lock_of_owner
 from equipoise.runs.spec import RunRecord, load
+from equipoise.schema import SYSTEM
 
 MAX_PLANNED = 10**9
 """Attempts of one probe. Whatever plans more was not written to be asked."""
@@ -28,6 +32,7 @@ _VERIFIED: set[tuple[tuple[int, ...], ...]] = set()
 _VERIFIED_IN_USE: dict[tuple[tuple[int, ...], ...], float] = {}
 """Until when a file and its -wal, to which an owner writes all the time, count as verified."""
 _IN_USE_SECONDS = 60.0
+_COVARIATE_TYPES = {"String": str, "Int64": int, "Float64": float, "Boolean": bool}
 
 
 def check_header(path: Path) -> bool:
@@ -91,7 +96,10 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool = T
         for name, _, parameters, *_, covariates, _, _ in connection.execute(sql.PROBE_ROWS).fetchall():
             if not isinstance(decode_json(parameters, path), dict):
                 raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
-            _check_covariates(decode_json(covariates, path), name, path)
+            types = decode_json(covariates, path)
+            _check_types(types, name, path)
+            if whole:
+                _check_covariates(connection, name, types, path)
         if not whole:
             check_last_link(connection, path)
             return
@@ -174,13 +182,24 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     return record
 
 
-def _check_covariates(covariates: object, probe: str, path: Path) -> None:
+def _check_types(covariates: object, probe: str, path: Path) -> None:
     """Refuse what is not a mapping from the names of columns to the names of their types."""
     right = isinstance(covariates, dict) and all(
         isinstance(kind, str) and kind in tables.STORED_TYPES for kind in covariates.values()
     )
     if not right:
         raise IntegrityError(f"{path} is damaged: the covariates of {probe} must be a mapping from names to types.")
+
+
+def _check_covariates(connection: sqlite3.Connection, probe: str, types: Mapping[str, str], path: Path) -> None:
+    """Refuse a prompt with a covariate that is missing, null or of another type than the probe says."""
+    needed = {column: _COVARIATE_TYPES[kind] for column, kind in types.items() if column != SYSTEM}
+    decoder = msgspec.json.Decoder(TypedDict("Covariates", needed))  # type: ignore[operator]
+    for prompt, covariates in connection.execute(sql.COVARIATES, (probe,)):
+        try:
+            decoder.decode(covariates)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise IntegrityError(f"{path} is damaged: the covariates of prompt {prompt} of {probe}: {error}.") from None
 
 
 def _schema_objects(connection: sqlite3.Connection) -> list[tuple[str, ...]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from equipoise.errors import BadParameter, IntegrityError, StorageError
+from equipoise.errors import BadParameter, IntegrityError, ProbeError, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, opening, sql, tables
@@ -20,7 +20,7 @@ from equipoise.runs.file.digests import write_digests, write_probe_digest
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.values import asking_of, utc_now
 from equipoise.runs.spec import RunRecord, RunSpec
-from equipoise.schema import ITEM
+from equipoise.schema import ITEM, SYSTEM
 
 
 def make_record(spec: RunSpec, **fields: Any) -> RunRecord:
@@ -90,6 +90,7 @@ def _add_prompts(
     """Add all prompts but the first, which are stored; return how many there are, or 0 if the stored ones differ."""
     name, position = plan.probe.name, 0
     for batch in batches:
+        _refuse_gaps(name, batch)
         for part in batch.iter_slices(tables.BATCH):
             ids, items, values, texts, systems = tables.prompt_columns(part)
             known = list(stored[position : position + part.height])
@@ -105,3 +106,10 @@ def _add_prompts(
             f"{position:,} prompts of {name} instead."
         )
     return position
+
+
+def _refuse_gaps(probe: str, prompts: pl.DataFrame) -> None:
+    """Refuse prompts that lack a covariate: nobody could say to which group their answers belong."""
+    gaps = prompts.drop(SYSTEM, strict=False).fill_nan(None).null_count()
+    if missing := [column for column in gaps.columns if gaps[column][0]]:
+        raise ProbeError(f"The prompts of {probe} need a value in each column. Some lack: {', '.join(missing)}.")

@@ -46,6 +46,7 @@ JOURNAL_MODE = "pragma journal_mode"
 IN_USE = "select value from settings where key = 'in_use'"
 PROBES_WITH_TOO_MANY_ATTEMPTS = "select probe from states where attempts < 0 limit 1"
 PLAN_SIZES = "select name, repetitions, (select count(*) from prompts where probe = name) from probes"
+COVARIATES = "select id, covariates from prompts where probe = ?"
 MISPLACED_PROMPTS = """
     select probe from prompts group by probe
     having min(position) <> 0 or max(position) <> count(*) - 1 or count(distinct position) <> count(*) limit 1
