@@ -19,6 +19,7 @@ import equipoise
 from equipoise.errors import BudgetReached, EquipoiseError, IntegrityError
 from equipoise.models.protocol import Reply
 from equipoise.runs.ask.policy import Policy
+from equipoise.runs.file import opening
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.run import Run
@@ -203,7 +204,10 @@ def record_one(run: RunFile) -> None:
 
 @pytest.mark.fault("P14")
 @pytest.mark.parametrize("case", ["backup", "older copy", "newer file", "another run", "no head in the -wal"])
-def test_a_wal_that_does_not_belong_to_the_file_is_refused(tmp_path: Path, case: str) -> None:
+def test_a_wal_that_does_not_belong_to_the_file_is_refused(
+    tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_BUSY_SECONDS", 0.1)
     path, mixed = tmp_path / "run.db", tmp_path / "mixed" / "run.db"
     create(path, plan(size=40)).close()
     with RunFile.open(path) as run:

@@ -19,6 +19,8 @@ SQLITE_HEADER = b"SQLite format 3\0"
 
 DEVICES = (Path("/dev"), Path("/proc"))
 """What stands here is written directly: a file beside it, to take its place, could replace the device itself."""
+MEMORY = Path("/dev/shm")  # noqa: S108 - a name to compare with
+"""Not a device, but a folder for files in memory."""
 ABANDONED = 3600.0
 """Seconds without a change after which an unfinished file is taken for what a killed command has left."""
 
@@ -86,7 +88,8 @@ def _delete_abandoned(path: Path) -> None:
 
 def _is_device(path: Path) -> bool:
     """Whether a path names a device or an open file of this process, such as /dev/stdout."""
-    return any(path.absolute().is_relative_to(folder) for folder in DEVICES)
+    place = path.absolute()
+    return any(place.is_relative_to(folder) for folder in DEVICES) and not place.is_relative_to(MEMORY)
 
 
 @contextmanager
