@@ -48,9 +48,8 @@ def command(
     """
     from equipoise.runs.file.reader import RunReader
     from equipoise.runs.looks import wants_more
-    from equipoise.runs.resume import parse_failures, resume
+    from equipoise.runs.resume import parse_failures, resume, wants_answers
     from equipoise.runs.run import Run
-    from equipoise.schema import Status
 
     check_target(report)
     for name in ("judge_base_url", "judge_key_variable"):
@@ -58,10 +57,9 @@ def command(
             raise BadParameter(f"--{name.replace('_', '-')} is about a judge. Name it, too: --judge MODEL")
     failures = parse_failures(retry.split(",") if retry else ())
     with RunReader.open(file, whole=False) as reader:
-        counts = reader.counts()
+        is_open = "judge" in given or wants_answers(reader, failures)
     if max_tokens is not None and not failures:
         raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
-    is_open = "judge" in given or any(counts[status] for status in (Status.PENDING, *failures))
     run = None if is_open else Run.open(file)
     if run is None or wants_more(run) or run.unjudged(failures):
         session = resume(

@@ -14,6 +14,7 @@ from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models import Model
 from equipoise.probes import find_probes
 from equipoise.runs.ask.policy import Policy
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.file.undo import on_error
 from equipoise.runs.judging import find_judge
@@ -53,7 +54,7 @@ def resume(
     """
     file = RunFile.open(Path(path), whole=False)
     with on_error(file.close):
-        stored, counts, failures = file.settings, file.counts(), parse_failures(retry)
+        stored, failures = file.settings, parse_failures(retry)
         known = find_probes() | {probe.name: probe for probe in probes}
         known = {name: probe.read_by(stored.spec.reading) for name, probe in known.items()}
         base = replace(stored.spec, max_requests=None, max_tokens_total=None, max_cost=None)
@@ -63,8 +64,7 @@ def resume(
         policy = policy or make_policy(spec, default_concurrency(model or stored.spec.model))
         opened = None
         # A finished run can be judged without its model, which may be gone, or a function, or unknown.
-        is_ended = not stored.looks and not any(counts[status] for status in (Status.PENDING, *failures))
-        if not (spec.judge and is_ended):
+        if not (spec.judge and not stored.looks and not wants_answers(file, failures)):
             _refuse_small_limit(file, failures, given.get("max_tokens"))
             opened = _open_again(file, spec, access, model, policy.deadline)
             _ask_again(file, failures, given.get("max_tokens"), opened)
@@ -135,6 +135,11 @@ def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, mo
         note = f"{again:,} attempts that were {states}, and {pending:,} that were pending, were asked with up to "
         file.add_notes([f"{note}{max_tokens:,} tokens.{earlier}"])
     file.ask_again(failures)
+
+
+def wants_answers(file: RunReader, failures: Iterable[Status]) -> bool:
+    """Whether attempts are pending, or have failed in one of these ways."""
+    return file.has_pending() or any(file.counts()[status] for status in failures)
 
 
 def parse_failures(names: Iterable[str]) -> list[Status]:

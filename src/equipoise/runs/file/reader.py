@@ -265,6 +265,11 @@ class RunReader:
         names = sorted({probe for probe, _ in stored})
         return {name: {status: stored.get((name, status), 0) for status in Status} for name in names}
 
+    def has_pending(self) -> bool:
+        """Whether any attempt is pending, by the length of the chain: to count a million attempts takes a while."""
+        ((stored,),) = self._rows(sql.COUNT_STORED)
+        return bool(stored < sum(planned.prompts * planned.repetitions for planned in self.probes()))
+
     def counts(self) -> dict[Status, int]:
         """How many attempts are in each state, over all probes."""
         states = self.states().values()

@@ -114,7 +114,7 @@ SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key)
 # Reading
 SETTINGS = "select key, value from settings where key <> 'in_use' order by key"
 PROBES = f"""
-    select {_PROBE}, (select count(*) from prompts where probe = name) from probes order by name
+    select {_PROBE}, (select coalesce(max(position), -1) + 1 from prompts where probe = name) from probes order by name
 """  # noqa: S608
 PENDING = """
     select id, item, prompt, system, covariates, position from prompts
@@ -136,6 +136,9 @@ PENDING_AT = """
     where probe = ? and position in (select value from json_each(?)) order by position
 """
 COUNT_ENDED = "select count(*) from attempts where probe = ? and repetition = ?"
+COUNT_STORED = """
+    select attempts - (select count(*) from earlier_failures) - (select count(*) from verdicts) from head
+"""
 STATES = "select probe, status, attempts from states"
 USAGE = """
     select total(prompt_tokens), total(completion_tokens) from (
