@@ -81,7 +81,8 @@ def test_every_room_says_what_belongs_there(folder: str) -> None:
 
 def test_few_modules_stand_beside_the_rooms() -> None:
     loose = {path.stem for path in (ROOT / "src" / "equipoise").glob("*.py")}
-    assert loose == {"__init__", "__main__", "bodies", "errors", "failures", "safe_text", "schema", "settings"}
+    small = {"errors", "own_prompts", "safe_text", "schema", "settings"}
+    assert loose == {"__init__", "__main__", "bodies", "failures", *small}
 
 
 def test_the_python_of_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +108,22 @@ def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(
     assert {"raises.equipoise", "raises.html", "raises.csv"} == {path.name for path in tmp_path.iterdir()}
     assert not equipoise.gate(names["run"], max={"difference": 0.1}).passed  # type: ignore[arg-type]
     shown = run_in(tmp_path, "equipoise", "show", "raises.equipoise", folder=tmp_path)
-    assert shown.returncode == 6
-    assert "'raises', which is not installed" in shown.stderr
+    assert shown.returncode == 0
+    assert "D raises difference is 1.000 (0.754 to 1.000)" in shown.stdout
+
+
+def test_prompts_of_your_own_are_asked_by_the_commands_of_the_page(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "own-prompts.md").read_text(encoding="utf-8")
+    for name, content in re.findall(r"^`([\w.]+)`\n\n```\w+\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    commands = re.findall(r"^\$ (equipoise .*)$", text, flags=re.MULTILINE)
+    with FaultyServer(lambda prompt, _nth: "Yes." if " his " in prompt or " him " in prompt else "No.") as server:
+        for command in commands:
+            words = command.replace("openai/gpt-4o-mini", f"custom/test --base-url {server.url}").split()
+            done = run_in(tmp_path, *words, folder=tmp_path)
+            assert done.returncode in ((7, 8) if words[1] == "gate" else (0,)), done.stderr
+        assert server.total == 2 + 2 * 100
+    assert (tmp_path / "raises.html").exists()
 
 
 # Writing a probe, as CONTRIBUTING.md says

@@ -28,7 +28,7 @@ from equipoise.authoring.figures import (
 )
 from equipoise.authoring.groups import Arms, Grouping, Selection, WordContrast
 from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
-from equipoise.authoring.pairs import paired_probe
+from equipoise.authoring.own import own_probe, own_prompts, read_own_prompts
 from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
 from equipoise.authoring.people import (
     GENDERED_OCCUPATIONS,
@@ -155,8 +155,10 @@ __all__ = [
     "occupation_figure",
     "occupations",
     "one",
-    "paired_probe",
+    "own_probe",
+    "own_prompts",
     "phrases",
+    "read_own_prompts",
     "score_out_of",
     "share",
     "shuffle",

@@ -19,6 +19,7 @@ from equipoise.authoring.sampling import Items
 from equipoise.authoring.totals import Array, Totals, slug
 from equipoise.detect import Detector, JudgeQuestion, first_token_detector
 from equipoise.errors import InputError, UnknownName
+from equipoise.own_prompts import OwnPrompts
 from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED
 
 
@@ -102,6 +103,8 @@ class Probe:
     max_tokens: int = 1_024
     """The limit of an answer, unless the user gives one."""
     display: Display = field(default_factory=Display)
+    own: OwnPrompts | None = None
+    """Of prompts that a user brings: the definition as data, which a run file keeps."""
     careful: Detector | None = None
     """Set by `read_by` where the probe is read in another way: the way back."""
 

@@ -13,7 +13,7 @@ from equipoise.errors import BadTemplate
 def check_template(template: str, slots: Sequence[str]) -> None:
     """Refuse a template that has an unknown slot, or lacks one of the slots."""
     known = f"The slots there are: {', '.join(f'{{{name}}}' for name in slots)}."
-    used = _slots(template, known)
+    used = find_slots(template, known)
     for name in used:
         if name not in slots:
             raise BadTemplate(f"The template {template!r} has an unknown slot {{{name}}}. {known}")
@@ -32,8 +32,8 @@ def fill_template(template: str, **columns: pl.Expr) -> pl.Expr:
     return pl.concat_str(pieces)
 
 
-def _slots(template: str, known: str) -> list[str]:
-    """The slots of a template, which must be plain names."""
+def find_slots(template: str, known: str = "") -> list[str]:
+    """The slots of a template, which must be plain names; `known` says in a message what slots there are."""
     try:
         pieces = list(string.Formatter().parse(template))
     except ValueError as error:

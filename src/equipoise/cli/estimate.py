@@ -10,6 +10,7 @@ import typer
 from equipoise.cli import model_options as options
 from equipoise.cli.confirm import describe_time
 from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.cli.own_prompts import add_own, takes_own_prompts
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.runs.spec import make_spec
 from equipoise.safe_text import printable_line
@@ -21,6 +22,7 @@ COLUMNS = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
 
 
 @options.takes("probes", "suite", "probabilities", "max_tokens", "concurrency", "base_url", "price")
+@takes_own_prompts
 def command(
     model: options.Model = None,
     *,
@@ -46,6 +48,7 @@ def command(
         Path | None, typer.Option(help="A run file whose widths and values are used for planning.", metavar="RUN")
     ] = None,
     as_json: AsJson = False,
+    own: Any,
     given: dict[str, Any],
 ) -> None:
     """Say what a run would take. Tokens are estimated: a token for four letters, answers of the usual length.
@@ -58,9 +61,11 @@ def command(
     from equipoise.runs.suites import choose_probes_for
 
     spec = make_spec(**given, model=model)
-    chosen = choose_probes_for(spec.model, spec.probes or None, spec.suite)
+    wanted = add_own(spec.probes, own)
+    chosen = choose_probes_for(spec.model, wanted, spec.suite)
     found = estimate(
         spec,
+        probes=wanted,
         speed=speed,
         precision=precision,
         certain=certain,

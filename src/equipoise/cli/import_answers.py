@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from equipoise.cli import model_options as options
 from equipoise.cli.output import AsJson, note
+from equipoise.cli.own_prompts import add_own, takes_own_prompts
 from equipoise.cli.probe_options import (
     AnswerColumn,
     IdColumn,
@@ -26,6 +27,7 @@ from equipoise.cli.show import print_run
 from equipoise.report.files import check_run_target
 
 
+@takes_own_prompts
 def command(
     files: Annotated[
         list[Path],
@@ -51,6 +53,7 @@ def command(
     id_column: IdColumn = None,
     allow_missing: options.AllowMissing = 0.05,
     as_json: AsJson = False,
+    own: Any,
 ) -> None:
     """Put answers from elsewhere into a run file. Prompts are found by id or text, as for score.
 
@@ -65,12 +68,13 @@ def command(
     from equipoise.runs.ask import policy
 
     check_run_target(out)
-    chosen = probes.choose_probes(probe or None)
+    wanted = add_own(probe or [], own)
+    chosen = probes.choose_probes(wanted)
     run, new, matching = imports.import_answers(
         find_files(files),
         out,
         model=model,
-        probes=probe or None,
+        probes=wanted,
         suite=suite,
         names=read_names(answer_column, prompt_column, id_column),
         **read_parameters(chosen, sample, repeat, seed, settings),

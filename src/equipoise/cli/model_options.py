@@ -23,7 +23,7 @@ _KINDS: dict[str, Any] = {
     "object": str | None,
 }
 SHORT = {"probes": ["-p"]}
-ALL_FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters"))
+ALL_FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters", "own"))
 JUDGE = ("judge", "judge_base_url", "judge_key_variable", "judge_price", "judge_anyway")
 PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost", "price")
 

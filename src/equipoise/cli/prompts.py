@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise.cli import model_options as options
 from equipoise.cli.output import note, open_output
+from equipoise.cli.own_prompts import choose_one, takes_own_prompts
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.errors import InputError
 from equipoise.report.files import make_folder
@@ -31,8 +32,9 @@ class Format(StrEnum):
     GEMINI_BATCH = "gemini-batch"
 
 
+@takes_own_prompts
 def command(
-    probe: Annotated[str, typer.Argument(help="The probe; see: equipoise probes")],
+    probe: Annotated[str | None, typer.Argument(help="The probe; see: equipoise probes")] = None,
     *,
     form: Annotated[
         Format, typer.Option("--format", help="JSONL, CSV, Parquet, or input of a batch job.")
@@ -64,6 +66,7 @@ def command(
     repeat: Repeat = None,
     seed: Seed = None,
     settings: Set = None,
+    own: Any,
 ) -> None:
     """Write the planned prompts, one per line: id, item, prompt and the covariates.
 
@@ -74,11 +77,11 @@ def command(
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --format anthropic-batch --model
     claude-haiku-4-5 -o batch.jsonl · equipoise prompts hiring_an --format parquet --shards 64 -o prompts
     """
-    from equipoise import models, probes
+    from equipoise import models
     from equipoise.answers import prompts as answer_prompts
     from equipoise.runs import batches, suites
 
-    chosen = probes.get_probe(probe)
+    chosen = choose_one(probe, own)
     wanted = answer_prompts.PromptFormat(form)
     parameters = read_parameters([chosen], sample, repeat, seed, settings)
     (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)

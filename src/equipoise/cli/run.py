@@ -13,6 +13,7 @@ from equipoise.cli import model_options as options
 from equipoise.cli.config import ModelConfig, check_is_report, read_config, read_variables
 from equipoise.cli.confirm import confirm_run
 from equipoise.cli.output import AsJson, note, open_console
+from equipoise.cli.own_prompts import add_own, takes_own_prompts
 from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
 from equipoise.cli.show import print_run
 from equipoise.errors import EquipoiseError, InputError, Interrupted
@@ -20,6 +21,7 @@ from equipoise.report.files import check_run_target, check_target
 from equipoise.runs.spec import EMBEDDED, Access, make_spec
 
 if TYPE_CHECKING:
+    from equipoise.authoring import Probe
     from equipoise.runs.run import Run
     from equipoise.runs.session import Session
 
@@ -27,6 +29,7 @@ ALLOW_MISSING = 0.05
 
 
 @options.takes(*options.ALL_FIELDS)
+@takes_own_prompts
 def command(
     model: options.Model = None,
     *,
@@ -47,6 +50,7 @@ def command(
     trust_config: options.TrustConfig = False,
     yes: options.Yes = False,
     quiet: options.Quiet = False,
+    own: Any,
     given: dict[str, Any],
 ) -> None:
     """Ask a model all prompts of the probes, keep every answer in a run file, and measure.
@@ -69,6 +73,7 @@ def command(
     check_target(report)
     typed = Typed(
         given=given,
+        own=own,
         sample=sample,
         repeat=repeat,
         seed=seed,
@@ -117,6 +122,8 @@ class Typed:
 
     given: Mapping[str, Any]
     """Fields of the specification."""
+    own: Probe | None
+    """A probe of the user's own prompts."""
     sample: str | None
     repeat: int | None
     seed: int | None
@@ -137,8 +144,9 @@ def _start(typed: Typed, entry: ModelConfig, out: Path | None, access: Access, c
     check_run_target(path)
     if typed.report is not None and typed.report.absolute() == path.absolute():
         raise InputError(f"The run file and the report cannot both be {path}.")
-    everything = choose_probes_for(None, spec.probes or None, spec.suite)
-    chosen = choose_probes_for(spec.model, spec.probes or None, spec.suite)
+    wanted = add_own(spec.probes, typed.own)
+    everything = choose_probes_for(None, wanted, spec.suite)
+    chosen = choose_probes_for(spec.model, wanted, spec.suite)
     if left_out := [one.name for one in everything if one.name not in {each.name for each in chosen}]:
         note(f"not asked, because they have no such reference model: {', '.join(left_out)}")
     parameters = read_parameters(chosen, typed.sample, typed.repeat, typed.seed, typed.settings)
@@ -149,6 +157,7 @@ def _start(typed: Typed, entry: ModelConfig, out: Path | None, access: Access, c
         access = replace(access, headers=headers, typed=access.typed - from_file)
     return start(
         spec,
+        probes=wanted,
         out=path,
         access=access,
         source=config or "This command",

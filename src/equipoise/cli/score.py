@@ -13,6 +13,7 @@ import typer
 
 from equipoise.cli.model_options import AllowMissing, Report
 from equipoise.cli.output import AsJson, note, open_console, open_output, print_json
+from equipoise.cli.own_prompts import choose_one, takes_own_prompts
 from equipoise.cli.probe_options import (
     AnswerColumn,
     IdColumn,
@@ -40,6 +41,7 @@ PARTIAL, PARQUET = ".partial", ".parquet"
 PENDING = "pending"
 
 
+@takes_own_prompts
 def command(
     files: Annotated[
         list[Path],
@@ -77,6 +79,7 @@ def command(
     allow_missing: AllowMissing = 0.05,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
     as_json: AsJson = False,
+    own: Any,
 ) -> None:
     """Score answers. Each line holds an answer and the id or the text of its prompt; the order does not matter.
 
@@ -88,7 +91,6 @@ def command(
     equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json ·
     equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
     """
-    from equipoise import probes
     from equipoise.answers import files as answer_files
     from equipoise.answers import matching, shards
     from equipoise.answers import score as scoring
@@ -104,14 +106,12 @@ def command(
     if report is not None and (partial is not None or any(path.suffix == PARTIAL for path in paths)):
         raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
     if any(path.suffix == PARTIAL for path in paths):
-        given = (probe, suite, sample, repeat, seed, settings, reading, *names)
+        given = (probe, own, suite, sample, repeat, seed, settings, reading, *names)
         _refuse_mixed(paths, given=any(value is not None for value in given) or engine != LOCAL)
         with show_shards() as on_shard:
             total = shards.read_partials(paths, on_shard)
     else:
-        if probe is None:
-            raise InputError("--probe is needed: which probe was asked? See: equipoise probes")
-        chosen = probes.get_probe(probe)
+        chosen = choose_one(probe, own)
         parameters = read_parameters([chosen], sample, repeat, seed, settings)
         chosen = chosen.read_by(reading)
         (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
@@ -129,7 +129,7 @@ def command(
     if partial is None:
         result = total.result()
         _print(result, slices=slices, as_json=as_json)
-        if probe is not None:
+        if probe is not None or own is not None:
             _write_report(report, paths, chosen, model, suite, parameters, names)
         policy.check_complete(result.states, None, allow_missing)
         return

@@ -55,6 +55,8 @@ def find_probes() -> dict[str, Probe]:
 def get_probe(name: str | Probe) -> Probe:
     """The probe of this name. A probe value is returned as it is, installed or not."""
     if isinstance(name, Probe):
+        if name.own and name.name in find_probes():
+            raise InputError(f"A probe is called {name.name!r} already. Give your own prompts another name.")
         return name
     try:
         return find_probes()[name]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -165,6 +166,7 @@ def import_answers(
         plans = plan_probes(probes, suite or "standard", parameters, asked=suite is not None)
         # How the model was asked is not known.
         spec, _ = read_given(model, probes, None, None, {"suite": suite or "standard", **parameters})
+        spec = msgspec.structs.replace(spec, own=tuple(planned.probe.own for planned in plans if planned.probe.own))
         file = RunFile.create(path, settings=make_record(spec, model_settings={"imported": True}), plans=plans)
     try:
         with file:

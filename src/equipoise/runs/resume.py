@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models import Model
-from equipoise.probes import find_probes
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
@@ -27,6 +26,7 @@ from equipoise.runs.reaching import (
     wrap_model,
 )
 from equipoise.runs.session import Session
+from equipoise.runs.setup import known_probes
 from equipoise.runs.spec import Access, RunSpec, read_given
 from equipoise.runs.start import make_policy, refuse_changes
 from equipoise.schema import MEASURED, Status
@@ -55,7 +55,7 @@ def resume(
     file = RunFile.open(Path(path), whole=False)
     with on_error(file.close):
         stored, failures = file.settings, parse_failures(retry)
-        known = find_probes() | {probe.name: probe for probe in probes}
+        known = known_probes(stored.spec, probes)
         known = {name: probe.read_by(stored.spec.reading) for name, probe in known.items()}
         base = replace(stored.spec, max_requests=None, max_tokens_total=None, max_cost=None)
         given = {name: value for name, value in given.items() if value is not None}

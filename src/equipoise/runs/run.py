@@ -25,11 +25,10 @@ from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
-from equipoise.probes import find_probes
 from equipoise.runs.file.provenance import Provenance
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.values import Planned
-from equipoise.runs.setup import are_prompts_of, find_setup
+from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams
 from equipoise.safe_text import printable_line
 from equipoise.schema import (
@@ -92,6 +91,10 @@ class Run:
         """The same run, its answers read in another way."""
         return Run(self.path, self._given_probes.values(), reading, judged=self.judged)
 
+    @functools.cached_property
+    def _known_probes(self) -> dict[str, Probe]:
+        return known_probes(self.settings.spec, self._given_probes.values())
+
     @property
     def model(self) -> str:
         """The model that was asked."""
@@ -108,7 +111,7 @@ class Run:
     @functools.cached_property
     def exams(self) -> dict[str, ExamResult]:
         """How a judge did in its exam, for each probe."""
-        known = find_probes() | self._given_probes
+        known = self._known_probes
         with RunReader.open(self.path) as file:
             return grade_exams(file, [known[name] for name in self.planned if name in known])
 
@@ -296,7 +299,7 @@ class Run:
     def setup(self, probe: str) -> Setup:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
-        known = self._given_probes.get(probe) or find_probes().get(probe)
+        known = self._known_probes.get(probe)
         reading = self.reading or self.settings.spec.reading
         return find_setup(planned, known, self.path, reading=reading, judge=self.judge)
 

@@ -10,12 +10,20 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 
-from equipoise.authoring import Probe
+from equipoise.authoring import Probe, own_probe
 from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.judging import can_be_judged
 from equipoise.measuring.plan import Plan, Setup
+from equipoise.probes import find_probes
 from equipoise.runs.file.values import Planned
+from equipoise.runs.spec import RunSpec
 from equipoise.schema import ATTEMPT_COLUMNS, CAREFUL, PROBABILITIES
+
+
+def known_probes(spec: RunSpec, given: Iterable[Probe] = ()) -> dict[str, Probe]:
+    """Every probe that the answers of a run can be read by: installed, described in its file, or given."""
+    own = {one.name: own_probe(one) for one in spec.own}
+    return {**own, **find_probes(), **{probe.name: probe for probe in given}}
 
 
 def find_setup(planned: Planned, known: Probe | None, path: Path, *, reading: str | None, judge: str | None) -> Setup:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.errors import BadParameter, InputError, did_you_mean
+from equipoise.own_prompts import OwnPrompts
 
 if TYPE_CHECKING:
     from equipoise.models.sampling import Sampling
@@ -52,6 +53,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # What is asked
     probes: Annotated[tuple[str, ...], _meta("A probe; repeatable. Default: all.", "NAME", "--probe")] = ()
+    own: tuple[OwnPrompts, ...] = ()
+    """Prompts that the user brings, as data. The run file holds the prompts themselves."""
     suite: Annotated[
         Text,
         _meta(
@@ -161,8 +164,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The words of the command that starts this run. The values of headers are not known, so they are left out."""
         words = ["equipoise", "run", self.model]
         for name, value in self.to_json().items():
-            if name not in ("model", "parameters", "headers"):
+            if name not in ("model", "parameters", "headers", "own"):
                 words += _option_words(find_option(name), value)
+        for own in self.own:
+            words += ["--pairs", f"{own.name}.csv", "--read", own.read]
         for name, value in self.parameters.items():
             if name in ("sample", "repeat", "seed"):
                 words += [f"--{name}", "all" if value is None else str(value)]

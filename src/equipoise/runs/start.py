@@ -74,6 +74,7 @@ def start(
     chosen = [probe.read_by(spec.reading) for probe in wanted]
     if spec.reading is None and {probe.reading for probe in chosen} == {SPECIFIED}:
         spec = replace(spec, reading=SPECIFIED)
+    spec = replace(spec, own=tuple(probe.own for probe in chosen if probe.own))
     policy = policy or make_policy(spec, default_concurrency(spec.model if isinstance(model, RunSpec) else model))
     again = ["equipoise", "run", spec.model, "--config", str(source)]
     if named:

@@ -33,6 +33,8 @@ class Suite:
         Repetitions are for models that are asked by name (`asked`). A function may well give the same answer again, and
         answers from elsewhere are there once.
         """
+        if probe.own:
+            return {}  # all of the user's prompts, once
         if self.name == QUICK:
             return {**packaged_corpus(probe), **find_size(probe, QUICK)}
         if self.name in GOALS:

@@ -9,9 +9,8 @@ from pathlib import Path
 from equipoise.authoring import Probe
 from equipoise.errors import AssetUnavailable, EquipoiseError, IntegrityError
 from equipoise.measuring.plan import plan
-from equipoise.probes import find_probes
 from equipoise.runs.run import Run
-from equipoise.runs.setup import are_prompts_of
+from equipoise.runs.setup import are_prompts_of, known_probes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +35,13 @@ def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verificatio
     prompts = sum(planned.prompts for planned in run.planned.values())
     fitting = [f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"]
     unchecked, problems = [], []
-    installed = {**find_probes(), **{probe.name: probe for probe in given}}
+    installed = known_probes(run.settings.spec, given)
     for name, planned in run.planned.items():
         if name not in installed or installed[name].version != planned.version:
             unchecked.append(f"the prompts of {name}: version {planned.version} of this probe is not installed")
+            continue
+        if installed[name].own and not any(probe.name == name for probe in given):
+            fitting.append(f"the prompts of {name} are the user's own: {planned.prompts:,}, as they were stored")
             continue
         try:
             fitting.append(_verify_prompts(run, name))
