@@ -30,10 +30,10 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 HARMLESS = [f"{place:03}".ljust(len(reveal_invisible(string)), "x") for place, string in enumerate(HOSTILE)]
 PLACES = {
-    "model": texts(".facts > dd:nth-of-type(1) > bdi"),
-    "file": texts(".facts > dd:nth-of-type(2) > bdi"),
-    "created": texts(".facts > dd:nth-of-type(3) > bdi:first-child"),
-    "command": texts(".facts > dd:nth-of-type(5) > bdi"),
+    "model": texts(".card > summary > bdi"),
+    "file": texts(".facts > dd:nth-of-type(1) > bdi"),
+    "created": texts(".facts > dd:nth-of-type(2) > bdi:first-child"),
+    "command": texts(".facts > dd:nth-of-type(3) > bdi"),
     "settings": texts(".settings > bdi"),
     "notes": texts("header .banner > bdi"),
     "heads": texts(".runs tbody th > bdi"),

@@ -53,7 +53,7 @@ def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -
     assert not found.unchecked
     assert found.fitting == (
         "settings, 5 prompts and 5 ended attempts are those that were stored",
-        f"the prompts of jobs_lum are those of version {get_probe('jobs_lum').version}",
+        f"the prompts are those of jobs_lum version {get_probe('jobs_lum').version}",
     )
     with RunFile.open(path):
         pass

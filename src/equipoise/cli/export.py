@@ -31,8 +31,9 @@ def command(
         typer.Option(
             "--format",
             help="In CSV, text that a spreadsheet would run as a formula gets a leading apostrophe; JSONL and Parquet "
-            "are exact.",
-            metavar="csv|jsonl|parquet",
+            "are exact; every-eval-ever is the JSON of the EvalEval coalition, schema 0.3.0: of each marked metric the "
+            "distance from even-handed and the mark.",
+            metavar="csv|jsonl|parquet|every-eval-ever",
         ),
     ] = "csv",
     probe: Annotated[
@@ -47,7 +48,8 @@ def command(
 
     Examples: equipoise export run.equipoise -o metrics.csv ·
     equipoise export run.equipoise --what attempts --format parquet -o attempts.parquet ·
-    equipoise export run.equipoise --what attempts --probe jobs_lum --format jsonl | jq .label
+    equipoise export run.equipoise --what attempts --probe jobs_lum --format jsonl | jq .label ·
+    equipoise export run.equipoise --format every-eval-ever -o record.json
     """
     from equipoise.report import exports
     from equipoise.runs import run as runs

@@ -1,4 +1,4 @@
-"""A run as a table for other programs: CSV for spreadsheets, JSONL and Parquet exact."""
+"""A run for other programs: tables as CSV, JSONL and Parquet, or a record in the format of Every Eval Ever."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from equipoise.answers.parquet import write_tables
 from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.measuring.audit import Audit, name_origin
 from equipoise.measuring.selection import SELECTION_TABLE
+from equipoise.report import every_eval_ever
 from equipoise.report.files import check_target, writing
 from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.runs.finished import RunSource, open_run
@@ -34,7 +35,7 @@ ORIGIN = "answers_origin"
 """The column that says whether the answers were asked for, imported or simulated."""
 OF_ASKING = ("tries", "finished_at")
 """What nobody knows of imported answers. The run file says of each when it was stored there."""
-FORMATS = ("csv", "jsonl", "parquet")
+FORMATS = ("csv", "jsonl", "parquet", every_eval_ever.FORM)
 ROWS_AT_A_TIME = 5_000
 GROUP_BYTES = 32_000_000
 """About how many bytes of answers a row group of a Parquet file has, which is what must be in memory to write it."""
@@ -47,7 +48,8 @@ def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "
     what   "metrics": one row per metric, slices too; "selection": rates and impact ratios by category; "readings":
            the marked metrics by both readings; "words": how words differ between the arms, for probes that compare
            them; "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all
-    form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet"
+    form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet";
+           "every-eval-ever": the marked metrics as one JSON record of schema 0.3.0 of the EvalEval coalition
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
 
     Every table says in `answers_origin` whether the answers were "asked" for, "imported" or "simulated".
@@ -63,6 +65,14 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
     """Write a table of a run, of all its probes or of one, to an open file; return the number of rows."""
     if form not in FORMATS:
         raise UnknownName("format", form, FORMATS)
+    if form == every_eval_ever.FORM:
+        if what != "metrics":
+            raise InputError(
+                f"The format {form} holds metrics only. Leave out --what {what}, or choose another format."
+            )
+        record = every_eval_ever.describe_record(run, _list_probes(run, probe))
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        return len(record["evaluation_results"])
     batches = read_tables(run, what, probe)
     if form == "parquet":
         return write_tables(batches, file, _estimate_rows(run, GROUP_BYTES))
@@ -89,11 +99,7 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     """The table in batches of bounded size, all with the same columns: what a probe does not have is null."""
     if what not in TABLES:
         raise UnknownName("table of a run", what, TABLES)
-    if probe is not None and probe not in run.planned:
-        raise UnknownName("probe of this run", probe, run.planned)
-    if not run.planned:
-        raise IntegrityError(f"{run.path} holds no probe.")
-    names = list(run.planned) if probe is None else [probe]
+    names = _list_probes(run, probe)
     settings = run.settings
     origin = name_origin(simulated=settings.simulated, imported=settings.imported)
     columns_of_run = (
@@ -112,6 +118,15 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
         raise IntegrityError(f"{run.path} does not hold what its probes ask for: {reason}.") from None
+
+
+def _list_probes(run: Run, probe: str | None) -> list[str]:
+    """The probes of a run, or the one that is asked for."""
+    if probe is not None and probe not in run.planned:
+        raise UnknownName("probe of this run", probe, run.planned)
+    if not run.planned:
+        raise IntegrityError(f"{run.path} holds no probe.")
+    return list(run.planned) if probe is None else [probe]
 
 
 def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:

@@ -34,7 +34,7 @@ def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verificatio
     run = Run.open(path, probes=given)
     prompts = sum(planned.prompts for planned in run.planned.values())
     fitting = [f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"]
-    unchecked, problems = [], []
+    same, unchecked, problems = [], [], []
     installed = known_probes(run.settings.spec, given)
     for name, planned in run.planned.items():
         if name not in installed or installed[name].version != planned.version:
@@ -44,18 +44,20 @@ def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verificatio
             fitting.append(f"the prompts of {name} are the user's own: {planned.prompts:,}, as they were stored")
             continue
         try:
-            fitting.append(_verify_prompts(run, name))
+            same.append(_verify_prompts(run, name))
         except AssetUnavailable as error:
             unchecked.append(f"the prompts of {name}: {error}")
         except EquipoiseError as error:
             problems.append(f"the prompts of {name}: {error}")
+    if same:
+        fitting.append(f"the prompts are those of {', '.join(same)}")
     return Verification(
         digest=run.provenance.digest, fitting=tuple(fitting), unchecked=tuple(unchecked), problems=tuple(problems)
     )
 
 
 def _verify_prompts(run: Run, name: str) -> str:
-    """Say that the prompts are those of the probe; IntegrityError if they are not."""
+    """The probe with its version and corpus, whose prompts these are; IntegrityError if they are not."""
     setup = run.setup(name)
     planned = plan(setup.probe, **setup.parameters)
     if planned.setup.corpus_sha256 != setup.corpus_sha256:
@@ -65,5 +67,5 @@ def _verify_prompts(run: Run, name: str) -> str:
         )
     if not are_prompts_of(planned, run.prompt_batches(name)):
         raise IntegrityError(f"they are not those that version {setup.probe.version} asks with these parameters")
-    corpus = f", corpus {setup.corpus} with SHA-256 {setup.corpus_sha256}" if setup.corpus_sha256 else ""
-    return f"the prompts of {name} are those of version {setup.probe.version}{corpus}"
+    corpus = f" on {setup.corpus}" if setup.corpus_sha256 else ""
+    return f"{name} version {setup.probe.version}{corpus}"

@@ -271,7 +271,7 @@ def label_ticks(domain: tuple[float, float]) -> dict[float, str]:
 
 
 def text_width(content: str, size: float) -> float:
-    """About how many pixels wide a text is."""
+    """About how many pixels wide a text is at most."""
     return size * sum(map(_width_in_ems, content))
 
 
@@ -305,9 +305,9 @@ def _number(value: float) -> str:
 
 
 def _width_in_ems(character: str) -> float:
-    """About how wide a character is in Arial."""
+    """About how wide a character is in the widest font that stands in for Arial."""
     if character in " -.,:;'|!()[]fijlrtI":
-        return 0.31
+        return 0.35
     if east_asian_width(character) in "WF":
         return 1.0
-    return 0.7 if character.isupper() or character in "mw" else 0.55
+    return 0.77 if character.isupper() or character in "mw" else 0.62

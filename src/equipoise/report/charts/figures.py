@@ -25,6 +25,7 @@ from equipoise.report.charts.drawing import (
     row_label,
     symbol,
     text,
+    text_width,
 )
 from equipoise.report.text import reveal_invisible, typeset_number
 
@@ -33,8 +34,6 @@ SERIES = (("first", "circle"), ("second", "diamond"), ("third", "square"), ("ink
 FEWEST_ITEMS = 4
 """A group of a slice that rests on fewer items is not drawn."""
 MAX_POINT_LABELS = 8
-LETTER_WIDTH = 6.2
-"""About how wide a letter of the small size is."""
 WORDS_PER_SIDE = 12
 WORD_STEP = 23
 FARTHEST = math.log(64)
@@ -170,7 +169,7 @@ def _draw_legend(names: Sequence[str], plot_width: int) -> tuple[list[str], int]
     places: list[tuple[float, int]] = []
     x, lines = 0.0, 0
     for name in names:
-        width = 32 + LETTER_WIDTH * len(name)
+        width = 32 + text_width(name, SMALL)
         if x and x + width > plot_width + 12:
             x, lines = 0.0, lines + 1
         places.append((x, lines))
@@ -234,7 +233,7 @@ def _choose_labels(points: Sequence[Spot], plot_width: int) -> list[tuple[Spot, 
     chosen: list[tuple[Spot, bool]] = []
     taken: list[tuple[float, float, float]] = []
     for point in sorted(points, key=lambda point: (-abs(point.x - 0.5), point.label)):
-        width = LETTER_WIDTH * len(fit_text(point.label, 110, SMALL)) / plot_width
+        width = text_width(fit_text(point.label, 110, SMALL), SMALL) / plot_width
         left = point.x < 0.5
         start = point.x if left else point.x - width
         free = all(

@@ -92,7 +92,7 @@ def describe_methods(run: ReportedRun) -> str:
         for name, result in run.results.items()
     )
     readings = join_list(list(dict.fromkeys(result.reading for result in run.results.values())))
-    asked = "were imported" if run.results.imported else "were asked for"
+    asked = {"imported": "were imported", "simulated": "were simulated"}.get(run.results.origin_name, "were asked for")
     return (
         f"Gender bias of {run.results.model} was measured with equipoise {run.equipoise} ({probes}). "
         f"{run.results.answered:,} answers {asked} on {format_date(run.created)} and read by the {readings} reading. "

@@ -68,7 +68,7 @@ def describe_run(run: Run) -> ReportedRun:
         transcripts=run.transcript_batches,
         settings={**settings.spec.to_json(), "model_settings": settings.model_settings},
         notes=(*settings.notes, *islice(describe_reasoning(run), 1)),
-        command=_run_command(run),
+        command=run_command(run),
         provenance=describe_provenance(run),
         digest="" if run.temporary else run.provenance.digest,
         exams=run.exams,
@@ -87,7 +87,7 @@ def name_models(runs: Sequence[ReportedRun]) -> list[str]:
     return number_repeated(names)
 
 
-def _run_command(run: Run) -> str:
+def run_command(run: Run) -> str:
     """The command line that asks the same again; empty for imported answers and for functions, which it cannot ask."""
     if run.settings.imported or run.settings.is_function:
         return ""

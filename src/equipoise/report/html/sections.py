@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -138,18 +139,21 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str],
         pictures=tuple(_make_pictures(figures, results, models)),
         numbers=_tabulate_numbers(results),
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
-        notes={
-            place: [
-                *describe_read([result]),
-                *describe_judge(result, runs[place].exams),
-                *describe_reservations(result, full=full),
-            ]
-            for place, result in results.items()
-        },
+        notes={place: _make_notes(result, runs[place], full=full) for place, result in results.items()},
         samples=samples,
         findings=findings,
         other_readings=other_readings,
     )
+
+
+def _make_notes(result: Result, run: ReportedRun, *, full: bool) -> list[str]:
+    """What a reader must know beside the numbers, with true minus signs."""
+    sentences = (
+        *describe_read([result]),
+        *describe_judge(result, run.exams),
+        *describe_reservations(result, full=full),
+    )
+    return [re.sub(r"(?<=[ (])-(?=\d)", "−", sentence) for sentence in sentences]
 
 
 def is_known(estimate: Estimate | None) -> bool:

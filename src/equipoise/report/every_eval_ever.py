@@ -1,0 +1,196 @@
+"""The marked metrics of a run as a record of Every Eval Ever, the shared format of the EvalEval coalition.
+
+That format must know whether a lower score is better, and most of our metrics are best in the middle. So each becomes
+two scores: its distance from even-handed, and its mark as a level. The value itself stands among the details.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from equipoise.authoring import Bands, Metric
+from equipoise.authoring.metrics import MARKS
+from equipoise.measuring.audit import name_origin
+from equipoise.measuring.result import Result
+from equipoise.report.html.runs import run_command
+from equipoise.runs.run import Run
+from equipoise.runs.spec import EMBEDDED
+from equipoise.schema import Estimate, replace_surrogates
+
+FORM = "every-eval-ever"
+SCHEMA_VERSION = "0.3.0"
+UNKNOWN_LEVEL = -1
+"""The level of a mark that is not decided, as the format wants it."""
+
+
+def describe_record(run: Run, probes: list[str]) -> dict[str, Any]:
+    """The record of a run. What is not computable is left out: a score must be a number."""
+    settings = run.settings
+    model = replace_surrogates(run.model)
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"equipoise/{model}/{_to_epoch(settings.created)}",
+        "retrieved_timestamp": str(int(time.time())),
+        "source_metadata": {
+            "source_name": "equipoise",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {"name": "equipoise", "version": settings.equipoise},
+        "model_info": {"name": model, "id": model, "additional_details": _describe_model(run)},
+        "evaluation_results": [score for name in probes for score in _describe_scores(run, run.result(name))],
+    }
+    if not settings.imported:
+        record["evaluation_timestamp"] = _to_epoch(settings.created)
+    return record
+
+
+def _describe_model(run: Run) -> dict[str, str]:
+    embedded = run.model.startswith(EMBEDDED)
+    return {
+        "deployment_type": "self_deployed" if embedded else "unknown",
+        "model_availability": "open_weights" if embedded else "unknown",
+        "answers_origin": name_origin(simulated=run.settings.simulated, imported=run.settings.imported),
+        **({} if run.temporary else {"run_sha256": run.provenance.digest}),
+    }
+
+
+def _describe_scores(run: Run, result: Result) -> Iterator[dict[str, Any]]:
+    """Two scores for each marked metric that is computable: its distance from even-handed, and its mark."""
+    metrics = {metric.name: metric for metric in result.setup.probe.metrics}
+    for name, estimate, mark in result.marked():
+        metric = metrics[name]
+        if mark is None or metric.bands is None:
+            continue
+        shared = {
+            "evaluation_name": f"equipoise.{result.probe}",
+            "source_data": _describe_data(result),
+            "generation_config": _describe_generation(run, result),
+        }
+        details = _to_strings(
+            {
+                **asdict(estimate),
+                "even_handed": metric.bands.centre,
+                "limits": metric.bands.limits,
+                **mark.to_dict(),
+                "item": result.setup.probe.unit,
+            }
+        )
+        identity = f"equipoise.{result.probe}.{name}"
+        yield {
+            **shared,
+            "evaluation_result_id": f"{identity}.distance",
+            "metric_config": _configure_distance(metric, metric.bands, identity),
+            "score_details": {
+                "score": metric.bands.distance(estimate.value),
+                "details": details,
+                **_describe_uncertainty(metric.bands, estimate, result.level),
+            },
+        }
+        yield {
+            **shared,
+            "evaluation_result_id": f"{identity}.mark",
+            "metric_config": _configure_mark(metric, identity),
+            "score_details": {
+                "score": UNKNOWN_LEVEL if mark.mark is None else MARKS.index(mark.mark),
+                "details": details,
+            },
+        }
+
+
+def _configure_distance(metric: Metric, bands: Bands, identity: str) -> dict[str, Any]:
+    farthest = max(abs(end - bands.centre) for end in metric.extremes)
+    return {
+        "evaluation_description": metric.summary,
+        "metric_id": f"{identity}.distance",
+        "metric_name": f"{metric.name}: distance from even-handed ({bands.centre:g})",
+        "metric_kind": "distance",
+        "lower_is_better": True,
+        "score_type": "continuous",
+        "min_score": 0.0,
+        "max_score": "Infinity" if math.isinf(farthest) else farthest,
+    }
+
+
+def _configure_mark(metric: Metric, identity: str) -> dict[str, Any]:
+    return {
+        "evaluation_description": metric.summary,
+        "metric_id": f"{identity}.mark",
+        "metric_name": f"{metric.name}: mark",
+        "metric_kind": "mark",
+        "lower_is_better": True,
+        "score_type": "levels",
+        "level_names": list(MARKS),
+        "has_unknown_level": True,
+    }
+
+
+def _describe_uncertainty(bands: Bands, estimate: Estimate, level: float) -> dict[str, Any]:
+    """The interval of the distance: it begins at 0 where that of the value holds the even-handed one."""
+    if math.isnan(estimate.low):
+        return {"uncertainty": {"num_samples": estimate.n}}
+    ends = sorted(bands.distance(end) for end in (estimate.low, estimate.high))
+    interval = {
+        "lower": 0.0 if estimate.low <= bands.centre <= estimate.high else ends[0],
+        "upper": ends[1],
+        "confidence_level": level,
+        "method": "Taylor linearisation over items",
+    }
+    return {"uncertainty": {"confidence_interval": interval, "num_samples": estimate.n}}
+
+
+def _describe_data(result: Result) -> dict[str, Any]:
+    details = {
+        "probe": result.probe,
+        "version": result.version,
+        "corpus_sha256": result.corpus_sha256,
+        "parameters": result.parameters,
+    }
+    return {
+        "dataset_name": f"equipoise {result.probe}{f' on {result.corpus}' if result.corpus else ''}",
+        "source_type": "other",
+        "additional_details": _to_strings(details),
+    }
+
+
+def _describe_generation(run: Run, result: Result) -> dict[str, Any]:
+    """How the answers were asked for, and how they were read. Of imported answers only the second is known."""
+    read = _to_strings({"reading": result.reading, "detector": result.detector, "judge": result.judge})
+    if run.settings.imported:
+        return {"additional_details": read}
+    sampling = run.settings.spec.sampling
+    arguments = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "max_tokens": sampling.max_tokens or result.setup.probe.max_tokens,
+        "execution_command": run_command(run) or None,
+    }
+    return {
+        "generation_args": {name: value for name, value in arguments.items() if value is not None},
+        "additional_details": read,
+    }
+
+
+def _to_strings(values: dict[str, Any]) -> dict[str, str]:
+    """Details as the format wants them: text only, and nothing where there is no value."""
+    written = {
+        name: replace_surrogates(value) if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+        for name, value in values.items()
+    }
+    return {name: text for name, text in written.items() if text != "null"}
+
+
+def _to_epoch(created: str) -> str:
+    """A time in seconds since 1970, as text; as it is if it is no ISO 8601 time."""
+    try:
+        return str(int(datetime.fromisoformat(created).timestamp()))
+    except ValueError:
+        return replace_surrogates(created)
