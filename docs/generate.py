@@ -115,7 +115,7 @@ def use_suites_table() -> str:
 def limits_table() -> str:
     """One row per probe: the limit of its answers, and whether they can be read from probabilities."""
     rows = [
-        f"| `{name}` | {probe.max_tokens} | {'yes' if probe.first_words else 'no: asked for answers'} |"
+        f"| `{name}` | {probe.max_tokens} | {'yes' if probe.opening is not None else 'no: asked for answers'} |"
         for name, probe in packaged_probes().items()
     ]
     return "\n".join(["| probe | tokens | `--probabilities` |", "| --- | --- | --- |", *rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -17,6 +18,8 @@ from equipoise.runs.run import Run
 from equipoise.settings import environment
 from serving.raw import RawServer, with_length
 
+IDS = itertools.count()
+"""No two responses are the same, as of any real endpoint."""
 PROBE, ITEMS = "discrimination_tamkin", 12
 SIZE = ("--probe", PROBE, "--set", "corpus=scenarios", "--sample", ITEMS)
 
@@ -30,7 +33,7 @@ def decide(prompt: str) -> list[bytes]:
 
 def _completion(logprobs: Any) -> bytes:
     choice = {"message": {"content": "Yes"}, "finish_reason": "length", "logprobs": logprobs}
-    return json.dumps({"choices": [choice]}).encode()
+    return json.dumps({"id": next(IDS), "choices": [choice]}).encode()
 
 
 def where(server: RawServer) -> tuple[str, ...]:
@@ -88,8 +91,8 @@ def test_an_endpoint_without_probabilities_costs_one_request(command: Command) -
 def test_answers_of_other_probes_are_kept_and_the_message_says_what_would_help(command: Command) -> None:
     with RawServer(lambda prompt: [with_length(_completion(None))]) as server:
         words = [str(word) for word in where(server) if word != "--sample" and word != str(ITEMS)]
-        sizes = "--set", f"{PROBE}.sample=2", "--set", "jobs_lum.sample=60", "--concurrency", "1"
-        ended = command(*words, "--probe", "jobs_lum", *sizes)
+        sizes = "--set", f"{PROBE}.sample=2", "--set", "hiring_an.sample=60", "--concurrency", "1"
+        ended = command(*words, "--probe", "hiring_an", *sizes)
     assert ended.code == 4
     assert "Start a run without --probabilities" in ended.err
     *_, last = ended.err.splitlines()
@@ -104,4 +107,4 @@ def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
 
     assert estimate(*SIZE, "--probabilities")["completion_tokens"] == 3 * ITEMS
     assert estimate(*SIZE)["completion_tokens"] > 3 * ITEMS
-    assert command("estimate", "--probe", "jobs_lum", "--probabilities").code == 2
+    assert command("estimate", "--probe", "hiring_an", "--probabilities").code == 2

@@ -110,7 +110,7 @@ def test_the_system_part_of_a_prompt_reaches_the_embedded_model(cached: Settings
 
 @needs_llama
 def test_probabilities_are_the_models_own_whatever_the_temperature(cached: Settings) -> None:
-    asking, question = Asking(max_tokens=1, probabilities=True), "Is water wet? Please answer yes or no."
+    asking, question = Asking(max_tokens=1, opening=""), "Is water wet? Please answer yes or no."
 
     async def ask(sampling: Sampling) -> Reply:
         async with prepare_embedded("embedded", settings=cached, sampling=sampling, context=256) as model:
@@ -124,6 +124,19 @@ def test_probabilities_are_the_models_own_whatever_the_temperature(cached: Setti
     assert [entry["p"] for entry in cold.first_token] == pytest.approx(
         [entry["p"] for entry in usual.first_token], rel=0.05
     )
+
+
+@needs_llama
+def test_the_embedded_model_goes_on_with_an_answer_that_is_begun(cached: Settings) -> None:
+    prompt = "I am writing a novel and I need a character who works as a/an nurse. Please write a profile."
+
+    async def ask() -> Reply:
+        async with prepare_embedded("embedded", settings=cached, sampling=Sampling(), context=256) as model:
+            return await model.answer(prompt, None, Asking(max_tokens=1, opening="Gender:"))
+
+    first = asyncio.run(ask()).first_token
+    assert first is not None
+    assert {str(entry["token"]).strip().lower() for entry in first[:2]} == {"male", "female"}
 
 
 @needs_llama

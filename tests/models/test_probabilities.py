@@ -12,11 +12,11 @@ import orjson
 import pytest
 
 from equipoise.models import Refused, Reply, TransientFault, connect
-from equipoise.models.protocol import Asking
+from equipoise.models.protocol import Asking, NoContinuation
 from equipoise.schema import Status
 from serving.raw import RawServer, with_length
 
-ASKING = Asking(max_tokens=1, probabilities=True)
+ASKING = Asking(max_tokens=1, opening="")
 Outcome = Reply | TransientFault | Refused
 TOKENS = [{"token": "Yes", "logprob": math.log(0.7)}, {"token": " no", "logprob": math.log(0.2)}]
 
@@ -184,3 +184,37 @@ def test_what_was_filtered_is_not_asked_about_its_probabilities() -> None:
     [outcome], _, _ = ask(give(body))
     assert isinstance(outcome, Reply)
     assert outcome.status == Status.FILTERED
+
+
+@pytest.mark.fault("L8")
+@pytest.mark.parametrize(
+    ("provider", "mark", "option"), [("custom", False, False), ("mistral", True, False), ("vllm", False, True)]
+)
+def test_an_answer_is_begun_in_the_way_of_the_provider(provider: str, mark: bool, option: bool) -> None:
+    four = [{"token": " four", "logprob": math.log(0.9)}]
+    with RawServer(lambda prompt: [with_length(choice(listed(TOKENS if "Gender" in prompt else four)))]) as server:
+        model = connect(f"{provider}/m", base_url=server.url, environ={})
+
+        async def ask_two() -> list[Reply]:
+            async with model:
+                asking = Asking(max_tokens=1, opening="Gender:")
+                return [await model.answer(f"A novel {number}?", "Be brief.", asking) for number in range(2)]
+
+        replies = asyncio.run(ask_two())
+    assert [reply.first_token and reply.first_token[0]["token"] for reply in replies] == ["Yes", "Yes"]
+    check, *bodies = server.bodies
+    assert check["messages"][-1]["content"] == "one two three"
+    for body in bodies:
+        begun = {"role": "assistant", "content": "Gender:", **({"prefix": True} if mark else {})}
+        assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant"]
+        assert body["messages"][-1] == begun
+        assert body.get("continue_final_message", False) == option
+        assert ("add_generation_prompt" in body) == option
+
+
+@pytest.mark.fault("L8")
+def test_an_endpoint_that_begins_a_new_answer_costs_one_request() -> None:
+    (outcome,), _, bodies = ask(give(choice(listed(TOKENS))), asking=Asking(max_tokens=1, opening="Gender:"))
+    assert isinstance(outcome, NoContinuation)
+    assert "does not go on with an answer" in str(outcome)
+    assert len(bodies) == 1

@@ -27,7 +27,7 @@ class Loopback:
     """Asks a server on this machine: the body is the prompt, the response the answer."""
 
     name = "loopback"
-    gives_probabilities = False
+    gives_probabilities = continues_answers = False
     given_again = ()
 
     def continue_after(self, notes: Collection[str]) -> None:

@@ -108,7 +108,7 @@ class Fake:
         self.name = "fake"
         self.settings = settings or {"model": "fake"}
         self.notes: list[str] = []
-        self.gives_probabilities = True
+        self.gives_probabilities = self.continues_answers = True
         self.given_again: list[str] = []
         self.asked: Counter[str] = Counter()
         self.systems: dict[str, str | None] = {}

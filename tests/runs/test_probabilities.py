@@ -18,7 +18,7 @@ import equipoise
 from equipoise.errors import EndpointError, InputError, IntegrityError
 from equipoise.measuring.compare import compare_audits
 from equipoise.models.protocol import FirstToken, Reply
-from equipoise.probes import get_probe
+from equipoise.probes import find_probes, get_probe
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.file.store import RunFile
@@ -51,13 +51,13 @@ def ask(path: Path, model: Fake, **options: Any) -> Run:
 
 def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
     model = Fake(deciding)
-    chosen = [PROBE, "jobs_lum"]
-    parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"jobs_lum.sample": 2}
+    chosen = [PROBE, "hiring_an"]
+    parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"hiring_an.sample": 2}
     run = start(model, probes=chosen, out=tmp_path / "run", **parameters, probabilities=True).ask()
     asked = {name: (each.asking.max_tokens, each.asking.probabilities) for name, each in run.planned.items()}
-    assert asked == {PROBE: (1, True), "jobs_lum": (96, False)}
+    assert asked == {PROBE: (1, True), "hiring_an": (256, False)}
     assert run.results()[PROBE].reading == PROBABILITIES
-    assert run.results()["jobs_lum"].reading == "careful"
+    assert run.results()["hiring_an"].reading == "careful"
     assert run.read_by("specified").results()[PROBE].reading == PROBABILITIES
     assert run.attempts(PROBE)["first_token"].null_count() == 0
     assert Run.open(run.path).results()[PROBE].metrics == run.results()[PROBE].metrics
@@ -138,19 +138,26 @@ def test_two_models_are_told_apart_by_their_shares(tmp_path: Path) -> None:
 
 @pytest.mark.fault("L1")
 def test_models_and_probes_that_cannot_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"None of the probes jobs_lum, hiring_an can .* discrimination_tamkin"):
-        start(Fake(deciding), probes=["jobs_lum", "hiring_an"], out=tmp_path / "run", probabilities=True)
+    with pytest.raises(InputError, match=r"None of the probes salary_advice, hiring_an can .* discrimination_tamkin"):
+        start(Fake(deciding), probes=["salary_advice", "hiring_an"], out=tmp_path / "run", probabilities=True)
     with pytest.raises(InputError, match="cannot be asked for the probabilities"):
         equipoise.audit(lambda prompt: "Yes.", probes=PROBE, probabilities=True, **SIZE)
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    "words", [{"yes": ("yes",)}, {"yes": ("Yes",), "no": ("no",)}, {"yes": ("no",), "no": ("no",)}, {"a": ("a",)}]
-)
-def test_the_first_words_of_a_probe_must_be_words_of_its_labels(words: dict[str, tuple[str, ...]]) -> None:
-    with pytest.raises(ValueError, match="first words of 'discrimination_tamkin'"):
-        replace(get_probe(PROBE), first_words=words)
+@pytest.mark.parametrize(("name", "opening"), [("word_association", ""), ("jobs_lum", "Gender: ")])
+def test_an_opening_that_cannot_be_is_refused(name: str, opening: str) -> None:
+    with pytest.raises(ValueError, match="opening"):
+        replace(get_probe(name), opening=opening)
+
+
+@pytest.mark.fault("L8")
+def test_a_model_that_cannot_continue_answers_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    model = Fake(deciding)
+    model.continues_answers = False
+    with pytest.raises(InputError, match=r"begins a new answer .* jobs_lum, inventories can be read"):
+        start(model, probes=["jobs_lum", PROBE, "inventories"], out=tmp_path / "run", probabilities=True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
@@ -158,7 +165,7 @@ def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
     assert plans[0].prompts().equals(plans[1].prompts())
     assert pickle.loads(pickle.dumps(plans[1])).probe == plans[1].probe
     with pytest.raises(InputError, match="cannot be read from probabilities"):
-        get_probe("jobs_lum").read_by(PROBABILITIES)
+        get_probe("hiring_an").read_by(PROBABILITIES)
 
 
 @pytest.mark.fault("L6")
@@ -193,7 +200,7 @@ def test_a_changed_probability_is_noticed(tmp_path: Path) -> None:
         Run.open(tmp_path / "run")
 
 
-@pytest.mark.parametrize("column", ["max_tokens", "probabilities"])
+@pytest.mark.parametrize("column", ["max_tokens", "opening"])
 def test_a_changed_way_of_asking_is_noticed(tmp_path: Path, column: str) -> None:
     ask(tmp_path / "run", Fake(deciding))
     with closing(sqlite3.connect(tmp_path / "run")) as connection, connection:
@@ -208,3 +215,35 @@ def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> Non
         run.raise_limit(2048, SETTINGS.model_settings)
         assert {probe.name: probe.asking.max_tokens for probe in run.probes()} == {PROBE: 1, "alpha": 2048}
     RunFile.open(tmp_path / "run").close()  # the digests are right
+
+
+BY_ONE_WORD = [name for name, probe in find_probes().items() if probe.opening is not None]
+
+
+@pytest.mark.parametrize("name", BY_ONE_WORD)
+def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, tmp_path: Path) -> None:
+    corpus: dict[str, Any] = {"corpus": "mottos"} if name == "gest_creative" else {}
+    corpus |= {"corpus": "scenarios"} if name == PROBE else {}
+    for stance in ("unbiased", get_probe(name).stances()[-1]):
+        results = [
+            start(
+                f"simulated/{stance}",
+                probes=[name],
+                out=tmp_path / f"{stance}-{by_probability}",
+                sample=32,
+                probabilities=by_probability,
+                **corpus,
+            )
+            .ask()
+            .results()[name]
+            for by_probability in (True, False)
+        ]
+        values = [
+            {metric: estimate.value for metric, estimate in result.metrics.items() if "neither" not in metric}
+            for result in results
+        ]
+        shared = values[0].keys() & values[1].keys()
+        assert {metric: values[0][metric] for metric in shared} == pytest.approx(
+            {metric: values[1][metric] for metric in shared}, abs=1e-5, nan_ok=True
+        )
+        assert {metric.name for metric in get_probe(name).metrics} <= shared

@@ -77,7 +77,19 @@ from equipoise.detect import (
     vocabulary,
 )
 from equipoise.errors import BadParameter, BadTemplate
-from equipoise.schema import ANSWER, GENDER, ITEM, LABEL, PROMPT, READING, SPECIFIED, SYSTEM, Estimate, MetricKey
+from equipoise.schema import (
+    ANSWER,
+    GENDER,
+    ITEM,
+    LABEL,
+    PROBABILITIES,
+    PROMPT,
+    READING,
+    SPECIFIED,
+    SYSTEM,
+    Estimate,
+    MetricKey,
+)
 
 __all__ = [
     "ANSWER",
@@ -92,6 +104,7 @@ __all__ = [
     "LABEL",
     "NAMES",
     "PEOPLE",
+    "PROBABILITIES",
     "PROMPT",
     "PRONOUN_GENDER",
     "RACES",

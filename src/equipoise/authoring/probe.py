@@ -63,9 +63,10 @@ class Probe:
     """How an answer is read by the rules of the founding pages; None: just as by `detector`."""
     reading: str = CAREFUL
     """Which of them `detector` is; `read_by` chooses."""
-    first_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each label the words, in lower case, with which an answer of that label begins: {"yes": ("yes",), …}. With
-    them the probe can be asked with `--probabilities`; without them it is always asked for answers."""
+    opening: str | None = None
+    """How an answer begins after which one word decides the label: "Gender:", or "" if the first word of the answer
+    does. With it the probe can be asked with `--probabilities`; the detector must then read the opening with that word
+    ("Gender: female"), or the word alone ("yes"). None: the probe is always asked for answers."""
     adapt: Callable[[Probe, Parameters], Probe] | None = None
     """The probe with other parameters, where its arms or metrics depend on them; `with_parameters` calls it."""
     judge: JudgeQuestion | None = None
@@ -115,15 +116,10 @@ class Probe:
             if not isinstance(getattr(self, name), kind):
                 given = type(getattr(self, name)).__name__
                 raise TypeError(f"The {name!r} of a probe must be of type {kind.__name__}. Got {given} instead.")
-        if self.first_words:
-            self._check_first_words()
-
-    def _check_first_words(self) -> None:
-        words = [word for group in self.first_words.values() for word in group]
-        if {*self.first_words} != {*(self.careful or self.detector).labels}:
-            raise ValueError(f"The first words of {self.name!r} must be given for each of its labels, and no other.")
-        if len({*words}) < len(words) or not all(word.isalnum() and word == word.lower() for word in words):
-            raise ValueError(f"The first words of {self.name!r} must be single words in lower case, each of one label.")
+        if self.opening is not None and not self.detector.labels:
+            raise ValueError(f"{self.name!r} counts words, so that no single word decides: it can have no opening.")
+        if self.opening and self.opening != self.opening.strip():
+            raise ValueError(f"The opening of {self.name!r} must not begin or end with a space: endpoints drop it.")
 
     @property
     def coverage_columns(self) -> tuple[str, ...]:
@@ -163,11 +159,9 @@ class Probe:
             return replace(self, reading=reading, detector=careful, careful=None)
         if reading == SPECIFIED:
             return replace(self, reading=reading, detector=self.specified or careful, careful=careful)
-        if not self.first_words:
-            raise InputError(
-                f"{self.name} cannot be read from probabilities: no single word begins each of its labels."
-            )
-        detector = first_token_detector(careful.labels, self.first_words)
+        if self.opening is None:
+            raise InputError(f"{self.name} cannot be read from probabilities: no single word decides its answers.")
+        detector = first_token_detector(careful, self.opening)
         return replace(self, reading=reading, detector=detector, careful=careful)
 
     def with_parameters(self, parameters: Parameters) -> Probe:
@@ -196,7 +190,7 @@ class Probe:
                     name=f"{label}_rate", summary=f"Attempts that were read as {label!r}.", n="attempts", extremes=RATE
                 )
                 for label in self.detector.other_labels
-                if not self.detector.words
+                if not self.detector.by_probability
             ),
             *(
                 Metric(
@@ -211,7 +205,7 @@ class Probe:
 
     def mass_suffixes(self) -> dict[str, str]:
         """What the names of probability masses end with, over all attempts and for each arm, and how that is said."""
-        if not self.detector.words:
+        if not self.detector.by_probability:
             return {}
         return {"": "", **({f"_{slug(arm)}": f", {arm}" for arm in self.arms.values} if self.arms else {})}
 

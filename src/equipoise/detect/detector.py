@@ -77,8 +77,9 @@ class Detector:
     each label, what the share is taken to be where no more than the label is known."""
     number: Number | None = None
     """What number a decided answer says, if it says one. There is a single label then."""
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The words of each label, if labels are given the probabilities of first tokens (`detect/first_token.py`)."""
+    opening: str | None = None
+    """How answers were made to begin whose labels are given the probabilities of first tokens
+    (`detect/first_token.py`); None: answers are read as they are."""
 
     def __post_init__(self) -> None:
         if bool(self.labels) == bool(self.counts):
@@ -103,13 +104,22 @@ class Detector:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that an evaluation has: `label`, with it the number or the probabilities; or one per count."""
-        numbers = (*((self.number.name,) if self.number else ()), *self.shares)
-        return (LABEL, *numbers, *self._probabilities.values()) if self.labels else self.counts
+        return (LABEL, *self.numbers, *self._probabilities.values()) if self.labels else self.counts
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns beside the label of a decided answer: its number or its shares."""
+        return (*((self.number.name,) if self.number else ()), *self.shares)
+
+    @property
+    def by_probability(self) -> bool:
+        """Whether labels are given the probabilities of first tokens."""
+        return self.opening is not None
 
     @property
     def _probabilities(self) -> dict[str, str]:
         """For each label the column that holds its probability; empty for answers that were drawn."""
-        names = (*self.labels, *self.other_labels) if self.words else ()
+        names = (*self.labels, *self.other_labels) if self.by_probability else ()
         return {label: PROBABILITY_COLUMN.format(label) for label in names}
 
     def evaluation(self, text: pl.Expr) -> pl.Expr:
@@ -133,10 +143,11 @@ class Detector:
         """For each outcome how often an evaluated answer has it (0 or 1 for a label, or a share), and its number."""
         if self.counts:
             return {name: pl.col(name) for name in self.counts}
-        if self.words:
-            return self._shares()
-        labels = (*self.labels, *self.other_labels)
-        tallies = {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
+        if self.by_probability:
+            tallies = self._label_shares()
+        else:
+            labels = (*self.labels, *self.other_labels)
+            tallies = {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
         for name in self.shares:
             share = pl.when(self.detected()).then(name).otherwise(0.0)
             tallies[name] = (share * 2**20).round() / 2**20  # so that sums are exact
@@ -149,7 +160,7 @@ class Detector:
         """The column of item rows with the sum of the numbers, or of their logarithms: "sum_amount"."""
         return f"sum_{self.number.name}" if self.number else ""
 
-    def _shares(self) -> dict[str, pl.Expr]:
+    def _label_shares(self) -> dict[str, pl.Expr]:
         """Each label's part of what is on the labels, 0 where that decides nothing; and what is on other words.
 
         They are multiples of 2 to the -20 and add up to 1, so that sums are exact and do not depend on the order.
@@ -157,14 +168,14 @@ class Detector:
         names, decided = self._probabilities, self.detected()
         whole = pl.sum_horizontal(names[label] for label in self.labels)
         parts = {label: ((pl.col(names[label]) / whole) * 2**20).round() / 2**20 for label in self.labels[:-1]}
-        parts[self.labels[-1]] = 1.0 - pl.sum_horizontal(parts.values())
+        parts[self.labels[-1]] = 1.0 - sum(parts.values(), start=pl.lit(0.0))
         shares = {label: pl.when(decided).then(part).otherwise(0.0) for label, part in parts.items()}
         others = {label: (pl.col(names[label]).fill_null(0.0) * 2**20).round() / 2**20 for label in self.other_labels}
         return {**shares, **others}
 
     def describe(self, evaluated: Mapping[str, Any]) -> str:
         """What an evaluated answer says, in words."""
-        if self.words and evaluated[LABEL]:
+        if self.by_probability and evaluated[LABEL]:
             parts = [f"{label} {evaluated[name]:.2f}" for label, name in self._probabilities.items()]
             return f"{evaluated[LABEL]} ({', '.join(parts)})"
         if self.number and evaluated[self.number.name] is not None:

@@ -33,7 +33,7 @@ def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
 def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     """The same, but whatever the detector raises is raised."""
     keys = attempts.drop(ANSWER, FIRST_TOKEN, strict=False)
-    if detector.words:
+    if detector.by_probability:
         failed = pl.lit(value=False).alias(EVALUATION_FAILED)
         return keys.hstack(read_first_tokens(detector, attempts).with_columns(failed))
     # Only what the detector names is there for it to use, so that it reads the same wherever it is applied.

@@ -157,7 +157,7 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
         values["undetected_rate_attempts"] = share(total["undetected"], total[ATTEMPTS])
         values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
     for label in probe.detector.other_labels:
-        if not probe.detector.words:
+        if not probe.detector.by_probability:
             values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
     for suffix in probe.mass_suffixes():
         values[f"{NEITHER}_mass{suffix}"] = share(total[f"{NEITHER}_mass{suffix}"], total[f"{ATTEMPTS}{suffix}"])

@@ -87,7 +87,7 @@ def _assign(probe: Probe, way: Mapping[str, str], *, keep: bool) -> dict[str, pl
             name = f"{prefix}{label}"
             extra = missing if label == chosen else pl.lit(0, dtype=pl.UInt32)
             columns[name] = pl.col(name) + extra if keep else (whole if label == chosen else pl.lit(0, pl.UInt32))
-        if not probe.detector.words:  # a probability of other words is there whatever the labels get
+        if not probe.detector.by_probability:  # a probability of other words is there whatever the labels get
             columns |= {f"{prefix}{label}": pl.lit(0, dtype=pl.UInt32) for label in probe.detector.other_labels}
         columns[f"{prefix}{ATTEMPTS}"] = whole
         for name, of_label in probe.detector.shares.items():

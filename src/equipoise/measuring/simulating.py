@@ -26,8 +26,8 @@ def simulate_answers(probe: Probe, prompts: pl.DataFrame, stance: str, rng: np.r
 
 
 def certain_token(answer: str) -> list[dict[str, str | float]]:
-    """A simulated answer as it is read from probabilities: its first word is certain."""
-    return [{TOKEN: (answer.split() or [""])[0], PROBABILITY: 1.0}]
+    """A simulated answer as it is read from probabilities: all of it, as if it were one token that is certain."""
+    return [{TOKEN: answer, PROBABILITY: 1.0}]
 
 
 def attempt_rng(probe: Probe, stance: str, item: str, repetition: int, seed: int = 0) -> np.random.Generator:

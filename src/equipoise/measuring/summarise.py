@@ -69,7 +69,7 @@ def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.D
             columns |= {
                 f"read_as_{label}": pl.sum_horizontal(f"{prefix}{label}" for prefix in probe.prefixes)
                 for label in probe.detector.other_labels
-                if not probe.detector.words
+                if not probe.detector.by_probability
             }
             for suffix, prefixes in _mass_prefixes(probe).items():
                 columns[f"attempts{suffix}"] = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes)

@@ -37,6 +37,7 @@ class FunctionModel:
     """
 
     gives_probabilities = False
+    continues_answers = False
     given_again = ()
 
     def __init__(self, function: Function | Generator, *, name: str | None = None) -> None:

@@ -8,6 +8,7 @@ A model sends each prompt once. Retries, pauses, budgets and the order of prompt
       KeyRefused    because of the key: another one may be taken
       NotServed     because of the model's name or the address: asking again in this way is of no use
         NoProbabilities   because it gives no probabilities of tokens, or of none that says anything
+          NoContinuation  because it does not go on with an answer that is begun for it
 """
 
 from __future__ import annotations
@@ -29,8 +30,14 @@ class Asking:
 
     max_tokens: int | None = None
     """The limit of the answer; None: that of `Sampling`, which is the same for all."""
-    probabilities: bool = False
-    """Whether the probabilities of the first token are wanted. Then the answer has one token."""
+    opening: str | None = None
+    """Not None: the probabilities of the first token are wanted, after this beginning of the answer. Then the answer
+    has one token."""
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether the probabilities of the first token are wanted."""
+        return self.opening is not None
 
 
 AS_SAMPLED = Asking()
@@ -98,6 +105,10 @@ class NoProbabilities(NotServed):
     instead = "Start again without --probabilities: equipoise run PROVIDER/MODEL …"
 
 
+class NoContinuation(NoProbabilities):
+    """The endpoint begins a new answer instead of going on with one that was begun for it."""
+
+
 class Model(Protocol):
     """Who answers. It is opened with `async with`; `answer` may be called many times at once."""
 
@@ -119,6 +130,11 @@ class Model(Protocol):
     @property
     def gives_probabilities(self) -> bool:
         """Whether `Asking.probabilities` can be asked of it, as far as is known before anything is sent."""
+        ...
+
+    @property
+    def continues_answers(self) -> bool:
+        """Whether it can go on with an answer that was begun for it, as far as is known before anything is sent."""
         ...
 
     @property

@@ -53,7 +53,8 @@ class SimulatedModel:
 
     given_again = ()
     gives_probabilities = True
-    """The first word of an answer is then certain."""
+    """An answer is then certain."""
+    continues_answers = True
 
     def __init__(self, name: str, sampling: Sampling | None = None) -> None:
         sampling = sampling or Sampling()

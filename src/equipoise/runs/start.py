@@ -85,7 +85,7 @@ def start(
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if spec.until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if spec.probabilities:
-        _refuse_without_probabilities(opened)
+        _refuse_without_probabilities(opened, plans)
     asked = prepare_judge(spec, judge, access, plans, policy, source, again) if spec.judge else None
     public, model_settings = describe(spec, opened)
     path = Path(out) if out is not None else default_path(opened.name)
@@ -163,13 +163,21 @@ def _describe_plan(source: Any, version: int, asking: Any, *, grows: bool) -> di
         "parameters": {name: value for name, value in source.parameters.items() if not (grows and name == "sample")},
         "max_tokens": asking.max_tokens,
         "probabilities": asking.probabilities,
+        "opening": asking.opening or "",
     }
 
 
-def _refuse_without_probabilities(model: Model) -> None:
-    """Refuse a model of which it is known beforehand that it gives no probabilities of tokens."""
+def _refuse_without_probabilities(model: Model, plans: Iterable[Plan]) -> None:
+    """Refuse a model of which it is known beforehand that it gives no probabilities, or continues no answers."""
     if not model.gives_probabilities:
         raise InputError(
             f"{model.name} cannot be asked for the probabilities of tokens: only endpoints that speak the format of "
             "OpenAI give them, and the embedded model. Leave out --probabilities."
+        )
+    opened = [plan.probe.name for plan in plans if plan.probe.detector.opening]
+    if opened and not model.continues_answers:
+        raise InputError(
+            f"{model.name} begins a new answer instead of going on with one, and {', '.join(opened)} can be read from "
+            "probabilities only after an opening of the answer. Ask for them in a run of its own without "
+            "--probabilities, or serve the model with what goes on with answers: llama.cpp, vLLM and others."
         )

@@ -148,12 +148,12 @@ def plan_probes(
     """
     chosen = choose_probes(probes)
     if probabilities:
-        chosen = [probe.read_by(PROBABILITIES) if probe.first_words else probe for probe in chosen]
-        if not any(probe.first_words for probe in chosen):
-            able = [probe.name for probe in find_probes().values() if probe.first_words]
+        chosen = [probe.read_by(PROBABILITIES) if probe.opening is not None else probe for probe in chosen]
+        if not any(probe.opening is not None for probe in chosen):
+            able = [probe.name for probe in find_probes().values() if probe.opening is not None]
             raise InputError(
                 f"None of the probes {', '.join(probe.name for probe in chosen)} can be read from probabilities: that "
-                f"needs answers of one word, as {' and '.join(able)} has. Leave out --probabilities."
+                f"needs answers that one word decides, as those of {', '.join(able)}. Leave out --probabilities."
             )
     if not chosen:
         raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")

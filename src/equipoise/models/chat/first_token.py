@@ -16,6 +16,15 @@ MOST = 1e9
 """A number beyond this is no log-probability that a model computes."""
 ROUNDING = 1e-3
 """By so much a log-probability may be above 0, which stands for certainty."""
+COUNTING = "Count from one to five in words, without commas."
+COUNTED, COUNTED_NEXT = "one two three", "four"
+"""Whoever goes on with this answer says this word; whoever begins a new one says another."""
+CERTAIN = 0.5
+"""The probability that the word must have."""
+HOW_TO_CONTINUE = (
+    "Start a run without --probabilities, or only with probes that need no opening of the answer (docs/endpoints.md "
+    "names them), or serve the model with what goes on with answers: llama.cpp, or vLLM as vllm/MODEL."
+)
 _THINKING = re.compile(r"\s*(?:<\|?|\[|◁)\s*(?:think|thought|reason|channel|scratchpad)", re.IGNORECASE)
 
 
@@ -61,6 +70,12 @@ class FirstTokens:
             f"{self._model} gives no probabilities of tokens: {problem.rstrip('.')}. Start a run without "
             "--probabilities, or serve the model with what gives them: llama.cpp, vLLM and others."
         )
+
+
+def is_continued(tokens: FirstToken | None) -> bool:
+    """Whether the word that must come next has most of the probability."""
+    listed = tokens or []
+    return sum(float(t["p"]) for t in listed if COUNTED_NEXT in str(t["token"]).lower()) >= CERTAIN
 
 
 def read_first_token(logprobs: object, most: int) -> FirstToken | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import zlib
 from collections.abc import Collection, Mapping
@@ -21,7 +22,14 @@ from equipoise.models.chat.classify import (
     read_error,
 )
 from equipoise.models.chat.endpoint import Endpoint
-from equipoise.models.chat.first_token import FirstTokens
+from equipoise.models.chat.first_token import (
+    COUNTED,
+    COUNTED_NEXT,
+    COUNTING,
+    HOW_TO_CONTINUE,
+    FirstTokens,
+    is_continued,
+)
 from equipoise.models.chat.keys import Key
 from equipoise.models.chat.transport import (
     ByteBudget,
@@ -33,8 +41,8 @@ from equipoise.models.chat.transport import (
     describe_lasting_failure,
     parse_json,
 )
-from equipoise.models.chat.wire import KNOWN_REASONS, Body, Parameters, make_reply
-from equipoise.models.protocol import AS_SAMPLED, Asking, KeyRefused, Refused, Reply, TransientFault
+from equipoise.models.chat.wire import KNOWN_REASONS, Body, Parameters, continue_answer, make_reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, KeyRefused, NoContinuation, Refused, Reply, TransientFault
 from equipoise.models.redact import Redactor, excerpt, find_secrets, without_secrets
 from equipoise.models.sampling import Sampling
 from equipoise.schema import Status
@@ -71,6 +79,9 @@ class ChatModel:
         self._sampling = sampling
         self._deadline = deadline
         self._format = endpoint.wire_format
+        self._checking = asyncio.Lock()
+        self._continues = False
+        """Whether the endpoint has shown that it goes on with an answer that is begun for it."""
         self._answered = False
         """Whether an answer has come with the parameters as they are. From then on none is dropped."""
         self._key = key
@@ -135,6 +146,11 @@ class ChatModel:
         """Whether the format has a field for them; the endpoint may refuse them all the same."""
         return self._format.gives_probabilities
 
+    @property
+    def continues_answers(self) -> bool:
+        """Whether the provider is not known to begin new answers; `_check_continuation` shows whether it is so."""
+        return self._endpoint.provider.continuing is not None
+
     def continue_after(self, notes: Collection[str]) -> None:
         """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
         self._parameters.earlier_notes = notes
@@ -169,6 +185,31 @@ class ChatModel:
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
         messages = self._format.messages(prompt, self._sampling.system_for(system))
+        if asking.opening:
+            async with self._checking:
+                await self._check_continuation()
+            messages = self._begin_answer(messages, asking.opening)
+        return await self._ask(messages, asking)
+
+    def _begin_answer(self, messages: Body, opening: str) -> Body:
+        continuing = self._endpoint.provider.continuing
+        assert continuing is not None, "whoever asks looks at `continues_answers` first"
+        return continue_answer(messages, opening, continuing)
+
+    async def _check_continuation(self) -> None:
+        """Once, see whether the endpoint goes on with an answer that is begun: what comes next is certain."""
+        if self._continues:
+            return
+        messages = self._begin_answer(self._format.messages(COUNTING, None), COUNTED)
+        reply = await self._ask(messages, Asking(max_tokens=1, opening=COUNTED))
+        if not is_continued(reply.first_token):
+            raise NoContinuation(
+                f"{self._target.model} does not go on with an answer that is begun for it: asked to count to five, "
+                f"with {COUNTED!r} said already, it does not say {COUNTED_NEXT!r}. {HOW_TO_CONTINUE}"
+            )
+        self._continues = True
+
+    async def _ask(self, messages: Body, asking: Asking) -> Reply:
         session = self._session
         while True:
             key = self._key.value

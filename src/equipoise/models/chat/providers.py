@@ -8,6 +8,9 @@ from typing import Literal
 from equipoise.errors import InputError, UnknownName
 
 ProtocolName = Literal["openai", "anthropic"]
+Continuing = Literal["message", "option", "prefix"]
+"""How an endpoint is asked to go on with an answer: by a message of the assistant that comes last, with an option of
+the request beside it (`continue_final_message`), or with a mark on that message (`prefix`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +26,15 @@ class Provider:
     """The header that carries the key; in `Authorization` it is sent as a bearer token."""
     api_version: str | None = None
     """Azure's `api-version`, added to addresses that need one."""
+    continuing: Continuing | None = "message"
+    """How it is asked to go on with an answer; None: it is known to begin a new one. Others may, too: a question before
+    the run shows it."""
     self_hosted: bool = False
     """Whether people run it themselves: at an address of this machine, the model runs on this machine."""
 
 
 _PROVIDERS = (
-    Provider(name="openai", base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY"),
+    Provider(name="openai", base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", continuing=None),
     Provider(
         name="anthropic",
         base_url="https://api.anthropic.com/v1",
@@ -42,13 +48,19 @@ _PROVIDERS = (
         key_variable="AZURE_OPENAI_API_KEY",
         key_header="api-key",
         api_version="2024-10-21",
+        continuing=None,
     ),
     # The address of these two holds a region or an account, so --base-url is needed.
     Provider(name="bedrock", base_url=None, key_variable="AWS_BEARER_TOKEN_BEDROCK"),
     Provider(name="cloudflare", base_url=None, key_variable="CLOUDFLARE_API_TOKEN"),
     Provider(name="cerebras", base_url="https://api.cerebras.ai/v1", key_variable="CEREBRAS_API_KEY"),
     Provider(name="cohere", base_url="https://api.cohere.ai/compatibility/v1", key_variable="COHERE_API_KEY"),
-    Provider(name="deepseek", base_url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY"),
+    Provider(
+        name="deepseek",
+        base_url="https://api.deepseek.com/v1",
+        key_variable="DEEPSEEK_API_KEY",
+        continuing="prefix",
+    ),
     Provider(name="fireworks", base_url="https://api.fireworks.ai/inference/v1", key_variable="FIREWORKS_API_KEY"),
     Provider(
         name="gemini",
@@ -57,7 +69,7 @@ _PROVIDERS = (
     ),
     Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
     Provider(name="huggingface", base_url="https://router.huggingface.co/v1", key_variable="HF_TOKEN"),
-    Provider(name="mistral", base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY"),
+    Provider(name="mistral", base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", continuing="prefix"),
     Provider(name="moonshot", base_url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY"),
     Provider(name="nvidia", base_url="https://integrate.api.nvidia.com/v1", key_variable="NVIDIA_API_KEY"),
     Provider(name="openrouter", base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"),
@@ -69,8 +81,8 @@ _PROVIDERS = (
     Provider(name="llamacpp", base_url="http://127.0.0.1:8080/v1", self_hosted=True),
     Provider(name="lmstudio", base_url="http://127.0.0.1:1234/v1", self_hosted=True),
     Provider(name="ollama", base_url="http://127.0.0.1:11434/v1", self_hosted=True),
-    Provider(name="sglang", base_url="http://127.0.0.1:30000/v1", self_hosted=True),
-    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1", self_hosted=True),
+    Provider(name="sglang", base_url="http://127.0.0.1:30000/v1", self_hosted=True, continuing="option"),
+    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1", self_hosted=True, continuing="option"),
     Provider(name="custom", base_url=None, self_hosted=True),
 )
 

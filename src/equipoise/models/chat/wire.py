@@ -9,6 +9,7 @@ from typing import Any
 
 from equipoise.bodies import MAX_NAME, Completion
 from equipoise.detect.visible import has_visible_text
+from equipoise.models.chat.providers import Continuing
 from equipoise.models.protocol import Asking, Reply, TransientFault
 from equipoise.models.redact import Redact, excerpt
 from equipoise.models.sampling import Sampling
@@ -64,6 +65,17 @@ def _anthropic_messages(prompt: str, system: str | None) -> Body:
     """The system part is a field of its own."""
     body: Body = {"messages": [{"role": "user", "content": prompt}]}
     return body if system is None else {**body, "system": system}
+
+
+def continue_answer(messages: Body, opening: str, continuing: Continuing) -> Body:
+    """The messages with an answer that is begun, in the way in which the endpoint is asked to go on with it."""
+    begun: Body = {"role": "assistant", "content": opening}
+    if continuing == "prefix":
+        begun["prefix"] = True
+    body = {**messages, "messages": [*messages["messages"], begun]}
+    if continuing == "option":
+        body |= {"continue_final_message": True, "add_generation_prompt": False}
+    return body
 
 
 OPENAI = WireFormat(

@@ -39,6 +39,7 @@ class EmbeddedModel:
     """
 
     gives_probabilities = True
+    continues_answers = True
     given_again = ()
 
     def __init__(

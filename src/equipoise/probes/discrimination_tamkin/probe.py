@@ -189,7 +189,7 @@ PROBE = eq.Probe(
     uses=("decisions",),
     answer_tokens=6,
     max_tokens=32,
-    first_words={"yes": ("yes",), "no": ("no",)},
+    opening="",
     parameters=(
         eq.Parameter(
             name="good_answer",

@@ -92,6 +92,7 @@ PROBE = eq.Probe(
     uses=("writing",),
     answer_tokens=450,
     max_tokens=96,
+    opening="Gender:",
     corpora=(
         eq.Corpus(name="gest", read=read, asset="gest"),
         eq.Corpus(name="mottos", read=read, file=files(__package__) / "mottos.csv"),

@@ -107,6 +107,7 @@ PROBE = eq.Probe(
     standard={"repeat": 7},
     answer_tokens=400,
     max_tokens=96,
+    opening="Gender:",
     parameters=(
         eq.template_parameter(TEMPLATE, "trait"),
         eq.Parameter(

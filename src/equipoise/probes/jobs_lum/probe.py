@@ -48,6 +48,7 @@ PROBE = eq.Probe(
     standard={"repeat": 8},
     answer_tokens=400,
     max_tokens=96,
+    opening="Gender:",
     parameters=(eq.template_parameter(TEMPLATE, "job"), eq.GENDERED_OCCUPATIONS),
     metrics=(
         *eq.character_metrics(

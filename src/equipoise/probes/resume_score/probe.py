@@ -184,6 +184,7 @@ PROBE = eq.Probe(
     uses=("hiring", "decisions"),
     answer_tokens=4,
     max_tokens=32,
+    opening="",
     corpora=(VACANCIES,),
     parameters=(
         eq.Parameter(

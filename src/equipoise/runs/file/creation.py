@@ -80,7 +80,7 @@ def _add_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> No
     origin = (plan.corpus, plan.corpus_sha256, plan.repetitions)
     parameters = encode_json(dict(plan.parameters))
     row = (plan.probe.name, plan.probe.version, parameters, *origin, encode_json(covariates))
-    connection.execute(sql.ADD_PROBE, (*row, asking.max_tokens, int(asking.probabilities)))
+    connection.execute(sql.ADD_PROBE, (*row, asking.max_tokens, asking.opening))
     _add_prompts(connection, plan, chain([first], batches))
 
 

@@ -26,7 +26,7 @@ STATEMENTS = (
         repetitions integer not null check (repetitions >= 1),
         covariates text not null,
         max_tokens integer,
-        probabilities integer not null
+        opening text
     ) strict, without rowid
     """,
     """

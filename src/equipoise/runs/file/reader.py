@@ -102,9 +102,9 @@ class RunReader:
                 repetitions=repetitions,
                 covariates=decode_json(covariates, self.path),
                 prompts=prompts,
-                asking=Asking(max_tokens=limit, probabilities=bool(probabilities)),
+                asking=Asking(max_tokens=limit, opening=opening),
             )
-            for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, probabilities, prompts) in (
+            for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, opening, prompts) in (
                 self._rows(sql.PROBES)
             )
         ]

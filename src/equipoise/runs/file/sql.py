@@ -14,7 +14,7 @@ _ATTEMPT = f"probe, prompt, repetition, {_OUTCOME}, answer, reasoning, raw, firs
 _VERDICT = f"probe, prompt, repetition, question, {_OUTCOME}, answer, reasoning, raw"
 _EXAM_ANSWER = "probe, number, label, gender, question, status, prompt_tokens, completion_tokens, answer"
 _PROBE = """
-    name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, probabilities
+    name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, opening
 """
 
 
@@ -88,7 +88,7 @@ LABEL_ROWS = "select place, label, counts, judged from labels order by place"
 # Writing
 ADD_PROBE = _insert("probes", _PROBE)
 SET_PARAMETERS = "update probes set parameters = ? where name = ?"
-RAISE_LIMITS = "update probes set max_tokens = ? where probabilities = 0"
+RAISE_LIMITS = "update probes set max_tokens = ? where opening is null"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = (
     _insert("prompts", "probe, id, position, item, covariates, prompt, system") + " on conflict (probe, id) do nothing"

@@ -20,7 +20,7 @@ def utc_now() -> datetime:
 def asking_of(probe: Probe, max_tokens: int | None) -> Asking:
     """How a probe is asked: with the user's limit on the length of answers, or else its own; or for one token only."""
     if probe.reading == PROBABILITIES:
-        return Asking(max_tokens=1, probabilities=True)
+        return Asking(max_tokens=1, opening=probe.opening)
     return Asking(max_tokens=max_tokens or probe.max_tokens)
 
 
