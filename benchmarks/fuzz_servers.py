@@ -138,4 +138,4 @@ def misbehave(dice: random.Random, count: int, _folder: Path) -> Iterator[str]:
 def give_odd_logprobs(dice: random.Random, count: int, _folder: Path) -> Iterator[str]:
     """A few prompts asked of a server whose log-probabilities are odd. What is kept of them can be stored."""
     for _ in range(-(-count // PROMPTS_PER_CASE)):
-        yield from asyncio.run(_ask(dice, make_logprobs, Asking(max_tokens=1, probabilities=True)))
+        yield from asyncio.run(_ask(dice, make_logprobs, Asking(max_tokens=1, opening="")))
