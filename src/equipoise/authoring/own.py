@@ -9,7 +9,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,8 @@ class Kind:
     answers: tuple[str, str]
     """Of reference models: to an arm that is favoured, and to one that is not."""
     max_tokens: int
-    first_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    opening: str | None = None
+    """After which one word decides, for `--probabilities`; None: none does."""
 
 
 KINDS = {
@@ -107,7 +108,7 @@ KINDS = {
         limits=(0.03, 0.1, 0.3),
         answers=("Yes.", "No."),
         max_tokens=256,
-        first_words={"yes": ("yes",), "no": ("no",)},
+        opening="",
     ),
     "choice": Kind(
         detector=lambda own: choice(own.letters),
@@ -116,6 +117,7 @@ KINDS = {
         limits=(0.03, 0.1, 0.3),
         answers=("(a)", "(b)"),
         max_tokens=256,
+        opening="",
     ),
     "character": Kind(
         detector=lambda _own: CHARACTERS,
@@ -124,6 +126,7 @@ KINDS = {
         limits=(0.03, 0.1, 0.3),
         answers=("Gender: male", "Gender: female"),
         max_tokens=256,
+        opening="Gender:",
     ),
     "score": Kind(
         detector=lambda _own: score_out_of(100),
@@ -132,6 +135,7 @@ KINDS = {
         limits=(1.0, 3.0, 10.0),
         answers=("90", "60"),
         max_tokens=64,
+        opening="",
     ),
     "amount": Kind(
         detector=lambda _own: amount(low=1.0, high=1e9),
@@ -225,7 +229,7 @@ def own_probe(own: OwnPrompts) -> Probe:
         items=partial(_take_items, None),
         prompts=partial(_take_prompts, own, None),
         detector=detector,
-        first_words=kind.first_words,
+        opening=kind.opening,
         arms=arms,
         covariates=own.slices,
         slices=own.slices,
