@@ -20,6 +20,10 @@ def command(
     *,
     report: options.Report = None,
     as_json: AsJson = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="The program that the file names: it may be run.", metavar="MODEL"),
+    ] = None,
     retry: Annotated[
         str | None,
         typer.Option(help="Ask these failures again: http_error,timeout,malformed,empty, …", metavar="STATES"),
@@ -64,6 +68,7 @@ def command(
     if run is None or wants_more(run) or run.unjudged(failures):
         session = resume(
             file,
+            model=model,
             retry=failures,
             max_tokens=max_tokens,
             key_command=key_command,

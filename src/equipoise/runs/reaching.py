@@ -19,9 +19,10 @@ from equipoise import models
 from equipoise.errors import InputError
 from equipoise.models import FunctionModel, Model, parse_model_name
 from equipoise.models.functions import Function, Generator
+from equipoise.models.programs import CONCURRENCY, open_program
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.spec import Access, RunSpec
+from equipoise.runs.spec import COMMAND, Access, RunSpec
 from equipoise.settings import Settings, environment, write_private
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def open_model(spec: RunSpec, access: Access, deadline: float = Policy.deadline)
         )
     if spec.base_url or spec.key_variable or access.key_command or access.headers:
         raise InputError(f"The model {spec.model!r} runs on this machine: it has no base URL, no key and no headers.")
+    if spec.program:
+        return open_program(spec.model, deadline)
     if spec.simulated:
         return SimulatedModel(spec.model, spec.sampling)
     from equipoise.models.llama.model import prepare_embedded  # noqa: PLC0415 - needs aiohttp
@@ -69,6 +72,8 @@ def wrap_model(model: Function | Generator | Model) -> Model:
 
 def default_concurrency(model: ModelLike) -> int:
     """How many requests at a time. A plain function is called once at a time: it need not expect anything else."""
+    if isinstance(model, str) and RunSpec(model=model).program:
+        return CONCURRENCY if model.startswith(COMMAND) else 1
     plain = callable(model) and not hasattr(model, "answer") and not inspect.iscoroutinefunction(model)
     return 1 if plain else Policy.concurrency
 
@@ -123,7 +128,8 @@ def approve(spec: RunSpec, access: Access) -> None:
     if destination is None or from_file:
         return
     known = _read_approved(settings)
-    if destination not in known and destination != _find_destination(RunSpec(model=spec.model), Access()):
+    is_default = not spec.program and destination == _find_destination(RunSpec(model=spec.model), Access())
+    if destination not in known and not is_default:
         with suppress(OSError):  # then `resume` asks for the options again, which is safe
             entries = [destination._asdict() for destination in [*known, destination]]
             write_private(settings.config / APPROVED, json.dumps(entries, indent=1))
@@ -137,6 +143,15 @@ def refuse_foreign_address(
     `source` is the file, and `again` are the words of the command that goes on. A file that was `received` does not
     decide where prompts are posted either, although no key goes with them.
     """
+    if spec.program:
+        named = "judge" if judge else "model"
+        if received and named not in access.typed and not _is_approved(Destination(spec.model, "")):
+            raise InputError(
+                f"{source} wants {spec.model!r} run on this machine. A file cannot decide that, and no run was started "
+                "on this machine in this way. Nothing was run. If you trust this program: "
+                f"{shlex.join([*again, f'--{named}', spec.model])}"
+            )
+        return
     destination = _find_destination(spec, access)
     if destination is None or (not _has_secret(destination, access) and not received):
         return
@@ -174,6 +189,8 @@ def _has_secret(destination: Destination, access: Access) -> bool:
 
 def _find_destination(spec: RunSpec, access: Access) -> Destination | None:
     """Where requests would go, with which key; None if the model runs here, or there is no address."""
+    if spec.program:
+        return Destination(spec.model, "")
     if spec.local:
         return None
     provider, _ = parse_model_name(spec.model)

@@ -59,7 +59,7 @@ def resume(
         known = {name: probe.read_by(stored.spec.reading) for name, probe in known.items()}
         base = replace(stored.spec, max_requests=None, max_tokens_total=None, max_cost=None)
         given = {name: value for name, value in given.items() if value is not None}
-        typed = frozenset(given) | ({"judge"} if judge else set())
+        typed = frozenset(given) | ({"judge"} if judge else set()) | ({"model"} if model else set())
         spec, access = read_given(base, None, judge, None, {**given, "typed": typed})
         policy = policy or make_policy(spec, default_concurrency(model or stored.spec.model))
         opened = None

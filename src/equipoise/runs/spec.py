@@ -7,6 +7,7 @@ stored is `Access`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
@@ -25,7 +26,8 @@ MOST = 2**63 - 1
 """Neither run files nor requests hold larger numbers."""
 MOST_SHOWN, MOST_NESTED = 60, 100
 PLAIN = (str, int, float, bool, type(None), Mapping, list, tuple, msgspec.Struct)
-EMBEDDED, SIMULATED, GGUF = "embedded", "simulated/", "gguf:"
+EMBEDDED, SIMULATED, GGUF, COMMAND = "embedded", "simulated/", "gguf:", "command:"
+FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 Text = str | None
 Count = Annotated[int, Meta(ge=1, le=MOST)] | None
@@ -43,7 +45,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # Which model, and where
     model: Annotated[
         str,
-        _meta("openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/…, gguf:FILE, simulated/STANCE, or embedded."),
+        _meta(
+            "openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/…, gguf:FILE, command:PROGRAM, module:function, "
+            "simulated/STANCE, or embedded."
+        ),
     ] = EMBEDDED
     base_url: Annotated[Text, _meta("Another address for the provider.", "URL")] = None
     key_variable: Annotated[Text, _meta("The environment variable that holds the key.", "NAME")] = None
@@ -135,9 +140,15 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.model.startswith(SIMULATED)
 
     @property
+    def program(self) -> bool:
+        """Whether the model is a program or a Python function of this machine."""
+        is_function = FUNCTION.fullmatch(self.model) is not None and not self.model.startswith(GGUF)
+        return self.model.startswith(COMMAND) or is_function
+
+    @property
     def local(self) -> bool:
         """Whether the model runs here, in a process of ours."""
-        return self.model == EMBEDDED or self.model.startswith(GGUF) or self.simulated
+        return self.model == EMBEDDED or self.model.startswith(GGUF) or self.simulated or self.program
 
     def to_json(self) -> dict[str, Any]:
         """What is not left to defaults, as plain values."""

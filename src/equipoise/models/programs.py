@@ -1,0 +1,171 @@
+"""A program of this machine as a model: whatever reads a prompt from standard input and writes its answer.
+
+`command:python pipeline.py --fast` is started once for every prompt, without a shell. `package.module:function` is a
+Python function of the prompt, found by its name. So a pipeline, an agent or a tool can be audited without a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import shlex
+import shutil
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from equipoise.detect.visible import has_visible_text
+from equipoise.errors import InputError
+from equipoise.models.functions import FunctionModel
+from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
+from equipoise.models.redact import excerpt
+from equipoise.schema import Status
+
+COMMAND = "command:"
+CONCURRENCY = 2
+"""How many programs run at a time, unless the user says otherwise."""
+MAX_ANSWER_BYTES, MAX_ERROR_BYTES = 16 * 2**20, 64 * 2**10
+
+
+def open_program(name: str, deadline: float) -> CommandModel | FunctionModel:
+    """The program or the function of this name; InputError if there is none."""
+    if name.startswith(COMMAND):
+        return CommandModel(name, deadline)
+    model = FunctionModel(_find_function(name), name=name)
+    model.settings = {"python": name}
+    return model
+
+
+def _find_function(name: str) -> Callable[[str], str]:
+    module, _, path = name.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)  # as `python -m` does
+    try:
+        found: object = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except ImportError as error:
+        raise InputError(
+            f"The module {module!r} of the model {name!r} cannot be imported: {error}. A model "
+            "behind an endpoint is called PROVIDER/MODEL."
+        ) from None
+    except AttributeError:
+        raise InputError(f"The module {module!r} has nothing that is called {path!r}.") from None
+    finally:
+        sys.path.remove(here)
+    if not callable(found):
+        raise InputError(f"{name} is not a function of the prompt but {type(found).__name__}.")
+    return found
+
+
+class CommandModel:
+    """A program that is started for each prompt. What it writes to standard output is the answer."""
+
+    gives_probabilities = False
+    continues_answers = False
+    given_again = ()
+
+    def __init__(self, name: str, deadline: float) -> None:
+        try:
+            self._words = shlex.split(name.removeprefix(COMMAND))
+        except ValueError as error:
+            raise InputError(f"The command of the model {name!r} cannot be read: {error}.") from None
+        program = self._words[0] if self._words else ""
+        if shutil.which(program) is None:
+            raise InputError(f"There is no program {program!r} to be run. A model is command:PROGRAM ARGUMENTS.")
+        self.name = name
+        self.settings: dict[str, object] = {"command": self._words}
+        self.notes: list[str] = []
+        self._deadline = deadline
+
+    def continue_after(self, notes: Collection[str]) -> None:
+        """Do nothing: it is asked in the same way again."""
+
+    async def __aenter__(self) -> Self:
+        """Do nothing: the program is started for each prompt."""
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        """Do nothing: no program outlives its prompt."""
+
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
+        """Run the program on one prompt. A system part comes first, followed by a blank line."""
+        started = time.monotonic()
+        text = f"{system}\n\n{prompt}" if system else prompt
+        # In a session of its own, so that what it starts ends with it.
+        process = await asyncio.create_subprocess_exec(
+            *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+        )
+        try:
+            output, errors = await asyncio.wait_for(_talk(process, text), self._deadline)
+        except TimeoutError:
+            return Reply(status=Status.TIMEOUT, detail=f"the program took over {self._deadline:g} s")
+        finally:
+            await _end(process)
+        latency = time.monotonic() - started
+        if len(output) > MAX_ANSWER_BYTES:
+            return Reply(status=Status.TOO_LARGE, detail=f"over {MAX_ANSWER_BYTES:,} bytes", latency=latency)
+        if process.returncode:
+            said = excerpt(errors.decode("utf-8", "replace").strip())
+            return Reply(status=Status.MALFORMED, detail=f"exit code {process.returncode}: {said}", latency=latency)
+        try:
+            answer = output.decode("utf-8").removesuffix("\n")
+        except UnicodeDecodeError as error:
+            detail = f"the answer is not UTF-8: byte {error.start:,} is not part of a character"
+            return Reply(status=Status.MALFORMED, detail=detail, raw=output[:MAX_ERROR_BYTES], latency=latency)
+        if not has_visible_text(answer):
+            return Reply(status=Status.EMPTY, reasoning=answer or None, latency=latency)
+        return Reply(status=Status.OK, answer=answer, latency=latency)
+
+
+async def _talk(process: Process, prompt: str) -> tuple[bytes, bytes]:
+    """Give the program its prompt, and take what it writes, up to the limits."""
+    assert process.stdout
+    assert process.stderr
+    others = asyncio.gather(_read(process.stderr, MAX_ERROR_BYTES, drain=True), _write(process, prompt))
+    try:
+        output = await _read(process.stdout, MAX_ANSWER_BYTES)
+        if len(output) > MAX_ANSWER_BYTES:
+            _kill(process)
+        errors, _ = await others
+        await process.wait()
+    finally:
+        others.cancel()
+    return output, errors
+
+
+async def _read(stream: asyncio.StreamReader, most: int, *, drain: bool = False) -> bytes:
+    """What the stream holds, one byte above the limit at most; with `drain`, what comes after it is thrown away."""
+    kept = bytearray()
+    while part := await stream.read(2**16):
+        kept += part[: max(0, most + 1 - len(kept))]
+        if len(kept) > most and not drain:
+            break
+    return bytes(kept)
+
+
+async def _write(process: Process, prompt: str) -> None:
+    assert process.stdin
+    with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read its prompt
+        process.stdin.write(prompt.encode("utf-8", "surrogatepass"))
+        await process.stdin.drain()
+        process.stdin.close()
+
+
+async def _end(process: Process) -> None:
+    """End the program if it still runs."""
+    if process.returncode is None:
+        _kill(process)
+        await process.wait()
+
+
+def _kill(process: Process) -> None:
+    """End the program and all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
