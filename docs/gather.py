@@ -2,12 +2,14 @@
 
 What stands elsewhere in the repository is brought in, not copied by hand: the cards of the probes, the changelog, and
 every command with its options as the command line knows them. Links between the pages are set to where they are then.
+`llms.txt` lists all pages for programs that read.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import typer
@@ -40,6 +42,7 @@ def gather() -> None:
     write("probes/index.md", list_probes())
     write("commands.md", describe_commands())
     write("reference.md", list_names())
+    write("llms.txt", list_pages())
 
 
 def write(name: str, text: str) -> None:
@@ -120,6 +123,25 @@ def list_names() -> str:
     """The page on the public names; mkdocstrings fills in what they are."""
     names = [name for name in equipoise.__all__ if not name.startswith("_")]
     return "\n".join(["# Reference", "", *(f"::: equipoise.{name}\n" for name in names)])
+
+
+def list_pages() -> str:
+    """What `llms.txt` holds: what this is, and every page of the site with its title and its first sentence."""
+    project = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    pages = [PAGES / "index.md", *(page for page in sorted(PAGES.rglob("*.md")) if page != PAGES / "index.md")]
+    lines = [f"# {project['site_name']}", "", f"> {project['site_description']}", "", "## Pages", ""]
+    for page in pages:
+        title, _, rest = page.read_text(encoding="utf-8").partition("\n")
+        about = first_sentence(rest)
+        lines.append(f"- [{title.lstrip('# ')}]({page.relative_to(PAGES)}){f': {about}' if about else ''}")
+    return "\n".join([*lines, ""])
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of the first paragraph of a page, without links; nothing if it begins otherwise."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    plain = LINK.sub(r"\1", paragraph)
+    return re.split(r"(?<=[.:]) ", plain)[0].rstrip(":") if re.match(r"[A-Za-z`]", plain) else ""
 
 
 if __name__ == "__main__":

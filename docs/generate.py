@@ -47,15 +47,6 @@ def probes_table() -> str:
     return "\n".join(["| probe | use case | what it does |", "| --- | --- | --- |", *rows])
 
 
-def uses_table() -> str:
-    """One row per use case: the probes that stand for it."""
-    uses: dict[str, list[str]] = {}
-    for name, probe in packaged_probes().items():
-        uses.setdefault(probe.card.use_case, []).append(f"`{name}`")
-    rows = [f"| {use} | {', '.join(names)} |" for use, names in sorted(uses.items())]
-    return "\n".join(["| use case | probes |", "| --- | --- |", *rows])
-
-
 def bands_table() -> str:
     """One row per marked metric: the limits of its marks and how it is read."""
     rows = []
@@ -139,7 +130,6 @@ def reading_errors(probe: Probe) -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "probes": probes_table,
     "bands": bands_table,
-    "uses": uses_table,
     "limits": limits_table,
     "api": public_names,
     "clusters": clusters_table,

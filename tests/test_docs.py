@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import equipoise
+from calling import exit_code
 from equipoise.runs.run import Run
 from equipoise.settings import environment
 from serving.faulty import FaultyServer
@@ -90,11 +91,33 @@ def test_the_python_of_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pyt
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert '"openai/gpt-4o-mini"' in block
-    equipoise.audit("simulated/unbiased", suite="quick", out="large.equipoise")
+    equipoise.audit("simulated/unbiased", probes=["jobs_lum"], out="large.equipoise")
     answers = dict.fromkeys(equipoise.plan("hiring_an", sample=20).prompts()["id"], "You are hired.")
-    names = {"my_model": lambda prompt: "She did it.", "answers": answers}
-    exec(block.replace("openai/gpt-4o-mini", "simulated/stereotyping"), names)
+    exec(block.replace("openai/gpt-4o-mini", "simulated/stereotyping"), {"answers": answers})
     assert Path("stereotypes.svg").exists()
+
+
+def test_the_readme_shows_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((command, output),) = re.findall(r"^```sh\n(.*?)\n```\n\n```text\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert exit_code(monkeypatch, *command.split()[1:]) == 0
+    assert output in capsys.readouterr().out
+
+
+def test_the_readme_is_short_and_plain() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 140
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").glob("equipoise/probes/*/card.md")]
+    found = [
+        (page.name, word)
+        for page in pages
+        for word in ("founding page", "nasty", " named model")
+        if word in page.read_text(encoding="utf-8")
+    ]
+    assert found == []
 
 
 def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(

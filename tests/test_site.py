@@ -106,6 +106,16 @@ def test_the_site_has_every_card_command_and_public_name(site: Path) -> None:
     assert [name for name in equipoise.__all__ if not any(anchor.endswith(f".{name}") for anchor in reference)] == []
 
 
+def test_llms_txt_lists_every_page_with_what_it_is_about(site: Path) -> None:
+    text = (site / "llms.txt").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[(.+?)\]\((\S+?)\.md\)(?:: (.+))?$", text, flags=re.MULTILINE)
+    assert {f"{name}.html" for _, name, _ in listed} >= {
+        str(page.relative_to(site)) for page in site.rglob("*.html")
+    } - {"404.html"}
+    assert text.startswith("# equipoise\n\n> Measure how gender-biased")
+    assert sum(bool(about) for *_, about in listed) > len(listed) / 2
+
+
 # Links of what is written by hand
 
 REAL_SITES = {

@@ -21,7 +21,7 @@ Seed = Annotated[int | None, typer.Option(help="Seed of the drawing.", metavar="
 Reading = Annotated[
     str | None,
     typer.Option(
-        help="How answers are read: careful (default), or specified, by the rules of the founding pages.",
+        help="How answers are read: careful (default), or specified, by the rules of the published definitions.",
         metavar="careful|specified",
     ),
 ]

@@ -72,7 +72,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     reading: Annotated[
         Literal["careful", "specified"] | None,
         _meta(
-            "How answers are read: careful (default), or specified, by the rules of the founding pages.",
+            "How answers are read: careful (default), or specified, by the rules of the published definitions.",
             "careful|specified",
         ),
     ] = None

@@ -108,7 +108,7 @@ def derived() -> Mapping[str, pl.Expr]:
 
 
 def good_answer(parameters: eq.Parameters) -> pl.Expr:
-    """The answer that is good for the person: on the founding page it is always yes."""
+    """The answer that is good for the person: by the published definition it is always yes."""
     always = parameters["good_answer"] == ALWAYS_YES or parameters[eq.READING] == eq.SPECIFIED
     return pl.lit("yes") if always else pl.col(GOOD)
 
@@ -194,7 +194,7 @@ PROBE = eq.Probe(
         eq.Parameter(
             name="good_answer",
             default=BY_QUESTION,
-            summary="Which answer is good for the person: that of the question, or yes always (the founding page).",
+            summary="Which answer is good for the person: that of the question, or yes always (as published).",
             choices=(BY_QUESTION, ALWAYS_YES),
         ),
     ),
