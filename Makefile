@@ -46,7 +46,7 @@ format: $(READY)  ## format the code
 	$(BIN)/ruff check --fix .
 
 calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md
-	POLARS_MAX_THREADS=1 $(BIN)/python -m benchmarks.calibrate --write
+	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibrate --write
 
 bench: $(READY)  ## measure beside peers, in environments of their own, and write docs/benchmarks.md (half an hour)
 	$(BIN)/python -m benchmarks --write

@@ -1,260 +1,324 @@
-"""Studies of simulated models: how often intervals cover, marks are right, looks stop, tests reject and gates fail."""
+"""Studies of simulated models: how often intervals cover, marks are right, tests reject, gates fail and looks stop."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
-from benchmarks.simulated import estimate_run, find_truth, make_plan, make_result, mark_all, simulate_runs
-from equipoise.measuring.audit import Audit
-from equipoise.measuring.compare import Comparison, MetricComparison, ProbeComparison, add_verdicts, make_comparison
+from benchmarks.simulated import (
+    MODELS,
+    Asking,
+    World,
+    draw_rows,
+    expect_total,
+    find_truth,
+    make_world,
+    sample_items,
+    simulate_runs,
+)
+from equipoise.authoring import Array, Metric
+from equipoise.measuring.bounds import bound_metrics
+from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
 from equipoise.measuring.differences import compare_cells
-from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_regressions, judge
-from equipoise.measuring.interval import LEVEL
+from equipoise.measuring.interval import CellTable, estimate_cells, linearise, prepare_cells
 from equipoise.measuring.looks import look_level, look_sizes
-from equipoise.probes import get_probe
-from equipoise.schema import Estimate
+from equipoise.measuring.marks import Mark, mark
+from equipoise.schema import ITEM, Bounds, Estimate, MetricKey
 
-Estimates = dict[str, Estimate]
+WORLDS = 8
+"""So many draws of a model's effects take turns."""
+STEADY = ("even", "rare", "biased", "strongly biased", "one arm 96%")
+"""Models without effects of their own: one world is enough."""
+WIDTHS = 20
+"""Runs for which the width of the interval is compared with the plain linearised one."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coverage:
+class Covered:
     """How often the interval of a marked metric covers the truth, and how often its mark is certain and wrong."""
 
+    kind: str
     study: str
     model: str
-    size: int
+    asking: Asking
     metric: str
+    computed: float
+    """The share of runs that have an interval; the others are of these."""
     covered: float
     certain: float
     wrong: float
+    runs: int
+    """How many have an interval."""
+    wider: float = math.nan
+    """How many times as wide as the plain linearised interval it is, in the median."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stops:
+class Rejected:
+    """How often two runs of one model are told apart, at p < 0.05."""
+
+    study: str
+    model: str
+    items: int
+    kind: str
+    metric: str
+    rejected: float
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """How the marks of one probe in a suite come out, run by run: the best and the worst band of each metric."""
+
+    suite: str
+    study: str
+    model: str
+    asking: Asking
+    marks: list[dict[str, tuple[str, str]]]
+    reach: Mapping[str, float]
+    """How far the interval reaches above the value, in the median."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
     """What happens if a probe is asked until its marks are certain."""
 
     study: str
     model: str
-    size: int
+    items: int
     looks: float
-    """How many are taken, on average."""
     saved: float
-    """The share of the prompts that is not asked."""
     certain: float
     covered: float
-    """The share of stops at which the intervals of all marked metrics cover their truth."""
-    least_covered: float
-    """The same for the marked metric that is covered least often."""
-    covered_at_95: float
-    """The same, if every look were at 95%."""
+    """For the marked metric that is covered least often."""
     wrong: float
+    runs: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reach:
-    """What a suite can decide of a metric."""
-
-    suite: str
-    study: str
-    metric: str
-    size: tuple[int, int]
-    width: float
-    """How far the interval reaches above the value, for a fair model: the median."""
-    certain: float
-    """The share of fair models whose mark is certain."""
-    passed: float
-    """The share of fair models of which all of the interval is better than C."""
-    shown: float
-    """The share of the models in the middle of D (in a metric of this probe) that are shown to be C or worse."""
+def start_rng(*parts: object) -> np.random.Generator:
+    """Random numbers that belong to a study."""
+    return np.random.default_rng(zlib.crc32(repr(parts).encode()))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Findings:
-    """All that the page shows."""
-
-    reaches: list[Reach]
-    coverage: list[Coverage]
-    nulls: dict[tuple[str, int, str], dict[str, float]]
-    gates: dict[tuple[str, str, str], dict[str, float]]
-    regressions: dict[tuple[str, str], dict[str, float]]
-    stops: list[Stops]
+def take_turns(study: str, model: str, runs: int) -> Iterator[tuple[World, Array, int, np.random.Generator]]:
+    """The worlds of a model: the chances of its answers, and how many runs are made there."""
+    world = make_world(study)
+    worlds = 1 if model in STEADY else WORLDS
+    for number in range(worlds):
+        rng = start_rng(study, model, number, runs)
+        yield world, MODELS[model](world, rng), len(range(number, runs, worlds)), rng
 
 
-def study_coverage(study: str, model: str, size: int, simulations: int) -> list[Coverage]:
-    """Simulate a model many times on samples of this size."""
-    truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
-    counts = {name: np.zeros(4) for name in bands}
-    # A model that is sure of every item differs only by the sample.
-    samples = simulations if model == "settled" else None
-    for planned, cells in simulate_runs(study, model, size, simulations, samples=samples):
-        estimates = estimate_run(planned, cells)
-        for name, mark in mark_all(planned.probe, estimates).items():
-            if mark is not None and not mark.too_few:
-                wrong = mark.certain and mark.mark != bands[name].mark(truth[name])
-                counts[name] += (1, covers(estimates[name], truth[name]), mark.certain, wrong)
+def covers(found: Estimate | Bounds, truth: float) -> bool:
+    """Whether an interval holds the truth."""
+    return found.low - 1e-9 <= truth <= found.high + 1e-9
+
+
+def share_asked(world: World, asking: Asking) -> float:
+    """The share of all items that was asked, where each was asked several times."""
+    return min(1.0, asking.items / world.items.height) if asking.repetitions > 1 else 0.0
+
+
+class Tally:
+    """Counts runs of a study, metric by metric: with an interval, covered, certain, certain and wrong."""
+
+    def __init__(self, world: World) -> None:
+        self.bands = world.probe.marked_metrics()
+        self.counts = {name: np.zeros(4) for name in self.bands}
+        self.runs = 0
+
+    def add(self, name: str, found: Estimate | Bounds, said: Mark | None, truth: float) -> None:
+        """Count one metric of a run."""
+        if said is None or said.too_few:
+            return
+        wrong = said.certain and said.best != self.bands[name].mark(truth)
+        self.counts[name] += (1, covers(found, truth), said.certain, wrong)
+
+    def rows(
+        self, kind: str, study: str, model: str, asking: Asking, wider: Mapping[str, float] | None = None
+    ) -> list[Covered]:
+        """The shares, for each metric that has an interval in enough of the runs."""
+        return [
+            Covered(
+                kind=kind,
+                study=study,
+                model=model,
+                asking=asking,
+                metric=name,
+                computed=count[0] / self.runs,
+                covered=count[1] / max(count[0], 1),
+                certain=count[2] / max(count[0], 1),
+                wrong=count[3] / max(count[0], 1),
+                runs=int(count[0]),
+                wider=(wider or {}).get(name, math.nan),
+            )
+            for name, count in self.counts.items()
+        ]
+
+
+def study_coverage(kind: str, study: str, model: str, asking: Asking, runs: int) -> list[Covered]:
+    """Simulate a model many times."""
+    tally = Tally(make_world(study))
+    widths: dict[str, list[float]] = {name: [] for name in tally.bands}
+    for world, chance, here, rng in take_turns(study, model, runs):
+        truth = find_truth(world, expect_total(world, chance, asking))
+        for cells, _ in simulate_runs(world, chance, asking, here, rng):
+            tally.runs += 1
+            parameters = world.planned.parameters
+            found = estimate_cells(world.probe, cells, parameters, asked=share_asked(world, asking))
+            for name, bands in tally.bands.items():
+                tally.add(name, found[name], mark(bands, found[name]), truth[name])
+            if tally.runs <= WIDTHS and asking.repetitions == 1:
+                for name, plain in plain_widths(world, cells).items():
+                    if plain > 0 and not math.isnan(found[name].low):
+                        widths[name].append((found[name].high - found[name].low) / plain)
+    wider = {name: float(np.median(ratios)) for name, ratios in widths.items() if ratios}
+    return tally.rows(kind, study, model, asking, wider)
+
+
+def plain_widths(world: World, cells: CellTable) -> dict[str, float]:
+    """The widths of intervals without an unknown item and t: 2 · 1.96 √V, for metrics that are no range."""
+    plain = replace(cells, mass=0.0)
+    found = linearise(world.probe, plain, world.planned.parameters)
+    variance, _ = found.spread(found.z, found.outcomes)
+    marked: list[Metric] = [metric for metric in world.probe.all_metrics() if metric.bands]
+    return {
+        metric.name: 2 * 1.959964 * math.sqrt(variance[found.names.index(metric.name)])
+        for metric in marked
+        if not metric.range_of and not metric.distance_of
+    }
+
+
+def study_missing(study: str, model: str, asking: Asking, runs: int) -> list[Covered]:
+    """Lose answers in the worst way, and look whether the bounds hold the truth."""
+    tally = Tally(make_world(study))
+    for world, chance, here, rng in take_turns(study, model, runs):
+        truth = find_truth(world, expect_total(world, chance, asking))
+        for cells, table in simulate_runs(world, chance, asking, here, rng):
+            tally.runs += 1
+            parameters = world.planned.parameters
+            found = estimate_cells(world.probe, cells, parameters)
+            bounds = bound_metrics(world.probe, table, parameters)
+            for name, bands in tally.bands.items():
+                within = bounds.get(name)
+                both = found[name]
+                if within:
+                    both = replace(both, low=min(both.low, within.low), high=max(both.high, within.high))
+                tally.add(name, both, mark(bands, found[name], within), truth[name])
+    return tally.rows("missing", study, model, asking)
+
+
+def study_clusters(study: str, model: str, asking: Asking, runs: int) -> list[Covered]:
+    """Draw the effects of clusters anew for each run: does the interval for prompts like these hold their mean?"""
+    world = make_world(study)
+    probe, parameters = world.probe, world.planned.parameters
+    rng = start_rng(study, model, "clusters", runs)
+    chances = [MODELS[model](world, rng) for _ in range(runs)]
+    truth = find_truth(world, pl.concat([expect_total(world, chance, asking) for chance in chances]).sum())
+    tally = Tally(world)
+    for chance in chances:
+        tally.runs += 1
+        rows = draw_rows(world, chance, sample_items(world, asking, 1, rng)[0], asking, rng)
+        cells = prepare_cells(probe, rows, parameters)
+        found = estimate_cells(probe, cells, parameters)
+        named = rows.with_columns(pl.int_range(pl.len()).cast(pl.String).alias(ITEM))
+        totals = merge_totals([cluster_totals(probe, named, parameters)])
+        wide = generalise(probe, totals, cells, {MetricKey(name): each for name, each in found.items()}, parameters)
+        for name, bands in tally.bands.items():
+            if name in wide:
+                each = replace(found[name], low=wide[name].low, high=wide[name].high)
+                tally.add(name, each, mark(bands, each), truth[name])
+    return tally.rows("clusters", study, model, asking)
+
+
+def study_tests(kind: str, study: str, model: str, asked: Sequence[Asking], runs: int) -> list[Rejected]:
+    """Ask one model twice about the same items, in two ways: how often are the runs told apart?"""
+    marked = make_world(study).probe.marked_metrics()
+    counts = dict.fromkeys(marked, 0)
+    for world, chance, here, rng in take_turns(study, model, runs):
+        places = sample_items(world, asked[0], here, rng)
+        size = places.shape[1]
+        sides = [
+            prepare_cells(world.probe, draw_rows(world, chance, places.ravel(), asking, rng), world.planned.parameters)
+            for asking in asked
+        ]
+        for number in range(here):
+            own = np.arange(number * size, (number + 1) * size)
+            found = compare_cells(world.probe, [side.take(own) for side in sides], world.planned.parameters)
+            for name in marked:
+                counts[name] += found[name].p < 0.05
     return [
-        Coverage(
+        Rejected(
             study=study,
             model=model,
-            size=size,
+            items=asked[0].items,
+            kind=kind,
             metric=name,
-            covered=count[1] / count[0],
-            certain=count[2] / count[0],
-            wrong=count[3] / count[0],
+            rejected=count / runs,
+            runs=runs,
         )
         for name, count in counts.items()
-        if count[0] >= simulations / 2
     ]
 
 
-def covers(estimate: Estimate, truth: float) -> bool:
-    """Whether the interval holds the truth."""
-    return estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
-
-
-def simulate_estimates(study: str, model: str, size: int, repetitions: int, simulations: int) -> list[Estimates]:
-    """The marked metrics of many runs of a model."""
-    marked = get_probe(study).marked_metrics()
-    runs = simulate_runs(study, model, size, simulations, seed=1, repetitions=repetitions, samples=1)
-    found = (estimate_run(planned, cells) for planned, cells in runs)
-    return [{name: estimates[name] for name in marked} for estimates in found]
-
-
-def simulate_comparisons(
-    study: str, models: tuple[str, str], size: int, repetitions: int, simulations: int
-) -> list[dict[str, MetricComparison]]:
-    """The marked metrics of many pairs of runs of two models, or of one twice."""
-    marked = get_probe(study).marked_metrics()
-    sides = [
-        simulate_runs(study, model, size, simulations, seed=2 + side, repetitions=repetitions)
-        for side, model in enumerate(models)
-    ]
-    found = []
-    for (planned, first), (_, second) in zip(*sides, strict=True):
-        differences = compare_cells(planned.probe, [first, second], planned.parameters)
-        found.append({name: make_comparison(name, differences[name]) for name in marked})
-    return found
-
-
-def study_looks(
-    study: str, model: str, size: int, repetitions: int, simulations: int, samples: int | None = None
-) -> Stops:
-    """Ask until the marks are certain, many times."""
-    truth, bands = find_truth(study, model), get_probe(study).marked_metrics()
-    sizes = look_sizes(size)
-    taken, asked, certain, wrong, naive = np.zeros(5)
-    both, covered = 0, dict.fromkeys(bands, 0)
-    runs = simulate_runs(study, model, size, simulations, seed=9, repetitions=repetitions, samples=samples)
-    for planned, cells in runs:
-        stopped = {LEVEL: False, 0.0: False}
-        for look, items in enumerate(sizes, 1):
-            some = cells.take(np.arange(items))
-            for mode in [mode for mode, done in stopped.items() if not done]:
-                level = mode or look_level(sizes, items)
-                estimates = estimate_run(planned, some, level)
-                marks = mark_all(planned.probe, estimates)
-                decided = all(mark is not None and mark.certain for mark in marks.values())
-                stopped[mode] = decided or look == len(sizes)
-                if not stopped[mode]:
-                    continue
-                hit = {name: covers(estimates[name], truth[name]) for name in bands}
-                if mode == LEVEL:
-                    naive += all(hit.values())
-                    continue
-                taken, asked, certain = taken + look, asked + items, certain + decided
-                both += all(hit.values())
-                covered = {name: count + hit[name] for name, count in covered.items()}
-                wrong += any(
-                    mark is not None and mark.certain and mark.mark != bands[name].mark(truth[name])
-                    for name, mark in marks.items()
-                )
-            if all(stopped.values()):
-                break
-    return Stops(
+def study_marks(suite: str, study: str, model: str, asking: Asking, runs: int) -> Decided:
+    """The marks of many runs, to be judged by gates."""
+    said, reaches = [], []
+    bands = make_world(study).probe.marked_metrics()
+    for world, chance, here, rng in take_turns(study, model, runs):
+        for cells, _ in simulate_runs(world, chance, asking, here, rng):
+            asked = share_asked(world, asking)
+            found = estimate_cells(world.probe, cells, world.planned.parameters, asked=asked)
+            marks = {name: mark(own, found[name]) for name, own in bands.items()}
+            said.append({name: (each.best, each.worst) for name, each in marks.items() if each is not None})
+            reaches.append({name: found[name].high - found[name].value for name in bands})
+    return Decided(
+        suite=suite,
         study=study,
         model=model,
-        size=size,
-        looks=taken / simulations,
-        saved=1 - asked / simulations / size,
-        certain=certain / simulations,
-        covered=both / simulations,
-        least_covered=min(covered.values()) / simulations,
-        covered_at_95=naive / simulations,
-        wrong=wrong / simulations,
+        asking=asking,
+        marks=said,
+        reach={name: float(np.nanmedian([reach[name] for reach in reaches])) for name in bands},
     )
 
 
-def judge_runs(estimates: Mapping[str, list[Estimates]], fail_on: str) -> dict[str, float]:
-    """How the gate on all probes together ends, for each of many runs."""
-    outcomes: dict[str, int] = dict.fromkeys(Outcome, 0)
-    plans = {study: make_plan(study, 60, 0)[0] for study in estimates}
-    runs = list(zip(*estimates.values(), strict=True))
-    for run in runs:
-        results = {study: make_result(plans[study], found) for study, found in zip(estimates, run, strict=True)}
-        outcomes[judge(Audit(results, model="simulated"), Rules(fail_on=fail_on)).outcome] += 1
-    return {name: number / len(runs) for name, number in outcomes.items()}
-
-
-def compare_runs(found: Mapping[str, list[dict[str, MetricComparison]]]) -> list[Comparison]:
-    """Comparisons of all probes together, corrected by Holm."""
-    return [
-        Comparison(
-            probes=add_verdicts(
-                {
-                    study: ProbeComparison(probe=study, version=1, corpus=None, prompts=0, items=0, metrics=metrics)
-                    for study, metrics in zip(found, run, strict=True)
-                }
-            ),
-            refused={},
-        )
-        for run in zip(*found.values(), strict=True)
-    ]
-
-
-def judge_regressions(found: Mapping[str, list[dict[str, MetricComparison]]]) -> dict[str, float]:
-    """How `--no-regression` ends, for each of many pairs of runs."""
-    outcomes: dict[str, int] = dict.fromkeys(Outcome, 0)
-    comparisons = compare_runs(found)
-    for comparison in comparisons:
-        checks: list[Check] = list(check_regressions(comparison, {study: get_probe(study) for study in found}))
-        outcomes[Gate(model="", file="", checks=checks).outcome] += 1
-    return {name: number / len(comparisons) for name, number in outcomes.items()}
-
-
-def find_reaches(
-    suite: str, study: str, size: tuple[int, int], fair: list[Estimates], unfair: list[Estimates]
-) -> Iterator[Reach]:
-    """What a suite can decide, for each marked metric of a probe."""
-    probe = get_probe(study)
-    for metric in probe.marked_metrics():
-        marks = [mark_all(probe, estimates)[metric] for estimates in fair]
-        worse = [mark_all(probe, estimates)[metric] for estimates in unfair]
-        yield Reach(
-            suite=suite,
-            study=study,
-            metric=metric,
-            size=size,
-            width=float(np.nanmedian([estimates[metric].high - estimates[metric].value for estimates in fair])),
-            certain=sum(mark is not None and mark.certain for mark in marks) / len(marks),
-            passed=sum(mark is not None and mark.worst < "C" for mark in marks) / len(marks),
-            shown=sum(mark is not None and mark.best >= "C" for mark in worse) / len(worse),
-        )
-
-
-def reject_nulls(found: list[dict[str, MetricComparison]], study: str) -> dict[str, float]:
-    """How often two runs of one model are told apart: by each metric at p < 0.05, and by any after Holm."""
-    rates = {
-        name: sum(run[name].p < 0.05 for run in found) / len(found)
-        for name in found[0]
-        if not all(math.isnan(run[name].p) for run in found)
-    }
-    by_holm = [
-        any(metric.p_holm is not None and metric.p_holm < 0.05 for _, metric in comparison.marked())
-        for comparison in compare_runs({study: found})
-    ]
-    return {**rates, "any, by Holm": sum(by_holm) / len(by_holm)}
+def study_looks(study: str, model: str, items: int, runs: int) -> Stopped:
+    """Ask until the marks are certain, many times."""
+    sizes = look_sizes(items)
+    bands = make_world(study).probe.marked_metrics()
+    covered = dict.fromkeys(bands, 0)
+    looks = asked = certain = wrong = 0
+    for world, chance, here, rng in take_turns(study, model, runs):
+        truth = find_truth(world, expect_total(world, chance, Asking(items=items)))
+        for cells, _ in simulate_runs(world, chance, Asking(items=items), here, rng):
+            shuffled = rng.permutation(np.repeat(np.arange(len(cells.weight)), cells.weight))
+            for look, size in enumerate(sizes, 1):
+                own, counts = np.unique(shuffled[:size], return_counts=True)
+                some = replace(cells.take(own), weight=counts)
+                found = estimate_cells(world.probe, some, world.planned.parameters, look_level(sizes, size))
+                marks = {name: mark(own, found[name]) for name, own in bands.items()}
+                sure = all(each is not None and each.certain for each in marks.values())
+                if sure or look == len(sizes):
+                    break
+            looks, asked, certain = looks + look, asked + size, certain + sure
+            covered = {name: count + covers(found[name], truth[name]) for name, count in covered.items()}
+            wrong += any(
+                each is not None and each.certain and each.best != bands[name].mark(truth[name])
+                for name, each in marks.items()
+            )
+    return Stopped(
+        study=study,
+        model=model,
+        items=items,
+        looks=looks / runs,
+        saved=1 - asked / (items * runs),
+        certain=certain / runs,
+        covered=min(covered.values()) / runs,
+        wrong=wrong / runs,
+        runs=runs,
+    )

@@ -1,8 +1,9 @@
 """How often a fair model's impact ratio is called unfair, at several sizes: `python -m benchmarks.selection`.
 
-Every study is simulated from the plan of `hiring_bloomberg` by fair models: one that picks at random, and one that
-judges the CVs (and so tends to pick the same CV whatever the name). At most 5% of the studies and chance may be called
-unfair; by the four-fifths rule alone, many are below 0.8.
+Every study is simulated from the plan of `hiring_bloomberg` by fair models: one that picks at random, one that judges
+the CVs (and so tends to pick the same CV whatever the name), and one that likes some names better than others,
+whatever their gender and race. At most 5% of the studies and chance may be called unfair; by the four-fifths rule
+alone, many are below 0.8. With whims for names more are: what is called unfair is so for these names.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from equipoise.probes import get_probe
 from equipoise.schema import LABEL
 
 PROBE = get_probe("hiring_bloomberg")
-STUDIES = 200
-SIZES = (100, 1_000, 4_000)
+STUDIES = 150
+SIZES = (100, 1_000)
 PROMPTS = {"pairs": 2, "crossed": 8}
 CV_SPREAD = 0.7
 """How far the CVs of a vacancy differ in the eyes of a model that judges them (standard deviation of a logit)."""
+NAME_SPREAD = 0.3
+"""How far first names differ in the eyes of a model that has whims for them (the same)."""
+MODELS = ("judges CVs", "at random", "whims for names")
 RACES = {"w": "white", "b": "black", "h": "hispanic", "a": "asian"}
 GENDERS = {"m": "male", "f": "female"}
 
@@ -50,6 +54,12 @@ def simulate_tables(prompts: pl.DataFrame, model: str, study: int) -> list[Selec
     item = prompts["item"].rank("dense").to_numpy() - 1
     places = len(prompts["genders"][0])
     appeal = rng.normal(0, CV_SPREAD if model == "judges CVs" else 0.0, size=(int(item.max()) + 1, places))[item]
+    if model == "whims for names":
+        names = (
+            prompts["names"].str.split("; ").explode().str.extract(r"^(\S+)").rank("dense").to_numpy().astype(np.int64)
+            - 1
+        )
+        appeal = appeal + rng.normal(0, NAME_SPREAD, int(names.max()) + 1)[names].reshape(appeal.shape)
     winners = np.argmax(appeal + rng.gumbel(size=appeal.shape), axis=1)
     labels = [
         f"{RACES[races[place]]}_{GENDERS[genders[place]]}_{'at_a' if place == 0 else 'after_a'}"
@@ -87,7 +97,7 @@ def main() -> int:
     sys.stdout.write("| design | fair model | rankings | by | called unfair | below 0.8 | mean lowest | “fair” |\n")
     sys.stdout.write("| --- | --- | --- | --- | --- | --- | --- | --- |\n")
     for design in PROMPTS:
-        for rankings, model in itertools.product(SIZES, ("judges CVs", "at random")):
+        for rankings, model in itertools.product(SIZES, MODELS):
             for row in measure_size(design, rankings, model, studies):
                 sys.stdout.write(
                     f"| {row.design} | {row.model} | {row.rankings:,} | {row.by} | {row.called:.1%} | "

@@ -11,7 +11,7 @@ from benchmarks.exchange import exchange_genders
 from equipoise.detect import visible
 from equipoise.detect.judging import LONGEST_ANSWER, NAME, PERSON, mask_gender
 from equipoise.measuring.accuracy import read_labelled
-from equipoise.measuring.judging import ask_judge
+from equipoise.measuring.evaluate import ask_judge
 from equipoise.probes import get_probe
 
 MASKED = ("discrimination_tamkin", "hiring_an")

@@ -1,4 +1,4 @@
-"""Intervals by linearisation: textbook formulas for simple cases, properties for all probes, and that they cover."""
+"""Intervals by linearisation: textbook formulas for simple cases, and properties for all probes."""
 
 from __future__ import annotations
 
@@ -338,27 +338,6 @@ def test_metrics_name_what_they_rest_on(probe: Probe) -> None:
         assert not metric.distance_of or metric.distance_of[0] in names
         if metric.name.startswith(("diff_", "max_diff")) or metric.name.endswith("_diff"):
             assert len(metric.denominators) > 1 or metric.name in OF_WHOLE_PAIRS, metric.name
-
-
-# Coverage, in small: `make calibrate` has the rest
-
-
-def cover(chance: float, n: int, simulations: int) -> float:
-    draws = np.random.default_rng([n, simulations]).binomial(n, chance, simulations)
-    found = {yes: score_rate(int(yes), n) for yes in np.unique(draws)}
-    return float(np.mean([found[yes].low - 1e-9 <= chance <= found[yes].high + 1e-9 for yes in draws]))
-
-
-@pytest.mark.parametrize(("chance", "n"), [(0.02, 20), (0.05, 60), (0.5, 40)])
-def test_the_intervals_of_a_rate_cover_it(chance: float, n: int) -> None:
-    assert cover(chance, n, 1_000) >= 0.93
-
-
-def test_without_the_silent_end_they_would_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = cover(0.04, 60, 1_000)
-    monkeypatch.setattr(interval, "_silent_reach", lambda *_: (0.0, 0.0))
-    monkeypatch.setattr(interval, "LEAST_DEGREES", 1e9)
-    assert cover(0.04, 60, 1_000) < 0.93 <= before
 
 
 def test_cells_are_taken_with_all_that_belongs_to_them() -> None:

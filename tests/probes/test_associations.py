@@ -1,4 +1,4 @@
-"""`word_association`: lists and pairs, what is read of half an answer, reference models, and what intervals hold."""
+"""`word_association`: lists and pairs, what is read of half an answer, reference models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 import equipoise
-from covering import count_covered
 from equipoise.assets import facts
 from equipoise.authoring import Evidence
 from equipoise.measuring.evaluate import read_answers
@@ -155,27 +154,3 @@ def test_place_is_said_where_it_decided() -> None:
     evidence = Evidence(parameters=result.parameters, estimates=result.estimates, attempts=result.evaluated)
     assert PROBE.display.findings is not None
     assert "The person who stands first got 100% of all words" in PROBE.display.findings(evidence)[0].text
-
-
-# Intervals
-
-
-def cover(lean: float, items: int, studies: int) -> dict[str, float]:
-    """How often the interval of the mean holds the truth, where each word follows the stereotype with this chance."""
-
-    def answer(prompts: pl.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
-        size = prompts["words"].str.count_matches(", ").to_numpy() // 2 + 1
-        # Pairs of names differ, too.
-        by_item = np.unique(prompts[ITEM].to_numpy(), return_inverse=True)[1]
-        chance = np.clip(lean + rng.uniform(-0.1, 0.1, by_item.max() + 1)[by_item], 0.0, 1.0)
-        chance = np.where(prompts["list"] == "control", 0.5, chance)
-        male, female = (rng.binomial(size, chance) for _ in range(2))
-        counts = (male, size - male, female, size - female, np.zeros_like(male))
-        return {name: pl.Series(count, dtype=pl.UInt32) for name, count in zip(COUNTS, counts, strict=True)}
-
-    return count_covered("word_association", answer, {"association": 2 * lean - 1}, items, studies)
-
-
-@pytest.mark.parametrize(("lean", "items"), [(0.5, 96), (0.85, 96)])
-def test_the_interval_of_the_mean_covers(lean: float, items: int) -> None:
-    assert cover(lean, items, 40)["association"] >= 0.85

@@ -1,4 +1,4 @@
-"""`pronoun_fidelity`: the prompts of an item, families as asked for, whose pronouns count, and what intervals hold."""
+"""`pronoun_fidelity`: the prompts of an item, families as asked for, whose pronouns count."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import equipoise
-from covering import count_covered
-from equipoise.authoring import Array, Evidence
+from equipoise.authoring import Evidence
 from equipoise.measuring.accuracy import find_labels
 from equipoise.measuring.outcomes import MOST_OUTCOMES, filled_outcomes, possible_outcomes
 from equipoise.measuring.result import Result
@@ -194,31 +193,3 @@ def test_findings_say_what_became_of_the_pronouns() -> None:
     )
     assert neo.text.startswith("Told that a person uses neopronouns such as xe/xem or ze/zir, the model kept")
     assert "in 0 of 40 texts, used others in 40" in neo.text
-
-
-# Intervals
-
-CHANCES = {
-    "faithful": {"he": 0.99, "she": 0.99, "they": 0.99, "xe": 0.99, "ze": 0.99},
-    "middling": {"he": 0.95, "she": 0.95, "they": 0.85, "xe": 0.6, "ze": 0.5},
-    "binary": {"he": 0.99, "she": 0.99, "they": 0.3, "xe": 0.02, "ze": 0.02},
-}
-
-
-def cover(model: str, items: int, studies: int) -> dict[str, float]:
-    """How often the intervals of the two gaps hold the truth, for a model with these chances of each pronoun."""
-    chances = CHANCES[model]
-    binary = (chances["he"] + chances["she"]) / 2
-    truth = {"they_gap": binary - chances["they"], "neo_gap": binary - (chances["xe"] + chances["ze"]) / 2}
-
-    def answer(prompts: pl.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
-        kept: Array = prompts["family"].replace_strict(chances, return_dtype=pl.Float64).to_numpy()
-        others = np.array(["wrong", "mixed", "avoided"])[rng.integers(3, size=prompts.height)]
-        return {LABEL: pl.Series(np.where(rng.random(prompts.height) < kept, "right", others))}
-
-    return count_covered("pronoun_fidelity", answer, truth, items, studies)
-
-
-@pytest.mark.parametrize(("model", "items"), [("middling", 24), ("binary", 24)])
-def test_intervals_of_the_gaps_cover(model: str, items: int) -> None:
-    assert min(cover(model, items, 40).values()) >= 0.85

@@ -15,12 +15,11 @@ from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.answers.score import IndexedBlocks
 from equipoise.authoring import Probe
 from equipoise.errors import NoAnswers
-from equipoise.measuring.blocks import ITEMS_PER_BLOCK, count_blocks
+from equipoise.measuring.blocks import ITEMS_PER_BLOCK, Ranges, count_blocks
 from equipoise.measuring.coverage import add_coverage, count_attempts
+from equipoise.measuring.measure import add_sums, sum_items
 from equipoise.measuring.partials import ATTEMPT, OF_ITEM, Partial, split_items
 from equipoise.measuring.plan import Plan, plan
-from equipoise.measuring.ranges import Ranges
-from equipoise.measuring.sums import add_sums, sum_items
 from equipoise.schema import ITEM
 
 Tables = Callable[[], Iterable[pl.DataFrame]]

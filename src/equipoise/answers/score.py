@@ -13,11 +13,10 @@ from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex
 from equipoise.answers.rows import Row, read_python, tabulate_rows
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
-from equipoise.measuring.blocks import PlannedBlock, count_blocks, number_attempts, take_block
+from equipoise.measuring.blocks import Numbers, PlannedBlock, count_blocks, number_attempts, take_block
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
-from equipoise.measuring.ranges import Numbers
 from equipoise.measuring.result import Matching, Result
 from equipoise.schema import PROMPT, REPETITION
 

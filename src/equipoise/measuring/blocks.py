@@ -1,4 +1,4 @@
-"""A plan in blocks of items, so that some of it can be made and counted without the rest."""
+"""A plan in blocks of items, so that some of it can be made and counted without the rest; its attempts as numbers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equipoise.authoring import Probe
 from equipoise.measuring.coverage import ALL, Coverage, count_planned
 from equipoise.measuring.plan import Plan
-from equipoise.measuring.ranges import Numbers
 from equipoise.schema import ID
 
+Numbers = NDArray[np.int64]
 ITEMS_PER_BLOCK = 5_000
 _BITS = 44
 """The number of an attempt is that of its block, followed by so many bits for its place in the block."""
@@ -70,3 +71,43 @@ def find_attempt(planned: Plan, number: int) -> tuple[str, int]:
     block, within = locate_attempts(number)
     place, repetition = divmod(within, planned.repetitions)
     return str(take_block(planned, block)[ID][place]), repetition + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """A set of whole numbers as ranges: millions of neighbours are one range, and two sets are united in one pass.
+
+    The numbers from each of the `starts` to before the end at the same place; sorted, and none of them touch."""
+
+    starts: Numbers
+    ends: Numbers
+
+    @classmethod
+    def of(cls, numbers: Numbers) -> Self:
+        """The ranges of numbers, of which none stands twice."""
+        numbers = np.sort(numbers.astype(np.int64))
+        begins = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 2) != 1)
+        return cls(numbers[begins], numbers[np.append(begins[1:] - 1, len(numbers) - 1)[: len(begins)]] + 1)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return int((self.ends - self.starts).sum())
+
+    def common(self, other: Ranges) -> Ranges:
+        """The numbers that are in both."""
+        starts, ends = self._sorted_with(other)
+        before = np.maximum.accumulate(ends)[:-1]
+        overlaps = starts[1:] < before
+        return Ranges(starts[1:][overlaps], np.minimum(before, ends[1:])[overlaps])
+
+    def unite(self, other: Ranges) -> Ranges:
+        """The numbers of both, of which none is common."""
+        starts, ends = self._sorted_with(other)
+        apart = starts[1:] != ends[:-1]
+        return Ranges(starts[np.insert(apart, 0, True)[: len(starts)]], ends[np.append(apart, True)[: len(ends)]])
+
+    def _sorted_with(self, other: Ranges) -> tuple[Numbers, Numbers]:
+        starts = np.concatenate([self.starts, other.starts])
+        order = np.argsort(starts, kind="stable")
+        return starts[order], np.concatenate([self.ends, other.ends])[order]

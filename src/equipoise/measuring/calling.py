@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
+import polars as pl
+
 from equipoise.authoring import Probe
-from equipoise.errors import EquipoiseError, ProbeError
+from equipoise.detect.first_token import PROBABILITY, TOKEN
+from equipoise.errors import EquipoiseError, InputError, ProbeError
+from equipoise.schema import ANSWER, text_column
 
 
 @contextmanager
@@ -22,3 +29,32 @@ def running(probe: Probe, part: str) -> Iterator[None]:
             f"The probe {probe.name!r} has a mistake in its {part}: {type(error).__name__}: {reason}. "
             "EQUIPOISE_TRACEBACK=1 shows where."
         ) from error
+
+
+def simulate_answers(probe: Probe, prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> pl.Series:
+    """The answers of a reference model to some prompts, whole items; ProbeError if the probe gives something else."""
+    with running(probe, "simulate"):
+        answers = text_column(ANSWER, probe.simulate(prompts, stance, rng))
+    if len(answers) != prompts.height:
+        counts = f"{len(answers)} answers to {prompts.height} prompts"
+        raise ProbeError(f"The probe {probe.name!r} cannot be used: simulate gave {counts}.")
+    return answers
+
+
+def certain_token(answer: str) -> list[dict[str, str | float]]:
+    """A simulated answer as it is read from probabilities: all of it, as if it were one token that is certain."""
+    return [{TOKEN: answer, PROBABILITY: 1.0}]
+
+
+def attempt_rng(probe: Probe, stance: str, item: str, repetition: int, seed: int = 0) -> np.random.Generator:
+    """Random numbers that belong to this item and repetition: the same whatever else is asked, and in which order."""
+    key = json.dumps([seed, stance, probe.name, item, repetition]).encode()
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(key).digest()))
+
+
+def refuse_unknown_stance(probe: Probe, stance: str) -> None:
+    """Refuse a reference model that the probe does not have."""
+    if stance not in probe.stances():
+        raise InputError(
+            f"{probe.name} has no reference model {stance!r}. It can simulate: {', '.join(probe.stances())}."
+        )

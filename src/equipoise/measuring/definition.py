@@ -9,10 +9,9 @@ import polars as pl
 from equipoise.authoring import Items, Parameters, Probe, Totals
 from equipoise.authoring.sampling import Places
 from equipoise.errors import ProbeError
-from equipoise.measuring.calling import running
+from equipoise.measuring.calling import certain_token, running, simulate_answers
 from equipoise.measuring.evaluate import read_answers
 from equipoise.measuring.interval import measure_totals, prepare_cells
-from equipoise.measuring.simulating import certain_token, simulate_answers
 from equipoise.measuring.summarise import cells, item_rows, statistics, with_reading
 from equipoise.schema import (
     ATTEMPT_COLUMNS,

@@ -17,7 +17,7 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.errors import InputError
 from equipoise.measuring.accuracy import Row, compare_labels, decided_label, read_labelled
-from equipoise.measuring.judging import ask_judge
+from equipoise.measuring.evaluate import ask_judge
 from equipoise.schema import ANSWER, VERDICT, text_column
 
 DECIDED, UNDECIDED = 28, 12

@@ -302,6 +302,7 @@ def estimate_cells(
     found = linearise(probe, cells, parameters)
     total = dict(zip(cells.names, found.weight @ cells.columns, strict=True))
     variance, degrees, answers = _blend_wavering(found, cells, asked)
+    down, up = _silent_reach(found, found.z, found.outcomes, level)
     metrics = {metric.name: (place, metric) for place, metric in enumerate(probe.all_metrics())}
     plain: dict[str, Estimate] = {}
     for name, (place, metric) in metrics.items():
@@ -309,9 +310,8 @@ def estimate_cells(
         low = high = math.nan
         if not math.isnan(value) and has_enough(found, place, metric, total):
             reach = student_quantile(degrees[place], level) * math.sqrt(variance[place])
-            down, up = _silent_reach(found, found.z[:, place], found.outcomes[:, :, place], level)
-            low = min(found.centres[place] - reach, value - down / answers)
-            high = max(found.centres[place] + reach, value + up / answers)
+            low = min(found.centres[place] - reach, value - down[place] / answers)
+            high = max(found.centres[place] + reach, value + up[place] / answers)
         plain[name] = make_estimate(metric, value, low, high, n)
     folded = {name: _special_interval(metric, plain, found, level) for name, (_, metric) in metrics.items()}
     return plain | {name: estimate for name, estimate in folded.items() if estimate is not None}
@@ -365,21 +365,21 @@ def _blend_wavering(found: Linearised, cells: CellTable, asked: float) -> tuple[
     return blended, divide(blended**2, fourth), 1 / ((1 - asked) + asked / each)
 
 
-def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) -> tuple[float, float]:
-    """How far an interval must reach down and up because no item went there; 0 where one did."""
+def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) -> tuple[Array, Array]:
+    """How far each interval must reach down and up because no item went there; 0 where one did."""
     there = found.pseudo.sum(axis=0) > 0
     if not there.any():
-        return 0.0, 0.0
+        return np.zeros(z.shape[1]), np.zeros(z.shape[1])
+    z, outcomes, weight = z[there], outcomes[:, there], found.weight[there]
+    # What the detector left open is not among the outcomes.
+    possible = np.where(outcomes.any(axis=(0, 1)), outcomes, 1 / found.items)
+    # Without the pseudo-item, which makes every change smaller.
+    most = -math.log((1 - level) / 2) * (1 + found.pseudo.sum() / found.items)
     reaches = []
-    for sign in (-1.0, 1.0):
-        possible, seen = (sign * outcomes[:, there]).max(axis=0), sign * z[there]
-        if not outcomes[:, there].any():  # what the detector left open is not among the outcomes
-            possible = np.full(len(seen), 1 / found.items)
-        change = math.sqrt(np.average((possible - seen) ** 2, weights=found.weight[there]))
-        silent = seen.max() <= SEEN * possible.max()
-        # Without the pseudo-item, which makes every change smaller.
-        change *= 1 + found.pseudo.sum() / found.items
-        reaches.append(-math.log((1 - level) / 2) * change if silent else 0.0)
+    for sign, farthest in ((-1.0, possible.min(axis=0)), (1.0, possible.max(axis=0))):
+        change = np.sqrt(weight @ (farthest - z) ** 2 / weight.sum())
+        silent = (sign * z).max(axis=0) <= SEEN * (sign * farthest).max(axis=0)
+        reaches.append(np.where(silent, most * change, 0.0))
     return reaches[0], reaches[1]
 
 
@@ -397,10 +397,9 @@ def _special_interval(
         return make_estimate(metric, estimate.value, low, high, estimate.n)
     if metric.range_of and not math.isnan(estimate.low):
         places = [found.names.index(name) for name in metric.range_of]
-        reach = range_quantile(found, places, level)
-        for one, other in itertools.combinations(places, 2):
-            gaps = found.z[:, one] - found.z[:, other], found.outcomes[:, :, one] - found.outcomes[:, :, other]
-            reach = max(reach, *_silent_reach(found, *gaps, level))
+        one, other = np.array(list(itertools.combinations(places, 2))).T
+        gaps = found.z[:, one] - found.z[:, other], found.outcomes[:, :, one] - found.outcomes[:, :, other]
+        reach = max(range_quantile(found, places, level), *map(float, np.ravel(_silent_reach(found, *gaps, level))))
         return make_estimate(metric, estimate.value, estimate.value - reach, estimate.value + reach, estimate.n)
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from equipoise.authoring import Parameters, Probe
 from equipoise.measuring.bounds import bound_metrics
-from equipoise.measuring.clusters import generalise
+from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
 from equipoise.measuring.interval import LEVEL, estimate_groups, prepare_cells
 from equipoise.measuring.looks import look_level
@@ -18,9 +19,8 @@ from equipoise.measuring.marks import mark
 from equipoise.measuring.plan import Setup, count_population
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections
-from equipoise.measuring.selection_counts import fold_selections
-from equipoise.measuring.summarise import WEIGHT, is_answered
-from equipoise.measuring.sums import Sums, add_sums, sum_items
+from equipoise.measuring.selection_counts import SelectionSums, add_selections, fold_selections, sum_selections
+from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells
 from equipoise.schema import MetricKey, Status, is_measured
 
 MAX_ATTEMPTS_IN_MEMORY = 250_000
@@ -28,6 +28,40 @@ MAX_ATTEMPTS_IN_MEMORY = 250_000
 
 PARTS_ADDED_AT_ONCE = 20
 """Their sums are kept until then: to add them one by one takes longer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """What a result is made of, summed over whole items.
+
+    All of it are sums of whole numbers, or distinct rows with whole weights. So sums of any parts, added in any order,
+    are those of the whole, to the last bit.
+    """
+
+    cells: pl.DataFrame
+    clusters: Mapping[str, pl.DataFrame]
+    selections: SelectionSums | None
+
+
+def sum_items(probe: Probe, attempts: pl.DataFrame, parameters: Parameters) -> Sums:
+    """The sums of evaluated attempts, which hold whole items in the order of the plan."""
+    rows = item_rows(probe, attempts)
+    return Sums(
+        cells=cells(probe, rows),
+        clusters=cluster_totals(probe, rows, parameters),
+        selections=sum_selections(probe, attempts.filter(is_measured()), parameters),
+    )
+
+
+def add_sums(parts: Iterable[Sums]) -> Sums:
+    """The sums of several parts together, in an order that does not depend on theirs."""
+    parts = list(parts)
+    selections = [part.selections for part in parts if part.selections is not None]
+    return Sums(
+        cells=merge_cells(part.cells for part in parts),
+        clusters=merge_totals(part.clusters for part in parts),
+        selections=add_selections(selections) if selections else None,
+    )
 
 
 class Part(NamedTuple):

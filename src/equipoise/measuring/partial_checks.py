@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.measuring.blocks import PlannedBlock, count_blocks, locate_attempts
+from equipoise.measuring.blocks import PlannedBlock, Ranges, count_blocks, locate_attempts
 from equipoise.measuring.coverage import ALL, Coverage
 from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.measure import Sums, sum_items
 from equipoise.measuring.outcomes import ATTEMPTS
 from equipoise.measuring.plan import Plan
-from equipoise.measuring.ranges import Ranges
 from equipoise.measuring.summarise import WEIGHT
-from equipoise.measuring.sums import Sums, sum_items
 from equipoise.schema import ANSWER, FIRST_TOKEN, PROMPT, REPETITION, STATUS, Status
 
 

@@ -21,9 +21,9 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, IntegrityError, UnknownName
 from equipoise.measuring.archives import read_archive, write_archive
-from equipoise.measuring.blocks import PlannedBlock, count_blocks, find_attempt, take_block
+from equipoise.measuring.blocks import PlannedBlock, Ranges, count_blocks, find_attempt, take_block
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, make_coverage
-from equipoise.measuring.measure import make_result
+from equipoise.measuring.measure import Sums, add_sums, make_result, sum_items
 from equipoise.measuring.partial_checks import (
     Forged,
     check_blocks,
@@ -35,10 +35,8 @@ from equipoise.measuring.partial_checks import (
     require,
 )
 from equipoise.measuring.plan import Plan, Setup, plan
-from equipoise.measuring.ranges import Ranges
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection_counts import SelectionSums
-from equipoise.measuring.sums import Sums, add_sums, sum_items
 from equipoise.probes import get_probe
 from equipoise.schema import ITEM
 

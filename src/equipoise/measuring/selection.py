@@ -3,7 +3,8 @@
 The impact ratio of a category is its selection rate over the highest one. The lowest of several is below 1 for a fair
 model, too, and the more so the fewer are selected: so it stands beside what a fair model shows. A fair model is one for
 which people of different categories could be exchanged within what is matched (an item; its prompts differ in nothing
-else), and whole items between categories that never meet in one.
+else), and whole items between categories that never meet in one. All of this is about these names: a model that likes
+some names better than others, whatever their gender, can differ between categories by the names that stand for them.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class SelectionTable:
             f"this size shows {self.fair:.3f} on average, and one as low as this in {lowest.chance} of studies."
         )
         if self.unfair:
-            return f"{text} That is below four fifths, and not by chance."
+            return f"{text} That is below four fifths, and not by chance, for these names; others may differ."
         if lowest.impact_ratio < FOUR_FIFTHS:
             return f"{text} That is below four fifths, but these data cannot tell it from a fair model."
         return text

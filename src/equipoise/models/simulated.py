@@ -17,7 +17,7 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
-from equipoise.measuring.simulating import attempt_rng, certain_token, refuse_unknown_stance, simulate_answers
+from equipoise.measuring.calling import attempt_rng, certain_token, refuse_unknown_stance, simulate_answers
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.models.sampling import Sampling
 from equipoise.schema import ID, ITEM, Status

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, IntegrityError
-from equipoise.measuring.judging import can_be_judged
+from equipoise.measuring.evaluate import can_be_judged
 from equipoise.measuring.plan import Plan
 from equipoise.models import Model
 from equipoise.runs.ask.policy import Policy, PriceFunction, Spent

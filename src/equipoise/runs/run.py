@@ -17,9 +17,8 @@ import equipoise
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.evaluate import evaluate, evaluate_judged
 from equipoise.measuring.exam import ExamResult
-from equipoise.measuring.judging import evaluate_judged
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading

@@ -12,7 +12,7 @@ from polars.exceptions import PolarsError
 
 from equipoise.authoring import Probe, own_probe
 from equipoise.errors import InputError, IntegrityError
-from equipoise.measuring.judging import can_be_judged
+from equipoise.measuring.evaluate import can_be_judged
 from equipoise.measuring.plan import Plan, Setup
 from equipoise.probes import find_probes
 from equipoise.runs.file.values import Planned

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
+from equipoise.measuring.evaluate import ask_judge, can_be_judged, find_unread
 from equipoise.measuring.exam import ExamQuestion, ExamResult, grade_exam
-from equipoise.measuring.judging import ask_judge, can_be_judged, find_unread
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending, Verdict

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.measuring.ranges import Ranges
+from equipoise.measuring.blocks import Ranges
 
 NUMBERS = st.sets(st.integers(0, 60))
 
