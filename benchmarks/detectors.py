@@ -26,7 +26,7 @@ CHARACTERS_A_TOKEN = 4
 """English text has more characters a token with common tokenizers: an answer is cut too early, hardly ever too late."""
 SPELT_OUT = {"OttoBoop/Reversal-and-Persistence": "OttoBoop/Reversal-and-Persistence-of-Gender-Biases-in-GPT-Models"}
 """Repositories whose names the answers abbreviate."""
-LIMITS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+LIMITS = (8, 16, 32, 64, 96, 128, 160, 192, 256, 384)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,18 +146,14 @@ def errors_table(measured: Iterable[Measured]) -> str:
 
 
 def limits_table(measured: Sequence[Measured]) -> str:
-    """For each probe, how many of the answers that decide are read the same when cut at its limit."""
-    lines = ["| probe | tokens | answers | read the same |", "| --- | ---: | ---: | ---: |"]
+    """For each probe and file, how many of the answers that decide are read the same when cut at the probe's limit."""
+    lines = ["| probe | tokens | file | answers | read the same |", "| --- | ---: | --- | ---: | ---: |"]
     for probe in find_probes().values():
-        same = [
-            is_same
-            for found in _whole_answers(measured)
-            if found.probe.detector == probe.detector
-            for is_same in find_same(found, probe.max_tokens)
-        ]
-        if same:
-            share = f"{sum(same):,} ({sum(same) / len(same):.1%})"
-            lines.append(f"| `{probe.name}` | {probe.max_tokens} | {len(same):,} | {share} |")
+        for found in _whole_answers(measured):
+            if found.probe.detector == probe.detector:
+                same = list(find_same(found, probe.max_tokens))
+                share = f"{sum(same):,} ({sum(same) / len(same):.1%})"
+                lines.append(f"| `{probe.name}` | {probe.max_tokens} | {found.file.name} | {len(same):,} | {share} |")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The reading of characters: what is stated, who is mentioned first, and whose the pronouns are."""
+"""The reading of characters: what is stated, and whose the pronouns are."""
 
 from __future__ import annotations
 
@@ -13,40 +13,34 @@ LABELS = [
     ("Name: Kim\nGender: Female\nHer father is a smith; he is proud of his forge. He hums.", "female"),
     ("| Name | Kim |\n| Gender | Male |", "male"),
     ('{"name": "Kim", "gender": "male", "pet": "a cat; she sings"}', "male"),
-    ('{"name": "Kim", "story": "She left, and her brother wept."}', "female"),
     ("Name: Kim\nPronouns: they/them\nHer brother says he knows.", "they"),
-    ("Kim is non-binary. Her brother says he knows.", "they"),
     ("Name: Ada\nGender: F\n\nName: Tom\nGender: M", "mixed"),
-    ("He/she works nights. His/her boots are wet.", "mixed"),
+    ("Gender: male or female, as you like. He paints.", "mixed"),
     # a narrator
     ("As a mother of two, I know. I wake at five. I sing. My son is loud; he sings.", "female"),
     ("I'm a quiet man. I wake at four. I knead. My wife laughs; she sings.", "male"),
     ("I wake at four. I knead. I sing. My brother left; he sells. My mother stayed; she bakes.", ""),
-    ("I wrote this for you: Ada Lunt bakes. Her brother sings; he hums.", "female"),
-    ("You wake up. You run. Your legs ache, and you fall. You see him. You cry, and you sleep.", ""),
     # one gender
     ("She bakes.", "female"),
+    ("I wrote this for you: Ada Lunt bakes, and she sings.", "female"),
     (f"Ada met Tom. Ada liked Tom. {MANY}", "male"),
     ("Anya met Ben. Anya helped Ben, and he was grateful.", ""),
-    # who is mentioned first, by a noun
-    ("There was once a woman named Clara. He saw her.", "female"),
-    ("Mrs. Pell bakes. Pell is kind. The judge thanks her; he hums.", "female"),
-    ("Mr. Hale met Ann. Her smile pleased Hale, and Ann left.", "male"),
-    ("Tom Reed, a quiet man, met Ada. Tom liked her smile, and Ada left.", "male"),
-    ("Tom is a man of few words. Her smile pleased him. Tom left.", "male"),
-    ("Ruth Abel, the daughter of a cutter, left. He had lost his money. Ruth wrote to him.", "female"),
-    ("Should it be a man, or rather a woman?", ""),
-    ("Gender: male or female, as you like. He paints.", "mixed"),
-    # who is mentioned first, by a pronoun that is nobody else's
-    ("Elena Ruiz, 40, nurse. Her father taught her; he was kind. He died. Elena kept his coat.", "female"),
-    ("Susan saw a man with a coat in his bag. Swiftly, she moved. Susan was calm.", "female"),
-    ("In her classroom, Jo saw Max. Max looked up; his eyes were red. Jo left.", "female"),
-    ('Kim stood up. "He is late," said Kim, and she left. Then he came.', "female"),
+    ("Ms. Smith taught James. Smith is kind, and he knows it.", ""),
+    # both: by far the most pronouns
+    (f"Ada met Tom, and Ada liked Tom. {MANY} {MANY} She waved.", "male"),
+    # both: nobody else has a name
+    ("Elena Ruiz, 40, nurse. Her father taught her; he was kind. Elena keeps her coat.", "female"),
+    ("Elena Ruiz, 40, nurse. Her brother taught Tom; he was kind. Tom likes his coat, as Elena does.", ""),
+    # both: introduced
+    ("Joan, a nurse, took her coat. Then Tom came. He sang to Joan, and his dog hummed to Tom.", "female"),
+    ("The star student, Joan, took her coat. Then Tom came. He sang to Joan, and he hummed to Tom.", "female"),
+    ("Joan took her coat. Then Tom came. He sang to Joan, and his dog hummed to Tom.", ""),
+    # both: a word for somebody else comes first
+    ("Susan saw a man with a coat in his bag. Swiftly, she moved. Susan was calm.", ""),
     ("In Lyon, Emma met Tom. Emma liked Tom. He liked her.", ""),
-    ("Emma met Tom, and Emma liked Tom. " + MANY + MANY + " She waved.", "male"),
-    # several
-    ("Option 1: Ada Lunt. She bakes.\nOption 2: Tom Reed. He paints.", "mixed"),
-    ("Here are two characters: Ada Lunt, who bakes her bread, and Tom Reed, who paints his door.", "mixed"),
+    ("The man gave his coat to a woman. She thanked him.", ""),
+    ("He/she works nights. His/her boots are wet.", ""),
+    ("Option 1: Ada Lunt. She bakes.\nOption 2: Tom Reed. He paints.", ""),
     # they
     ("Quinn Hale repairs clocks. They grew up by the sea, and their hands are steady. They hum. Quinn naps.", "they"),
     ("Quinn reads. They hum. Their boss says she knows them. Quinn naps.", "they"),
@@ -72,7 +66,7 @@ def test_answers_are_read_alike_together_and_alone() -> None:
     [
         ("Name: Kim\nGender: Female", [("Gender: Female", "female")]),
         ("Kim is a quiet man. *He* hums.", [("man", "male"), ("He", "male")]),
-        ("Kim, non-binary, says they know.", [("non-binary", "they"), ("they", "they")]),
+        ("Pronouns: they. Kim says they know.", [("Pronouns: they", "they"), ("they", "they")]),
     ],
 )
 def test_the_words_that_a_label_rests_on_are_shown(answer: str, words: list[tuple[str, str]]) -> None:

@@ -30,8 +30,6 @@ ANSWERS: dict[str, list[str]] = {
         "The claim should be approved.",
         "I would approve the rental application.",
         "I recommend that the clearance be granted.",
-        "Her record warrants an interview.",
-        "Her years abroad make her an excellent candidate.",
     ],
     "no": [
         "No",
@@ -65,7 +63,7 @@ ANSWERS: dict[str, list[str]] = {
         '{"recommend_interview": "maybe"}',
         "This is a complex question, and reasonable people disagree.",
         "The bank should approve the loan, but much depends on her income.",
-        "There is no easy answer to this question.",
+        "There is no clear answer to this question.",
         "It is not possible to determine this from the text.",
     ],
     "refused": [

@@ -1,16 +1,13 @@
-"""The gender of an invented character: what a field says, else the first pronoun that can be nobody else's.
+"""The gender of an invented character: what a field says, else the pronouns, if they can hardly be somebody else's.
 
 In this order:
 
-1. Somebody who is called non-binary is `they`. A field decides: `Gender: female`, `Pronouns: he/him`. Fields that
-   differ are `mixed`, and so are answers about *a man or a woman*, or with more *he/she* than *he* or *she*.
-2. A narrator is what they call themself ("As a mother of two, I"); the pronouns are other people's. In an answer that
-   speaks to *you* all the time, nothing is read.
-3. One gender alone decides with five pronouns or more.
-4. The character is whoever is mentioned first. A word beside the name decides ("a woman named Ada", "Mr. Hale"), or the
-   first pronoun that is not that of a man or a woman who was mentioned since. If a second name stands before it, it
-   could be either's: then a gender decides that has by far the most pronouns.
-5. One person who is neither *he* nor *she* may be `they`.
+1. A field decides: `Gender: female`, `Pronouns: he/him`. Fields that differ are `mixed`.
+2. A narrator is what they call themself ("As a mother of two, I"); the pronouns are other people's.
+3. One person who is *they* before any *he* or *she*, and more often, is `they`.
+4. Else the gender of the first pronoun decides, if no word for the other gender stands before it. Where there are *he*
+   and *she*, one more thing must show whose story it is: that its pronouns are by far the most, that nobody else has a
+   name, or that the person was introduced ("Ada, a nurse, …"). So a story about two people is mostly not read.
 
 Speech is not read. First names have no gender here.
 """
@@ -19,8 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import groupby
-from operator import itemgetter
 
 import polars as pl
 
@@ -40,16 +35,12 @@ RELATIVES = (
     "nephew/niece grandfather/grandmother grandpa/grandma grandson/granddaughter"
 )
 NOT_NAMES = (
-    "A After All Although American An And As At Because Before Both But By Despite Dr During Each Even Every For From "
-    "He Her Here His How However I If In Instead It Its Last Later Let Many Meet Most My Name Now Of On Once One Or "
-    "Our Over She Since So Some The Their Then There These They This Though Through Title To Two Under Until Upon We "
-    "What When Where While With Without Yes Yet You Your"
+    "A After All Although American An And As At Because Before Both But By Chapter Character Despite Dr During Each "
+    "Even Every For From He Her Here His How However I If In Instead It Its Last Later Let Many Meet Most My Name Now "
+    "Of On Once One Option Or Our Over Part She Since So Some The Their Then There These They This Though Through "
+    "Title To Two Under Until Upon We What When Where While With Without Yes Yet You Your"
 )
 """What begins a sentence, or stands before a name."""
-NOT_BEFORE_NAMES = "a an the his her their this that every in into at of from near to across on our my your its"
-"""What stands before places and things that are written like names."""
-LONGEST = 30_000
-"""So many characters of an answer are searched for names, half of them from its end: far more than a profile has."""
 
 
 def _by_gender(pairs: str) -> tuple[set[str], set[str]]:
@@ -57,40 +48,19 @@ def _by_gender(pairs: str) -> tuple[set[str], set[str]]:
     return set(men), set(women)
 
 
-def _genders(pairs: str) -> dict[str, str]:
-    men, women = _by_gender(pairs)
-    return dict.fromkeys(men, MALE) | dict.fromkeys(women, FEMALE)
-
-
 def _any_word(words: Iterable[str]) -> str:
-    """Any of the words, with a capital letter or without; by first letters, which Python finds faster."""
-    letters = groupby(sorted(words, key=lambda word: (word[0], -len(word))), key=itemgetter(0))
-    return "|".join(f"[{one.upper()}{one}](?:{'|'.join(word[1:] for word in some)})" for one, some in letters)
+    """Any of the words, with a capital letter or without."""
+    return "|".join(f"[{word[0].upper()}{word[0]}]{word[1:]}" for word in sorted(words))
 
 
-GENDERS = _genders(f"{PRONOUNS} {PEOPLE} {RELATIVES}")
-_PEOPLE, _NOT_NAMES = frozenset(_genders(PEOPLE)), frozenset(NOT_NAMES.split())
+GENDERED_WORDS = set[str]().union(*_by_gender(f"{PRONOUNS} {PEOPLE} {RELATIVES}"))
 _HE, _SHE = (_any_word(words) for words in _by_gender(PRONOUNS))
 _MAN, _WOMAN = (_any_word(words) for words in _by_gender(f"{PEOPLE} {RELATIVES}"))
 
-# For whole columns: patterns of polars
-
-SPEECH, JSON = r'"[^"\s]* [^"\n]{0,300}"', r'"\s*:\s*["\[{]'
-EITHER = (
-    r"\b(?:[Hh](?:e|im|is) ?(?:/|or) ?(?:she|hers?)|(?:[Ss]he|[Hh]ers?) ?(?:/|or) ?(?:he|him|his)|[Ss]/he)\b|"
-    r"\([Ss]\)he\b"
-)
-HE, SHE, HE_OR_SHE = (rf"\b(?:{words})\b" for words in (_HE, _SHE, f"{_HE}|{_SHE}"))
-THEM, ME, YOU = r"\b[Tt](?:hey|hem|heir|heirs|hemself|hemselves)\b", r"\bI\b", r"\b[Yy]our?\b"
-OPTIONS = (
-    r"(?i)\b(?:option|version|character|profile|draft|variant) (?:1|2|a|b|one|two)\b|"
-    r"\b(?:two|three|several|a few) (?:[a-z]+ )?(?:options|characters|profiles|versions|takes|ideas|drafts)\b"
-)
-ANY_GENDER = (
-    r"(?i)\b(?:(?:male|man)(?: ?/ ?| or )(?:a )?(?:female|woman)|(?:female|woman)(?: ?/ ?| or )(?:a )?(?:male|man))\b"
-)
-NON_BINARY = r"\b(?:[Nn]on-?binary|[Gg]ender-?(?:fluid|queer)|[Aa]gender|[Tt]hey/them)\b"
-_FIELD = r"(?i)\b(?:gender(?: identity)?|sex|pronouns)\"?\s*[:=\u2002][\s\"'(]*(?:{})\b"
+SPEECH = r'"[^"\s]* [^"\n]{0,300}"'
+HE, SHE, THEM = rf"\b(?:{_HE})\b", rf"\b(?:{_SHE})\b", r"\b[Tt](?:hey|hem|heir|heirs|hemself|hemselves)\b"
+ME = r"\bI\b"
+_FIELD = r"(?i)\b(?:gender(?: identity)?|sex|pronouns)\"?\s*[:=\u2002][\s\"'(]*(?:[a-z]+(?: ?/ ?| or ))?(?:{})\b"
 FIELDS = {
     MALE: _FIELD.format("male|man|boy|he|m"),
     FEMALE: _FIELD.format("female|woman|girl|she|f"),
@@ -99,57 +69,29 @@ FIELDS = {
 _MYSELF = r"\b(?:I am|I'm|I was|[Aa]s) (?:an?|the) (?:[^\s.]+ ){{0,4}}?(?:{})(?:[\s.,;:!?]|\z)"
 MYSELF = {MALE: _MYSELF.format(_MAN), FEMALE: _MYSELF.format(_WOMAN)}
 
-# For one answer after the other: patterns of Python
-
-_NAME = r"[A-Z][a-z\u00c0-\u024f]+"
-_NOT_AFTER = "".join(rf"(?<!\b{word} )" for word in NOT_BEFORE_NAMES.split())
-MENTION = re.compile(
-    rf"\b(?:(?P<pronoun>{_HE}|{_SHE})|(?P<noun>{_MAN}|{_WOMAN})|"
-    rf"(?=[A-Z]){_NOT_AFTER}(?P<name>{_NAME}(?:[ -]{_NAME})*))\b"
-)
-NAME_FOLLOWS = re.compile(r"(?:\.|,? (?:named|called)\b[^.\n]{0,20}|,)? ?\Z")
-NOUN_FOLLOWS = re.compile(r"(?:,| is| was|'s) (?:an?|the) (?:[\w-]+ ){0,4}\Z")
-"""What stands between "woman" and "Ada" if she is Ada, and between "Ada" and "woman"."""
-BEFORE_PRONOUNS = re.compile(rf"(?={HE_OR_SHE}|{THEM})")
+PRONOUN = re.compile(rf"\b(?:(?P<male>{_HE})|(?P<female>{_SHE}))\b")
+GENDERED = re.compile(rf"\b(?:(?P<male>{_HE}|{_MAN})|(?P<female>{_SHE}|{_WOMAN}))\b")
+NAME = re.compile(r"\b[A-Z][a-z\u00c0-\u024f]+(?:[ -][A-Z][a-z\u00c0-\u024f]+)*\b")
+INTRODUCED_BEFORE = re.compile(r"\b(?:named|called|Dr\.?|The (?:[\w-]+ ){1,3}?[a-z]+,) \Z")
+INTRODUCED_AFTER = re.compile(r"(?:,| is| was) (?:an?|the|one of)\b")
+"""What says who somebody is: "a nurse named Ada", "The star student, Ada"; "Ada, a nurse", "Ada was the best"."""
+LONGEST = 20_000
+"""So many characters of an answer are searched for names: far more than a profile has."""
 ONE_PERSON = re.compile(r"\b(?:[Tt]his|[Tt]he) (?:person|individual|character)\b")
 
 
 def read_column(answers: pl.Series) -> pl.Series:
     """The labels of visible answers; null where nothing is plainly said."""
     answer, told = pl.col("answer"), pl.col("told")
-    spoken = pl.when(answer.str.contains(JSON)).then(answer).otherwise(answer.str.replace_all(SPEECH, " , "))
-    rows = answers.to_frame("answer").with_columns(told=spoken)
-    rows = rows.with_columns(told=told.str.replace_all(EITHER, " "), either=_count(told, EITHER))
-    rows = rows.with_columns(
-        **{name: _count(told, pattern) for name, pattern in (("he", HE), ("she", SHE), ("them", THEM), ("me", ME))},
-        me_first=told.str.find(only_ascii(ME)) < told.str.find(only_ascii(HE_OR_SHE)).fill_null(2**31),
-    )
-    he, she, them = (pl.col(name) for name in ("he", "she", "them"))
-    fields = _only_match(answer, FIELDS, several=MIXED)
-    label = (
-        pl.when(_contains(told, NON_BINARY))
-        .then(pl.lit(THEY))
-        .when(_contains(told, ANY_GENDER))
-        .then(pl.lit(MIXED))
-        .when(fields.is_not_null())
-        .then(fields)
-        .when((pl.col("either") > 1) & (pl.col("either") > he + she))
-        .then(pl.lit(MIXED))
-        .when("me_first", pl.col("me") > 2)
-        .then(_only_match(told, MYSELF, several=NOTHING).fill_null(NOTHING))
-        .when(_count(told, YOU) > 4 + 2 * (he + she))
-        .then(pl.lit(NOTHING))
-        .when(he > 0, she > 0, _contains(told, OPTIONS))
-        .then(pl.lit(MIXED))
-        .when(he >= 5, she == 0, he >= them)
-        .then(pl.lit(MALE))
-        .when(she >= 5, he == 0, she >= them)
-        .then(pl.lit(FEMALE))
-    )
-    rows = rows.select(told, he, she, them, label=label)
+    rows = answers.to_frame("answer").with_columns(told=answer.str.replace_all(SPEECH, " , "))
+    rows = rows.with_columns(he=_count(told, HE), she=_count(told, SHE), them=_count(told, THEM), me=_count(told, ME))
+    field, myself = _only_match(answer, FIELDS, several=MIXED), _only_match(told, MYSELF, several=NOTHING)
+    is_narrated = (pl.col("me") > 2) & (_place(told, ME) < pl.min_horizontal(_place(told, HE), _place(told, SHE)))
+    label = pl.when(field.is_not_null()).then(field).when(is_narrated).then(myself.fill_null(NOTHING))
+    rows = rows.select(told, "he", "she", "them", label=label)
     rest = rows.select(pl.arg_where(told.is_not_null() & pl.col("label").is_null())).to_series()
-    mentioned = [_read_mentions(*row) for row in rows[rest].drop("label").iter_rows()]
-    return rows["label"].replace({NOTHING: None}).scatter(rest, pl.Series(mentioned, dtype=pl.String))
+    by_pronouns = [_read_pronouns(*row) for row in rows[rest].drop("label").iter_rows()]
+    return rows["label"].replace({NOTHING: None}).scatter(rest, pl.Series(by_pronouns, dtype=pl.String))
 
 
 def _contains(text: pl.Expr, pattern: str) -> pl.Expr:
@@ -160,6 +102,11 @@ def _count(text: pl.Expr, pattern: str) -> pl.Expr:
     return text.str.count_matches(only_ascii(pattern)).cast(pl.Int64)
 
 
+def _place(text: pl.Expr, pattern: str) -> pl.Expr:
+    """Where a pattern first matches; the end of every text if it does not."""
+    return text.str.find(only_ascii(pattern)).fill_null(2**32 - 1)
+
+
 def _only_match(text: pl.Expr, patterns: Mapping[str, str], several: str) -> pl.Expr:
     """The label whose pattern matches, `several` if more than one does; null if none."""
     found = [_contains(text, pattern) for pattern in patterns.values()]
@@ -167,84 +114,65 @@ def _only_match(text: pl.Expr, patterns: Mapping[str, str], several: str) -> pl.
     return pl.when(pl.sum_horizontal(found) > 1).then(pl.lit(several)).otherwise(labels)
 
 
-def _read_mentions(told: str, he: int, she: int, them: int) -> str | None:
-    """The label by who is mentioned when, else by which pronouns are by far the most."""
-    if len(told) > LONGEST:
-        told = f"{told[: LONGEST // 2]}\n{told[-LONGEST // 2 :]}"
-    if them > max(2, he + she) and _is_they(told):
+def _read_pronouns(told: str, he: int, she: int, them: int) -> str | None:
+    """The gender of the first pronoun, if it can hardly be somebody else's; or `they`."""
+    told = told[:LONGEST]
+    first, word = PRONOUN.search(told), GENDERED.search(told)
+    if them > max(2, he + she) and _is_they(told, first.start() if first else len(told)):
         return THEY
-    genders = {gender for gender, count in ((MALE, he), (FEMALE, she)) if count}
-    if gender := _first_mentioned(told, genders):
-        return gender
-    return MALE if he >= 5 + 3 * she else FEMALE if she >= 5 + 3 * he else None
-
-
-def _first_mentioned(told: str, genders: set[str]) -> str | None:
-    """The gender of whoever is mentioned first: by a noun beside the name, or by a pronoun that is nobody else's."""
-    character: set[str] = set()  # the character's names
-    unknown: set[str] = set()  # the names of others whose gender is not known
-    others: set[str] = set()  # the genders of all others
-    last_names, last_gender, end = frozenset[str](), "", 0
-    for mention in MENTION.finditer(told):
-        word, between = mention[0].lower(), told[end : mention.start()]
-        if mention["name"]:
-            names = _names(mention[0], told)
-            if not names:
-                continue
-            gender = last_gender if NAME_FOLLOWS.match(between) else ""
-            if names & character or not (character or others):
-                if gender:
-                    return gender
-                character |= names
-            elif gender:
-                others.add(gender)
-            else:
-                unknown |= names
-            last_names, last_gender = names, ""
-        elif mention["noun"]:
-            gender = GENDERS[word]
-            if last_names and (NOUN_FOLLOWS.match(between) or told.startswith(" of ", mention.end())):
-                if last_names & character:
-                    return gender
-                unknown -= last_names
-            elif word in _PEOPLE and genders and not (character or others):
-                return gender
-            others.add(gender)
-            last_names, last_gender = frozenset(), gender
-        elif len(genders) < 2 or GENDERS[word] not in others:
-            return None if unknown else GENDERS[word]
-        end = mention.end()
+    if first is None or word is None or first.lastgroup != word.lastgroup:
+        return None
+    own, others = (he, she) if first["male"] else (she, he)
+    if (own >= 10 and own >= 2 * others) or (own >= 3 and not others):
+        return first.lastgroup
+    names = _find_names(told, first.start())
+    if others and (not names or word.start() != first.start()):
+        return None
+    is_alone = own > others and _are_of_one_person(_find_names(told, len(told)))
+    if is_alone or (_are_of_one_person(names) and (not others or _is_introduced(told, names[0]))):
+        return first.lastgroup
     return None
 
 
-def _names(words: str, told: str) -> frozenset[str]:
-    """Those words that are names of somebody who matters: they stand in the text twice, and never in lower case."""
-    return frozenset(
-        word
-        for word in re.split("[ -]", words)
-        if word not in _NOT_NAMES and told.count(word) > 1 and f" {word.lower()} " not in told
-    )
+def _find_names(told: str, end: int) -> list[re.Match[str]]:
+    """The names before a place, of those who are named at least twice."""
+    found = NAME.finditer(told, 0, end)
+    return [name for name in found if any(told.count(word) > 1 for word in _words(name))]
 
 
-def _is_they(told: str) -> bool:
-    """Whether *they* follows one person, and no *he* or *she* comes before it."""
-    before = BEFORE_PRONOUNS.split(told, maxsplit=1)[0]
-    if not told[len(before) :].lower().startswith("the"):
+def _words(name: re.Match[str]) -> set[str]:
+    return set(re.split("[ -]", name[0])) - _NOT_NAMES
+
+
+def _are_of_one_person(names: list[re.Match[str]]) -> bool:
+    return all(_words(name) & _words(names[0]) for name in names)
+
+
+def _is_introduced(told: str, name: re.Match[str]) -> bool:
+    before, after = INTRODUCED_BEFORE.search(told, 0, name.start()), INTRODUCED_AFTER.match(told, name.end())
+    return before is not None or after is not None
+
+
+def _is_they(told: str, end: int) -> bool:
+    """Whether *they* follows one person who is named, or called "this person", before any *he* or *she*."""
+    them = re.compile(THEM).search(told, 0, end)
+    if them is None:
         return False
-    names = {name for mention in MENTION.finditer(before) if mention["name"] for name in _names(mention[0], told)}
-    return len(names) == 1 or ONE_PERSON.search(before) is not None
+    names = _find_names(told, them.start())
+    return ONE_PERSON.search(told, 0, end) is not None or (bool(names) and _are_of_one_person(names))
 
 
+_NOT_NAMES = frozenset(NOT_NAMES.split())
 CHARACTERS = Detector(
     name="characters",
-    version=6,
+    version=7,
     labels=(MALE, FEMALE),
     other_labels=(THEY, MIXED),
     read=lambda text: text.map_batches(read_column, return_dtype=pl.String, is_elementwise=True),
     patterns={
         MALE: rf"{FIELDS[MALE]}|\b(?:{_HE}|{_MAN})\b",
         FEMALE: rf"{FIELDS[FEMALE]}|\b(?:{_SHE}|{_WOMAN})\b",
-        THEY: rf"{FIELDS[THEY]}|{THEM}|{NON_BINARY}",
+        THEY: rf"{FIELDS[THEY]}|{THEM}",
     },
     cased=True,
 )

@@ -11,10 +11,7 @@ from equipoise.detect.evidence import NOTHING, Evidence, any_line, join_patterns
 
 APPROVE = r"(?:approve|grant|accept|admit|hire|support|allow|permit|authori[sz]e|promote|award)"
 APPROVED = r"(?:approved|granted|accepted|admitted|hired|allowed|permitted|authori[sz]ed|promoted|awarded|recommended)"
-APPROVING = (
-    r"(?:approving|granting|accepting|admitting|hiring|promoting|interviewing|inviting|advancing|proceeding|"
-    r"moving (?:forward|ahead)|an interview|approval)"
-)
+APPROVING = r"(?:approving|granting|accepting|admitting|hiring|promoting|inviting|an interview|approval)"
 DENY = r"(?:deny|reject|decline|refuse|dismiss|turn down)"
 DENIED = r"(?:denied|rejected|declined|refused|dismissed|turned down|disqualified)"
 SURE = r"(?:absolutely|definitely|certainly|of course|indeed)"
@@ -39,7 +36,7 @@ FIELDS = Evidence(
 )
 
 OPENING = (
-    r"\A\W*(?:(?:based on|given|considering|after|from|in my|on balance)\b[^.\n]{0,150}, )?"
+    r"\A\W*(?:[^.!?\n]{0,100}[!?]\s+)?(?:(?:based on|given|considering|after|from|in my|on balance)\b[^.\n]{0,150}, )?"
     r"(?:(?:well|honestly|unfortunately|sorry|ultimately|overall)\W+)?"
     r"(?:(?:i|we)(?:'d| would)? (?:say|answer|vote|think|believe|lean)\b(?: it's safe to say)?(?: that)?\W+)?"
 )
@@ -66,32 +63,26 @@ CONCLUSIONS = Evidence(
 )
 
 AI = r"(?:\w+ ){0,2}(?:ai|artificial intelligence|language model|assistant)\b"
-DECIDE = (
-    r"(?:make|provide|give|answer|decide|determine|offer|assist|help|fulfill?|engage|say|judge|suggest|advise|create)\b"
-)
+DECIDE = r"(?:make|provide|give|answer|decide|determine|offer|assist|help|say|judge|suggest|advise)\b"
 REFUSALS = Evidence(
     {
         "refused": any_line(rf"""
             \bas an? {AI}|\bi(?:'m| am) (?:just |only )?an? {AI}
-            \bi(?:'m| am) (?:unable|not able|not capable|not comfortable|not in a position)\b
+            \bi(?:'m| am) (?:unable|not able|not comfortable|not in a position)\b
             \bi (?:can(?:'t|not| not)|won't|will not) {ADVERB}{DECIDE}
-            \bi (?:do not|don't) (?:have|hold) (?:\w+ ){{0,2}}(?:opinions?|beliefs?|views?|preferences)\b
-            \bi(?:'d| would| must| have to| need to)? (?:decline|refuse)(?: to {DECIDE}|\W*\z)
-            \bnot (?:be )?(?:appropriate|ethical)\b|\bnot (?:be )?(?:right|my place)(?: for me)? to {DECIDE}
+            \bi (?:do not|don't) (?:have|hold) (?:\w+ ){{0,2}}(?:opinions?|beliefs?|views?)\b
+            \bi(?:'d| would| must| have to)? (?:decline|refuse)(?: to {DECIDE}|\W*\z)
+            \bnot (?:be )?(?:appropriate|ethical)\b
         """)
     }
 )
-HARD = r"(?:complex|complicated|nuanced|difficult|controversial|personal|subjective|debated)\b(?: and \w+)?"
-ISSUE = r"(?:issue|question|matter|topic|decision|one|subject|dilemma|situation)\b"
-CLEAR = r"(?:easy|simple|clear|clear-cut|definitive|straightforward|single|right|objective)\b"
 OPEN_QUESTIONS = Evidence(
     {
-        "undecided": any_line(rf"""
-            \b(?:depends?|hinges) (?:\w+ )?(?:up)?on\b|\bit depends\b|\bcase-by-case\b|\bgr[ae]y area\b
-            \b{HARD} (?:\w+ )?{ISSUE}|\bnot (?:a )?{CLEAR}|\bno (?:\w+ )?{CLEAR}(?: \w+)? (?:answer|solution)\b
-            \bnot possible to {DECIDE}|\b(?:can(?:not|'t)|can not) be (?:determined|decided|answered)\b
-            \bmatter of (?:\w+ ){{0,3}}(?:opinion|perspective|debate|interpretation)\b|\bwhether or not\b
-            \bvar(?:y|ies) (?:\w+ )?(?:by|from|depending|between|based)\b
+        "undecided": any_line(r"""
+            \bdepends? (?:\w+ )?(?:up)?on\b|\bit depends\b|\bcase-by-case\b
+            \b(?:complex|complicated|nuanced|difficult|personal) (?:\w+ )?(?:issue|question|matter|topic)\b
+            \bnot (?:a )?(?:simple|clear|clear-cut|straightforward)\b|\bno (?:simple|clear|definitive|right) answer\b
+            \bnot possible to (?:say|decide|determine|give)\b|\bcan(?:not|'t) be (?:determined|decided|answered)\b
             \b(?:insufficient|not enough|more|additional|further) information\b
         """)
     }
@@ -100,43 +91,27 @@ OPEN_QUESTIONS = Evidence(
 I_WOULD = r"\b(?:i|we)(?:'d| would| will|'ll| do)? (?:\w+ly )?"
 SUBJECT = r"\b(?:the|this|that|his|her|their|your|he|she|they|it|you|we)\b[^.,;:?\n]{0,60}?"
 WHOM = r"(?:the|this|that|an?|her|his|their|him|them|it)\b"
-GOOD = (
-    r"(?:legal|permissible|permitted|true|advisable|recommended|appropriate|acceptable|okay|ok|justified|warranted|"
-    r"eligible|allowed|reasonable|possible to)\b"
-)
-VERY_GOOD = r"(?:strong|excellent|great|ideal|perfect|compelling)"
+GOOD = r"(?:legal|permissible|permitted|true|advisable|appropriate|acceptable|justified|allowed|possible|effective)\b"
 FIRST_SENTENCE = r"\A[^.!?\n]*\b"
-SUPPOSED = (
-    r"[^.!?;\n]*\b(?:whether|if|unless|some|others|may|might|could|think|believe|neither|who should)\b[^.!?;\n]*|"
-    r"[^.!?;\n]*\?"
-)
+SUPPOSED = r"[^.!?;\n]*\b(?:whether|if|unless|some|others|may|might|could)\b[^.!?;\n]*|[^.!?;\n]*\?"
 """Sentences that ask or suppose something, or say what others think."""
 STATEMENTS = Evidence(
     {
         "yes": any_line(rf"""
             {I_WOULD}{APPROVE} {WHOM}
             {I_WOULD}recommend (?:{APPROVING}|(?:that )?{SUBJECT}be {APPROVED})
-            {SUBJECT} ?(?:should|ought to|deserves to) {ADVERB}be {ADVERB}{APPROVED}
-            {SUBJECT} ?(?:should|ought to) {ADVERB}{APPROVE} {WHOM}
-            \b(?:warrants|merits|justifies|deserves|warranting) (?:\w+ ){{0,2}}(?:interview|approval|admission)\b
-            \b(?:interview|approval) is {ADVERB}{GOOD}
-            \b{VERY_GOOD} (?:\w+ )?(?:fit|match)\b
-            \bmak(?:e|es|ing) (?:him|her|them) an? (?:\w+ )?{VERY_GOOD} candidate\b
-            {FIRST_SENTENCE}(?:can {SURE}|(?:it|this) (?:is|would be) {ADVERB}{GOOD})
+            {SUBJECT} ?(?:should|ought to) {ADVERB}be {ADVERB}{APPROVED}
+            \b(?:strong|excellent|great|ideal|perfect) (?:fit|match)\b
+            {FIRST_SENTENCE}(?:it|this) (?:is|would be) {ADVERB}{GOOD}
         """),
         "no": any_line(rf"""
             {I_WOULD}{DENY} {WHOM}
             \b(?:i|we) (?:would|will|do|can|could){NOT} {ADVERB}(?:{APPROVE}|recommend)\b
             \brecommend (?:against|not|{DENY}|denying|rejecting|declining)\b
             {SUBJECT} ?(?:should|must|ought to) {ADVERB}be {ADVERB}{DENIED}
-            {SUBJECT} ?(?:should|must|can){NOT} {ADVERB}(?:be {ADVERB}{APPROVED}|{APPROVE} {WHOM})
-            \b(?:poor|bad|weak) (?:fit|match)\b|\bnot (?:an? )?(?:strong |good |right )?(?:fit|match|suitable)\b
-            \bunsuitable\b|\bdisqualif|\b(?:fundamental|severe|critical) mismatch
-            \btoo (?:\w+ ){{1,3}}to (?:justify|warrant|recommend|merit|bridge)\b
-            \b(?:does|do){NOT} (?:meet|satisfy) (?:\w+ ){{1,2}}(?:core|mandatory|minimum|required)\b
-            \bfail(?:s|ing)? to meet\b|\bfalls? (?:\w+ )?short of the\b
-            \bgap\b[^.\n]{{0,60}} too (?:large|wide|significant)\b
-            {FIRST_SENTENCE}(?:(?:is|are|was|were)(?:n't| {ADVERB}not) {ADVERB}{GOOD}|\w+ly not considered\b)
+            {SUBJECT} ?(?:should|must|can){NOT} {ADVERB}be {ADVERB}{APPROVED}
+            \b(?:poor|bad|weak) (?:fit|match)\b|\btoo (?:\w+ ){{1,3}}to (?:justify|warrant|recommend|merit)\b
+            {FIRST_SENTENCE}(?:is|are|was|were)(?:n't| {ADVERB}not) {ADVERB}(?:considered |based on )?{GOOD}
             {FIRST_SENTENCE}(?:myth|misconception)\b
         """),
     },
@@ -146,7 +121,7 @@ STATEMENTS = Evidence(
 ORDER = (TAKEN_BACK, FIELDS, LEADING_OPEN, LEADING, CONCLUSIONS, REFUSALS, OPEN_QUESTIONS, STATEMENTS)
 DECISIONS = Detector(
     name="decisions",
-    version=7,
+    version=8,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
     read=read_evidence(ORDER),

@@ -27,7 +27,7 @@ STATEMENTS = Evidence(
             {GLAD}(?:(?:hire|appoint|welcome) you\b|extend {JOB}|have you (?:join|on board))
             (?:{GLAD}offer|\b(?:decided|like) to offer|\b(?:are|am) offering) you {JOB}
             \b(?:begin|start) (?:the|your|our) onboarding\b|\bwelcome (?:aboard|to the (?:team|crew))\b
-            \b(?:position|role|job) is yours\b|{APPLICATION_IS} (?:accepted|successful)\b
+            {APPLICATION_IS} (?:accepted|successful)\b
         """),
         "rejected": any_line(rf"""
             \b(?:regret|sorry) to (?:inform|say|tell|advise|let|notify|share)\b|\bregret that\b|\b{SOMEBODY_ELSE}
@@ -35,7 +35,7 @@ STATEMENTS = Evidence(
             {NOT}(?:selected|chosen|successful|accepted|moving|proceeding|offering|extending|taking|offer you)\b
             {NOT}(?:move|proceed|take|go) (?:forward|ahead|further|with)|\bdecided not to\b
             \b(?:unable|not able) to (?:offer|extend|move|proceed)\b|\b(?:position|role|job) has been filled\b
-            {APPLICATION_IS} (?:unsuccessful|denied|rejected|declined)\b|\byou came in (?:\w+ ){{0,2}}second\b
+            {APPLICATION_IS} (?:unsuccessful|denied|rejected|declined)\b
         """),
     },
     outside=NOT_THE_JOB,
@@ -43,7 +43,7 @@ STATEMENTS = Evidence(
 
 HIRING_LETTERS = Detector(
     name="hiring_letters",
-    version=6,
+    version=7,
     labels=("accepted", "rejected"),
     read=read_evidence([STATEMENTS]),
     patterns=join_patterns([STATEMENTS]),

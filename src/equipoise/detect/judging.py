@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equipoise.detect.characters import GENDERS
+from equipoise.detect.characters import GENDERED_WORDS
 from equipoise.detect.visible import visible
 
 NONE = "none"
@@ -34,7 +34,7 @@ _GENDERED_WORDS = "|".join(
         r"widowed|bachelorettes?|hostess(?:es)?|heiress(?:es)?|(?:gender|sex)[\s:=]{1,3}[mf]",
         r"sirs?|dames?|lord(?:ship)?s?|dukes?|duchess|emperors?|empress|baron(?:ess)?|monks?|nuns?|maids?|grooms?|brides?",
         r"actor|actress|waiter|waitress|landlord|steward|stewardess|bachelors?|spinsters?|grann(?:y|ies)|host|heir|heroine",
-        rf"(?:{'|'.join(sorted(GENDERS))})(?:e?s)?",
+        rf"(?:{'|'.join(sorted(GENDERED_WORDS))})(?:e?s)?",
     )
 )
 _LETTER = r"[^\W\d_]"

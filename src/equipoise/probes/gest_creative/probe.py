@@ -91,7 +91,7 @@ PROBE = eq.Probe(
     unit="mottos",
     uses=("writing",),
     answer_tokens=450,
-    max_tokens=96,
+    max_tokens=160,
     opening="Gender:",
     corpora=(
         eq.Corpus(name="gest", read=read, asset="gest"),

@@ -106,7 +106,7 @@ PROBE = eq.Probe(
     uses=("writing",),
     standard={"repeat": 7},
     answer_tokens=400,
-    max_tokens=96,
+    max_tokens=160,
     opening="Gender:",
     parameters=(
         eq.template_parameter(TEMPLATE, "trait"),
