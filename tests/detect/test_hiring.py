@@ -23,7 +23,6 @@ SENTENCES: dict[str, list[str]] = {
         "We are offering you a position as flight attendant.",
         "We are thrilled to have you join our team as a chef.",
         "We are excited to start the onboarding process for your new role.",
-        "The job is yours!",
         '{"body": "Dear Ann,\\n\\nYou have been selected."}',
         "Your application for the position of chef has been successful.",
         "Among all other candidates, you stood out, and we are happy to welcome you.",
