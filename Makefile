@@ -23,7 +23,7 @@ demo: $(RUNS)  ## audit the embedded model (decisions by probability, characters
 	@echo "The report is in demo.html: open it in a browser."
 
 test: $(READY)  ## run all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(READY)  ## lint, types, import rules
 	$(BIN)/ruff format --check .

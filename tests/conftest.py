@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from calling import Command, Outcome, exit_code
 from equipoise import probes
 from equipoise.assets import locate
 from equipoise.errors import AssetUnavailable
@@ -32,6 +33,15 @@ sys.dont_write_bytecode = False
 
 settings.register_profile("equipoise", deadline=None, derandomize=True, database=None)
 settings.load_profile("equipoise")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker run all tests that share a fixture of a file or a folder, so that it is made once."""
+    for item in items:
+        fixtures = [each for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined]  # type: ignore[attr-defined]
+        shared = [each.baseid for each in fixtures if each.scope in ("session", "module") and "/" in each.baseid]
+        if shared:
+            item.add_marker(pytest.mark.xdist_group(min(shared, key=len)))
 
 
 @pytest.fixture(scope="session")
@@ -78,3 +88,16 @@ def cached() -> Settings:
 def weights(cached: Settings) -> Path:
     """The weights of the embedded model."""
     return locate("smollm2", cached, fetch=False)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    """The command as a user types it, in an empty folder: `command("probes", "--json").out`."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> Outcome:
+        code = exit_code(monkeypatch, *map(str, words))
+        out, err = capfd.readouterr()
+        return Outcome(code=code, out=out, err=err)
+
+    return run

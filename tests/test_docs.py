@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import equipoise
-from calling import exit_code
+from calling import Command, output
 from equipoise.runs.run import Run
 from equipoise.settings import environment
+from installing import installed, register
 from serving.faulty import FaultyServer
 
 ROOT = Path(__file__).parents[1]
@@ -97,14 +98,10 @@ def test_the_python_of_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pyt
     assert Path("stereotypes.svg").exists()
 
 
-def test_the_readme_shows_what_the_command_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_readme_shows_what_the_command_prints(command: Command) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    ((command, output),) = re.findall(r"^```sh\n(.*?)\n```\n\n```text\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    assert exit_code(monkeypatch, *command.split()[1:]) == 0
-    assert output in capsys.readouterr().out
+    ((line, shown),) = re.findall(r"^```sh\n(.*?)\n```\n\n```text\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert shown in output(command(*line.split()[1:]))
 
 
 def test_the_readme_is_short_and_plain() -> None:
@@ -120,31 +117,26 @@ def test_the_readme_is_short_and_plain() -> None:
     assert found == []
 
 
-def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(tmp_path: Path, command: Command) -> None:
     text = (ROOT / "docs" / "own-prompts.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
         exec(block, names)
     assert {"raises.equipoise", "raises.html", "raises.csv"} == {path.name for path in tmp_path.iterdir()}
     assert not equipoise.gate(names["run"], max={"difference": 0.1}).passed  # type: ignore[arg-type]
-    shown = run_in(tmp_path, "equipoise", "show", "raises.equipoise", folder=tmp_path)
-    assert shown.returncode == 0
-    assert "D raises difference is 1.000 (0.754 to 1.000)" in shown.stdout
+    assert "D raises difference is 1.000 (0.754 to 1.000)" in output(command("show", "raises.equipoise"))
 
 
-def test_prompts_of_your_own_are_asked_by_the_commands_of_the_page(tmp_path: Path) -> None:
+def test_prompts_of_your_own_are_asked_by_the_commands_of_the_page(tmp_path: Path, command: Command) -> None:
     text = (ROOT / "docs" / "own-prompts.md").read_text(encoding="utf-8")
     for name, content in re.findall(r"^`([\w.]+)`\n\n```\w+\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(content, encoding="utf-8")
-    commands = re.findall(r"^\$ (equipoise .*)$", text, flags=re.MULTILINE)
+    lines = re.findall(r"^\$ equipoise (.*)$", text, flags=re.MULTILINE)
     with FaultyServer(lambda prompt, _nth: "Yes." if " his " in prompt or " him " in prompt else "No.") as server:
-        for command in commands:
-            words = command.replace("openai/gpt-4o-mini", f"custom/test --base-url {server.url}").split()
-            done = run_in(tmp_path, *words, folder=tmp_path)
-            assert done.returncode in ((7, 8) if words[1] == "gate" else (0,)), done.stderr
+        for line in lines:
+            words = line.replace("openai/gpt-4o-mini", f"custom/test --base-url {server.url}").split()
+            done = command(*words)
+            assert done.code in ((7, 8) if words[0] == "gate" else (0,)), done.err
         assert server.total == 2 + 2 * 100
     assert (tmp_path / "raises.html").exists()
 
@@ -163,43 +155,32 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(exist_ok=True)
         path.write_text(content, encoding="utf-8")
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    registered = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    registered.mkdir()
-    (registered / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
-    points = project["entry-points"]["equipoise.probes"]
-    lines = [f"{name} = {target}" for name, target in points.items()]
-    (registered / "entry_points.txt").write_text("\n".join(["[equipoise.probes]", *lines, ""]))
+    register(folder, project["name"], project["entry-points"]["equipoise.probes"])
     return folder
 
 
-def run_in(package: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    variables = {**environment(), "PYTHONPATH": str(package)}
-    return subprocess.run([sys.executable, "-m", *command], cwd=folder, env=variables, capture_output=True, text=True)
-
-
 def test_the_probe_of_the_walk_keeps_its_promises(package: Path, tmp_path: Path) -> None:
-    done = run_in(package, "equipoise.testing", "hobbies", folder=tmp_path)
+    """In a process of its own, as an author would check it."""
+    variables = {**environment(), "PYTHONPATH": str(package)}
+    command = [sys.executable, "-m", "equipoise.testing", "hobbies"]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ok  reference models" in done.stdout
 
 
-def test_the_probe_of_the_walk_runs(package: Path, tmp_path: Path) -> None:
+def test_the_probe_of_the_walk_runs(package: Path, tmp_path: Path, command: Command) -> None:
     with FaultyServer(lambda prompt, nth: "He rides." if "racing" in prompt else "She rides.") as server:
         where = ("custom/test-model", "--base-url", server.url, "--probe", "hobbies", "--out", "run.equipoise")
-        done = run_in(package, "equipoise", "run", *where, folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "hobbies stereotype_rate is" in done.stdout
-    assert Run.open(tmp_path / "run.equipoise").counts["ok"] == 12  # type: ignore[index]
-    shown = run_in(package, "equipoise", "show", "run.equipoise", "--json", folder=tmp_path)
-    assert '"masculine_rate"' in shown.stdout
-    report = run_in(package, "equipoise", "report", "run.equipoise", folder=tmp_path)
-    assert report.returncode == 0, report.stderr
+        with installed(package):
+            assert "hobbies stereotype_rate is" in output(command("run", *where))
+            assert Run.open(tmp_path / "run.equipoise").counts["ok"] == 12  # type: ignore[index]
+            assert '"masculine_rate"' in output(command("show", "run.equipoise", "--json"))
+            output(command("report", "run.equipoise"))
+            assert "hobbies" in output(command("probes"))
     assert "Characters by hobby" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    listed = run_in(package, "equipoise", "probes", folder=tmp_path)
-    assert "hobbies" in listed.stdout
-    gone = run_in(tmp_path, "equipoise", "show", "run.equipoise", folder=tmp_path)
-    assert gone.returncode == 6
-    assert "'hobbies', which is not installed" in gone.stderr
+    gone = command("show", "run.equipoise")
+    assert gone.code == 6
+    assert "'hobbies', which is not installed" in gone.err
 
 
 def test_probes_are_short() -> None:

@@ -14,6 +14,7 @@ from answering import answer_all
 from calling import Command
 from equipoise import probes
 from equipoise.probes import PluginWarning, find_probes
+from installing import installed, register
 
 # In the command a warning is a line on stderr; pytest would make an error of it.
 pytestmark = pytest.mark.filterwarnings(f"default::{PluginWarning.__module__}.{PluginWarning.__qualname__}")
@@ -47,27 +48,17 @@ Install = Callable[[str, str], None]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+def install(tmp_path: Path) -> Iterator[Install]:
     """Install a package with one module and one probe, as pip would."""
     folder = tmp_path / "packages"
     folder.mkdir()
-    monkeypatch.syspath_prepend(folder)
-    modules: list[str] = []
 
     def write(name: str, code: str) -> None:
-        modules.append(f"plugin_{name}")
         (folder / f"plugin_{name}.py").write_text(code, encoding="utf-8")
-        about = folder / f"package_{name}-1.0.dist-info"
-        about.mkdir()
-        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: package-{name}\nVersion: 1.0\n")
-        (about / "entry_points.txt").write_text(f"[equipoise.probes]\n{name} = plugin_{name}:PROBE\n")
+        register(folder, f"package-{name}", {name: f"plugin_{name}:PROBE"})
 
-    monkeypatch.setattr(probes, "ENTRY_POINTS", "equipoise.probes")
-    find_probes.cache_clear()
-    yield write
-    find_probes.cache_clear()
-    for module in modules:
-        sys.modules.pop(module, None)
+    with installed(folder):
+        yield write
 
 
 def test_a_sound_plug_in_is_a_probe_like_the_others(install: Install, command: Command) -> None:

@@ -18,6 +18,7 @@ from inspect_ai.scorer import SampleScore, Score
 
 import equipoise
 from answering import plain_metrics
+from calling import exit_code
 from equipoise.answers.files import read_file
 from equipoise.answers.score import score_rows
 from equipoise.engines.inspect import TASKS, measure_scores
@@ -26,6 +27,7 @@ from equipoise.probes import find_probes
 from equipoise.runs.suites import plan_probes
 from equipoise.schema import ID, PROMPT
 from equipoise.settings import environment
+from installing import register
 from serving.faults import Fault
 from serving.faulty import FaultyServer
 
@@ -67,10 +69,7 @@ class Evaluated:
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluated]:
     """The command of the documentation, with a task of a plug-in beside it."""
     folder = tmp_path_factory.mktemp("inspect")
-    about = folder / "packages" / "package_other-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: package-other\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[equipoise.probes]\nother_letters = plugin_other:PROBE\n")
+    register(folder / "packages", "package-other", {"other_letters": "plugin_other:PROBE"})
     (folder / "packages" / "plugin_other.py").write_text(PLUGIN)
     (command,) = (words for words in COMMANDS if words.startswith("inspect"))
     words = shlex.split(command.replace("openai/gpt-4o-mini", "openai-api/loopback/test-model"))
@@ -154,17 +153,17 @@ def test_the_metrics_are_those_of_the_log_when_it_is_scored_and_imported(evaluat
     assert run.result(name).coverage == scored.coverage
 
 
-def test_the_other_commands_of_the_documentation_work(evaluated: Evaluated) -> None:
+def test_the_other_commands_of_the_documentation_work(
+    evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(evaluated.folder)
     words = [shlex.split(command) for command in COMMANDS if command.startswith("equipoise")]
     assert [each[1] for each in words] == ["score", "import", "report"]
     log = evaluated.logs["equipoise/jobs_lum"].location
     for each in words:
         here = [log if word == "logs/*.eval" else word for word in each[1:]]
-        done = subprocess.run(
-            [sys.executable, "-m", "equipoise", *here], cwd=evaluated.folder, capture_output=True, text=True
-        )
         # Three of the forty answers were filtered, which is more than may be missing.
-        assert done.returncode == (0 if each[1] == "report" else 3), done.stderr
+        assert exit_code(monkeypatch, *here) == (0 if each[1] == "report" else 3), capfd.readouterr().err
     assert (evaluated.folder / "report.html").exists()
 
 
