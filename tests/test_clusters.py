@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from calling import Command, output
 from equipoise.probes import get_probe
 from equipoise.settings import environment
 
@@ -28,18 +29,13 @@ def find_block(*words: str) -> str:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs bash")
-def test_the_page_from_prompts_to_partials(tmp_path: Path) -> None:
-    command = tmp_path / "bin" / "equipoise"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/bash\nexec "{sys.executable}" -m equipoise "$@"\n')
-    command.chmod(0o755)
-
+def test_the_page_from_prompts_to_partials(tmp_path: Path, command: Command) -> None:
     def run(block: str, **variables: str) -> str:
-        path = f"{command.parent}{os.pathsep}{environment()['PATH']}"
-        given = {**environment(), **variables, "PATH": path}
-        done = subprocess.run(["bash", "-ec", block], cwd=tmp_path, env=given, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        """Bash says which commands the block is, and they are run in this process."""
+        script = f"equipoise() {{ printf '%q ' \"$@\"; echo; }}\n{block}"
+        given = {**environment(), **variables}
+        done = subprocess.run(["bash", "-ec", script], env=given, capture_output=True, text=True, check=True)
+        return "".join(output(command(*shlex.split(line))) for line in done.stdout.splitlines())
 
     run(find_block("equipoise prompts"))
     files = sorted((tmp_path / "prompts").iterdir())

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -123,44 +121,6 @@ def test_columns_that_do_not_fit_are_blamed_on_the_file(run: Run, monkeypatch: p
     monkeypatch.setattr(run, "prompt_batches", lambda _probe: iter([clashing]))
     with pytest.raises(IntegrityError, match="does not hold what its probes ask for"):
         exports.write(run, io.BytesIO(), "prompts", "csv")
-
-
-LARGE, ANSWERS, CEILING = 4_000_000, 100, 800_000_000
-CHILD = """
-import sys
-from pathlib import Path
-from equipoise.report.exports import export
-export(sys.argv[1], sys.argv[2], "attempts", sys.argv[3])
-[peak] = [line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
-print(int(peak) * 1024)
-"""
-"""`getrusage` would tell the peak of the process that started this one, if that was higher."""
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run whose answers are large: 400 MB in all."""
-    path = tmp_path_factory.mktemp("large") / "large.equipoise"
-    session = equipoise.start(
-        lambda prompt: f"He {prompt} " + "a" * LARGE, probes=["jobs_lum"], out=path, sample=ANSWERS
-    )
-    session.ask()
-    return path
-
-
-@pytest.mark.fault("D8")
-@pytest.mark.parametrize("form", exports.FORMATS)
-def test_large_answers_are_exported_in_little_memory(large: Path, form: str, tmp_path: Path) -> None:
-    if sys.platform != "linux":
-        pytest.skip("Other systems do not tell the memory in this way.")
-    out = tmp_path / f"attempts.{form}"
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, large, out, form], capture_output=True, text=True, check=True, timeout=300
-    )
-    assert int(done.stdout) < CEILING
-    if form == "parquet":
-        lengths = pl.scan_parquet(out).select(pl.col(ANSWER).str.len_bytes() > LARGE).collect()
-        assert lengths.to_series().to_list() == [True] * ANSWERS
 
 
 def test_parquet_that_cannot_be_written_is_an_error(run: Run) -> None:

@@ -7,13 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from equipoise.measuring.plan import plan
 from equipoise.models import Reply
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
-from equipoise.schema import ID, Status
+from equipoise.schema import ANSWER, ID, Status
 from runs.fakes import SETTINGS
 from runs.killable import TESTS
 
@@ -43,6 +44,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return paths
 
 
+@pytest.mark.fault("D8")
 @pytest.mark.skipif(os.name != "posix", reason="needs the peak memory of a process")
 @pytest.mark.parametrize("work", ["html", "csv", "jsonl", "parquet"])
 def test_answers_pass_through_without_being_held(runs: tuple[Path, Path], work: str) -> None:
@@ -53,3 +55,6 @@ def test_answers_pass_through_without_being_held(runs: tuple[Path, Path], work: 
     assert large.stat().st_size > 140 * 2**20
     assert large.with_suffix(f".{work}").stat().st_size > 2**14
     assert after - before < MOST_MEGABYTES
+    if work == "parquet":
+        lengths = pl.scan_parquet(large.with_suffix(".parquet")).select(pl.col(ANSWER).str.len_bytes()).collect()
+        assert (lengths.height, lengths.to_series().min() > ANSWER_BYTES - 52) == (ANSWERS, True)
