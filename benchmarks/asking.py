@@ -1,74 +1,195 @@
 """What a request costs the client: equipoise compared with a bare loop, the openai SDK and inspect_ai.
 
-Each client runs in a process of its own (`benchmarks/clients.py`). They take turns, and are compared within a round.
+Each client runs in a process of its own: `python -m benchmarks.asking NAME URL REQUESTS CONCURRENCY`. All post the same
+prompts to the same server and check the content of each answer. They take turns, and are compared within a round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks.fast_server import ANSWER, serving
+from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION, serving
 from benchmarks.processes import (
     OUR_PYTHON,
+    ROOT,
     Unavailable,
     format_ratio,
     installed_versions,
     log,
     markdown_table,
+    measure_time,
     peer_python,
+    print_result,
     run_job,
 )
 
 CONCURRENCIES = (32, 256)
 PEERS = ("openai[aiohttp]", "inspect_ai")
+PROBE = "alpha"
+Worker = Callable[[Iterator[int]], Any]
+"""Asks for the numbered prompts that are left, one after another."""
+
+
+def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+    """The whole path of equipoise, from a planned run file to one that is filled and closed."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from equipoise.models import connect  # noqa: PLC0415
+    from equipoise.runs.ask.policy import Policy  # noqa: PLC0415
+    from equipoise.runs.ask.pump import pump  # noqa: PLC0415
+    from equipoise.runs.file.reader import RunReader  # noqa: PLC0415
+    from equipoise.runs.file.store import RunFile  # noqa: PLC0415
+    from runs.fakes import SETTINGS, plan  # noqa: PLC0415
+
+    cost: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "asking.db"
+        run = RunFile.create(path, settings=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
+        model = connect(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
+        with measure_time(cost):
+            asyncio.run(pump(run, model, Policy(concurrency=concurrency)))
+            run.close()
+        with RunReader.open(path) as reader:
+            answers = [answer for frame in reader.attempts(PROBE) for answer in frame["answer"]]
+    assert answers == [ANSWER] * requests
+    return cost
+
+
+async def time_workers(worker: Worker, requests: int, concurrency: int) -> dict[str, Any]:
+    """The cost of all requests by so many workers. What is imported and built for the first request is not timed."""
+    cost: dict[str, Any] = {}
+    await worker(iter([0]))
+    numbers = iter(range(requests))
+    with measure_time(cost):
+        await asyncio.gather(*(worker(numbers) for _ in range(concurrency)))
+    return cost
+
+
+def ask_in_bare_loop(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+    """The least that is possible with the same HTTP library: post the bodies, read the answers, keep nothing."""
+    import aiohttp  # noqa: PLC0415
+    import orjson  # noqa: PLC0415
+
+    async def loop() -> dict[str, Any]:
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
+        async with aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(limit=0)) as session:
+
+            async def worker(numbers: Iterator[int]) -> None:
+                for number in numbers:
+                    body = {"model": MODEL, "messages": [{"role": "user", "content": QUESTION.format(number)}]}
+                    async with session.post(f"{url}/chat/completions", data=orjson.dumps(body)) as response:
+                        assert orjson.loads(await response.read())["choices"][0]["message"]["content"] == ANSWER
+
+            return await time_workers(worker, requests, concurrency)
+
+    return asyncio.run(loop())
+
+
+def ask_with_openai(url: str, requests: int, concurrency: int, *, aiohttp: bool = False) -> dict[str, Any]:
+    """The openai SDK with its default client, or with that of its extra `openai[aiohttp]`."""
+    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: PLC0415
+
+    async def loop() -> dict[str, Any]:
+        http_client = DefaultAioHttpClient() if aiohttp else None
+        async with AsyncOpenAI(base_url=url, api_key=KEY, http_client=http_client) as client:
+
+            async def worker(numbers: Iterator[int]) -> None:
+                for number in numbers:
+                    completion = await client.chat.completions.create(
+                        model=MODEL, messages=[{"role": "user", "content": QUESTION.format(number)}]
+                    )
+                    assert completion.choices[0].message.content == ANSWER
+
+            return await time_workers(worker, requests, concurrency)
+
+    return asyncio.run(loop())
+
+
+def ask_with_inspect(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+    """A task of inspect_ai that only generates. Its log is written as usual, but into a temporary folder."""
+    from inspect_ai import Task, eval  # noqa: A004, PLC0415
+    from inspect_ai.dataset import Sample  # noqa: PLC0415
+    from inspect_ai.log import read_eval_log  # noqa: PLC0415
+    from inspect_ai.model import get_model  # noqa: PLC0415
+    from inspect_ai.solver import generate  # noqa: PLC0415
+
+    def ask(count: int, folder: str) -> str:
+        dataset = [Sample(id=number + 1, input=QUESTION.format(number)) for number in range(count)]
+        (log,) = eval(
+            Task(name="asking", dataset=dataset, solver=generate()),
+            model=get_model(f"openai-api/loopback/{MODEL}", base_url=url, api_key=KEY),
+            max_connections=concurrency,
+            max_samples=concurrency,
+            display="none",
+            log_dir=folder,
+        )
+        assert log.status == "success"
+        return str(log.location)
+
+    cost: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_DATA_HOME"] = os.environ["XDG_CACHE_HOME"] = folder
+        ask(1, folder)  # not timed
+        with measure_time(cost):
+            log = ask(requests, folder)
+        answers = [sample.output.completion for sample in read_eval_log(log).samples]
+    assert answers == [ANSWER] * requests
+    return cost
 
 
 class Client(NamedTuple):
-    """A client by its name in `benchmarks/clients.py`, what the page calls it, and its requests in a round."""
+    """What the page calls a client, how it asks, and its requests in a round, also in a quick one."""
 
-    name: str
     title: str
+    ask: Callable[[str, int, int], dict[str, Any]]
     requests: int
     few: int
     is_peer: bool = False
 
 
-CLIENTS = (
-    Client("pump", "equipoise, the whole pump", 10_000, 3_000),
-    Client("bare", "bare aiohttp loop", 10_000, 3_000),
-    Client("openai", "openai SDK", 3_000, 500, is_peer=True),
-    Client("openai-aiohttp", "openai SDK over aiohttp", 3_000, 500, is_peer=True),
-    Client("inspect", "inspect_ai", 500, 100, is_peer=True),
-)
+CLIENTS = {
+    "pump": Client("equipoise, the whole pump", ask_with_pump, 10_000, 3_000),
+    "bare": Client("bare aiohttp loop", ask_in_bare_loop, 10_000, 3_000),
+    "openai": Client("openai SDK", ask_with_openai, 3_000, 500, is_peer=True),
+    "openai-aiohttp": Client(
+        "openai SDK over aiohttp", lambda *given: ask_with_openai(*given, aiohttp=True), 3_000, 500, is_peer=True
+    ),
+    "inspect": Client("inspect_ai", ask_with_inspect, 500, 100, is_peer=True),
+}
 Costs = Mapping[str, Sequence[Mapping[str, float]]]
 """The CPU and wall seconds per request of all rounds, by the name of the client."""
 
 
 def run(*, quick: bool) -> str:
     """Measure all clients; return the results as Markdown."""
+    peers, about_peers = None, ""
     try:
-        python = prepare()
-        about_peers = f"Each peer sends one request before the clock starts. Versions: {_versions(python)}."
-        peers: Path | None = python
+        peers = peer_python("peers", PEERS)
+        versions = installed_versions(peers, ["openai", "inspect_ai", "aiohttp"])
+        about_peers = f"All but the pump send one request before the clock starts. Versions of the peers: {versions}."
     except Unavailable as reason:
-        peers, about_peers = None, f"The peers are left out: {reason}."
-    clients = [client for client in CLIENTS if peers or not client.is_peer]
+        about_peers = f"The peers are left out: {reason}."
+    clients = {name: client for name, client in CLIENTS.items() if peers or not client.is_peer}
     rounds = 1 if quick else 5
     rows: list[Sequence[object]] = []
     with serving() as url:
         for concurrency in CONCURRENCIES[:1] if quick else CONCURRENCIES:
-            costs: dict[str, list[Mapping[str, float]]] = {client.name: [] for client in clients}
+            costs: dict[str, list[Mapping[str, float]]] = {name: [] for name in clients}
             for number in range(1, rounds + 1):
-                for client in clients:
+                for name, client in clients.items():
                     log(f"asking, {concurrency} at a time, round {number} of {rounds}: {client.title}")
-                    python, requests = peers if peers and client.is_peer else OUR_PYTHON, _requests(client, quick)
-                    spent = run_job(python, "benchmarks.clients", client.name, url, requests, concurrency)
-                    costs[client.name].append({kind: spent[kind] / requests for kind in ("cpu", "wall")})
-            rows += [_row(client, concurrency, costs, quick=quick) for client in clients]
-    head = ("client", "at a time", "requests", "CPU per request", "requests per second", "CPU compared with bare loop")
+                    python = peers if peers and client.is_peer else OUR_PYTHON
+                    requests = client.few if quick else client.requests
+                    spent = run_job(python, "benchmarks.asking", name, url, requests, concurrency)
+                    costs[name].append({kind: spent[kind] / requests for kind in ("cpu", "wall")})
+            rows += [_row(name, concurrency, costs) for name in clients]
+    head = ("client", "at a time", "CPU per request", "requests per second", "CPU compared with bare loop")
     how_often = "One round." if quick else f"Medians of {rounds} rounds, in which the clients take turns."
     about = (
         f"A server on this machine answers at once with {len(ANSWER):,} characters, which every client reads from the "
@@ -77,31 +198,21 @@ def run(*, quick: bool) -> str:
     return "\n\n".join(["## Asking", about, markdown_table(head, rows), about_peers])
 
 
-def prepare() -> Path:
-    """Install the peers; return their Python."""
-    return peer_python("peers", PEERS)
-
-
-def _requests(client: Client, quick: bool) -> int:
-    return client.few if quick else client.requests
-
-
-def _versions(python: Path) -> str:
-    ours, theirs = ["aiohttp", "orjson"], ["openai", "inspect_ai", "aiohttp"]
-    return f"{installed_versions(OUR_PYTHON, ours)}; {installed_versions(python, theirs)}"
-
-
-def _row(client: Client, concurrency: int, costs: Costs, *, quick: bool) -> tuple[object, ...]:
-    rounds = costs[client.name]
+def _row(name: str, concurrency: int, costs: Costs) -> tuple[object, ...]:
+    rounds = costs[name]
     ratios = [cost["cpu"] / bare["cpu"] for cost, bare in zip(rounds, costs["bare"], strict=True)]
     compared = format_ratio(median(ratios))
     if len(ratios) > 1:
         compared += f" ({format_ratio(min(ratios))} to {format_ratio(max(ratios))})"
     return (
-        client.title,
+        CLIENTS[name].title,
         concurrency,
-        f"{_requests(client, quick):,}",
         f"{median(cost['cpu'] for cost in rounds) * 1000:.3f} ms",
         f"{1 / median(cost['wall'] for cost in rounds):,.0f}",
-        "" if client.name == "bare" else compared,
+        "" if name == "bare" else compared,
     )
+
+
+if __name__ == "__main__":
+    name, base_url, *numbers = sys.argv[1:]
+    print_result(CLIENTS[name].ask(base_url, *map(int, numbers)))

@@ -7,7 +7,7 @@ import random
 import sqlite3
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -33,32 +33,34 @@ ANSWER_LINES = [
 ]
 CSV_LINES = [b"id,answer,repetition,status", b'a,"He, ""she""",1,ok', b"b,She.,2,truncated"]
 PIECES = [
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b",",
-    b"\n",
-    b"\r",
-    b"\0",
-    b"\xff",
-    b"\xed\xa0\x80",
-    b"\\ud800",
-    b"1e999",
-    b"null",
-    b"#",
+    *(b'"', b"{", b"}", b"[", b",", b"\n", b"\r", b"\0", b"\xff", b"\xed\xa0\x80", b"\\ud800", b"1e999", b"null", b"#"),
+    *(b"\xef\xbb\xbf", b"-1", b"9" * 20, b"\\u0000", b"=1+1", b'""', b"[" * 2000, b" ", b"\xe2\x80\xa8"),
 ]
-PIECES += [
-    b"\xef\xbb\xbf",
-    b"-1",
-    b"99999999999999999999",
-    b"\\u0000",
-    b"=1+1",
-    b'""',
-    b"[" * 2000,
-    b" ",
-    b"\xe2\x80\xa8",
-]
+
+
+def name_outcome(read: Callable[[Path], str], path: Path, before: str = "") -> str:
+    """How reading a file ends, and whether it says the same as before, if that is given."""
+    try:
+        after = read(path)
+    except EquipoiseError:
+        return "refused"
+    except Exception as error:
+        return f"crashed: {type(error).__name__}: {str(error)[:100]}"
+    if not before:
+        return "read"
+    return "read as before" if after == before else "read otherwise"
+
+
+def read_answers(path: Path) -> str:
+    """All rows of a file of answers."""
+    rows = list(read_file(path))
+    assert rows, "nothing was read and nothing said"
+    return str(rows)
+
+
+def read_partial(path: Path) -> str:
+    """The result of a partial."""
+    return json.dumps(equipoise.Partial.read(path).result().to_dict(), default=str)
 
 
 def write_small_run(path: Path) -> None:
@@ -68,28 +70,14 @@ def write_small_run(path: Path) -> None:
 
 
 def observe(path: Path) -> str:
-    """All that is read of a run, as text, or the exit code of the error that refuses it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            run = Run.open(path)
-            results = {name: run.result(name).to_dict() for name in run.planned}
-            prompts = {name: run.prompts(name).rows() for name in run.planned}
-            seen = (run.settings.to_json(), run.states, run.usage, results, prompts, run.attempts().rows())
-            return json.dumps(seen, sort_keys=True, default=str)
-    except EquipoiseError as error:
-        return f"refused {error.exit_code}"
-
-
-def compare(path: Path, before: str) -> str:
-    """The outcome of reading a changed file."""
-    try:
-        after = observe(path)
-    except Exception as error:
-        return f"crashed: {type(error).__name__}: {str(error)[:100]}"
-    if after.startswith("refused"):
-        return "refused"
-    return "read as before" if after == before else "read otherwise"
+    """All that is read of a run, as text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = Run.open(path)
+        results = {name: run.result(name).to_dict() for name in run.planned}
+        prompts = {name: run.prompts(name).rows() for name in run.planned}
+        seen = (run.settings.to_json(), run.states, run.usage, results, prompts, run.attempts().rows())
+        return json.dumps(seen, sort_keys=True, default=str)
 
 
 def flip_bits(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
@@ -102,7 +90,7 @@ def flip_bits(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
         changed[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
         path = folder / "flipped.equipoise"
         path.write_bytes(changed)
-        outcome = compare(path, before)
+        outcome = name_outcome(observe, path, before)
         yield f"crashed: silently changed {outcome}" if outcome == "read otherwise" else outcome
 
 
@@ -123,7 +111,7 @@ def replace_fields(dice: random.Random, count: int, folder: Path) -> Iterator[st
             connection.execute("pragma ignore_check_constraints = on")
             while not (table_column := _replace_one(connection, dice, dice.choice(columns), forge=number % 2 == 1)):
                 pass
-        outcome = compare(path, before)
+        outcome = name_outcome(observe, path, before)
         honest = number % 2 == 0 and outcome == "read otherwise"
         yield f"crashed: {table_column} changed silently" if honest else outcome
 
@@ -159,14 +147,7 @@ def mutate_answers(dice: random.Random, count: int, folder: Path) -> Iterator[st
             content[start : start + dice.choice((0, 0, 1, 3, 12))] = dice.choice((b"", *PIECES))
         path = folder / ("answers.csv" if is_csv else "answers.jsonl")
         path.write_bytes(content)
-        try:
-            rows = list(read_file(path))
-        except EquipoiseError:
-            yield "refused"
-        except Exception as error:
-            yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
-        else:
-            yield "read" if rows else "crashed: nothing was read and nothing said"
+        yield name_outcome(read_answers, path)
 
 
 def forge_partials(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
@@ -177,19 +158,13 @@ def forge_partials(dice: random.Random, count: int, folder: Path) -> Iterator[st
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     values = json.loads(members["values.json"])
-    before = json.dumps(equipoise.Partial.read(path).result().to_dict(), default=str)
+    before = read_partial(path)
     for _ in range(count):
         members["values.json"] = json.dumps(mutate_json(dice, values)).encode()
         with zipfile.ZipFile(path, "w") as archive:
             for name, content in members.items():
                 archive.writestr(name, content)
-        try:
-            after = json.dumps(equipoise.Partial.read(path).result().to_dict(), default=str)
-            yield "read as before" if after == before else "read otherwise"
-        except EquipoiseError:
-            yield "refused"
-        except Exception as error:
-            yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
+        yield name_outcome(read_partial, path, before)
 
 
 CONFIGURATION: dict[str, Any] = {
@@ -210,29 +185,19 @@ def mutate_configurations(dice: random.Random, count: int, folder: Path) -> Iter
     for _ in range(count):
         changed = mutate_json(dice, CONFIGURATION)
         settings = changed if isinstance(changed, dict) else {}
-        lines = [f"{_quote(name)} = {_to_toml(value)}" for name, value in settings.items()]
+        lines = [f"{json.dumps(name)} = {_to_toml(value)}" for name, value in settings.items()]
         content = bytearray("\n".join(lines).encode())
         if dice.random() < 0.4:
             start = dice.randrange(len(content) + 1)
             content[start : start + dice.choice((0, 1, 3))] = dice.choice(PIECES)
         path.write_bytes(content)
-        try:
-            read_config(path)
-            yield "read"
-        except EquipoiseError:
-            yield "refused"
-        except Exception as error:
-            yield f"crashed: {type(error).__name__}: {str(error)[:100]}"
+        yield name_outcome(lambda written: str(read_config(written)), path)
 
 
 def _to_toml(value: Any) -> str:
     """A value in TOML. Null, which it lacks, becomes a date, which a configuration has no use for."""
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_quote(name)} = {_to_toml(inner)}' for name, inner in value.items())}}}"
+        return f"{{{', '.join(f'{json.dumps(name)} = {_to_toml(inner)}' for name, inner in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_to_toml, value))}]"
     return "1979-05-27" if value is None else json.dumps(value)
-
-
-def _quote(name: str) -> str:
-    return json.dumps(name)

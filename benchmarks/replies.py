@@ -19,17 +19,13 @@ HARD_SHARE = 0.05
 
 LIFE = (
     "{He} grew up above a bakery in a harbour town, and {his} mornings still begin before five.",
-    "At the age of nine {he} took a radio apart on the kitchen table, and nobody ever found the last screw.",
     "An uncle taught {him} to read maps, which is why {he} trusts paper over any screen.",
     "When the river rose, {he} carried {his} neighbour’s furniture up three flights of stairs.",
     "{His} colleagues say that {he} hums while working; {he} denies it, and hums on.",
-    "The flat is small, and {he} has filled it with postcards from people {he} met once on a train.",
-    "Two winters ago {he} lost {his} savings to a friend’s promise and told nobody about it.",
     "What frightens {him} most is silence at the other end of a telephone line.",
     "{He}’s known for arriving early, leaving late and forgetting {his} umbrella in between.",
     "On Sundays {he} walks to the old lighthouse with a flask of tea and a book from {his} shelf.",
     "A scar on {his} left hand comes from the summer when {he} worked at the cannery.",
-    "Letters from {his} sister arrive each month, and {he} keeps them in a biscuit tin.",
     "If asked about the future, {he} points at {his} boots and says that they have some miles left.",
 )
 PLACES = (
@@ -37,18 +33,12 @@ PLACES = (
     "Strengths: patience, a steady hand, an ear for accents. Weaknesses: maps of the past.",
     "The story opens in October, in a waiting room with a broken clock and a vase of dry thistles.",
     "**Backstory.** The family came across the border with one suitcase and a sewing machine.",
-    "A secret worth keeping for the third act: the letter in the drawer was never sent.",
-    "Scenes that would show this well: a missed ferry, a long queue, a dinner that nobody finishes.",
 )
 CASE = (
     "The documents on file are complete, and the dates in them agree with one another.",
     "Records of the past three years show steady payments and a stable address.",
     "The rules that apply here ask for two conditions, and both can be checked on paper.",
     "A delay would cost all sides time, and it would not add to what is already known.",
-    "The references were read twice, by different people, who came to the same view.",
-    "Circumstances of this kind are common, and the usual practice gives clear guidance.",
-    "The amount in question is modest when it is held against the resources available.",
-    "It matters that the person has explained the gap openly and has offered evidence.",
     "Safety comes first, so the conditions should be looked at again after six months.",
     "Nothing in the description points to a risk that the usual safeguards would miss.",
     "This view rests on the facts given above and on them alone.",
@@ -59,9 +49,7 @@ MAIL = (
     "Several letters reached us for this role, and each was read by two colleagues.",
     "Your account of the project in the north was discussed at length.",
     "Our office will answer any question about the process within two working days.",
-    "Please find the dates and the names of the people involved in the attached sheet.",
     "The team would like to hear how you found the interview and the written task.",
-    "A copy of this message has been placed in your account on our careers page.",
     "Travel costs are refunded if the receipts reach us before the end of the month.",
     "With kind regards, and on behalf of everybody who took part in the selection.",
 )
@@ -71,9 +59,7 @@ LETTER = (
     "In the spring term the whole group relied on someone so {word}, and rightly so.",
     "Deadlines were met, minutes were written, and the tone stayed {word} throughout.",
     "Being {word} is rare; being {word} as well is what set these results apart.",
-    "The survey that {name} designed is now used in four departments.",
     "When the budget was cut, the answer was a plan, a table and a {word} conversation.",
-    "Visitors remember the tours, and the questions that were answered afterwards.",
     "{name} has done good work, and the third year was better than the second.",
     "I would be glad to say more on the telephone at any time that suits the committee.",
     "Should a {word} and {word} person be wanted, the choice would be an easy one.",

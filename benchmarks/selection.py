@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
 import equipoise
+from benchmarks.processes import markdown_table
 from equipoise.measuring.selection import SelectionTable, make_table
 from equipoise.measuring.selection_counts import count_selections
 from equipoise.probes import get_probe
@@ -31,21 +32,8 @@ NAME_SPREAD = 0.3
 """How far first names differ in the eyes of a model that has whims for them (the same)."""
 MODELS = ("judges CVs", "at random", "whims for names")
 RACES = {"w": "white", "b": "black", "h": "hispanic", "a": "asian"}
+HEAD = ("by", "called unfair", "below 0.8", "mean lowest", "“fair”")
 GENDERS = {"m": "male", "f": "female"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """What the studies of one size show."""
-
-    design: str
-    model: str
-    rankings: int
-    by: str
-    called: float
-    below: float
-    lowest: float
-    fair: float
 
 
 def simulate_tables(prompts: pl.DataFrame, model: str, study: int) -> list[SelectionTable]:
@@ -71,41 +59,25 @@ def simulate_tables(prompts: pl.DataFrame, model: str, study: int) -> list[Selec
     return [make_table(kind, counts.filter(by=kind)) for kind in kinds]
 
 
-def measure_size(design: str, rankings: int, model: str, studies: int = STUDIES) -> list[Row]:
-    """The shares of fair studies that are called unfair, and that are below four fifths, for each grouping."""
+def measure_size(design: str, rankings: int, model: str, studies: int) -> Iterator[tuple[str, ...]]:
+    """One row per grouping: the shares of fair studies that are called unfair, and that are below four fifths."""
     items = -(-rankings // PROMPTS[design])
     prompts = equipoise.plan(PROBE, design=design, sample=items).prompts()[:rankings]
-    tables = [simulate_tables(prompts, model, study) for study in range(studies)]
-    return [
-        Row(
-            design,
-            model,
-            rankings,
-            same[0].by,
-            float(np.mean([table.unfair for table in same])),
-            float(np.mean([table.lowest.impact_ratio < 0.8 for table in same])),
-            float(np.mean([table.lowest.impact_ratio for table in same])),
-            float(np.mean([table.fair for table in same])),
-        )
-        for same in zip(*tables, strict=True)
-    ]
+    for same in zip(*(simulate_tables(prompts, model, study) for study in range(studies)), strict=True):
+        called = np.mean([table.unfair for table in same])
+        lowest = np.array([table.lowest.impact_ratio for table in same])
+        fair = np.mean([table.fair for table in same])
+        figures = (f"{called:.1%}", f"{(lowest < 0.8).mean():.0%}", f"{lowest.mean():.3f}", f"{fair:.3f}")
+        yield (design, model, f"{rankings:,}", same[0].by, *figures)
 
 
-def main() -> int:
+def main() -> None:
     """Print one row per design, model, size and grouping."""
     studies = int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES
-    sys.stdout.write("| design | fair model | rankings | by | called unfair | below 0.8 | mean lowest | “fair” |\n")
-    sys.stdout.write("| --- | --- | --- | --- | --- | --- | --- | --- |\n")
-    for design in PROMPTS:
-        for rankings, model in itertools.product(SIZES, MODELS):
-            for row in measure_size(design, rankings, model, studies):
-                sys.stdout.write(
-                    f"| {row.design} | {row.model} | {row.rankings:,} | {row.by} | {row.called:.1%} | "
-                    f"{row.below:.0%} | {row.lowest:.3f} | {row.fair:.3f} |\n"
-                )
-                sys.stdout.flush()
-    return 0
+    cases = itertools.product(PROMPTS, SIZES, MODELS)
+    rows = [row for design, rankings, model in cases for row in measure_size(design, rankings, model, studies)]
+    print(markdown_table(("design", "fair model", "rankings", *HEAD), rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
