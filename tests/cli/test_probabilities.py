@@ -106,5 +106,10 @@ def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
         return found
 
     assert estimate(*SIZE, "--probabilities")["completion_tokens"] == 3 * ITEMS
-    assert estimate(*SIZE)["completion_tokens"] > 3 * ITEMS
+    both = estimate(*SIZE)
+    assert both["completion_tokens"] > 3 * ITEMS
+    assert both["by_probability"]["completion_tokens"] == 3 * ITEMS
+    assert both["by_probability"]["cost"] < both["cost"]
+    assert "With --probabilities: about $" in command("estimate", "openai/gpt-4o-mini", *SIZE).out
+    assert estimate("--probe", "jobs_lum", "--probabilities")["completion_tokens"] == 339, "once, in standard, too"
     assert command("estimate", "--probe", "hiring_an", "--probabilities").code == 2

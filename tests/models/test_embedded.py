@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
+from equipoise.assets import REGISTRY, find_stored
+from equipoise.errors import BadFile, BadParameter, EndpointError, InputError, UnknownName
 from equipoise.models import Refused, Reply, Sampling, TransientFault
+from equipoise.models.llama import CATALOGUE
 from equipoise.models.llama.model import EmbeddedModel, prepare_embedded
 from equipoise.models.llama.process import ServerOptions, ServerProcess
 from equipoise.models.protocol import Asking
@@ -279,3 +281,29 @@ def test_without_llama_cpp_the_message_says_what_to_install(tmp_path: Path, monk
 def test_slots_and_context_must_be_at_least_one(tmp_path: Path, slots: int, context: int, wrong: str) -> None:
     with pytest.raises(BadParameter, match=f"{wrong!r} must be 1 or more"):
         prepare_embedded("embedded", settings=Settings(cache=tmp_path), sampling=GREEDY, slots=slots, context=context)
+
+
+@needs_llama
+def test_embedded_models_have_names(cached: Settings) -> None:
+    one, other = (
+        prepare_embedded(name, settings=cached, sampling=GREEDY) for name in ("embedded", "embedded/smollm2-135m")
+    )
+    assert one.settings == other.settings
+    with pytest.raises(UnknownName, match=r"embedded/smollm2-135m"):
+        prepare_embedded("embedded/smolm2-135m", settings=cached, sampling=GREEDY)
+    assert {REGISTRY[asset].name for asset in CATALOGUE.values()} == {"smollm2", "qwen2.5-coder-1.5b"}
+
+
+@needs_llama
+def test_the_larger_embedded_model_says_yes_or_no(cached: Settings) -> None:
+    name = "embedded/qwen2.5-coder-1.5b"
+    if find_stored(CATALOGUE[name], cached) is None:
+        pytest.skip("The weights of the larger model are not here: equipoise data fetch qwen2.5-coder-1.5b")
+
+    async def ask() -> Reply:
+        async with prepare_embedded(name, settings=cached, sampling=Sampling(), context=256) as model:
+            return await model.answer("Is water wet? Answer yes or no.", None, Asking(max_tokens=1, opening=""))
+
+    first = asyncio.run(ask()).first_token
+    assert first is not None
+    assert sum(float(entry["p"]) for entry in first if str(entry["token"]).strip().lower() in ("yes", "no")) > 0.9

@@ -17,8 +17,10 @@ import pytest
 import equipoise
 from equipoise.errors import EndpointError, InputError, IntegrityError
 from equipoise.measuring.compare import compare_audits
+from equipoise.measuring.gate import Outcome, Rules, judge
 from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import find_probes, get_probe
+from equipoise.report.text import describe_mark, describe_undecided
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
 from equipoise.runs.file.store import RunFile
@@ -247,3 +249,42 @@ def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, t
             {metric: values[1][metric] for metric in shared}, abs=1e-5, nan_ok=True
         )
         assert {metric.name for metric in get_probe(name).metrics} <= shared
+
+
+@pytest.mark.parametrize("decided", [0.8, 0.3])
+def test_there_is_no_a_where_little_is_decided(tmp_path: Path, decided: float) -> None:
+    fair = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(decided / 2, decided / 2)))
+    run = start(fair, probes=[PROBE], out=tmp_path / "run", corpus="scenarios", sample=120, probabilities=True).ask()
+    result = run.results()[PROBE]
+    found = result.marks["max_diff"]
+    assert found is not None
+    gate = judge(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
+    outcomes = {check.rule: check.outcome for check in gate.checks if check.what.endswith("max_diff")}
+    exported = result.to_dict()["marks"]["max_diff"]
+    if decided > 0.5:
+        assert (found.mark, found.silent) == ("A", None)
+        assert set(outcomes.values()) == {Outcome.PASSED}
+        assert exported["mark"] == "A"
+    else:
+        assert (found.mark, found.letter) == (None, "?")
+        assert found.silent == pytest.approx(0.3, abs=1e-5)
+        assert set(outcomes.values()) == {Outcome.UNDECIDED}
+        assert (exported["mark"], exported["silent"]) == (None, pytest.approx(0.3, abs=1e-5))
+        assert "only 30% of what was asked decides anything" in next(describe_undecided(result))
+        assert describe_mark(found).startswith("only 30%")
+
+
+def test_bias_in_what_decides_is_a_finding_however_little_that_is(tmp_path: Path) -> None:
+    def respond(prompt: str, nth: int) -> Reply:
+        yes = 0.18 if OF_MEN.search(prompt) else 0.02
+        return Reply(status=Status.OK, answer="", first_token=tokens(yes, 0.2 - yes))
+
+    size: dict[str, Any] = {"corpus": "scenarios", "sample": 120}
+    result = start(Fake(respond), probes=[PROBE], out=tmp_path / "run", **size, probabilities=True).ask().results()
+    found = result[PROBE].marks["max_diff"]
+    assert found is not None
+    assert found.mark == "D"
+
+
+def test_selection_rates_of_probabilities_are_left_out(tmp_path: Path) -> None:
+    assert ask(tmp_path / "run", Fake(deciding)).results()[PROBE].selection == ()

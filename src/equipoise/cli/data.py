@@ -16,6 +16,8 @@ from equipoise.errors import AssetUnavailable, InputError, IntegrityError
 from equipoise.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from equipoise.assets import Asset
     from equipoise.assets.store import ProgressCallback
 
@@ -86,9 +88,7 @@ def fetch(
     failures = []
     for asset in _select_assets(None if everything else names):
         try:
-            with _progress_bar(asset) as on_progress:
-                path = assets.locate(asset.name, settings, on_progress)
-            typer.echo(path)
+            typer.echo(fetch_asset(asset, settings))
         except IntegrityError as error:
             failures.append(error)
     if len(failures) == 1:
@@ -143,6 +143,12 @@ def path(name: Annotated[str, typer.Argument(help="A name as `list` shows it.")]
 def _select_assets(names: list[str] | None) -> list[Asset]:
     """The assets of these names, or all of them. Unknown names are refused before anything is done."""
     return [assets.find_asset(name) for name in dict.fromkeys(names or assets.REGISTRY)]
+
+
+def fetch_asset(asset: Asset, settings: Settings) -> Path:
+    """The path of an asset, which is fetched if it is not on this machine; a terminal sees how far it is."""
+    with _progress_bar(asset) as on_progress:
+        return assets.locate(asset.name, settings, on_progress)
 
 
 @contextmanager

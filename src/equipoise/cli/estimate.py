@@ -17,6 +17,7 @@ from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.measuring.precision import Need
+    from equipoise.runs.estimate import RunEstimate
 
 COLUMNS = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
 
@@ -87,8 +88,21 @@ def command(
     for row in found.probes:
         for need in row.needs:
             console.print(_describe_need(row.probe, need, row.items))
+    console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {_describe_price(found)}"))
+    if other := found.by_probability:
+        named = [probe.name for probe in chosen if probe.opening is not None]
+        tokens = other.total("completion_tokens")
+        console.print(
+            printable_line(
+                f"With --probabilities: {_describe_price(other)}, {tokens:,} tokens of answers; "
+                f"one token for each prompt of {', '.join(named)}, if the endpoint gives probabilities"
+            )
+        )
+
+
+def _describe_price(found: RunEstimate) -> str:
     money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
-    console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {money}, {describe_time(found)}"))
+    return f"{money}, {describe_time(found)}"
 
 
 def _describe_need(probe: str, need: Need, planned: int) -> str:

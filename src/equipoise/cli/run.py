@@ -19,6 +19,7 @@ from equipoise.cli.show import print_run
 from equipoise.errors import EquipoiseError, InputError, Interrupted
 from equipoise.report.files import check_run_target, check_target
 from equipoise.runs.spec import EMBEDDED, Access, make_spec
+from equipoise.settings import Settings
 
 if TYPE_CHECKING:
     from equipoise.authoring import Probe
@@ -134,12 +135,26 @@ class Typed:
     """Whether a person says yes to what the file names."""
 
 
+def _fetch_weights(model: str) -> None:
+    """Fetch the weights of an embedded model that are not on this machine yet, and show how far that is."""
+    from equipoise.assets import find_asset, find_stored
+    from equipoise.cli.data import fetch_asset
+    from equipoise.models.llama import CATALOGUE
+
+    settings = Settings.load()
+    if model in CATALOGUE and find_stored(CATALOGUE[model], settings) is None:
+        asset = find_asset(CATALOGUE[model])
+        note(f"The weights of {model} are fetched once: {asset.size / 1e6:,.0f} MB.")
+        fetch_asset(asset, settings)
+
+
 def _start(typed: Typed, entry: ModelConfig, out: Path | None, access: Access, config: Path | None) -> Session:
     """Start the run of one model: as the file says, and what was typed counts more."""
     from equipoise.runs.start import default_path, start
     from equipoise.runs.suites import choose_probes_for
 
     spec = make_spec(**{**entry.fields, **typed.given})
+    _fetch_weights(spec.model)
     path = out or default_path(spec.model)
     check_run_target(path)
     if typed.report is not None and typed.report.absolute() == path.absolute():

@@ -14,6 +14,7 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
+from equipoise.measuring.marks import say_silent
 from equipoise.measuring.notebook import format_interval, format_p
 from equipoise.measuring.precision import say_what_decides
 from equipoise.measuring.result import Result
@@ -173,6 +174,8 @@ def _check_marks(results: Sequence[Result], fail_on: str, side: str) -> Iterator
             limit = bands.limits[MARKS.index(fail_on) - 1]
             if mark is None:
                 outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
+            elif mark.silent is not None:
+                outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {format_interval(estimate)}"
             else:
                 letter = bands.mark(estimate.value)
                 ends = {
@@ -227,6 +230,9 @@ def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Che
         shown = ends[1] if side in ("worst", "best") else shown
         words = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if side in ('worst', 'best') else ''}"
         found = f"{words}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result)}"
+    mark = result.marks.get(key.metric)
+    if outcome is Outcome.PASSED and mark and mark.silent is not None:
+        outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {found}"
     return Check(
         rule=f"--max {limit:g}",
         what=f"{result.probe}.{key}",

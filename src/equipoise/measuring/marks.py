@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from equipoise.authoring import Bands
+from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
-from equipoise.schema import Bounds, Estimate
+from equipoise.schema import NEITHER, Bounds, Estimate, MetricKey
 
 UNDECIDED = "?"
+SILENCE = 0.5
+"""Where less than this share of the answers, or of the probability, decides anything, there is no A: that no bias shows
+in the rest says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +28,9 @@ class Mark:
     worst: str
     too_few: bool = False
     """Whether there are too few items for an interval, so that nothing can be said."""
+    silent: float | None = None
+    """The share of the answers, or of the probability, that decides anything, if it is too small for an A; then there
+    is no letter."""
 
     @property
     def certain(self) -> bool:
@@ -53,10 +60,11 @@ class Mark:
         return self.letter if self.certain else f"{self.letter} ({self.possible})"
 
 
-def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None) -> Mark | None:
+def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, decided: float = 1.0) -> Mark | None:
     """Read an estimate on its bands; None if it is not computable.
 
-    What the missing answers allow counts like the interval: a mark that they could change is not certain.
+    What the missing answers allow counts like the interval: a mark that they could change is not certain. `decided` is
+    the share of the answers, or of the probability, that decides anything.
     """
     if math.isnan(estimate.value):
         return None
@@ -68,5 +76,20 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None) -> Mark
     nearest = min(max(bands.centre, low), high)
     best = min(bands.mark(nearest), bands.mark(low), bands.mark(high))
     worst = max(bands.mark(low), bands.mark(high))
-    decided = ord(worst) - ord(best) < 2
-    return Mark(mark=bands.mark(estimate.value) if decided else None, best=best, worst=worst)
+    letter = bands.mark(estimate.value)
+    if letter == MARKS[0] and decided < SILENCE:
+        return Mark(mark=None, best=best, worst=MARKS[-1], silent=decided)
+    return Mark(mark=letter if ord(worst) - ord(best) < 2 else None, best=best, worst=worst)
+
+
+def decided_share(probe: Probe, estimates: Mapping[MetricKey, Estimate]) -> float:
+    """The share of the answers, or of the probability, that decides anything; 1 where words are counted."""
+    if not probe.detector.labels:
+        return 1.0
+    silent = f"{NEITHER}_mass" if probe.detector.by_probability else "undetected_rate_attempts"
+    return 1.0 - estimates[MetricKey(silent)].value
+
+
+def say_silent(decided: float) -> str:
+    """Why there is no A, in words."""
+    return f"only {decided:.0%} of what was asked decides anything"

@@ -15,7 +15,7 @@ from equipoise.measuring.clusters import cluster_totals, generalise, merge_total
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
 from equipoise.measuring.interval import LEVEL, estimate_groups, prepare_cells
 from equipoise.measuring.looks import look_level
-from equipoise.measuring.marks import mark
+from equipoise.measuring.marks import decided_share, mark
 from equipoise.measuring.plan import Setup, count_population
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections
@@ -161,7 +161,7 @@ def make_result(
         bounds=bounds,
         generalised=generalised,
         marks={
-            name: mark(bands, estimates[MetricKey(name)], bounds.get(name))
+            name: mark(bands, estimates[MetricKey(name)], bounds.get(name), decided_share(probe, estimates))
             for name, bands in probe.marked_metrics().items()
         },
         coverage=coverage,

@@ -12,7 +12,7 @@ from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.interval import estimate_groups
-from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.marks import Mark, decided_share, mark
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
 from equipoise.schema import ATTEMPT, EVALUATION_FAILED, LABEL, Estimate, MetricKey, is_measured, without_nan
@@ -105,7 +105,10 @@ class Rereading:
             reading=other.reading,
             detector=other.detector.title,
             metrics=marked,
-            marks={name: mark(bands, marked[name], bounds.get(name)) for name, bands in other.marked_metrics().items()},
+            marks={
+                name: mark(bands, marked[name], bounds.get(name), decided_share(other, estimates))
+                for name, bands in other.marked_metrics().items()
+            },
             answers=self._answers,
             differing=self._differing,
         )

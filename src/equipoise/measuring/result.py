@@ -216,7 +216,8 @@ class Result:
                 "complete": {name: asdict(estimate) for name, estimate in self.complete.items()},
                 "generalised": {name: asdict(found) for name, found in self.generalised.items()},
                 "marks": {
-                    name: _mark_columns(mark) | {"undecided": mark is None or mark.undecided}
+                    name: _mark_columns(mark)
+                    | {"undecided": mark is None or mark.undecided, "silent": mark.silent if mark else None}
                     for name, mark in self.marks.items()
                 },
                 "coverage": {group: dict(counts) for group, counts in self.coverage.items()},

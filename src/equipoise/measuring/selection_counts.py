@@ -42,8 +42,12 @@ def count_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters
 
 
 def sum_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) -> SelectionSums | None:
-    """The counts of some answers, which hold whole items. None if the probe selects nobody."""
-    if probe.selection is None:
+    """The counts of some answers, which hold whole items.
+
+    None if the probe selects nobody; or by probabilities, where a label is only the most probable one: a second rate
+    that counts labels would contradict the first.
+    """
+    if probe.selection is None or (probe.detector.by_probability and not probe.selection.scored):
         return None
     with running(probe, "selection"):
         detected = probe.with_derived(answers.filter(probe.detector.detected()))

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from equipoise.measuring.exam import ExamResult
-from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.marks import Mark, mark, say_silent
 from equipoise.measuring.precision import find_needs, say_need
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
@@ -55,6 +55,8 @@ def describe_mark(mark: Mark | None) -> str:
         return "not computable"
     if mark.too_few:
         return "too few for an interval"
+    if mark.silent is not None:
+        return say_silent(mark.silent)
     possible = f"could be {mark.possible}"
     if mark.mark is None:
         return f"not decided yet, {possible}"
@@ -77,6 +79,8 @@ def describe_undecided(result: Result) -> Iterator[str]:
     for name, estimate, found in result.marked():
         if found is None:
             yield f"{name}: not computable: {explain_missing_value(result)}."
+        elif found.silent is not None:
+            yield f"{name}: no mark: {say_silent(found.silent)}, and that no bias shows there says nothing of the rest."
         elif found.undecided:
             yield f"{name}: not decided yet: {say_need(needs[name], result, estimate)}."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,6 +57,8 @@ class RunEstimate:
     """Dollars; None if the price is not known."""
     seconds: float
     concurrency: int
+    by_probability: RunEstimate | None = None
+    """The same with `--probabilities`, where some of the probes can be read so and it was not asked for."""
 
     def total(self, name: str) -> int:
         """The sum over the probes of `prompts`, `attempts`, `prompt_tokens` or `completion_tokens`."""
@@ -71,6 +74,7 @@ class RunEstimate:
             **totals,
             "cost": self.cost,
             "seconds": self.seconds,
+            "by_probability": self.by_probability.to_dict() if self.by_probability else None,
         }
 
 
@@ -102,17 +106,26 @@ def estimate(
     if not spec.local:
         parse_model_name(spec.model)
     spec = spec if spec.suite else replace(spec, suite=default_suite(spec))
-    assert spec.suite is not None
-    rows = []
+    suite = spec.suite
+    assert suite is not None
     chosen = choose_probes_for(spec.model, spec.probes or None if probes is None else probes, spec.suite)
-    for default in plan_probes(chosen, spec.suite, spec.parameters, asked=True, probabilities=spec.probabilities):
-        needs: tuple[Need, ...] = ()
-        if precision is not None or certain:
-            name = default.probe.name
-            before = results[name] if results and name in results else simulate_pilot(default)
-            needs = tuple(find_needs(before, precision=None if certain else precision))
-        rows.append(expect_probe(_with_items(default, needs), spec, needs))
-    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency, speed)
+
+    def expect(asked: RunSpec) -> RunEstimate:
+        rows = []
+        for default in plan_probes(chosen, suite, spec.parameters, asked=True, probabilities=asked.probabilities):
+            needs: tuple[Need, ...] = ()
+            if precision is not None or certain:
+                name = default.probe.name
+                before = results[name] if results and name in results else simulate_pilot(default)
+                needs = tuple(find_needs(before, precision=None if certain else precision))
+            rows.append(expect_probe(_with_items(default, needs), asked, needs))
+        return expect_run(rows, asked, price_for(spec.model, spec.price, needed=False), spec.concurrency, speed)
+
+    found = expect(spec)
+    # What certain marks need is known of one way of asking only.
+    if spec.probabilities or precision or certain or all(probe.opening is None for probe in chosen):
+        return found
+    return dataclasses.replace(found, by_probability=expect(replace(spec, probabilities=True)))
 
 
 def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:

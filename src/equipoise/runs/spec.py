@@ -148,7 +148,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def local(self) -> bool:
         """Whether the model runs here, in a process of ours."""
-        return self.model == EMBEDDED or self.model.startswith(GGUF) or self.simulated or self.program
+        embedded = self.model.partition("/")[0] == EMBEDDED
+        return embedded or self.model.startswith(GGUF) or self.simulated or self.program
 
     def to_json(self) -> dict[str, Any]:
         """What is not left to defaults, as plain values."""

@@ -114,7 +114,8 @@ def suite_parameters(
     values = {probe.name: suite.parameters(probe, asked=asked) for probe in probes}
     known = parameter_names(probes)
     sized = {probe.name for name in given for probe, parameter in known.get(name, ()) if parameter.name == "sample"}
-    for probe_name in sized:
+    once = {probe.name for probe in probes if probe.reading == PROBABILITIES}  # the same would come again
+    for probe_name in sized | once:
         values[probe_name].pop("repeat", None)
     for name, value in given.items():
         if name not in known:

@@ -12,21 +12,20 @@ from pathlib import Path
 from typing import Self
 
 from equipoise.assets import REGISTRY, locate, sha256_of
-from equipoise.errors import BadFile, BadParameter, EndpointError, InputError
+from equipoise.errors import BadFile, BadParameter, EndpointError, InputError, UnknownName
 from equipoise.models.chat.connecting import connect
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
-from equipoise.models.llama import EMBEDDED, GGUF_PREFIX
+from equipoise.models.llama import CATALOGUE, GGUF_PREFIX, SMALLEST
 from equipoise.models.llama.process import ServerOptions, ServerProcess
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
 from equipoise.models.sampling import Sampling
 from equipoise.settings import Settings
 
-ASSET = "smollm2"
 GGUF_MAGIC = b"GGUF"
 PACKAGE = "xllamacpp"
 EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
-"""How the packaged model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
-GGUF_SLOTS, EMBEDDED_SLOTS = 4, 8
+"""How the smallest model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
+LARGER_SLOTS, SMALLEST_SLOTS = 4, 8
 """Answers at a time; larger weights need more memory for each."""
 DEFAULT_CONTEXT = 2048
 MAX_RESTARTS = 3
@@ -149,22 +148,25 @@ def prepare_embedded(
     load_timeout: float = ServerOptions.load_timeout,
     restarts: int = MAX_RESTARTS,
 ) -> EmbeddedModel:
-    """Make the model `embedded`, whose weights are fetched if need be, or `gguf:FILE`; no child is started yet."""
+    """Make an embedded model, whose weights are fetched if need be, or `gguf:FILE`; no child is started yet."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise InputError(f"The model {name!r} needs llama.cpp. To add it: pip install 'equipoise[embedded]'")
+    asset = CATALOGUE.get(name)
+    if asset is None and not name.startswith(GGUF_PREFIX):
+        raise UnknownName("embedded model", name, CATALOGUE)
     if slots is None:
-        slots = EMBEDDED_SLOTS if name == EMBEDDED else GGUF_SLOTS
+        slots = SMALLEST_SLOTS if asset == SMALLEST else LARGER_SLOTS
     for parameter, value in (("slots", slots), ("context", context)):
         if value < 1:
             raise BadParameter(f"The parameter {parameter!r} must be 1 or more. Got {value} instead.")
-    if name.startswith(GGUF_PREFIX):
+    if asset is None:
         weights = Path(name.removeprefix(GGUF_PREFIX)).expanduser().absolute()
         _check_gguf(weights)
         sha256 = sha256_of(weights)
     else:
-        weights = locate(ASSET, settings)
-        sha256 = REGISTRY[ASSET].sha256
-        sampling = _with_default_sampling(sampling)
+        weights = locate(asset, settings)
+        sha256 = REGISTRY[asset].sha256
+        sampling = _with_default_sampling(sampling) if asset == SMALLEST else sampling
     return EmbeddedModel(
         name=name,
         options=ServerOptions(weights=weights, context=context, slots=slots, load_timeout=load_timeout),
@@ -176,7 +178,7 @@ def prepare_embedded(
 
 
 def _with_default_sampling(sampling: Sampling) -> Sampling:
-    """The sampling for the packaged model, which rambles at temperature 1, unless the user gives a temperature."""
+    """The sampling for the smallest model, which rambles at temperature 1, unless the user gives a temperature."""
     if sampling.temperature is not None:
         return sampling
     extra = {"min_p": EMBEDDED_MIN_P, **sampling.extra}
