@@ -19,7 +19,6 @@ import equipoise
 from equipoise.errors import BudgetReached, EquipoiseError, IntegrityError
 from equipoise.models.protocol import Reply
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.file import opening
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.run import Run
@@ -142,12 +141,12 @@ def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
     content = "probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,"
     content += "served_model, finish_reason, fingerprint, detail, answer, reasoning, raw, first_token"
     with closing(sqlite3.connect(small_run)) as connection:
-        [(run, generation, attempts, head)] = connection.execute("select run, generation, attempts, digest from head")
+        [(run, attempts, head)] = connection.execute("select run, attempts, digest from head")
         rows = connection.execute(
             f"select place, digest, {content} from attempts union all"
             f" select place, digest, {content} from earlier_failures order by place"
         ).fetchall()
-        assert (generation, attempts, len(rows)) == (1, 71, 71)
+        assert (attempts, len(rows)) == (71, 71)
         before = digest(b"", run)
         for place, (stored, actual, *values) in enumerate(rows, start=1):
             before = digest(before, values)
@@ -203,58 +202,27 @@ def record_one(run: RunFile) -> None:
 
 
 @pytest.mark.fault("P14")
-@pytest.mark.parametrize("case", ["backup", "older copy", "newer file", "another run", "no head in the -wal"])
-def test_a_wal_that_does_not_belong_to_the_file_is_refused(
-    tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "_BUSY_SECONDS", 0.1)
-    path, mixed = tmp_path / "run.db", tmp_path / "mixed" / "run.db"
-    create(path, plan(size=40)).close()
-    with RunFile.open(path) as run:
-        record_one(run)
-        copy_run(path, tmp_path / "old" / "run.db", "-wal")
-    copy_run(path, tmp_path / "backup" / "run.db")
-    with RunFile.open(path) as run:
-        if case == "no head in the -wal":
-            run.add_notes(["told"])
-        else:
-            record_one(run)
-        copy_run(path, tmp_path / "new" / "run.db", "-wal")
-    copy_run(path, tmp_path / "closed" / "run.db")
-    create(tmp_path / "other.db", plan(size=40)).close()
-    with RunFile.open(tmp_path / "other.db") as run:
-        record_one(run)
-        copy_run(tmp_path / "other.db", tmp_path / "other" / "run.db", "-wal")
-    file, wal = {
-        "backup": ("backup", "new"),
-        "older copy": ("old", "new"),
-        "newer file": ("closed", "old"),
-        "another run": ("new", "other"),
-        "no head in the -wal": ("backup", "new"),
-    }[case]
-    copy_run(tmp_path / file / "run.db", mixed)
-    shutil.copy(tmp_path / wal / "run.db-wal", f"{mixed}-wal")
-    for open_run in (RunReader.open, RunFile.open):
-        with pytest.raises(IntegrityError, match=r"run\.db and .*run\.db-wal do not belong together") as caught:
-            open_run(mixed)
-        assert caught.value.exit_code == 6
-    for whole in ("old", "new", "other"):
-        with RunFile.open(tmp_path / whole / "run.db") as run:
-            assert run.counts()[Status.OK] in (1, 2)
-
-
-@pytest.mark.fault("P14")
-def test_an_older_file_of_the_same_sitting_is_noticed_by_its_attempts(tmp_path: Path) -> None:
-    """After a checkpoint the -wal starts anew: an older copy of the file lacks what was moved into it."""
+@pytest.mark.parametrize("case", ["older copy", "another run", "after a checkpoint"])
+def test_a_wal_that_does_not_belong_to_the_file_changes_nothing_silently(tmp_path: Path, case: str) -> None:
     path, mixed = tmp_path / "run.db", tmp_path / "mixed" / "run.db"
     with create(path, plan(size=400)) as run:
-        copy_run(path, mixed)
+        if case != "another run":
+            copy_run(path, mixed)
         run.record(finish(each) for each in list(run.pending())[:200])
-        run._connection.execute("pragma wal_checkpoint(restart)").fetchall()
-        record_one(run)
-        shutil.copy(f"{path}-wal", f"{mixed}-wal")
-    with pytest.raises(IntegrityError, match=r"run\.db-wal"):
-        RunReader.open(mixed)
+        if case == "after a checkpoint":
+            run._connection.execute("pragma wal_checkpoint(restart)").fetchall()
+            record_one(run)
+        shutil.copy(f"{path}-wal", tmp_path / "newer-wal")
+    if case == "another run":
+        create(tmp_path / "other.db", plan(size=400)).close()
+        copy_run(tmp_path / "other.db", mixed)
+    shutil.copy(tmp_path / "newer-wal", f"{mixed}-wal")
+    try:
+        with RunReader.open(mixed) as reader:
+            held = {answer for batch in reader.attempts("alpha") for answer in batch["answer"]}
+            assert len(held) == 200, "all that was stored until then, or nothing"
+    except IntegrityError:
+        pass  # exit 6
 
 
 def test_a_wal_that_a_reader_keeps_is_no_reason_to_refuse(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import sqlite3
+import stat
 import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import msgspec
 
@@ -17,14 +18,13 @@ from equipoise.measuring.looks import SPENT
 from equipoise.runs.file import layout, sql, tables
 from equipoise.runs.file.columns import decode_json
 from equipoise.runs.file.digests import check_digests, check_last_link
-from equipoise.runs.file.lock import has_lock_of_owner
+from equipoise.runs.file.lock import has_owner
 from equipoise.runs.spec import RunRecord, load
 from equipoise.schema import SYSTEM
 
 MAX_PLANNED = 10**9
 """Attempts of one probe. Whatever plans more was not written to be asked."""
 _HEADER_BYTES = 100
-_SQLITE_MAGIC = b"SQLite format 3\0"
 _SETTLED_NANOSECONDS = 10**8
 _VERIFIED: set[tuple[tuple[int, ...], ...]] = set()
 """The states of files (`_file_state`) that this process has verified. Once is enough: a gigabyte takes seconds."""
@@ -35,28 +35,36 @@ _IN_USE_SECONDS = 60.0
 _COVARIATE_TYPES = {"String": str, "Int64": int, "Float64": float, "Boolean": bool}
 
 
-def check_header(path: Path) -> bool:
-    """Refuse a foreign file by its first bytes, before SQLite reads it. Returns whether the file is in WAL mode."""
+def check_file(path: Path) -> None:
+    """Refuse what is no file, or too small to be a run file, before SQLite opens it."""
     try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
+        found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise BadFile(f"There is no run file {path}.") from None
-    except IsADirectoryError:
-        raise BadFile(f"{path} is a directory, not a run file.") from None
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
-    if len(header) < _HEADER_BYTES or not header.startswith(_SQLITE_MAGIC):
+    if stat.S_ISDIR(found.st_mode):
+        raise BadFile(f"{path} is a directory, not a run file.")
+    if found.st_size < _HEADER_BYTES:
         raise IntegrityError(f"{path} is not a run file: it is no SQLite file.")
-    if int.from_bytes(header[68:72], "big") != sql.APPLICATION_ID:
+
+
+def check_header(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse the file of another program, or of a newer equipoise, by its header."""
+    try:
+        ((application,),) = connection.execute(sql.GET_APPLICATION_ID)
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            raise IntegrityError(f"{path} is not a run file: it is no SQLite file.") from None
+        raise
+    if application != sql.APPLICATION_ID:
         raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
-    version = int.from_bytes(header[60:64], "big")
+    ((version,),) = connection.execute(sql.GET_VERSION)
     if version > layout.SCHEMA:
         raise IntegrityError(
             f"{path} was written by a newer equipoise: its schema is {version}, this one knows {layout.SCHEMA}. "
             "It was left untouched. Update: pip install -U equipoise"
         )
-    return header[18] == 2
 
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
@@ -134,8 +142,8 @@ def mark_verified(path: Path) -> None:
 
 def _file_state(path: Path) -> tuple[tuple[int, ...], ...]:
     """Which file it is, its size and when it was last written; the same of its -wal."""
-    stats = [file.stat() for file in (path, wal_path(path)) if file.exists()]
-    return tuple((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
+    found = [file.stat() for file in (path, wal_path(path)) if file.exists()]
+    return tuple((each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns) for each in found)
 
 
 def check_not_partial_copy(connection: sqlite3.Connection, path: Path, *, has_wal: bool) -> None:
@@ -143,32 +151,12 @@ def check_not_partial_copy(connection: sqlite3.Connection, path: Path, *, has_wa
     in_use = connection.execute(sql.IN_USE).fetchone()
     if in_use is None:
         raise IntegrityError(f"{path} is damaged: its settings are missing.")
-    if in_use != ("false",) and not has_wal and not has_lock_of_owner(path):
+    if in_use != ("false",) and not has_wal and not has_owner(path):
         wal = wal_path(path).name
         raise IntegrityError(
             f"{path} was copied while it was in use, without {wal}: the newest answers are missing. "
             f"Copy it again when the run has ended, or copy {path.name} and {wal} together."
         )
-
-
-def is_same_history(main: tuple[Any, ...], combined: tuple[Any, ...]) -> bool:
-    """Whether a file and its -wal belong together, by what the file says alone and what both say together.
-
-    Each is (in_use, run, generation, attempts). The owner writes them into the file itself before it begins a -wal, and
-    into the -wal with whatever it writes there. When the disk is full, only a part of the -wal may be in the file.
-    """
-    return (
-        combined[1:3] == main[1:3]
-        and combined[3:] >= main[3:]
-        and (main[0] == "true" or combined[0] == "false")
-        and len(main) == len(combined)
-    )
-
-
-def read_history(connection: sqlite3.Connection) -> tuple[Any, ...]:
-    """(in_use, run, generation, attempts) as this connection sees them."""
-    in_use = connection.execute(sql.IN_USE).fetchone() or (None,)
-    return (*in_use, *(connection.execute(sql.HEAD).fetchone() or ())[:3])
 
 
 def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
@@ -216,17 +204,6 @@ def _expected_objects(statements: tuple[str, ...]) -> list[tuple[str, ...]]:
         for statement in statements:
             connection.execute(statement)
         return _schema_objects(connection)
-
-
-def file_sizes(path: Path) -> tuple[int, int]:
-    """Bytes of the file and of its -wal."""
-    wal = wal_path(path)
-    return path.stat().st_size, wal.stat().st_size if wal.exists() else 0
-
-
-def companion_paths(path: Path) -> tuple[Path, Path]:
-    """The paths of what SQLite keeps beside a run file in use."""
-    return wal_path(path), path.with_name(path.name + "-shm")
 
 
 def wal_path(path: Path) -> Path:

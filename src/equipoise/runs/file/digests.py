@@ -42,7 +42,7 @@ class Chain:
     @classmethod
     def read(cls, connection: sqlite3.Connection) -> Chain:
         """The chain as far as the file holds it."""
-        _, _, length, digest = connection.execute(sql.HEAD).fetchone()
+        _, length, digest = connection.execute(sql.HEAD).fetchone()
         return cls(length, digest)
 
     def add(self, content: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -67,27 +67,23 @@ def write_setting(connection: sqlite3.Connection, key: str, value: str) -> None:
     """Store a setting, given as JSON, with its digest."""
     connection.execute(sql.SET_SETTING, (key, value))
     connection.execute(sql.ADD_DIGEST, _setting_digest(key, value))
-    connection.execute(sql.REPEAT_GENERATION)
 
 
 def write_exam_digest(connection: sqlite3.Connection) -> None:
     """Store the digest of the judge's exam anew, after answers were added or removed."""
     connection.execute(sql.REMOVE_DIGEST, ("exam",))
     connection.executemany(sql.ADD_DIGEST, _exam_digest(connection))
-    connection.execute(sql.REPEAT_GENERATION)
 
 
 def write_label_digest(connection: sqlite3.Connection) -> None:
     """Store the digest of the labels anew, after they were replaced."""
     connection.executemany(sql.ADD_DIGEST, _label_digest(connection))
-    connection.execute(sql.REPEAT_GENERATION)
 
 
 def write_probe_digest(connection: sqlite3.Connection, name: str) -> None:
     """Store the digest of a probe and its prompts anew, after prompts were added."""
     probe = next(row for row in connection.execute(sql.PROBE_ROWS).fetchall() if row[0] == name)
     connection.execute(sql.ADD_DIGEST, _probe_digest(connection, probe))
-    connection.execute(sql.REPEAT_GENERATION)
 
 
 def content_digest(connection: sqlite3.Connection) -> str:
@@ -95,7 +91,7 @@ def content_digest(connection: sqlite3.Connection) -> str:
 
     To open and close the run does not change it.
     """
-    run, _, length, last = connection.execute(sql.HEAD).fetchone()
+    run, length, last = connection.execute(sql.HEAD).fetchone()
     parts = sorted((part, digest.hex()) for part, digest in connection.execute(sql.DIGESTS) if part != _IN_USE)
     return sha256(_encode([parts, run, length, last.hex()])).hexdigest()
 
@@ -126,7 +122,7 @@ def check_last_link(connection: sqlite3.Connection, path: Path) -> None:
         part, digest = _setting_digest(key, value)
         if stored.get(part) != digest:
             raise IntegrityError(f"{path} was changed after it was written: {part}.")
-    [(run, _, length, last)] = ends
+    [(run, length, last)] = ends
     links = sorted(row for statement in sql.LAST_LINKS for row in connection.execute(statement).fetchall())[-2:]
     place, digest = (links[-1][0], links[-1][1]) if links else (0, Chain.start(run).digest)
     before = links[0][1] if len(links) == 2 else Chain.start(run).digest
@@ -137,7 +133,7 @@ def check_last_link(connection: sqlite3.Connection, path: Path) -> None:
 
 def _find_break_in_chain(connection: sqlite3.Connection) -> str | None:
     """What is wrong with the first attempt that does not fit to the one before."""
-    run, _, length, last = connection.execute(sql.HEAD).fetchone()
+    run, length, last = connection.execute(sql.HEAD).fetchone()
     others = [connection.execute(statement).fetchall() for statement in (sql.FAILURE_CHAIN, sql.VERDICT_CHAIN)]
     rows: Iterable[Any] = connection.execute(sql.ATTEMPT_CHAIN)
     if any(others):

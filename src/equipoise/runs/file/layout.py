@@ -177,7 +177,6 @@ STATEMENTS = (
     create table head (
         id integer primary key check (id = 1),
         run text not null,
-        generation integer not null,
         attempts integer not null,
         digest blob not null
     ) strict

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from equipoise.errors import IntegrityError, StorageError
+from equipoise.errors import StorageError
 from equipoise.runs.file import checks, layout, sql
 from equipoise.runs.file.digests import write_setting
-from equipoise.runs.file.lock import is_owned_here
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.undo import on_error
 
@@ -29,34 +28,28 @@ _IMMUTABLE = "mode=ro&immutable=1"
 
 def connect_reader(path: Path, *, whole: bool = True) -> sqlite3.Connection:
     """A read-only connection to a run file that was verified as a `whole`, or as far as going on with it needs."""
-    return _connect_checked(path, owned_here=is_owned_here(path), whole=whole)
-
-
-def _connect_checked(path: Path, *, owned_here: bool, whole: bool) -> sqlite3.Connection:
-    """The same. A file that this process owns is not opened on its own: closing it would end SQLite's locks on it."""
-    wal_mode = owned_here or checks.check_header(path)
+    checks.check_file(path)
+    with closing(_connect(path, _IMMUTABLE, sql.READER)) as connection, translate_storage_errors(path):
+        checks.check_header(connection, path)
     has_wal = checks.wal_path(path).exists()
     # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
-    connection = _connect(path, _IMMUTABLE if wal_mode and not has_wal else "mode=ro", sql.READER)
+    in_change = has_wal or _journal_path(path).exists()
+    connection = _connect(path, "mode=ro" if in_change else _IMMUTABLE, sql.READER)
     with on_error(connection.close), translate_storage_errors(path):
         checks.check_schema(connection, path)
-        if has_wal and not owned_here:
-            _check_wal_belongs(connection, path)
         checks.check_not_partial_copy(connection, path, has_wal=has_wal)
-        try:
-            checks.check_content(connection, path, whole=whole)
-        except IntegrityError as error:
-            wal = checks.wal_path(path)
-            hint = f" It was read together with {wal}, which may not belong to it." if has_wal and wal.exists() else ""
-            raise IntegrityError(f"{error}{hint}") from error
+        checks.check_content(connection, path, whole=whole)
     return connection
 
 
 def connect_owner(path: Path, *, whole: bool = True) -> sqlite3.Connection:
-    """The one connection that writes. The caller holds the lock."""
-    if path.with_name(path.name + "-journal").exists():
+    """The one connection that writes. The caller holds the lock.
+
+    What lies beside a -wal is verified as a whole: below, both become one file, and they may not belong together.
+    """
+    if _journal_path(path).exists():
         _roll_back(path)
-    _connect_checked(path, owned_here=False, whole=whole).close()
+    connect_reader(path, whole=whole or checks.wal_path(path).exists()).close()
     connection, deadline = _connect(path, "mode=rw", sql.OWNER), time.monotonic() + _BUSY_SECONDS
     with on_error(connection.close), translate_storage_errors(path):
         checks.check_schema(connection, path)
@@ -75,13 +68,12 @@ def _roll_back(path: Path) -> None:
 
 
 def mark_in_use(connection: sqlite3.Connection) -> None:
-    """Note in the file itself that it is in use, by which generation of its history; then switch to a -wal.
+    """Note in the file itself that it is in use, then switch to a -wal.
 
-    By that, a copy that lacks its -wal, or lies beside another one, is recognised. This is also the first write, so a
-    disk that cannot be written to is noticed before anything is asked.
+    By that, a copy that lacks its -wal is recognised. This is also the first write, so a disk that cannot be written to
+    is noticed before anything is asked.
     """
     with transaction(connection):
-        connection.execute(sql.NEXT_GENERATION)
         write_setting(connection, "in_use", "true")
     connection.execute(sql.USE_WAL)
     connection.execute(sql.IN_USE).fetchall()  # SQLite creates the -wal at the first read
@@ -170,36 +162,9 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
     return connection
 
 
-def _check_wal_belongs(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a -wal of another run, or of another time of this run: together they would mix two histories."""
-    wal, deadline = checks.wal_path(path), time.monotonic() + _BUSY_SECONDS
-    while wal.exists() and wal.stat().st_size:
-        alone = _read_history_of_file_alone(path)
-        if alone is None or checks.is_same_history(alone, checks.read_history(connection)):
-            return
-        if time.monotonic() > deadline:  # until then its owner may be closing it
-            raise IntegrityError(
-                f"{path} and {wal} do not belong together: one is from another time, or of another run. "
-                f"Put a copy of both beside each other that was made at the same time. If {path.name} alone is whole, "
-                f"move {wal.name} elsewhere."
-            )
-        time.sleep(_BUSY_SECONDS / 20)
-
-
-def _read_history_of_file_alone(path: Path) -> tuple[object, ...] | None:
-    """What the file says about its history without its -wal.
-
-    None if it cannot be read without, as when a full disk let SQLite move only a part of the -wal into it. Then the
-    digests decide.
-    """
-    try:
-        with closing(_connect(path, _IMMUTABLE, sql.READER)) as connection:
-            checks.check_schema(connection, path)
-            return checks.read_history(connection)
-    except sqlite3.Error:
-        return None
-    except IntegrityError:
-        return (None,)
+def _journal_path(path: Path) -> Path:
+    """What SQLite keeps beside a file that it changes without a -wal; left by a kill, it undoes the change."""
+    return path.with_name(path.name + "-journal")
 
 
 def sync_directory(path: Path) -> None:

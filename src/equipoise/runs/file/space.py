@@ -13,7 +13,8 @@ _LARGEST_FILE = 2**63 - 1
 
 def describe_shortage(path: Path, reserve: int) -> str | None:
     """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
-    main, wal = checks.file_sizes(path)
+    main, wal_file = path.stat().st_size, checks.wal_path(path)
+    wal = wal_file.stat().st_size if wal_file.exists() else 0
     # The content of the -wal will need its space in the main file, too.
     free = min(shutil.disk_usage(path.parent).free, _size_limit() - main) - wal
     if free >= reserve:

@@ -20,7 +20,7 @@ from equipoise.runs.file import checks, creation, opening, sql, tables
 from equipoise.runs.file.columns import encode_json
 from equipoise.runs.file.digests import Chain, write_exam_digest, write_probe_digest, write_setting
 from equipoise.runs.file.labels import Reading, write_labels
-from equipoise.runs.file.lock import Lock, is_owned_here
+from equipoise.runs.file.lock import Lock
 from equipoise.runs.file.reader import RunReader, follow_link
 from equipoise.runs.file.space import describe_shortage
 from equipoise.runs.file.storage_errors import translate_storage_errors
@@ -46,8 +46,10 @@ class RunFile(RunReader):
         self._lock: Lock | None = lock
         """None once the file is closed."""
         self._reserve = reserve
-        self._companions: dict[Path, os.stat_result] = {}
-        """The -wal and -shm of the owner, to tell them from those of a file that takes the place of this one."""
+        self._identities = {path: path.stat()}
+        """Which files the run file and what SQLite keeps beside it are, to tell them from others of the same names."""
+        self._lost: str | None = None
+        """What to say once the file is not where it was."""
 
     @classmethod
     def create(cls, path: Path, *, settings: RunRecord, plans: Iterable[Plan], reserve: int = RESERVE) -> RunFile:
@@ -65,14 +67,12 @@ class RunFile(RunReader):
         If not the `whole` file is verified first, what is asked from it is checked as it is read.
         """
         path = follow_link(path)
-        if not is_owned_here(path):
-            checks.check_header(path)  # first, so that no lock file is put beside a file that is not ours
+        checks.check_file(path)  # first, so that no lock file is put beside what is not ours
         return cls._take_ownership(path, Lock(path), reserve, whole=whole)
 
     @classmethod
     def _take_ownership(cls, path: Path, lock: Lock, reserve: int, *, whole: bool = True) -> RunFile:
         with on_error(lock.release):
-            lock.take_file()
             run = cls(path, opening.connect_owner(path, whole=whole), lock, reserve)
         try:
             run._mark_in_use(lock)
@@ -86,9 +86,10 @@ class RunFile(RunReader):
         if problem := self.short_of_space():
             raise StorageError(problem)
         with translate_storage_errors(self.path):
-            lock.write_identity()
+            lock.write_owner()
             opening.mark_in_use(self._connection)
-            self._companions = {file: file.stat() for file in checks.companion_paths(self.path) if file.exists()}
+            files = (self.path, checks.wal_path(self.path), self.path.with_name(self.path.name + "-shm"))
+            self._identities = {file: file.stat() for file in files if file.exists()}
 
     @property
     def owned(self) -> bool:
@@ -97,19 +98,17 @@ class RunFile(RunReader):
 
     def close(self) -> None:
         """Close the file and leave one file that can be copied or, if the disk fails, resumed."""
-        moved = self._save_if_moved()
         lock, self._lock, clean = self._lock, None, False
         try:
-            if lock:
+            if lock and self._lost is None:
+                self._refuse_if_lost()
                 with translate_storage_errors(self.path):
                     opening.release(self._connection)
                 clean = True
         finally:
             self._connection.close()
             if lock:
-                lock.release(clean=clean)
-        if moved:
-            raise moved
+                lock.release(clean=clean or self._lost is not None)
 
     def extend(self, plans: Iterable[Plan]) -> None:
         """Add the prompts of larger plans of probes that are in the file, all of them or none."""
@@ -121,10 +120,9 @@ class RunFile(RunReader):
     def record(self, attempts: Iterable[Attempt]) -> int:
         """Store attempts durably; return how many are new. An attempt that is already stored stays as it is.
 
-        StorageError if another file has taken the place of this one; from then on they go to a file of a new name.
+        StorageError if another file has taken the place of this one.
         """
-        if moved := self._save_if_moved():
-            raise moved
+        self._refuse_if_lost()
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             chained, rows = Chain.read(self._connection), map(tables.attempt_row, attempts)
             before = chained.length
@@ -195,8 +193,7 @@ class RunFile(RunReader):
 
     def record_verdicts(self, verdicts: Iterable[Verdict]) -> None:
         """Store verdicts durably, as attempts are."""
-        if moved := self._save_if_moved():
-            raise moved
+        self._refuse_if_lost()
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             chained = Chain.read(self._connection)
             rows = [chained.add(tables.verdict_row(verdict)) for verdict in verdicts]
@@ -220,20 +217,22 @@ class RunFile(RunReader):
         with translate_storage_errors(self.path):
             return describe_shortage(self.path, self._reserve) if self._reserve else None
 
-    def _save_if_moved(self) -> StorageError | None:
-        """If the file was deleted, or another one has taken its place, go on with a copy under a new name."""
-        if self._lock is None or self._lock.is_file_in_place():
-            return None
-        old, new = self.path, _unused_name(self.path)
-        opening.save_copy(self._connection, new)
-        self._connection.close()
-        for file, stat in self._companions.items():
-            if file.exists() and os.path.samestat(file.stat(), stat):
+    def _refuse_if_lost(self) -> None:
+        """Refuse if the file was deleted, or another one has taken its place; save what it held under a new name."""
+        if self._lost is None and not self._is_in_place(self.path):
+            lost, self.path = self.path, _unused_name(self.path)
+            opening.save_copy(self._connection, self.path)
+            for file in filter(self._is_in_place, self._identities):  # another file must not be read with this -wal
                 file.unlink()
-        self._lock.release(clean=True)
-        self._lock = None
-        self.__dict__.update(vars(RunFile.open(new, reserve=self._reserve)))
-        return StorageError(f"{old} was deleted or replaced while it was in use. All answers are in {new}.")
+            self._lost = f"{lost} was deleted or replaced while it was in use. What it held is in {self.path}."
+        if self._lost:
+            raise StorageError(self._lost)
+
+    def _is_in_place(self, file: Path) -> bool:
+        try:
+            return os.path.samestat(self._identities[file], file.stat())
+        except FileNotFoundError:
+            return False
 
 
 def _unused_name(path: Path) -> Path:
