@@ -5,7 +5,7 @@ plan(probe)                the prompts
 score(probe, answers)      answers from anywhere -> metrics and marks
 score_part(probe, answers) some of the answers -> a Partial; partials add up to the result of all of them
 Run.open(path)             a run file: its answers and results
-start, resume, estimate, import_answers    sessions with a model, step by step
+start, resume, extend, estimate, import_answers    sessions with a model, step by step
 compare, gate, write_report, plot, export  what to do with runs and results
 
 To write a probe, import from `equipoise.authoring`; to check it, use `equipoise.testing.check_probe`. Everything else
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from equipoise.runs.ask.policy import Policy
     from equipoise.runs.audit import audit, audit_async
     from equipoise.runs.estimate import estimate
+    from equipoise.runs.extend import extend
     from equipoise.runs.finished import compare, gate
     from equipoise.runs.imports import import_answers
     from equipoise.runs.resume import resume
@@ -69,6 +70,7 @@ _MODULES = {
     "runs.finished": ("compare", "gate"),
     "runs.imports": ("import_answers",),
     "runs.audit": ("audit", "audit_async"),
+    "runs.extend": ("extend",),
     "runs.resume": ("resume",),
     "runs.start": ("start",),
     "schema": ("Estimate", "MetricKey"),
@@ -84,6 +86,7 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "Run",
     "start",
     "resume",
+    "extend",
     "estimate",
     "import_answers",
     "compare",

@@ -231,26 +231,23 @@ def test_what_is_not_computable_is_not_in_the_family(fair: Run, folder: Path) ->
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"sample": 60}, "sample is 120 in A and 60 in B"),
         ({"seed": 4}, "seed is 0 in A and 4 in B"),
         ({"repeat": 2}, "repeat is 1 in A and 2 in B"),
         ({"template": "A {job}."}, "template is 'I am writing a novel"),
     ],
 )
 def test_other_parameters_are_refused_with_the_reason(change: dict[str, Any], reason: str) -> None:
-    size, others = change.get("sample", 120), {name: value for name, value in change.items() if name != "sample"}
-    comparison = compare_audits(audit(jobs(0.5, size=120)), audit(jobs(0.5, size=size, **others)))
+    comparison = compare_audits(audit(jobs(0.5, size=120)), audit(jobs(0.5, size=120, **change)))
     assert not comparison.probes
     assert comparison.refused["jobs_lum"].startswith(reason)
 
 
-def test_all_items_are_as_many_as_there_are() -> None:
+def test_samples_of_different_sizes_are_compared_on_what_both_have() -> None:
     every, counted = jobs(0.5), jobs(0.4)
     every = replace(every, setup=replace(every.setup, parameters={**every.parameters, "sample": None}))
-    for first, second in ((every, counted), (counted, every)):
-        assert compare_audits(audit(first), audit(second)).probes["jobs_lum"].prompts == 339
     fewer = jobs(0.5, size=300)
-    assert compare_audits(audit(every), audit(fewer)).refused == {"jobs_lum": "sample is None in A and 300 in B"}
+    for first, second, prompts in ((every, counted, 339), (counted, every, 339), (every, fewer, 300)):
+        assert compare_audits(audit(first), audit(second)).probes["jobs_lum"].prompts == prompts
 
 
 def audit(result: Result) -> Audit:
@@ -298,11 +295,11 @@ def test_probes_that_are_equal_values_are_compared() -> None:
 
 
 def test_a_probe_that_cannot_be_compared_does_not_stop_the_others(fair: Run, folder: Path) -> None:
-    other = {**SMALL, "gest_creative": {"corpus": "mottos", "sample": 32}}
+    other = {**SMALL, "gest_creative": {"corpus": "mottos", "sample": 160, "seed": 7}}
     mixed = simulated(folder / "mixed.equipoise", FAIR, parameters=other)
     comparison = compare(fair, mixed)
     assert set(comparison.probes) == set(FAIR) - {"gest_creative"}
-    assert comparison.refused == {"gest_creative": "sample is 160 in A and 32 in B"}
+    assert comparison.refused == {"gest_creative": "seed is 0 in A and 7 in B"}
 
 
 def test_nothing_to_compare_is_an_error_with_every_reason(fair: Run, folder: Path) -> None:

@@ -102,7 +102,7 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     assert run.settings.looks == {"discrimination_tamkin": look_sizes(400), "jobs_lum": look_sizes(90)}
     assert [note.partition(" (")[0] for note in run.settings.notes] == [
         "discrimination_tamkin: all marks are certain",
-        "jobs_lum: not all marks are certain, and there is no more to ask",
+        "jobs_lum: not all marks are certain at the last look",
     ]
     assert {event.text for event in events if isinstance(event, Note)} == set(run.settings.notes)
     named = [event.look for event in events if isinstance(event, RunProgress)]

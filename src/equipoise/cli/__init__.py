@@ -17,6 +17,7 @@ from equipoise.cli import (
     data,
     estimate,
     export,
+    extend,
     gate,
     import_answers,
     probes,
@@ -40,6 +41,7 @@ from equipoise.settings import environment
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run.command,
     "resume": resume.command,
+    "extend": extend.command,
     "show": show.command,
     "report": report.command,
     "transcripts": transcripts.command,

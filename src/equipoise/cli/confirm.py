@@ -22,8 +22,11 @@ MOST_DOLLARS = 1.0
 """A run that sends more prompts, or costs more, is not started without a question."""
 
 
-def confirm_run(expected: RunEstimate, out: Path, *, yes: bool) -> None:
-    """Ask before a large run, unless the user said yes or set a limit. Where nobody can answer, it is refused."""
+def confirm_run(expected: RunEstimate, out: Path, *, yes: bool, again: str | None = None) -> None:
+    """Ask before a large run, unless the user said yes or set a limit. Where nobody can answer, it is refused.
+
+    `again` is the command that needs no answer; None: that of a new run.
+    """
     if expected.total("attempts") <= MOST_PROMPTS and (expected.cost or 0.0) <= MOST_DOLLARS:
         return
     note(describe_expected(expected))
@@ -33,7 +36,7 @@ def confirm_run(expected: RunEstimate, out: Path, *, yes: bool) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
             f"A run of more than {MOST_PROMPTS:,} prompts or ${MOST_DOLLARS:.2f} needs a yes, and nobody can be asked "
-            f"here. Nothing was sent. To start it: {_repeat_command(spec, out)} "
+            f"here. Nothing was sent. To start it: {again or _repeat_command(spec, out)} "
             "· To stop at a limit: --max-cost, --max-requests or --max-tokens-total. To ask less: --suite quick."
         )
     if not typer.confirm("Start it?", err=True):

@@ -7,7 +7,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 COMMANDS = {
-    "Ask a model": ("run", "resume", "estimate"),
+    "Ask a model": ("run", "resume", "extend", "estimate"),
     "Look at what came out": ("show", "report", "transcripts", "compare", "gate", "export", "verify"),
     "Answers from elsewhere": ("prompts", "score", "import", "read"),
     "Probes and data": ("probes", "data"),

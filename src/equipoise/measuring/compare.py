@@ -1,8 +1,8 @@
 """Two audits side by side: paired differences on the prompts both answered, and which is nearer to even-handed.
 
 Only like is compared with like: the probe, its version, how answers are read, the corpus and every parameter must be
-the same. A parameter that seems to change only how much is asked (`sample`, `repeat`) or which items
-(`seed`) changes the sample that the values rest on, so it counts, too.
+the same. Only `sample` may differ: the items of a smaller sample are the first of a larger one. `repeat` and `seed`
+change what the values rest on, so they count.
 """
 
 from __future__ import annotations
@@ -193,20 +193,12 @@ def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | Non
         )
     origins = ("probe", "version", "reading", "detector", "judge", "corpus", "corpus_sha256")
     a, b = ({**side.parameters, **{name: getattr(side, name) for name in origins}} for side in (first, second))
-    if first.looks or second.looks:
-        # Such a run is as large as it had to be. Its items are the first of a larger one, and those both have count.
-        b["sample"] = a["sample"]
-    if None in (a["sample"], b["sample"]) and _count_planned(first) == _count_planned(second):
-        b["sample"] = a["sample"]  # "all", and as many as there are
+    b["sample"] = a["sample"]  # the items of a smaller sample are the first of a larger one, and those both have count
     if changes := list(_list_changes(a, b, names)):
         return "; ".join(changes)
     if first.setup.probe != second.setup.probe:
         return "the two runs used different definitions of this probe"
     return None
-
-
-def _count_planned(result: Result) -> int:
-    return result.coverage["all"]["planned"]
 
 
 def _compare_probe(first: Result, second: Result) -> ProbeComparison:

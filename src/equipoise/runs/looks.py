@@ -45,7 +45,7 @@ class Looks:
                     self._stopped.add(name)
                     notes.append(_describe_stop(result))
                     continue
-                grown.append(_plan_more(run, name, sizes[number]))
+                grown.append(plan_more(run, name, sample=sizes[number]))
                 number += 1
             under_way.append((number, len(sizes)))
         self._file.extend(grown)
@@ -79,9 +79,10 @@ def is_certain(result: Result) -> bool:
     return all(found is not None and found.certain for found in marks)
 
 
-def _plan_more(run: Run, name: str, items: int) -> Plan:
+def plan_more(run: Run, name: str, **size: int | None) -> Plan:
+    """The plan of a probe with more items or repetitions, about the same texts."""
     setup = run.setup(name)
-    larger = plan(setup.probe, **{**setup.parameters, "sample": items})
+    larger = plan(setup.probe, **{**setup.parameters, **size})
     if larger.corpus_sha256 != setup.corpus_sha256:
         raise IntegrityError(f"{run.path} asks about another version of the corpus {setup.corpus!r} of {name}.")
     return larger
@@ -89,7 +90,7 @@ def _plan_more(run: Run, name: str, items: int) -> Plan:
 
 def _describe_stop(result: Result) -> str:
     if not is_certain(result):
-        return f"{result.probe}: not all marks are certain, and there is no more to ask ({result.look})"
+        return f"{result.probe}: not all marks are certain at the last look ({result.look}); more: equipoise extend"
     left_open = [name for name, _, found in result.marked() if found is not None and not found.certain]
     if left_open:
         return f"{result.probe}: what is missing leaves {', '.join(left_open)} open; more items would not help"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -31,6 +31,9 @@ from equipoise.runs.spec import Access, RunSpec, read_given
 from equipoise.runs.start import make_policy, refuse_changes
 from equipoise.schema import MEASURED, Status
 
+if TYPE_CHECKING:
+    from equipoise.runs.extend import Growth
+
 
 def resume(
     path: str | Path,
@@ -40,6 +43,7 @@ def resume(
     judge: ModelLike | None = None,
     retry: Iterable[str] = (),
     policy: Policy | None = None,
+    growth: Growth | None = None,
     **given: Any,
 ) -> Session:
     """Open a run file that was stopped, to ask for what is pending exactly as it was started.
@@ -50,7 +54,8 @@ def resume(
     It must pass an exam first; with `judge_anyway`, it is used even if it fails.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
-    (`runs.reaching`). Pace stays as it was unless it is given; a budget is for one session.
+    (`runs.reaching`). Pace stays as it was unless it is given; a budget is for one session. `growth` is what `extend`
+    plans.
     """
     file = RunFile.open(Path(path), whole=False)
     with on_error(file.close):
@@ -64,10 +69,12 @@ def resume(
         policy = policy or make_policy(spec, default_concurrency(model or stored.spec.model))
         opened = None
         # A finished run can be judged without its model, which may be gone, or a function, or unknown.
-        if not (spec.judge and not stored.looks and not wants_answers(file, failures)):
+        if growth or not (spec.judge and not stored.looks and not wants_answers(file, failures)):
             _refuse_small_limit(file, failures, given.get("max_tokens"))
             opened = _open_again(file, spec, access, model, policy.deadline)
             _ask_again(file, failures, given.get("max_tokens"), opened)
+        if growth:
+            file.extend(growth.plans, spec=growth.spec, looks=dict(growth.looks))
         asked = find_judge(file, spec, judge, access, known, policy, failures, needed=opened is not None)
     return Session(file, opened, policy, known, asked)
 

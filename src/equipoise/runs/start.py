@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -67,6 +69,7 @@ def start(
     """
     spec, access = read_given(model, probes, judge, access, given)
     named = isinstance(model, str | RunSpec)
+    is_sized = spec.suite is not None or any(name.rpartition(".")[2] == "sample" for name in spec.parameters)
     spec = spec if spec.suite else replace(spec, suite=default_suite(spec) if named else "standard")
     wanted = choose_probes_for(
         spec.model if named else None, spec.probes or None if probes is None else probes, spec.suite
@@ -82,6 +85,8 @@ def start(
     opened = open_model(spec, access, policy.deadline) if named else wrap_model(model)  # type: ignore[arg-type]
     assert spec.suite is not None
     plans = largest = plan_probes(chosen, spec.suite, spec.parameters, asked=named, probabilities=spec.probabilities)
+    if spec.until_certain and not is_sized:
+        plans = largest = [_at_own_size(planned) for planned in plans]
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if spec.until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if spec.probabilities:
@@ -111,6 +116,12 @@ def start(
     return Session(
         file, opened, policy, {planned.probe.name: planned.probe for planned in plans}, asked, created=is_new
     )
+
+
+def _at_own_size(planned: Plan) -> Plan:
+    """The plan with as many items as the card of the probe says, or all: what is asked until certain ends there."""
+    whole = planned.population.size
+    return resize(planned, min(planned.probe.sample or whole, whole))
 
 
 def make_policy(spec: RunSpec, concurrency: int) -> Policy:
@@ -151,7 +162,27 @@ def refuse_changes(
             f"{file.path} was started with other settings, and answers to different questions are not mixed:\n"
             + "\n".join(f"  {line}" for line in differences)
             + f"\nTo go on as it was started: equipoise resume {file.path}. For the new settings, start a new run."
+            + _offer_extension(file, spec, differences)
         )
+
+
+def _offer_extension(file: RunFile, spec: RunSpec, differences: Sequence[str]) -> str:
+    """The command that asks more of a run, if that is all in which the new settings differ."""
+    fields = {line.partition(":")[0] for line in differences}
+    if not all(name in ("suite", "until_certain") or _SIZES.fullmatch(name) for name in fields):
+        return ""
+    sizes = {name: spec.parameters[name] for name in ("sample", "repeat") if name in spec.parameters}
+    if "until_certain" in fields:
+        option = "--until-certain"
+    elif sizes:
+        option = " ".join(f"--{name} {value}" for name, value in sizes.items())
+    else:
+        option = f"--suite {spec.suite}"
+    return f"\nTo ask more of this run and keep its answers: equipoise extend {shlex.quote(str(file.path))} {option}"
+
+
+_SIZES = re.compile(r"looks\..*|[^.]+\.parameters\.(sample|repeat)")
+"""The differences that only say how much is asked."""
 
 
 def _describe_plan(source: Any, version: int, asking: Any, *, grows: bool) -> dict[str, object]:

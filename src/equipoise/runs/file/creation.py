@@ -62,11 +62,11 @@ def write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> No
 
 
 def extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None:
-    """Add the prompts of a larger plan, of which those in the file must be the first."""
+    """Make the plan of a probe larger: more prompts, of which those in the file are the first, or more repetitions."""
     name = plan.probe.name
     stored = [row[0] for row in connection.execute(sql.PROMPT_ROWS, (name,))]
-    connection.execute(sql.SET_PARAMETERS, (encode_json(dict(plan.parameters)), name))
-    if _add_prompts(connection, plan, plan.batches(), stored) <= len(stored):
+    connection.execute(sql.SET_PARAMETERS, (encode_json(dict(plan.parameters)), plan.repetitions, name))
+    if _add_prompts(connection, plan, plan.batches(), stored) < len(stored):
         raise IntegrityError(f"{path} holds other prompts of {name} than are planned now, and was not extended.")
     write_probe_digest(connection, name)
 

@@ -29,13 +29,12 @@ _IMMUTABLE = "mode=ro&immutable=1"
 def connect_reader(path: Path, *, whole: bool = True) -> sqlite3.Connection:
     """A read-only connection to a run file that was verified as a `whole`, or as far as going on with it needs."""
     checks.check_file(path)
-    with closing(_connect(path, _IMMUTABLE, sql.READER)) as connection, translate_storage_errors(path):
-        checks.check_header(connection, path)
     has_wal = checks.wal_path(path).exists()
     # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
     in_change = has_wal or _journal_path(path).exists()
     connection = _connect(path, "mode=ro" if in_change else _IMMUTABLE, sql.READER)
     with on_error(connection.close), translate_storage_errors(path):
+        checks.check_header(connection, path)
         checks.check_schema(connection, path)
         checks.check_not_partial_copy(connection, path, has_wal=has_wal)
         checks.check_content(connection, path, whole=whole)

@@ -85,7 +85,7 @@ LABEL_ROWS = "select place, label, counts, judged from labels order by place"
 
 # Writing
 ADD_PROBE = _insert("probes", _PROBE)
-SET_PARAMETERS = "update probes set parameters = ? where name = ?"
+SET_PARAMETERS = "update probes set parameters = ?, repetitions = ? where name = ?"
 RAISE_LIMITS = "update probes set max_tokens = ? where opening is null"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = (

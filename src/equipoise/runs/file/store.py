@@ -110,11 +110,12 @@ class RunFile(RunReader):
             if lock:
                 lock.release(clean=clean or self._lost is not None)
 
-    def extend(self, plans: Iterable[Plan]) -> None:
-        """Add the prompts of larger plans of probes that are in the file, all of them or none."""
+    def extend(self, plans: Iterable[Plan], **settings: object) -> None:
+        """Add the prompts of larger plans of probes that are in the file, and change settings; all of it or nothing."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             for plan in plans:
                 creation.extend_probe(self._connection, plan, self.path)
+            self._write_settings(**settings)
         self._planned = None
 
     def record(self, attempts: Iterable[Attempt]) -> int:

@@ -1,0 +1,85 @@
+"""`equipoise extend`: ask more of a run that is there."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from equipoise.cli import model_options as options
+from equipoise.cli.confirm import confirm_run
+from equipoise.cli.output import AsJson
+from equipoise.cli.run import ask, print_outcome
+from equipoise.report.files import check_target
+
+
+@options.takes("base_url", "key_variable", *options.PACE, *options.JUDGE)
+def command(
+    file: Annotated[Path, typer.Argument(help="The run file.")],
+    *,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Items of each probe, in all: those that are there and new ones.", metavar="N"),
+    ] = None,
+    suite: Annotated[
+        str | None, typer.Option(help="As much as this suite asks, if it asks about the same texts.", metavar="NAME")
+    ] = None,
+    repeat: Annotated[
+        int | None, typer.Option(min=1, help="How often each prompt is asked, in all.", metavar="N")
+    ] = None,
+    certain: Annotated[
+        bool, typer.Option("--certain", help="As many items as should make every mark certain, by the answers so far.")
+    ] = False,
+    until_certain: Annotated[
+        bool, typer.Option("--until-certain", help="Double the items up to four times, until every mark is certain.")
+    ] = False,
+    report: options.Report = None,
+    as_json: AsJson = False,
+    key_command: options.KeyCommand = None,
+    header: options.Header = None,
+    allow_insecure: options.AllowInsecure = False,
+    allow_secret_url: options.AllowSecretUrl = False,
+    allow_missing: options.AllowMissing = 0.05,
+    yes: options.Yes = False,
+    quiet: options.Quiet = False,
+    given: dict[str, Any],
+) -> None:
+    """Plan more of a run, keep every answer, and ask for what is missing, as the run was started.
+
+    Examples: equipoise extend run.equipoise --sample 400 · equipoise extend run.equipoise --certain ·
+    equipoise extend run.equipoise --repeat 3 --yes
+    """
+    from equipoise.runs.extend import extend
+
+    check_target(report)
+    sizes = {"sample": sample, "suite": suite, "repeat": repeat, "certain": certain, "until_certain": until_certain}
+    words = ["equipoise", "extend", str(file), *_option_words(sizes), "--yes"]
+    session = extend(
+        file,
+        sample=sample,
+        suite=suite,
+        repeat=repeat,
+        certain=certain,
+        until_certain=until_certain,
+        confirm=lambda expected: confirm_run(expected, file, yes=yes, again=shlex.join(words)),
+        key_command=key_command,
+        headers=options.read_headers(header),
+        allow_insecure=allow_insecure,
+        allow_secret_url=allow_secret_url,
+        **given,
+    )
+    print_outcome(ask(session, quiet=quiet), allow_missing, report, as_json=as_json)
+
+
+def _option_words(sizes: Mapping[str, object]) -> list[str]:
+    words: list[str] = []
+    for name, value in sizes.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value:
+            words += [option, str(value)]
+    return words

@@ -1,0 +1,150 @@
+"""A run is extended: every answer stays, only what is missing is asked, and the result is that of the larger run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import equipoise
+from equipoise.errors import BudgetReached, InputError, IntegrityError
+from equipoise.runs.ask.policy import Policy
+from equipoise.runs.estimate import RunEstimate
+from equipoise.runs.file.reader import RunReader
+from equipoise.runs.run import Run
+from equipoise.runs.verify import verify_run
+from simulating import simulated
+
+
+class Model:
+    """Answers by the text of the prompt, and counts how often each was asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, prompt: str) -> str:
+        self.asked[prompt] += 1
+        return "He is kind." if len(prompt) % 3 else "She is kind."
+
+
+def ask(model: Any, path: Path, **given: Any) -> Run:
+    equipoise.audit(model, probes=["jobs_lum"], out=path, **given)
+    return Run.open(path)
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "whole", "asked"),
+    [
+        ({"sample": 24}, {"sample": 60}, {"sample": 60}, 36),
+        ({"sample": 24}, {"repeat": 3}, {"sample": 24, "repeat": 3}, 48),
+        ({"sample": 24, "repeat": 2}, {"sample": 30}, {"sample": 30, "repeat": 2}, 12),
+        ({"suite": "quick"}, {"suite": "ci"}, {"suite": "ci"}, None),
+    ],
+)
+def test_an_extended_run_is_the_larger_run(
+    tmp_path: Path, first: dict[str, Any], more: dict[str, Any], whole: dict[str, Any], asked: int | None
+) -> None:
+    model, path = Model(), tmp_path / "run.equipoise"
+    before = ask(model, path, **first)
+    answers = before.attempts().rows()
+    already = model.asked.total()
+    run = equipoise.extend(path, model=model, **more).ask()
+    if asked is not None:
+        assert model.asked.total() - already == asked
+    assert set(answers) <= set(run.attempts().rows()), "every answer stays"
+    larger = ask(Model(), tmp_path / "larger.equipoise", **whole)
+    assert run.prompts("jobs_lum").equals(larger.prompts("jobs_lum"))
+    assert run["jobs_lum"].to_dict() == larger["jobs_lum"].to_dict()
+    assert run.complete
+    assert verify_run(path).problems == ()
+    with RunReader.open(path) as reader:
+        assert reader.spec.command() != before.settings.spec.command()
+
+
+def test_the_command_that_would_have_asked_all_goes_on_with_an_extended_run(tmp_path: Path) -> None:
+    model, path = Model(), tmp_path / "run.equipoise"
+    ask(model, path, sample=24)
+    with pytest.raises(IntegrityError, match=r"equipoise extend .*run\.equipoise --sample 60"):
+        ask(model, path, sample=60)
+    equipoise.extend(path, model=model, sample=60).ask()
+    ask(model, path, sample=60)
+    assert set(model.asked.values()) == {1}
+    with pytest.raises(IntegrityError) as caught:
+        ask(model, path, sample=90, seed=7)
+    assert "equipoise extend" not in str(caught.value), "other prompts are another run"
+
+
+def test_an_extension_that_is_stopped_goes_on(tmp_path: Path) -> None:
+    model, path = Model(), tmp_path / "run.equipoise"
+    ask(model, path, sample=24)
+    policy = Policy(concurrency=1, max_requests=10)
+    with pytest.raises(BudgetReached):
+        equipoise.extend(path, model=model, sample=60, policy=policy).ask()
+    run = equipoise.resume(path, model=model).ask()
+    assert (run.complete, run.size, set(model.asked.values())) == (True, 60, {1})
+
+
+def test_certain_asks_what_the_answers_so_far_call_for(tmp_path: Path) -> None:
+    model, path = Model(), tmp_path / "run.equipoise"
+    assert ask(model, path, sample=40)["jobs_lum"].items == 40
+    run = equipoise.extend(path, model=model, certain=True).ask()
+    assert run["jobs_lum"].items > 40
+    assert set(model.asked.values()) == {1}
+
+
+def test_until_certain_begins_with_what_is_there(tmp_path: Path) -> None:
+    model, path = Model(), tmp_path / "run.equipoise"
+    ask(model, path, sample=25)
+    run = equipoise.extend(path, model=model, until_certain=True).ask()
+    sizes = run.looks("jobs_lum")
+    assert (sizes[0], sizes[1], len(sizes)) == (25, 50, 5)
+    assert run["jobs_lum"].items in sizes
+    assert set(model.asked.values()) == {1}
+    with pytest.raises(InputError, match="is asked until it is certain already"):
+        equipoise.extend(path, model=model, until_certain=True)
+    items = run["jobs_lum"].items
+    assert equipoise.extend(path, model=model, repeat=2).ask()["jobs_lum"].items >= items
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "in one way"),
+        ({"sample": 30, "repeat": 2}, "in one way"),
+        ({"sample": 24}, "holds as much already"),
+        ({"repeat": 1}, "holds as much already"),
+    ],
+)
+def test_what_is_no_extension_changes_nothing(tmp_path: Path, more: dict[str, Any], words: str) -> None:
+    model, path = Model(), tmp_path / "run.equipoise"
+    ask(model, path, sample=24)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=words):
+        equipoise.extend(path, model=model, **more)
+    assert path.read_bytes() == before
+
+
+def test_only_what_is_missing_is_estimated_and_a_no_changes_nothing(tmp_path: Path) -> None:
+    path, told = tmp_path / "run.equipoise", list[RunEstimate]()
+    simulated(path, {"jobs_lum": "random"}, model="custom/model", parameters={"jobs_lum": {"sample": 24}})
+    before = path.read_bytes()
+
+    def refuse(expected: RunEstimate) -> None:
+        told.append(expected)
+        raise InputError("Not started.")
+
+    with pytest.raises(InputError, match="Not started"):
+        equipoise.extend(path, sample=60, confirm=refuse)
+    assert told[0].total("attempts") == 36
+    assert path.read_bytes() == before
+
+
+def test_runs_of_different_samples_are_compared_on_what_both_asked(tmp_path: Path) -> None:
+    small, large = ask(Model(), tmp_path / "a.equipoise", sample=40), ask(Model(), tmp_path / "b.equipoise", sample=90)
+    [probe] = equipoise.compare(small, large).probes.values()
+    assert (probe.items, probe.prompts) == (40, 40)
+    other = ask(Model(), tmp_path / "c.equipoise", sample=40, seed=7)
+    with pytest.raises(InputError, match="seed is"):
+        equipoise.compare(small, other)
