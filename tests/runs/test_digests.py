@@ -27,7 +27,7 @@ from runs.fakes import create, finish, plan
 from runs.test_opening import create_and_kill, execute
 
 FLIPS = 60
-PROBE_COLUMNS = "name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, probabilities"
+PROBE_COLUMNS = "name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, opening"
 INSERT = """
     insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at)
     select 1, x'', probe, id, 1, 'ok', 1, '' from prompts where position = 9
