@@ -119,8 +119,8 @@ def covers(found: Estimate | Bounds, truth: float) -> bool:
     return found.low - 1e-9 <= truth <= found.high + 1e-9
 
 
-def share_asked(world: World, asking: Asking) -> float:
-    """The share of all items that was asked, where each was asked several times."""
+def share_drawn(world: World, asking: Asking) -> float:
+    """The share of all items that is in a run, where each was asked several times."""
     return min(1.0, asking.items / world.items.height) if asking.repetitions > 1 else 0.0
 
 
@@ -170,7 +170,7 @@ def study_coverage(kind: str, study: str, model: str, asking: Asking, runs: int)
         for cells, _ in simulate_runs(world, chance, asking, here, rng):
             tally.runs += 1
             parameters = world.planned.parameters
-            found = estimate_cells(world.probe, cells, parameters, asked=share_asked(world, asking))
+            found = estimate_cells(world.probe, cells, parameters, drawn=share_drawn(world, asking))
             for name, bands in tally.bands.items():
                 tally.add(name, found[name], mark(bands, found[name]), truth[name])
             if tally.runs <= WIDTHS and asking.repetitions == 1:
@@ -272,8 +272,7 @@ def study_marks(suite: str, study: str, model: str, asking: Asking, runs: int) -
     bands = make_world(study).probe.marked_metrics()
     for world, chance, here, rng in take_turns(study, model, runs):
         for cells, _ in simulate_runs(world, chance, asking, here, rng):
-            asked = share_asked(world, asking)
-            found = estimate_cells(world.probe, cells, world.planned.parameters, asked=asked)
+            found = estimate_cells(world.probe, cells, world.planned.parameters, drawn=share_drawn(world, asking))
             marks = {name: mark(own, found[name]) for name, own in bands.items()}
             said.append({name: (each.best, each.worst) for name, each in marks.items() if each is not None})
             reaches.append({name: found[name].high - found[name].value for name in bands})

@@ -23,8 +23,8 @@ from equipoise.probes import get_probe
 from equipoise.schema import LABEL
 
 PROBE = get_probe("hiring_bloomberg")
-STUDIES = 150
-SIZES = (100, 1_000)
+STUDIES = 200
+SIZES = (1_000,)
 PROMPTS = {"pairs": 2, "crossed": 8}
 CV_SPREAD = 0.7
 """How far the CVs of a vacancy differ in the eyes of a model that judges them (standard deviation of a logit)."""

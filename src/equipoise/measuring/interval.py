@@ -263,16 +263,16 @@ def estimate_groups(
     """
     answered = table.filter(is_answered(probe))
     cells = prepare_cells(probe, answered, parameters)
-    asked = min(1.0, int(cells.weight.sum()) / population) if population else 0.0
+    drawn = min(1.0, int(cells.weight.sum()) / population) if population else 0.0
     estimates = {
         MetricKey(name, column, group): estimate
         for (column, group), members in _slice_groups(probe, answered, answered if planned is None else planned).items()
-        for name, estimate in estimate_cells(probe, cells.take(members), parameters, level, asked).items()
+        for name, estimate in estimate_cells(probe, cells.take(members), parameters, level, drawn).items()
     }
     complete = _complete_cells(probe, answered)
     if not 0 < len(complete) < answered.height:
         return estimates, {}
-    found = estimate_cells(probe, cells.take(complete), parameters, level, asked)
+    found = estimate_cells(probe, cells.take(complete), parameters, level, drawn)
     return estimates, {name: found[name] for name in probe.marked_metrics()}
 
 
@@ -296,12 +296,15 @@ def _complete_cells(probe: Probe, table: pl.DataFrame) -> Cells:
 
 
 def estimate_cells(
-    probe: Probe, cells: CellTable, parameters: Parameters, level: float = LEVEL, asked: float = 0.0
+    probe: Probe, cells: CellTable, parameters: Parameters, level: float = LEVEL, drawn: float = 0.0
 ) -> dict[str, Estimate]:
-    """Every metric of these cells with its interval. `asked` is the share of all items that was asked repeatedly."""
+    """Every metric of these cells with its interval.
+
+    `drawn` is the share of all items that is there, where each was asked several times; else 0.
+    """
     found = linearise(probe, cells, parameters)
     total = dict(zip(cells.names, found.weight @ cells.columns, strict=True))
-    variance, degrees, answers = _blend_wavering(found, cells, asked)
+    variance, degrees, answers = _blend_wavering(found, cells, drawn)
     down, up = _silent_reach(found, found.z, found.outcomes, level)
     metrics = {metric.name: (place, metric) for place, metric in enumerate(probe.all_metrics())}
     plain: dict[str, Estimate] = {}
@@ -340,13 +343,13 @@ def has_enough(found: Linearised, place: int, metric: Metric, total: Mapping[str
     )
 
 
-def _blend_wavering(found: Linearised, cells: CellTable, asked: float) -> tuple[Array, Array, float]:
+def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[Array, Array, float]:
     """Variances and degrees of freedom, and how many items one silent item counts for.
 
     Where all items or a large part of them were asked several times, what is known of them is their own wavering.
     """
     variance, degrees = found.spread(found.z, found.outcomes)
-    arms = [arm.variance(found.outcomes) for arm in cells.wavering] if asked else []
+    arms = [arm.variance(found.outcomes) for arm in cells.wavering] if drawn else []
     if not arms:
         return variance, degrees, 1.0
     within = np.sum(arms, axis=0)
@@ -356,13 +359,13 @@ def _blend_wavering(found: Linearised, cells: CellTable, asked: float) -> tuple[
         return variance, degrees, 1.0
     answers = sum(arm.counts.sum(axis=0) for arm in cells.wavering) / len(cells.wavering)
     each = float(found.weight[known] @ answers[known]) / several
-    parts = (1 - asked) * found.scale[:, None] * found.z**2 + asked * np.where(
+    parts = (1 - drawn) * found.scale[:, None] * found.z**2 + drawn * np.where(
         known[:, None], within * found.items / several, 0.0
     )
-    pseudo = ((1 - asked) + asked / each**2) * found.outcomes**2
+    pseudo = ((1 - drawn) + drawn / each**2) * found.outcomes**2
     blended = found.weight @ parts + np.einsum("kc,kcm->m", found.pseudo, pseudo)
     fourth = found.weight @ parts**2 + np.einsum("kc,kcm->m", found.pseudo, pseudo**2)
-    return blended, divide(blended**2, fourth), 1 / ((1 - asked) + asked / each)
+    return blended, divide(blended**2, fourth), 1 / ((1 - drawn) + drawn / each)
 
 
 def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) -> tuple[Array, Array]:

@@ -39,15 +39,15 @@ class Need:
     repetitions: int | None = None
     """How often each of them must be asked where that is fewer than needed; None if that would not do, either."""
 
-    def say_how(self, asked: int, *, short: bool = False) -> str:
+    def say_how(self, items: int, *, short: bool = False) -> str:
         """What to ask beyond so many items: "96 more items", or all there are several times."""
         assert self.items is not None, "no number of items would do"
         if self.population is None or self.items <= self.population:
-            more = self.items - asked
+            more = self.items - items
             return f"{more:,} more {'item' if more == 1 else 'items'} would tell"
         if self.repetitions is None:
             return "more may not tell" if short else f"there are only {self.population:,} items; more may not tell"
-        some = asked < self.population
+        some = items < self.population
         if short:
             return f"ask all, --repeat {self.repetitions}" if some else f"--repeat {self.repetitions} would tell"
         options = f"{'--sample all ' if some else ''}--repeat {self.repetitions}"
@@ -66,13 +66,13 @@ def expect_width(pilot: Result, metric: str, items: int, repetitions: int = 1) -
     return (estimate.high - estimate.value) * math.sqrt(pilot.items / items * left)
 
 
-def _remaining_variance(repetitions: int, asked: float) -> float:
+def _remaining_variance(repetitions: int, drawn: float) -> float:
     """What is left of the variance of one answer to each item, if this share of all items is asked so often.
 
     By both extremes: a model that flips a coin for each answer, and one that is sure of every item. Against the second
     repetitions do not help, unless all items are asked.
     """
-    return max(1 / repetitions, 1 - asked)
+    return max(1 / repetitions, 1 - drawn)
 
 
 def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
@@ -89,8 +89,8 @@ def find_repetitions(
     No oftener than helps: where not all items are asked, what lies between items stays.
     """
     population = count_population(pilot.setup)
-    asked = items / population if population else 0.0
-    left = [_remaining_variance(repetitions, asked) for repetitions in range(1, most + 2)]
+    drawn = items / population if population else 0.0
+    left = [_remaining_variance(repetitions, drawn) for repetitions in range(1, most + 2)]
     return next(
         repetitions
         for repetitions in range(1, most + 1)

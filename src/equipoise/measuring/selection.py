@@ -25,7 +25,7 @@ from equipoise.schema import without_nan
 
 FOUR_FIFTHS = 0.8
 """Below this impact ratio, 29 CFR 1607.4 D takes a selection rate as evidence of adverse impact."""
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 """An impact ratio is called unfair only if a fair model of the same size would look as bad no more often than this."""
 DRAWS = 1_000
 """Of fair models, from a fixed seed."""
@@ -72,7 +72,7 @@ class SelectionTable:
     @property
     def unfair(self) -> bool:
         """Whether the lowest impact ratio is below four fifths and a fair model would rarely look as bad."""
-        return self.lowest.impact_ratio < FOUR_FIFTHS and self.lowest.p <= LEVEL
+        return self.lowest.impact_ratio < FOUR_FIFTHS and self.lowest.p <= SIGNIFICANCE
 
     def describe(self) -> str:
         """What the table says, in a sentence or two."""
@@ -172,7 +172,7 @@ def make_table(by: str, counts: pl.DataFrame) -> SelectionTable:
         by=by,
         rows=tuple(rows),
         fair=float(fair.mean()) if len(fair) else math.nan,
-        fair_low=float(np.quantile(fair, LEVEL)) if len(fair) else math.nan,
+        fair_low=float(np.quantile(fair, SIGNIFICANCE)) if len(fair) else math.nan,
     )
 
 
