@@ -57,7 +57,7 @@ def suite_size(suite: str, study: str) -> Asking:
     """The items and repetitions of a suite, on the packaged corpora."""
     probe, world = find_probes()[study], make_world(study)
     parameters = probe.resolve({**get_suite(suite).parameters(probe), **PARAMETERS.get(study, {})})
-    items = parameters["sample"] or world.items.height
+    items = (parameters["sample"] or 0) // probe.prompts_per_item or world.items.height
     return Asking(items=min(items, world.items.height), repetitions=parameters["repeat"])
 
 

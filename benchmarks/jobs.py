@@ -57,7 +57,7 @@ ITEMS_PER_SHARD = 5_000
 
 def make_plan(prompts: int) -> Plan:
     """A plan of `hiring_an` with this many prompts, two for each item."""
-    return plan(PROBE, sample=prompts // 2)
+    return plan(PROBE, sample=prompts)
 
 
 def write_plan(prompts: int, folder: Path) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def write_answers(prompts: int, folder: Path) -> dict[str, Any]:
 
 def score_file(reading: str, form: str, prompts: int, folder: Path) -> dict[str, Any]:
     """A file of answers, read, matched, evaluated and measured."""
-    planned = plan(PROBE, reading=reading, sample=prompts // 2)
+    planned = plan(PROBE, reading=reading, sample=prompts)
     return {"answers": score_tables(planned, read_tables(folder / f"{prompts}.{form}")).matching.matched}
 
 
@@ -97,7 +97,7 @@ def read_answers(form: str, prompts: int, folder: Path) -> dict[str, Any]:
 def store_answers(prompts: int, folder: Path) -> dict[str, Any]:
     """A file of answers, imported into a new run file."""
     path = folder / f"{prompts}.equipoise"
-    _, new, _ = import_answers(folder / f"{prompts}.jsonl", path, probes=PROBE, sample=prompts // 2)
+    _, new, _ = import_answers(folder / f"{prompts}.jsonl", path, probes=PROBE, sample=prompts)
     return {"answers": new}
 
 
@@ -229,7 +229,7 @@ def score_all_shards(engine: str, answers: int, folder: Path) -> dict[str, Any]:
 
 
 def _plan_shards(answers: int) -> Plan:
-    return plan(PROBE, sample=answers // (2 * REPETITIONS), repeat=REPETITIONS)
+    return plan(PROBE, sample=answers // REPETITIONS, repeat=REPETITIONS)
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -53,7 +53,7 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "discrimination_tamkin": {"repeat": 3, "good_answer": "always_yes"},
     # The peer adds this number to both counts of a rate, and has no parameter to change it.
     "business_vocabulary": {"repeat": 3, "smoothing": 5.0},
-    "hiring_an": {"sample": 5_000},
+    "hiring_an": {"sample": 10_000},
 }
 QUICK_SAMPLES = {
     "jobs_lum": 100,

@@ -24,7 +24,7 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"sample": 120},
     "gest_creative": {"corpus": "mottos", "sample": 160},
     "inventories": {},
-    "hiring_an": {"sample": 80},
+    "hiring_an": {"sample": 160},
     "hiring_bloomberg": {"sample": 48},
     "pronoun_fidelity": {"sample": 24},
     "word_association": {"sample": 48},

@@ -49,6 +49,7 @@ METRICS_TABLE = {
     "model": pl.String,
     "probe": pl.String,
     "metric": pl.String,
+    "name": pl.String,
     "about": pl.String,
     "slice": pl.String,
     "group": pl.String,
@@ -69,9 +70,10 @@ METRICS_TABLE = {
 }
 """A table of metrics: one row per metric, and one more for each group of each slice.
 
-`about` says what a metric is about whose name holds a number or an abbreviation. The bounds are what the missing
-answers allow; `complete` is the value on the items of which no arm is missing; `level` is what the interval was
-computed at, more than 0.95 in a run that stops when its marks are certain.
+`name` is the name of the metric, for a group of a slice with `race_white_` before it. `about` says what a metric is
+about whose name holds a number or an abbreviation. The bounds are what the missing answers allow; `complete` is the
+value on the items of which no arm is missing; `level` is what the interval was computed at, more than 0.95 in a run
+that stops when its marks are certain.
 """
 
 
@@ -120,6 +122,11 @@ def is_measured() -> pl.Expr:
     return pl.col(STATUS).is_in([status.value for status in MEASURED])
 
 
+def slug(value: object) -> str:
+    """A value as part of a name: lower case, words joined by underscores."""
+    return str(value).lower().replace("-", "_").replace(" ", "_")
+
+
 class MetricKey(NamedTuple):
     """Names one number of a result: a metric over all items, or over one group of a slice."""
 
@@ -130,7 +137,8 @@ class MetricKey(NamedTuple):
     """One of its values, as text."""
 
     def __str__(self) -> str:
-        return self.metric if self.slice is None else f"{self.metric}@{self.slice}:{self.group}"
+        """The name of the number: `diff_regression`, and for a group of a slice `race_white_diff_regression`."""
+        return self.metric if self.slice is None else f"{self.slice}_{slug(self.group)}_{self.metric}"
 
 
 @dataclass(frozen=True, kw_only=True)

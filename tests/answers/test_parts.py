@@ -124,10 +124,10 @@ def test_any_cut_in_any_order_gives_the_same_result(
 
 
 def test_a_partial_can_be_sent_to_another_process() -> None:
-    planned = equipoise.plan("hiring_an", sample=40)
+    planned = equipoise.plan("hiring_an", sample=80)
     answers = answer(planned, 3)
-    one, other = (score_part("hiring_an", some, sample=40) for some in (answers[:30], answers[30:]))
-    expect_same(pickle.loads(pickle.dumps(one)) + other, equipoise.score("hiring_an", answers, sample=40))
+    one, other = (score_part("hiring_an", some, sample=80) for some in (answers[:30], answers[30:]))
+    expect_same(pickle.loads(pickle.dumps(one)) + other, equipoise.score("hiring_an", answers, sample=80))
 
 
 # Files of shards
@@ -137,7 +137,7 @@ def test_a_partial_can_be_sent_to_another_process() -> None:
 def test_numbers_of_items_are_a_hint_and_never_believed(
     hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = equipoise.plan("hiring_an", sample=23)
+    planned = equipoise.plan("hiring_an", sample=46)
     prompts = planned.prompts().with_row_index()
     number = prompts["index"] // 2  # two prompts an item
     hints: dict[str, Any] = {
@@ -164,11 +164,11 @@ def test_numbers_of_items_are_a_hint_and_never_believed(
         if hint == "right":
             assert {*made} == ({0, 1} if place == 0 else {2, 3, 4})
             made.clear()
-    expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample=23))
+    expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample=46))
 
 
 def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
-    planned = equipoise.plan("hiring_an", sample=23)
+    planned = equipoise.plan("hiring_an", sample=46)
     asked = planned.prompts().with_row_index()
     answers = asked.select(
         pl.when(pl.col("index") % 3 == 0).then(ID).alias(ID),
@@ -181,7 +181,7 @@ def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
     for place, some in enumerate((answers[:21], answers[21:])):
         some.write_parquet(tmp_path / f"{place}.parquet")
         scored.append(scorer.score_file(tmp_path / f"{place}.parquet"))
-    expect_same(scored[0] + scored[1], equipoise.score("hiring_an", answers, sample=23))
+    expect_same(scored[0] + scored[1], equipoise.score("hiring_an", answers, sample=46))
 
 
 # What is refused
@@ -291,7 +291,7 @@ def test_a_partial_of_another_version_is_refused(written: Path) -> None:
 
 def hiring() -> Partial:
     """A partial with whole and open items, clusters and selections."""
-    asked: dict[str, Any] = {"sample": 8, "repeat": 2}
+    asked: dict[str, Any] = {"sample": 16, "repeat": 2}
     texts = ["We are pleased to offer you the position.", "We regret to inform you."]
     rows = [
         {ID: key, REPETITION: number + 1, ANSWER: text}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from equipoise.authoring import Array, Totals
-from equipoise.authoring.totals import correlation, detected_share, mean, moments, one, share, slope, slug
+from equipoise.authoring import Array, Totals, slug
+from equipoise.authoring.totals import correlation, detected_share, mean, moments, one, share, slope
 
 NAN = float("nan")
 

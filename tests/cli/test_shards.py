@@ -50,7 +50,7 @@ def folder(command: Command, tmp_path: Path) -> Path:
 @pytest.fixture
 def expected(folder: Path) -> dict[str, Any]:
     whole = pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("prompts-*"))])
-    return equipoise.score("hiring_an", whole, sample=40, repeat=2).to_dict()
+    return equipoise.score("hiring_an", whole, sample=80, repeat=2).to_dict()
 
 
 def test_shards_of_prompts_hold_whole_items_and_their_numbers(folder: Path, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_shards_of_prompts_hold_whole_items_and_their_numbers(folder: Path, tmp_
         f"prompts-0000{number}.parquet" for number in (1, 2, 3, 4)
     ]
     assert [shard.height for shard in shards] == [40] * 4  # ten items, two prompts each, asked twice
-    planned = equipoise.plan("hiring_an", sample=40, repeat=2).prompts()
+    planned = equipoise.plan("hiring_an", sample=80, repeat=2).prompts()
     together = pl.concat(shards)
     assert together.columns[:4] == [ID, REPETITION, ITEM_NUMBER, ITEM]
     assert together.filter(repetition=2).drop(REPETITION, ITEM_NUMBER).equals(planned)
@@ -234,7 +234,7 @@ print(int(peak[1]) / 1024, file=sys.stderr)
 @pytest.mark.skipif(sys.platform != "linux", reason="The peak of memory is read from /proc.")
 def test_memory_is_bounded_by_a_shard(tmp_path: Path) -> None:
     """Twelve shards of 8 MB need hardly more memory than four of them."""
-    planned = equipoise.plan("hiring_an", sample=12_000)
+    planned = equipoise.plan("hiring_an", sample=24_000)
     filler = "We thank you for your patience and for your interest in our house. " * 60
     for number in range(12):
         prompts = planned.take(1_000 * number, 1_000 * (number + 1))

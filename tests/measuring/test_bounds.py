@@ -193,10 +193,10 @@ def lose_yes_of_men_and_no_of_women(size: int = 2_000) -> Result:
         many, gone = round(0.55 * size), round(0.18 * 0.55 * size)
         pattern = [lost] * gone + [often] * (many - gone) + [rare] * (size - many)
         texts[gender] = iter(np.random.default_rng(len(gender)).permutation(pattern).tolist())
-    prompts = equipoise.plan("hiring_an", sample=size).prompts()
+    prompts = equipoise.plan("hiring_an", sample=2 * size).prompts()
     rows = prompts.select(ID, "gender").rows()
     answers = pl.DataFrame({ID: [key for key, _ in rows], ANSWER: [next(texts[gender]) for _, gender in rows]})
-    return equipoise.score("hiring_an", answers, sample=size)
+    return equipoise.score("hiring_an", answers, sample=2 * size)
 
 
 def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
@@ -225,7 +225,7 @@ def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
 def test_the_value_on_complete_pairs_stands_beside_the_plain_one() -> None:
     """Men with a yes lose their partners: the plain difference is 0, that of the complete pairs is not."""
     yes, no, lost = "You have been selected.", "We regret to inform you.", "We shall see."
-    prompts = equipoise.plan("hiring_an", sample=100).prompts()
+    prompts = equipoise.plan("hiring_an", sample=200).prompts()
     answers = {}
     for place, (key, gender) in enumerate(prompts.select(ID, "gender").rows()):
         pair = place // 2
@@ -233,7 +233,7 @@ def test_the_value_on_complete_pairs_stands_beside_the_plain_one() -> None:
             answers[key] = yes if pair < 50 else no
         else:
             answers[key] = lost if pair < 20 else yes if pair < 60 else no
-    result = equipoise.score("hiring_an", answers, sample=100)
+    result = equipoise.score("hiring_an", answers, sample=200)
     name = "diff_acceptance_rate"
     assert result.metrics[name].value == pytest.approx(0.0)
     complete = result.complete[name]
@@ -250,5 +250,5 @@ def test_the_value_on_complete_pairs_stands_beside_the_plain_one() -> None:
 def test_there_is_no_second_value_where_every_item_is_complete_or_has_one_arm() -> None:
     letters = equipoise.plan("business_vocabulary", sample=12).prompts()
     assert equipoise.score("business_vocabulary", dict.fromkeys(letters[ID], "Kind."), sample=12).complete == {}
-    pairs = equipoise.plan("hiring_an", sample=4).prompts()
-    assert equipoise.score("hiring_an", dict.fromkeys(pairs[ID], "You have been selected."), sample=4).complete == {}
+    pairs = equipoise.plan("hiring_an", sample=8).prompts()
+    assert equipoise.score("hiring_an", dict.fromkeys(pairs[ID], "You have been selected."), sample=8).complete == {}

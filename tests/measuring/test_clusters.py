@@ -82,7 +82,7 @@ def test_totals_of_clusters_add_up_over_parts(planned: Plan) -> None:
 
 
 def test_few_clusters_are_named() -> None:
-    planned = plan("hiring_an", sample=60)
+    planned = plan("hiring_an", sample=120)
     prompts = planned.prompts()
     labels = pl.Series(LABEL, np.random.default_rng(0).choice(["accepted", "rejected"], prompts.height))
     attempts = prompts.drop(PROMPT).with_columns(

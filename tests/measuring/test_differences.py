@@ -139,17 +139,17 @@ def test_only_prompts_that_both_answered_count() -> None:
 
 
 def test_in_a_pair_only_what_both_answered_counts() -> None:
-    prompts = equipoise.plan("hiring_an", sample=100).prompts()
+    prompts = equipoise.plan("hiring_an", sample=200).prompts()
     yes, no = "You have been selected.", "We regret to inform you."
     his, early = pl.col("gender") == "male", pl.int_range(pl.len()) < 100
     hired = prompts.with_columns(pl.when(his & ~early).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
     refused = prompts.with_columns(pl.when(his).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
-    first = equipoise.score("hiring_an", hired, sample=100)
+    first = equipoise.score("hiring_an", hired, sample=200)
     assert first.metrics["male_acceptance_rate"].value == 0.5
-    some_men = compared(first, equipoise.score("hiring_an", refused.filter(~his | early), sample=100))
+    some_men = compared(first, equipoise.score("hiring_an", refused.filter(~his | early), sample=200))
     assert (some_men["male_acceptance_rate"].first, some_men["male_acceptance_rate"].second) == (1.0, 0.0)
     assert some_men["diff_acceptance_rate"].difference.value == -1.0
-    no_men = compared(first, equipoise.score("hiring_an", refused.filter(~his), sample=100))
+    no_men = compared(first, equipoise.score("hiring_an", refused.filter(~his), sample=200))
     assert math.isnan(no_men["diff_acceptance_rate"].difference.value)
     assert math.isnan(no_men["diff_acceptance_rate"].p)
     assert no_men["female_acceptance_rate"].difference.value == 0.0

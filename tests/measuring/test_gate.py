@@ -24,7 +24,7 @@ from simulating import SMALL, simulated
 
 GAP, SLOPE = "hiring_an.diff_acceptance_rate", "hiring_an.diff_regression"
 WORDS = "business_vocabulary.mean_diff"
-SLICE = "diff_acceptance_rate@race:white"
+SLICE = "race_white_diff_acceptance_rate"
 INCOMPLETE = {"complete": {"attempts"}}
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -52,14 +52,14 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Audit]:
         "against": {"hiring_an": "unbiased", "business_vocabulary": "anti-stereotyping"},
         "jobs": {"jobs_lum": "unbiased"},
     }
-    many = {**SMALL, "hiring_an": {"sample": 120}}
+    many = {**SMALL, "hiring_an": {"sample": 240}}
     runs = {name: simulated(folder / f"{name}.equipoise", probes, parameters=many) for name, probes in stances.items()}
     mute = dict.fromkeys(runs["fair"].prompts("hiring_an").filter(gender="female")[ID], "We shall see.")
     runs["mute"] = simulated(folder / "mute.equipoise", stances["fair"], answers=mute, parameters=many)
     runs["unfinished"] = simulated(folder / "unfinished.equipoise", stances["fair"], answered=150, parameters=many)
     runs["failures"] = simulated(folder / "failures.equipoise", stances["fair"], failed=20, parameters=many)
     runs["few failures"] = simulated(folder / "few.equipoise", stances["fair"], failed=4, parameters=many)
-    smaller = {**SMALL, "hiring_an": {"sample": 40}}
+    smaller = {**SMALL, "hiring_an": {"sample": 80}}
     runs["smaller"] = simulated(folder / "smaller.equipoise", stances["fair"], parameters=smaller)
     return {name: run.results() for name, run in runs.items()}
 
@@ -160,11 +160,11 @@ def test_few_answers_do_not_rule_out_a_regression() -> None:
     """Two runs of a model that tosses coins: six pairs say nothing, six hundred say that it did not become a C."""
     outcomes = []
     for items in (6, 600):
-        plan = equipoise.plan("hiring_an", sample=items)
+        plan = equipoise.plan("hiring_an", sample=2 * items)
         ids, simulate = plan.prompts()[ID], partial(plan.probe.simulate, plan.prompts(), "random")
         first, second = (
             equipoise.score(
-                "hiring_an", dict(zip(ids, simulate(np.random.default_rng(seed)), strict=True)), sample=items
+                "hiring_an", dict(zip(ids, simulate(np.random.default_rng(seed)), strict=True)), sample=2 * items
             )
             for seed in (1, 2)
         )
@@ -177,7 +177,7 @@ def test_few_answers_do_not_rule_out_a_regression() -> None:
 def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:
     gate = judge(audits["smaller"], Rules(no_regression=True), audits["fair"])
     (check,) = gate.with_outcome(Outcome.UNDECIDED)
-    assert check.found == "cannot be compared: sample is 120 in the baseline and 40 in the run"
+    assert check.found == "cannot be compared: sample is 240 in the baseline and 80 in the run"
 
 
 def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> None:
@@ -316,7 +316,7 @@ def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit]) -> Non
         ({"fail_on": "C", "uncertain": "wurst"}, UnknownName, ["Did you mean 'worst'"]),
         ({"max": {"mean_dif": 0.1}}, UnknownName, ["'mean_diff'", "equipoise show RUN --slices"]),
         ({"max": {"hiring_an.mean_diff": 0.1}}, UnknownName, ["business_vocabulary.mean_diff"]),
-        ({"max": {"diff_acceptance_rate@race:whit": 0.1}}, UnknownName, [f"Did you mean '{SLICE}'"]),
+        ({"max": {"race_whit_diff_acceptance_rate": 0.1}}, UnknownName, [f"Did you mean '{SLICE}'"]),
         ({"max": {"race_white_diff_acceptance_rate": 0.1}}, UnknownName, ["equipoise show RUN --slices"]),
         ({"max": {"§§§§": 0.1}}, UnknownName, ["There are: business_vocabulary.mean_diff, "]),
         ({"max": {"mean_diff": -0.1}}, BadParameter, ["0 or more", "-0.1"]),

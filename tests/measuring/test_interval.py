@@ -120,7 +120,7 @@ def draw_labels(plan: equipoise.Plan, seed: int, chance: float = 0.5) -> pl.Data
 
 
 def test_a_difference_of_pairs_is_the_paired_t() -> None:
-    plan = equipoise.plan("hiring_an", sample=300)
+    plan = equipoise.plan("hiring_an", sample=600)
     answers = draw_labels(plan, 1)
     yes = answers.with_columns((pl.col(LABEL) == "accepted").cast(pl.Float64).alias("yes"))
     pairs = yes.pivot("gender", index=ITEM, values="yes")
@@ -308,13 +308,13 @@ def test_few_words_have_no_interval() -> None:
 
 def test_n_is_the_smallest_number_that_a_metric_rests_on() -> None:
     """3 of 200 men were read: the difference to the women rests on 3, and its mark is not certain."""
-    prompts = equipoise.plan("hiring_an", sample=200).prompts()
+    prompts = equipoise.plan("hiring_an", sample=400).prompts()
     late = (pl.col("gender") == "male").cum_sum().over("gender") > 3
     silent = (pl.col("gender") == "male") & late
     answers = prompts.select(
         ID, pl.when(silent).then(pl.lit("We shall see.")).otherwise(pl.lit("You have been selected.")).alias(ANSWER)
     )
-    result = equipoise.score("hiring_an", answers, sample=200)
+    result = equipoise.score("hiring_an", answers, sample=400)
     assert {name: result.metrics[name].n for name in ("male_acceptance_rate", "female_acceptance_rate")} == {
         "male_acceptance_rate": 3,
         "female_acceptance_rate": 200,
@@ -341,7 +341,7 @@ def test_metrics_name_what_they_rest_on(probe: Probe) -> None:
 
 
 def test_cells_are_taken_with_all_that_belongs_to_them() -> None:
-    plan = equipoise.plan("hiring_an", sample=60)
+    plan = equipoise.plan("hiring_an", sample=120)
     answers = draw_labels(plan, 5).with_columns(pl.lit(Status.OK.value).alias(STATUS))
     table = merge_cells([cells(plan.probe, item_rows(plan.probe, answers))])
     whole = interval.prepare_cells(plan.probe, table, plan.parameters)

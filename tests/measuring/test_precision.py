@@ -27,9 +27,9 @@ from equipoise.schema import Estimate, MetricKey
 
 def simulate(items: int, seed: int = 0) -> Result:
     probe = get_probe("hiring_an")
-    prompts = equipoise.plan(probe, sample=items).prompts()
+    prompts = equipoise.plan(probe, sample=2 * items).prompts()
     answers = probe.simulate(prompts, "random", np.random.default_rng(seed))
-    return equipoise.score(probe, dict(zip(prompts["id"], answers, strict=True)), sample=items)
+    return equipoise.score(probe, dict(zip(prompts["id"], answers, strict=True)), sample=2 * items)
 
 
 def test_the_planned_number_of_items_gives_the_wanted_width() -> None:

@@ -36,8 +36,8 @@ PAIR = ["template", "qualification", "occupation", "masculinity", "race"]
         ("word_association", {}, 192, 384),
         ("pronoun_fidelity", {"families": ["he", "she", "they", "ey"], "sample": 5}, 5, 20),
         ("hiring_an", {}, 5_000, 10_000),
-        ("hiring_an", {"design": "random"}, 5_000, 5_000),
-        ("hiring_an", {"sample": 7}, 7, 14),
+        ("hiring_an", {"design": "random"}, 10_000, 10_000),
+        ("hiring_an", {"sample": 7}, 4, 8),
         ("hiring_an", {"sample": 1}, 1, 2),
         ("hiring_an", {"sample": 7, "design": "random"}, 7, 7),
         ("gest_creative", {"corpus": "mottos"}, 432, 432),
@@ -64,16 +64,16 @@ def check_sizes(plan: Plan, items: int, prompts: int) -> None:
 @pytest.mark.parametrize(("design", "items"), [("matched", ALL // 2), ("random", ALL)])
 @pytest.mark.parametrize("named", [True, False])
 def test_everything_can_be_asked_without_building_it_all(design: str, items: int, named: bool) -> None:
-    plan = equipoise.plan("hiring_an", design=design, sample=items if named else None)
+    plan = equipoise.plan("hiring_an", design=design, sample=ALL if named else None)
     assert plan.items == items
     first = next(plan.batches(size=500))
     assert first[ITEM].n_unique() == 500
     assert first[ID].to_list() == next(equipoise.plan("hiring_an", design=design).batches(size=500))[ID].to_list()
 
 
-@pytest.mark.parametrize("sample", [0, -1, ALL // 2 + 1])
+@pytest.mark.parametrize("sample", [0, -1, ALL + 1])
 def test_samples_outside_of_what_there_is(sample: int) -> None:
-    with pytest.raises(BadParameter, match=f"between 1 and 2,712,000.* Got {sample} instead"):
+    with pytest.raises(BadParameter, match=f"between 1 and 5,424,000.* Got {sample} instead"):
         equipoise.plan("hiring_an", sample=sample)
 
 
@@ -93,12 +93,12 @@ def test_pairs_differ_in_nothing_but_the_name() -> None:
 def test_names_have_the_gender_and_race_of_their_prompt() -> None:
     known = {name: (gender, race) for name, gender, race in facts("names").iter_rows()}
     for design in ("matched", "random"):
-        drawn = equipoise.plan("hiring_an", sample=2_000, design=design).prompts()
+        drawn = equipoise.plan("hiring_an", sample=4_000, design=design).prompts()
         assert all(known[name] == (gender, race) for name, gender, race in drawn["name", GENDER, "race"].iter_rows())
 
 
 def test_pairs_are_spread_evenly_over_qualification_and_race() -> None:
-    for sample in (80, 5_000):
+    for sample in (160, 10_000):
         drawn = equipoise.plan("hiring_an", sample=sample).prompts()
         counts = drawn.group_by("qualification", "race").len()["len"]
         assert len(counts) == 16
@@ -162,7 +162,7 @@ PHRASES = (
 
 def test_hiring_prompts() -> None:
     seen = set()
-    for row in equipoise.plan("hiring_an", sample=1_000).prompts().iter_rows(named=True):
+    for row in equipoise.plan("hiring_an", sample=2_000).prompts().iter_rows(named=True):
         whole = QUALIFICATIONS[row["qualification"]] + INSTRUCTIONS[row["template"]] + PHRASES
         assert row[PROMPT] == whole.format(name=row["name"], role=row["occupation"])
         seen.add((row["qualification"], row["template"]))

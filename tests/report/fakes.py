@@ -25,7 +25,7 @@ from equipoise.schema import ANSWER, GENDER, ID, ITEM, STATUS, Status, is_measur
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {},
     "gest_creative": {},
-    "hiring_an": {"sample": 480},
+    "hiring_an": {"sample": 960},
     "discrimination_tamkin": {"sample": 300},
     "business_vocabulary": {"sample": 480},
     "word_association": {"sample": 96},

@@ -156,7 +156,7 @@ def test_a_wide_terminal_also_has_the_intervals(one: ReportedRun) -> None:
 
 
 def test_what_is_not_decided_says_how_much_more_would_tell() -> None:
-    few = make_run("model", 0.0, {"hiring_an": {"sample": 40}}).results
+    few = make_run("model", 0.0, {"hiring_an": {"sample": 80}}).results
     lines = [str(line) for line in mark_lines(few, 80)]
     assert any(re.search(r"^\? .*: [\d,]+ more items would tell\.$", line) for line in lines)
 

@@ -247,7 +247,7 @@ def test_models_are_rows_that_a_click_sorts(pages: dict[str, Path], three: list[
 
 
 def test_a_page_on_many_models_is_hardly_longer_than_on_one(tmp_path: Path) -> None:
-    run = make_run("model", 0.5, {"jobs_lum": {"sample": 40}, "hiring_an": {"sample": 48}})
+    run = make_run("model", 0.5, {"jobs_lum": {"sample": 40}, "hiring_an": {"sample": 96}})
     height = {
         "height": "document.scrollingElement.scrollHeight",
         "open": "document.querySelectorAll('.fold[open]').length",
@@ -290,7 +290,7 @@ def test_banners_tell_of_an_incomplete_run_and_of_another_model(
 
 @pytest.mark.fault("U10", "D13")
 def test_a_run_without_answers_is_marked_as_incomplete(tmp_path: Path) -> None:
-    page = write_page(tmp_path, [make_run("model", 0.5, {"jobs_lum": {}, "hiring_an": {"sample": 48}}, answered=0.0)])
+    page = write_page(tmp_path, [make_run("model", 0.5, {"jobs_lum": {}, "hiring_an": {"sample": 96}}, answered=0.0)])
     scripts = {"banners": texts("header .banner"), "marks": texts(".marks .mark")}
     (look,) = look_at([(page, 390, False)], scripts)
     assert look.activity.problems == []

@@ -37,7 +37,7 @@ PAPER_WIDTH = 688
 def run() -> ReportedRun:
     probes: dict[str, dict[str, Any]] = {
         "jobs_lum": {"sample": 60},
-        "hiring_an": {"sample": 96},
+        "hiring_an": {"sample": 192},
         "gest_creative": {"corpus": "mottos"},
     }
     return make_run("atlas-large-2", 0.6, probes)

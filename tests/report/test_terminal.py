@@ -38,7 +38,7 @@ def printed(result: Result, *, slices: bool = False) -> str:
 
 def hired(men: str, women: str) -> Result:
     """Answers to hiring_an by which men and women fare differently."""
-    prompts = equipoise.plan("hiring_an", sample=60).prompts()
+    prompts = equipoise.plan("hiring_an", sample=120).prompts()
     answers = [men if gender == "male" else women for gender in prompts["gender"]]
     return equipoise.score("hiring_an", dict(zip(prompts["id"], answers, strict=True)), sample=60)
 
@@ -114,7 +114,7 @@ def test_groups_and_corpora_cannot_steer_the_terminal(one: ReportedRun) -> None:
         coverage={**result.coverage, "\x1b[2Jall": result.coverage["all"]},
     )
     table = printed(hostile, slices=True)
-    assert r"diff_acceptance_rate@race:\x1b[2J\nwhite" in table
+    assert r"race_\x1b[2j\nwhite_diff_acceptance_rate" in table
     assert r"corpus \x1b[31mred" in table
     assert "\x1b" not in table + "".join(coverage_lines(hostile))
 
@@ -124,7 +124,7 @@ def test_metrics_of_slices_are_written_as_the_gate_takes_them(one: ReportedRun) 
     plain, sliced = printed(result), printed(result, slices=True)
     assert {str(key) for key in result.estimates} <= set(sliced.split())
     assert {str(MetricKey(name)) for name in result.metrics} <= set(plain.split())
-    assert "@" not in plain
+    assert "race_" not in plain
 
 
 def test_marked_metrics_come_first(one: ReportedRun) -> None:

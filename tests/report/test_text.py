@@ -104,11 +104,15 @@ def test_odds_are_times(log_odds: float, shown: str) -> None:
 
 
 def test_the_share_that_was_read_is_rounded_down(one: ReportedRun) -> None:
-    def with_counts(detected: int, undetected: int) -> Result:
+    def with_counts(detected: int, undetected: int, empty: int = 0) -> Result:
         result = next(iter(one.results.values()))
-        return replace(result, coverage={"all": {"detected": detected, "undetected": undetected}})
+        return replace(result, coverage={"all": {"detected": detected, "undetected": undetected, "empty": empty}})
 
     assert list(describe_read([with_counts(999, 1)])) == ["99% of the answers were read."]
     assert list(describe_read([with_counts(82, 18), with_counts(0, 0)])) == ["82% of the answers were read."]
     assert list(describe_read([with_counts(5, 0)])) == ["100% of the answers were read."]
+    assert list(describe_read([with_counts(75, 0, 25)])) == [
+        "100% of the answers were read.",
+        "25 empty answers are not among these: they count as missing, not as undetected.",
+    ]
     assert list(describe_read([with_counts(0, 0)])) == []

@@ -61,7 +61,7 @@ def write_answer(number: int, repetition: int) -> Reply:
 
 def make_file(path: Path) -> Path:
     """Two probes, 60 prompts of one of them with two repetitions; every tenth attempt failed."""
-    plans = [equipoise.plan("jobs_lum", sample=60, repeat=2), equipoise.plan("hiring_an", sample=8)]
+    plans = [equipoise.plan("jobs_lum", sample=60, repeat=2), equipoise.plan("hiring_an", sample=16)]
     with create(path, *plans) as file:
         file.record(
             Attempt(

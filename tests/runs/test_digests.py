@@ -39,7 +39,7 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of two probes with answers, failures and an earlier failure, closed by its owner."""
     path = tmp_path_factory.mktemp("run") / "run.equipoise"
     odd = Reply(status=Status.OK, answer="He\0wrote \udc80.", raw=b"\x00\xff", latency=0.25)
-    with create(path, equipoise.plan("jobs_lum", sample=44), equipoise.plan("hiring_an", sample=22)) as run:
+    with create(path, equipoise.plan("jobs_lum", sample=44), equipoise.plan("hiring_an", sample=44)) as run:
         first, *others = run.pending()
         run.record([finish(first, odd)])
         bad = Reply(status=Status.MALFORMED, detail="no JSON")

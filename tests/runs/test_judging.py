@@ -43,7 +43,7 @@ def start_run(path: Path, **options: Any) -> equipoise.Audit:
     def alternate(_: str) -> str:
         return "You have been selected." if next(turns) % 2 else "Dear Keisha, she will hear from us."
 
-    return equipoise.audit(alternate, probes="hiring_an", sample=OPEN, out=path, **options)
+    return equipoise.audit(alternate, probes="hiring_an", sample=2 * OPEN, out=path, **options)
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +306,7 @@ def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
             asked.append(question)
         return fair("rejected")(question)
 
-    equipoise.audit(lambda _: letter, probes="hiring_an", sample=1, out=tmp_path / "run", judge=judge)
+    equipoise.audit(lambda _: letter, probes="hiring_an", sample=2, out=tmp_path / "run", judge=judge)
     assert len(asked) == 2
     assert coverage(tmp_path / "run")["all"] == coverage(tmp_path / "run", reading="specified")["all"] == (2, 2)
 

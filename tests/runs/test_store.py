@@ -49,7 +49,7 @@ def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> Non
 
 
 def test_prompts_of_a_real_plan_come_back_with_their_types(tmp_path: Path) -> None:
-    planned = plan_probe("hiring_an", sample=50)
+    planned = plan_probe("hiring_an", sample=100)
     with create(tmp_path / "run.db", planned) as run:
         assert_frame_equal(run.prompts("hiring_an"), planned.prompts())
 

@@ -57,7 +57,6 @@ from equipoise.authoring.totals import (
     one,
     share,
     slope,
-    slug,
 )
 from equipoise.detect import (
     CHARACTERS,
@@ -89,6 +88,7 @@ from equipoise.schema import (
     SYSTEM,
     Estimate,
     MetricKey,
+    slug,
 )
 
 __all__ = [

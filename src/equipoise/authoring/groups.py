@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from equipoise.authoring.parameters import Parameters
-from equipoise.authoring.totals import slug
-from equipoise.schema import ITEM
+from equipoise.schema import ITEM, slug
 
 
 @dataclass(frozen=True)

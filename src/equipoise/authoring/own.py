@@ -27,11 +27,11 @@ from equipoise.authoring.people import RACES, name_pool
 from equipoise.authoring.probe import Probe
 from equipoise.authoring.sampling import Items, draw_by_item, table_items
 from equipoise.authoring.templates import find_slots
-from equipoise.authoring.totals import Array, Totals, one, share, slug
+from equipoise.authoring.totals import Array, Totals, one, share
 from equipoise.detect import CHARACTERS, DECISIONS, Detector, amount, choice, score_out_of
 from equipoise.errors import BadTemplate, InputError, UnknownName
 from equipoise.own_prompts import MOST_ARMS, OwnPrompts
-from equipoise.schema import ATTEMPT_COLUMNS, GENDER, ITEM, PROMPT
+from equipoise.schema import ATTEMPT_COLUMNS, GENDER, ITEM, PROMPT, slug
 
 VERSION = 1
 CARD = """# {name}

@@ -11,6 +11,10 @@ from equipoise.authoring.templates import check_template
 from equipoise.errors import BadParameter
 
 Parameters = Mapping[str, Any]
+SAMPLE = "sample"
+ALL = (None, "all", "none")
+"""How to say that everything is drawn."""
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", tuple: "a list"}
 _LARGEST_NUMBER = 2**63 - 1
 """The largest number that run files, tables and JSON hold."""
 _MOST_REPETITIONS = 1_000_000
@@ -29,8 +33,8 @@ class Parameter:
 
     def validate(self, value: Any, probe: str) -> Any:
         """The value in the type of the parameter; BadParameter, with the name of the probe, if it is not allowed."""
-        wanted = int if self.name == "sample" else type(self.default)
-        if self.name == "sample" and value is None:
+        wanted = int if self.name == SAMPLE else type(self.default)
+        if self.name == SAMPLE and value in ALL:
             return None
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
@@ -38,7 +42,9 @@ class Parameter:
             value = tuple(value)
         must = f"The {self.name!r} parameter of {probe} must be "
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise BadParameter(f"{must}of type {wanted.__name__}. Got {value!r} instead.")
+            raise BadParameter(
+                f"{must}{KINDS[wanted]}{' or all' if self.name == SAMPLE else ''}. Got {value!r} instead."
+            )
         if isinstance(value, int) and abs(value) > _LARGEST_NUMBER:
             raise BadParameter(f"{must}a number of at most 64 bits. Got {value!r} instead.")
         if self.choices and value not in self.choices:
@@ -57,12 +63,15 @@ def template_parameter(default: str, *slots: str, name: str = "template") -> Par
     return Parameter(name=name, default=default, summary=summary, check=partial(check_template, slots=slots))
 
 
-def standard_parameters(corpora: tuple[str, ...], sample: int | None) -> tuple[Parameter, ...]:
+def standard_parameters(
+    corpora: tuple[str, ...], sample: int | None, prompts_per_item: int = 1
+) -> tuple[Parameter, ...]:
     """The parameters that every probe has: the corpus if there are any, then the sample, the repetitions, the seed."""
     summary = f"Which texts are used: {', '.join(corpora)}."
+    counted = "items are drawn" if prompts_per_item == 1 else "prompts are drawn, in whole items"
     return (
         *((Parameter(name="corpus", default=corpora[0], choices=corpora, summary=summary),) if corpora else ()),
-        Parameter(name="sample", default=sample, summary="How many items are drawn; none: all there are."),
+        Parameter(name=SAMPLE, default=sample, summary=f"How many {counted}; all: as many as there are."),
         Parameter(name="repeat", default=1, summary="Attempts per prompt.", check=_check_repetitions),
         Parameter(name="seed", default=0, summary="Seed of the drawing.", check=_check_seed),
     )

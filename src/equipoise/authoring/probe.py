@@ -16,11 +16,11 @@ from equipoise.authoring.groups import Arms, Selection, WordContrast
 from equipoise.authoring.metrics import RATE, Bands, Metric
 from equipoise.authoring.parameters import Parameter, Parameters, standard_parameters
 from equipoise.authoring.sampling import Items
-from equipoise.authoring.totals import Array, Totals, slug
+from equipoise.authoring.totals import Array, Totals
 from equipoise.detect import Detector, JudgeQuestion, first_token_detector
 from equipoise.errors import InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts
-from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED
+from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED, slug
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,9 @@ class Probe:
     corpora: tuple[Corpus, ...] = ()
     """The first is the default of the standard suite, the packaged one of the quick suite."""
     sample: int | None = None
-    """How many items are drawn by default; None: all."""
+    """The default of the parameter `sample`: how many items are drawn; None: all."""
+    prompts_per_item: int = 1
+    """Where `sample` counts prompts instead of items: how many prompts an item has."""
     selection: Selection | None = None
     """Who is selected, if the answers select people: then results have selection rates and impact ratios."""
     unit: str = "items"
@@ -182,7 +184,10 @@ class Probe:
         return (
             *self.metrics,
             Metric(
-                name="undetected_rate_attempts", summary="Attempts with no detected label.", n="attempts", extremes=RATE
+                name="undetected_rate_attempts",
+                summary="Answers with no detected label. Empty answers are not among them: they count as missing.",
+                n="attempts",
+                extremes=RATE,
             ),
             Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n="items", extremes=RATE),
             *(
@@ -220,7 +225,7 @@ class Probe:
     def all_parameters(self) -> tuple[Parameter, ...]:
         """The probe's own parameters and the standard ones."""
         corpora = tuple(corpus.name for corpus in self.corpora)
-        return (*self.parameters, *standard_parameters(corpora, self.sample))
+        return (*self.parameters, *standard_parameters(corpora, self.sample, self.prompts_per_item))
 
     def resolve(self, given: Parameters) -> dict[str, Any]:
         """The value of every parameter: what is given, checked, over the defaults."""

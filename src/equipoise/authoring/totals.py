@@ -47,11 +47,6 @@ class Totals(Mapping[str, Array]):
         return len(self._position)
 
 
-def slug(value: object) -> str:
-    """A value as part of a column's name: lower case, words joined by underscores."""
-    return str(value).lower().replace("-", "_").replace(" ", "_")
-
-
 def one(present: pl.Expr | None = None) -> pl.Expr:
     """1 for each item, or for each where `present` is not null."""
     return pl.lit(1.0) if present is None else present.is_not_null().cast(pl.Float64)

@@ -40,7 +40,7 @@ def command(
             "--max",
             help="Fail if a metric is farther than this from even-handed (a metric without marks: larger than this). "
             "Repeatable. METRIC is stereotype_rate, jobs_lum.stereotype_rate for one probe, or "
-            "diff_acceptance_rate@race:white for one group of a slice.",
+            "race_white_diff_acceptance_rate for one group of a slice.",
             metavar="METRIC=VALUE",
         ),
     ] = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,8 @@ from equipoise.errors import BadParameter, UnknownName
 if TYPE_CHECKING:
     from equipoise.authoring import Parameter, Probe
 
+ALL = ("all", "none")
+"""How to say that everything is drawn."""
 Sample = Annotated[
     str | None, typer.Option(help="How many items are drawn, or 'all'. Default: the probe's own.", metavar="K|all")
 ]
@@ -44,7 +47,7 @@ def read_parameters(
     given = {name: _parse(known, name, value) for name, value in map(_split, settings or [])}
     given |= {name: n for name, n in (("repeat", repeat), ("seed", seed)) if n is not None}
     if sample is not None:
-        given["sample"] = None if sample == "all" else _parse_number(sample)
+        given["sample"] = None if sample in ALL else _parse_number(sample)
     return given
 
 
@@ -56,17 +59,26 @@ def _split(setting: str) -> tuple[str, str]:
 
 
 def _parse(known: Mapping[str, Parameter], name: str, value: str) -> Any:
-    """The text as the type of the parameter's default: text as it is, everything else as JSON."""
+    """The text as the type of the parameter's default: text as it is, everything else as JSON, or @FILE with JSON."""
+    from equipoise.report.text import shorten
+
     if name not in known:
         raise UnknownName("parameter", name, known)
     if isinstance(known[name].default, str):
         return value
+    if known[name].name == "sample" and value in ALL:
+        return None
     try:
-        return json.loads(value)
-    except ValueError as error:
-        example = json.dumps(known[name].default)
+        return json.loads(Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value)
+    except OSError as error:
         raise BadParameter(
-            f"The {name!r} parameter must be JSON, as {example[:80]} is. Got {value!r} instead ({error})."
+            f"The file {value[1:]} of the {name!r} parameter cannot be read: {error.strerror}."
+        ) from None
+    except ValueError as error:
+        example = json.dumps(known[name].default, ensure_ascii=False)
+        raise BadParameter(
+            f"The {name!r} parameter must be JSON, such as {shorten(example, 80)} (or @FILE, a file with it). "
+            f"Got {shorten(value, 80)!r} instead ({error})."
         ) from None
 
 

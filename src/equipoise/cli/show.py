@@ -93,6 +93,7 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
     if not everything:
         read = texts.describe_read(run.results().values())
         yield " ".join([texts.describe_attempts(run.counts), *read, "--all shows every metric and what it rests on."])
+        yield printable_line(texts.describe_asked(run.results().values()))
     for text in texts.describe_reasoning(run):
         yield printable_line(f"note: {text}")
     for text in run.settings.notes[: None if everything else MOST_NOTES]:

@@ -54,7 +54,7 @@ class Rules:
     max: Mapping[str, float] = field(default_factory=dict)
     """Metrics and how far from even-handed each may be; one without marks, how large.
 
-    `metric` or `probe.metric` over all items, `metric@race:white` or `probe.metric@race:white` for a group of a slice.
+    `metric` or `probe.metric` over all items, `race_white_metric` or `probe.race_white_metric` for a group of a slice.
     """
     no_regression: bool = False
     """No marked metric may be clearly worse than in the baseline."""

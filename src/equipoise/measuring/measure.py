@@ -142,7 +142,7 @@ def make_result(
     """The result of the sums over all items. `slices` holds the values of the slices that are planned."""
     probe, parameters = setup.probe, setup.parameters
     table = sums.cells
-    level = look_level(looks, int(parameters["sample"])) if looks else LEVEL
+    level = look_level(looks, setup.drawn or 0) if looks else LEVEL
     population = count_population(setup) if setup.repetitions > 1 else None
     estimates, complete = estimate_groups(probe, table, parameters, planned=slices, level=level, population=population)
     bounds = bound_metrics(probe, table, parameters, level)

@@ -42,6 +42,18 @@ class Setup:
         """Attempts per prompt."""
         return int(self.parameters["repeat"])
 
+    @property
+    def drawn(self) -> int | None:
+        """How many items `sample` asks for; None: all there are."""
+        sample = self.parameters["sample"]
+        return None if sample is None else int(sample) // self.probe.prompts_per_item
+
+    @property
+    def asked(self) -> str:
+        """Which corpus is asked about and how often, in words: "corpus mottos, each prompt 8 times"."""
+        often = f"each prompt {self.repetitions} times" if self.repetitions > 1 else "each prompt once"
+        return f"corpus {self.corpus}, {often}" if self.corpus else often
+
     def describe(self) -> dict[str, Any]:
         """All that must be the same for two results, or parts of one, to be of the same measurement; plain values."""
         return {
@@ -70,13 +82,16 @@ class Setup:
         return _restore_setup, (probe, self.probe.reading, dict(self.parameters), *origin)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Setup):
     """The prompts of a probe with these parameters, made in batches so that millions need little memory."""
 
     items: int
     """How many items are drawn."""
     population: Items = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Plan({self.probe.name} v{self.probe.version}, {self.items:,} {self.probe.unit}, {self.asked})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the plan is made anew."""
@@ -147,16 +162,12 @@ def plan(
         population = probe.items(resolved, texts)
         if not isinstance(population, Items):
             raise TypeError(f"it must give Items, not {type(population).__name__}")
-    drawn = resolved["sample"]
-    if drawn is not None and not 1 <= drawn <= population.size:
-        raise BadParameter(
-            f"The 'sample' parameter of {probe.name} must be between 1 and {population.size:,} (or none, for all). "
-            f"Got {drawn} instead."
-        )
+    resolved["sample"] = _round_sample(probe, resolved["sample"], population.size)
+    setup = Setup(probe=probe, parameters=resolved)
     planned = Plan(
         probe=probe,
         parameters=resolved,
-        items=population.size if drawn is None else drawn,
+        items=setup.drawn or population.size,
         population=population,
         corpus=name,
         corpus_sha256=digest,
@@ -168,6 +179,19 @@ def plan(
             _tried.clear()
         _tried[tried] = given
     return planned
+
+
+def _round_sample(probe: Probe, sample: int | None, population: int) -> int | None:
+    """The sample, rounded up to whole items where it counts prompts. More than there is is refused."""
+    per_item = probe.prompts_per_item
+    if sample is None:
+        return None
+    if not 1 <= sample <= population * per_item:
+        raise BadParameter(
+            f"The 'sample' parameter of {probe.name} must be between 1 and {population * per_item:,} (or all). "
+            f"Got {sample} instead."
+        )
+    return -(-sample // per_item) * per_item
 
 
 def count_population(setup: Setup) -> int | None:
@@ -183,7 +207,8 @@ def count_population(setup: Setup) -> int | None:
 
 def resize(planned: Plan, items: int) -> Plan:
     """The plan with the first so many items of its population."""
-    return replace(planned, items=items, parameters={**planned.parameters, "sample": items})
+    sample = items * planned.probe.prompts_per_item
+    return replace(planned, items=items, parameters={**planned.parameters, "sample": sample})
 
 
 def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import equipoise
+from equipoise.errors import did_you_mean
 from equipoise.measuring import notebook
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.interval import LEVEL
@@ -34,6 +35,19 @@ class Matching:
     surplus: int
     unknown: int
     missing: int
+
+
+class Metrics(dict[str, Estimate]):
+    """The metrics over all items by name. A group of a slice is found, too: `metrics["race_white_diff_regression"]`."""
+
+    def __init__(self, estimates: Mapping[MetricKey, Estimate]) -> None:
+        super().__init__((str(key), estimate) for key, estimate in estimates.items() if key.slice is None)
+        self._groups = {str(key): estimate for key, estimate in estimates.items() if key.slice is not None}
+
+    def __missing__(self, name: str) -> Estimate:
+        if name in self._groups:
+            return self._groups[name]
+        raise KeyError(f"No metric is called {name!r}.{did_you_mean(name, [*self, *self._groups])}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +91,7 @@ class Result:
         """At which look a run is that stops when its marks are certain, in words; else nothing."""
         if not self.looks:
             return ""
-        items = int(self.parameters["sample"])
+        items = self.setup.drawn or 0
         number = look_number(self.looks, items)
         return f"look {number} of {len(self.looks)}, {items:,} of at most {self.looks[-1]:,} items"
 
@@ -117,9 +131,9 @@ class Result:
         return self.setup.parameters
 
     @property
-    def metrics(self) -> dict[str, Estimate]:
-        """The estimates over all items, by the name of the metric."""
-        return {key.metric: estimate for key, estimate in self.estimates.items() if key.slice is None}
+    def metrics(self) -> Metrics:
+        """The estimates over all items, by the name of the metric; those of slices by `race_white_` and the name."""
+        return Metrics(self.estimates)
 
     @property
     def slices(self) -> Slices:
@@ -164,6 +178,7 @@ class Result:
             {
                 "probe": self.probe,
                 **key._asdict(),
+                "name": str(key),
                 "about": about[key.metric],
                 **asdict(estimate),
                 **_mark_columns(self.marks.get(key.metric) if key.slice is None else None),
@@ -204,14 +219,7 @@ class Result:
                 "items": self.items,
                 "level": self.level,
                 "looks": list(self.looks),
-                "metrics": {name: asdict(estimate) for name, estimate in self.metrics.items()},
-                "slices": {
-                    column: {
-                        group: {name: asdict(estimate) for name, estimate in estimates.items()}
-                        for group, estimates in groups.items()
-                    }
-                    for column, groups in self.slices.items()
-                },
+                "metrics": {str(key): asdict(estimate) for key, estimate in self.estimates.items()},
                 "bounds": {name: asdict(bounds) for name, bounds in self.bounds.items()},
                 "complete": {name: asdict(estimate) for name, estimate in self.complete.items()},
                 "generalised": {name: asdict(found) for name, found in self.generalised.items()},

@@ -63,9 +63,10 @@ def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.D
     with running(probe, "statistics"):
         columns = {**probe.statistics(with_reading(probe, parameters)), "items": pl.lit(1.0), ATTEMPTS: attempts}
         if probe.detector.labels:
-            labels = [f"{prefix}{label}" for prefix in probe.prefixes for label in probe.detector.labels]
-            detected = pl.sum_horizontal(labels)
+            detected = _sum_labels(probe, probe.prefixes)
             columns |= {"undetected": attempts - detected, "undetected_items": detected == 0}
+            if probe.prompts_per_item > 1:
+                columns |= _count_prompts(probe)
             columns |= {
                 f"read_as_{label}": pl.sum_horizontal(f"{prefix}{label}" for prefix in probe.prefixes)
                 for label in probe.detector.other_labels
@@ -75,6 +76,22 @@ def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.D
                 columns[f"attempts{suffix}"] = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes)
                 columns[f"{NEITHER}_mass{suffix}"] = pl.sum_horizontal(f"{prefix}{NEITHER}" for prefix in prefixes)
         return rows.select(**{name: column.cast(pl.Float64) for name, column in columns.items()})
+
+
+def _sum_labels(probe: Probe, prefixes: Sequence[str]) -> pl.Expr:
+    """How many attempts have a label that decides something."""
+    return pl.sum_horizontal(f"{prefix}{label}" for prefix in prefixes for label in probe.detector.labels)
+
+
+def _count_prompts(probe: Probe) -> dict[str, pl.Expr]:
+    """Items and undetected items of a probe whose page calls each prompt an item."""
+    asked = {prefix: pl.col(f"{prefix}{ATTEMPTS}") > 0 for prefix in probe.prefixes}
+    return {
+        "items": pl.sum_horizontal(asked.values()),
+        "undetected_items": pl.sum_horizontal(
+            was_asked & (_sum_labels(probe, [prefix]) == 0) for prefix, was_asked in asked.items()
+        ),
+    }
 
 
 def stack_columns(probe: Probe, tables: Sequence[pl.DataFrame], parameters: Parameters) -> Array:

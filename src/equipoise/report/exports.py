@@ -145,7 +145,7 @@ def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
     for name in names:
         result, other = run.result(name), run.other_reading(name)
         shared = {"answers": other.answers if other else None, "differing": other.differing if other else None}
-        readings = [(result.reading, result.detector, result.metrics, result.marks)]
+        readings = [(result.reading, result.detector, dict(result.metrics), result.marks)]
         if other:
             readings.append((other.reading, other.detector, dict(other.metrics), other.marks))
         for reading, detector, metrics, marks in readings:

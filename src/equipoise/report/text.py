@@ -196,11 +196,22 @@ def describe_attempts(counts: Mapping[Status, int]) -> str:
 
 
 def describe_read(results: Iterable[Result]) -> Iterator[str]:
-    """What share of the answers got a decided label, in one sentence; nothing if there are no answers."""
+    """What share of the answers got a decided label, and where empty ones are counted; nothing without answers."""
     counts = [result.coverage["all"] for result in results]
     read, silent = (sum(count[name] for count in counts) for name in ("detected", "undetected"))
     if read + silent:
         yield f"{floor_percent(read / (read + silent))} of the answers were read."
+    if empty := sum(count[Status.EMPTY] for count in counts):
+        yield f"{empty:,} empty answers are not among these: they count as missing, not as undetected."
+
+
+def describe_asked(results: Iterable[Result]) -> str:
+    """The corpora that were asked about, and which probes were asked more than once, in one or two sentences."""
+    setups = [result.setup for result in results]
+    corpora = [f"{setup.probe.name} {setup.corpus}" for setup in setups if setup.corpus]
+    often = [f"{setup.probe.name} {setup.repetitions} times" for setup in setups if setup.repetitions > 1]
+    sentences = [f"Corpora: {', '.join(corpora)}."] if corpora else []
+    return " ".join([*sentences, f"Asked repeatedly: {', '.join(often)}." if often else "Each prompt was asked once."])
 
 
 def floor_percent(share: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from equipoise.errors import BadParameter, InputError
-from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.plan import Plan, resize
 from equipoise.measuring.precision import Need, find_needs
 from equipoise.models import parse_model_name
 from equipoise.runs.ask.policy import Policy, PriceFunction
@@ -133,8 +133,7 @@ def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:
     wanted = [need.items for need in needs if need.items is not None]
     if not wanted:
         return planned
-    size = min(max(wanted), planned.population.size)
-    return plan(planned.probe, **{**planned.parameters, "sample": size})
+    return resize(planned, min(max(wanted), planned.population.size))
 
 
 def expect_probe(planned: Plan, spec: RunSpec, needs: tuple[Need, ...] = ()) -> ProbeEstimate:

@@ -33,11 +33,12 @@ class Looks:
         notes: list[str] = []
         grown: list[Plan] = []
         under_way: list[tuple[int, int]] = []
-        for name, planned in run.planned.items():
+        for name in run.planned:
             sizes = run.looks(name)
             if name in self._stopped or not sizes:
                 continue
-            items = planned.parameters["sample"]
+            setup = run.setup(name)
+            items = setup.drawn or 0
             number = look_number(sizes, items)
             if not run.states[name][Status.PENDING]:
                 result = run.result(name)
@@ -45,7 +46,7 @@ class Looks:
                     self._stopped.add(name)
                     notes.append(_describe_stop(result))
                     continue
-                grown.append(plan_more(run, name, sample=sizes[number]))
+                grown.append(plan_more(run, name, sample=sizes[number] * setup.probe.prompts_per_item))
                 number += 1
             under_way.append((number, len(sizes)))
         self._file.extend(grown)
@@ -63,9 +64,9 @@ def wants_more(run: Run) -> bool:
     return any(
         run.looks(name)
         and not run.states[name][Status.PENDING]
-        and planned.parameters["sample"] < run.looks(name)[-1]
+        and (run.setup(name).drawn or 0) < run.looks(name)[-1]
         and not is_certain(run.result(name))
-        for name, planned in run.planned.items()
+        for name in run.planned
     )
 
 

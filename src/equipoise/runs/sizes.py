@@ -71,18 +71,19 @@ def packaged_corpus(probe: Probe) -> dict[str, str]:
 def compute_size(probe: Probe, suite: str) -> dict[str, int]:
     """How many items a suite draws, and how often each is asked: no less than quick, and ci no more than standard."""
     if suite == QUICK:
-        return {"sample": _count_quick(probe)}
+        return {"sample": _count_quick(probe) * probe.prompts_per_item}
     goal = GOALS[suite]
     corpus: dict[str, Any] = packaged_corpus(probe) if goal.packaged else {}
     everything = plan(probe, **corpus, sample=None)
     pilot = simulate_pilot(everything)
-    standard = min(probe.sample or everything.items, everything.items)
+    per_item = probe.prompts_per_item
+    standard = min((probe.sample or everything.items * per_item) // per_item, everything.items)
     fewest = LEAST_OF_WORDS if probe.detector.counts else goal.least
-    least = max(fewest, find_size(probe, QUICK)["sample"]) if goal.packaged else standard
+    least = max(fewest, find_size(probe, QUICK)["sample"] // per_item) if goal.packaged else standard
     most = min(goal.most * standard, everything.items)
     items = min(max(least, find_items(pilot, most, goal.mark, goal.chance)), most)
     often = probe.standard.get("repeat", 1) if goal.packaged else MOST_REPETITIONS
-    return {"sample": items, "repeat": find_repetitions(pilot, items, often, goal.mark, goal.chance)}
+    return {"sample": items * per_item, "repeat": find_repetitions(pilot, items, often, goal.mark, goal.chance)}
 
 
 def _count_quick(probe: Probe) -> int:
@@ -109,7 +110,7 @@ def simulate_pilot(planned: Plan) -> Result:
 
 
 def _score_random(planned: Plan, size: int) -> Result:
-    pilot = plan(planned.probe, **{**planned.parameters, "sample": size, "repeat": 1})
+    pilot = resize(plan(planned.probe, **{**planned.parameters, "repeat": 1}), size)
     prompts = pilot.prompts()
     answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
     rows = ({ID: key, ANSWER: answer} for key, answer in zip(prompts[ID], answers, strict=True))

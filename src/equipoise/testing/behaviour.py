@@ -49,11 +49,11 @@ def check_larger_samples_contain_smaller_ones(case: Case) -> None:
     """A larger sample with the same seed contains the smaller one, and another seed draws other items."""
     size = case.plan(sample=None).items
     sizes = [k for k in (size // 30, size // 30 + 1, size // 5, min(size, SAMPLE)) if k >= 1]
-    drawn = [set(case.plan(sample=k, seed=5).prompts()[ID]) for k in sorted(set(sizes))]
+    drawn = [set(case.plan_items(k, seed=5).prompts()[ID]) for k in sorted(set(sizes))]
     for small, large in itertools.pairwise(drawn):
         require(small < large, "a larger sample does not contain the smaller one")
     some = max(1, min(60, size // 2))
-    items = [set(case.plan(sample=some, seed=seed).prompts()[ITEM]) for seed in (0, 1)]
+    items = [set(case.plan_items(some, seed=seed).prompts()[ITEM]) for seed in (0, 1)]
     require(items[0] != items[1] or size == 1, "another seed draws the same items")
 
 
@@ -169,7 +169,8 @@ def _exchange_genders(
 def _rates_of_attempts(probe: Probe) -> set[str]:
     """The metrics that undetected answers do change."""
     others = {f"{label}_rate" for label in probe.detector.other_labels}
-    return {"undetected_rate_attempts", "undetected_rate_items", *others}
+    undetected = {metric.name for metric in probe.all_metrics() if metric.name.startswith("undetected_rate")}
+    return undetected | others
 
 
 def _other_gender(name: str) -> str:
@@ -239,7 +240,7 @@ def check_order_changes_nothing(case: Case) -> None:
 
 def check_corpus_is_recorded(case: Case) -> None:
     """The name and the hash of the corpus are part of the result."""
-    planned = case.plan(sample=1)
+    planned = case.plan_items(1)
     result = score(case.probe, [], **planned.parameters)
     require(result.corpus == case.corpus, "the result names another corpus")
     require((result.corpus_sha256 is None) == (result.corpus is None), "the corpus has no hash")

@@ -46,10 +46,14 @@ class Case:
         """Plan on this corpus."""
         return plan(self.probe, **self.parameters, **parameters)
 
+    def plan_items(self, items: int, **parameters: Any) -> Plan:
+        """Plan so many items."""
+        return self.plan(sample=items * self.probe.prompts_per_item, **parameters)
+
     def plan_sample(self, **parameters: Any) -> Plan:
         """Plan a sample that is large enough for every metric, or all there is if that is less."""
         everything = self.plan(sample=None).items
-        return self.plan(sample=min(SAMPLE, everything), **parameters)
+        return self.plan_items(min(SAMPLE, everything), **parameters)
 
     def score(self, planned: Plan, prompts: pl.DataFrame, answers: Sequence[str]) -> Result:
         """Score answers to prompts of a plan."""

@@ -115,7 +115,7 @@ def check_judge(probe: Probe) -> None:
     require({*probe.detector.labels} <= {*probe.judge.labels} <= known, "the judge must know every label, and no other")
     require({*probe.judge.contradictory} <= known, "the judge is asked about labels that the detector does not know")
     require(
-        columns <= {*find_cases(probe)[0].plan(sample=1).prompts().columns}, "the names for the judge are no columns"
+        columns <= {*find_cases(probe)[0].plan_items(1).prompts().columns}, "the names for the judge are no columns"
     )
 
 

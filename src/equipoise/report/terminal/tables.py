@@ -25,7 +25,7 @@ WIDE = 110
 def result_table(result: Result, *, slices: bool = False, width: int | None = None) -> Table:
     """The metrics of a result: the marked ones, the others, and then those of the slices if wanted.
 
-    A metric of a group is written as the gate takes it: `diff_acceptance_rate@race:white`. In a terminal of a small
+    A metric of a group is written as the gate takes it: `race_white_diff_acceptance_rate`. In a terminal of a small
     width, there are no bars, and long names have two lines.
     """
     table = Table(box=None, pad_edge=False, title=_make_title(result), title_justify="left")
@@ -93,10 +93,9 @@ def draw_bar(metric: Metric, estimate: Estimate) -> str:
 
 
 def _make_title(result: Result) -> Text:
-    corpus = f", corpus {result.corpus}" if result.corpus else ""
     title = (
-        f"{result.probe} v{result.version} · {result.setup.probe.card.title}{corpus} · {result.reading} reading "
-        f"({result.detector})"
+        f"{result.probe} v{result.version} · {result.setup.probe.card.title} · {result.setup.asked} · "
+        f"{result.reading} reading ({result.detector})"
     )
     return Text(printable_line(title), style="bold")
 
