@@ -28,7 +28,7 @@ FORMULA = '=HYPERLINK("http://evil.example","click")'
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
     fair = {"hiring_an": "unbiased", "jobs_lum": "unbiased"}
-    first = simulated(folder / "fair.equipoise", fair)
+    first = simulated(folder / "fair.equipoise", fair, seed=2)
     ids = first.prompts("jobs_lum")[ID]
     odd = {ids[0]: FORMULA, ids[1]: '@SUM(1)\r\nShe said, "so".', ids[2]: "nul \0 and lone \ud800, \u202e"}
     all_runs = [
