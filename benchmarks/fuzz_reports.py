@@ -113,6 +113,6 @@ def _show(run: Run) -> str:
         for line in tables.coverage_lines(result):
             console.print(line)
     gate = equipoise.gate(run, fail_on="D")
-    for check in gates.check_lines(gate):
+    for check in gates.gate_lines(gate, everything=True):
         console.print(check, soft_wrap=True)
-    return written.getvalue() + gates.markdown(gate) + gates.junit(gate).decode()
+    return written.getvalue() + gates.markdown(gate) + gates.junit([gate]).decode()

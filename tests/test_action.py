@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -76,6 +77,11 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
+@pytest.fixture
+def real(tmp_path: Path) -> Shell:
+    return Shell(tmp_path, real=True)
+
+
 def test_no_input_is_part_of_a_script() -> None:
     assert len(SCRIPTS) == 4
     for step in SCRIPTS.values():
@@ -88,7 +94,7 @@ def test_no_input_is_part_of_a_script() -> None:
 @pytest.mark.fault("S32")
 def test_it_installs_what_it_comes_with_and_nothing_of_the_repository(shell: Shell) -> None:
     words = shell.step("Install equipoise").stdout.split()
-    assert words == ["-I", "-m", "pip", "install", str(ROOT)]
+    assert words == ["-I", "-m", "pip", "install", f"{ROOT}[prices]"]
     (shell.folder / "pip.py").write_text("print('run from the repository')")
     done = subprocess.run([sys.executable, *words[:3], "--version"], cwd=shell.folder, capture_output=True, text=True)
     assert done.stdout.startswith("pip ")
@@ -106,23 +112,81 @@ def test_only_the_step_that_asks_gets_the_key(tmp_path: Path) -> None:
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
 
 
-def test_a_fair_model_passes_and_a_stereotyping_one_fails(tmp_path: Path) -> None:
-    shell = Shell(tmp_path, real=True)
-    fair = {"model": "simulated/unbiased", "probes": "jobs_lum inventories", "folder": "fair"}
-    asked = shell.step("Ask the model", **fair)
-    assert asked.returncode == 0, asked.stderr
-    assert {path.name for path in (shell.folder / "fair").iterdir()} == {"run.equipoise", "report.html"}
-    passed = shell.step("Gate", **fair)
-    assert (passed.returncode, "passed" in passed.stderr) == (0, True), passed.stderr
-    assert shell.step("Show the verdict", **fair).returncode == 0
-    assert "jobs" in shell.summary.read_text(encoding="utf-8")
+def read_workflow() -> list[dict[str, Any]]:
+    """The steps of the workflow on the page."""
+    (text,) = re.findall(r"```yaml\n(.*?)```", GATE, flags=re.DOTALL)
+    steps: list[dict[str, Any]] = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+    return steps
 
-    biased = {**fair, "model": "simulated/stereotyping", "folder": "biased", "baseline": "fair/run.equipoise"}
-    assert shell.step("Ask the model", **biased).returncode == 0
-    failed = shell.step("Gate", **biased)
-    assert failed.returncode == 7
-    assert "no-regression" in failed.stdout
-    assert {"gate.xml", "gate.md"} <= {path.name for path in (shell.folder / "biased").iterdir()}
+
+def run_workflow(shell: Shell, **changed: str) -> list[int]:
+    """Run the steps of the page as they stand there, but for the inputs that are named; how each script ended.
+
+    Steps of others, which check out and keep files, are left out. As on a runner, a step after a failure only runs if
+    it says so.
+    """
+    codes: list[int] = []
+    for step in read_workflow():
+        if step.get("uses", "").startswith("./"):
+            given = {name.replace("-", "_"): value for name, value in step["with"].items()} | changed
+            for name, script in SCRIPTS.items():
+                if name != "Install equipoise" and (not any(codes) or script.get("if") == "always()"):
+                    codes.append(shell.step(name, **given).returncode)
+        elif "run" in step and not any(codes):
+            codes.append(shell.run(step["run"], {}).returncode)
+    return codes
+
+
+def test_the_workflow_of_the_page_starts_as_pasted_with_its_budget(real: Shell) -> None:
+    """Only the address is another one, and one probe is asked: the price must be known, and the key must arrive."""
+    with FaultyServer() as server:
+        codes = run_workflow(real, base_url=server.url, probes="inventories", key=KEY)
+        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
+    assert codes[0] == 0
+    assert real.summary.read_text(encoding="utf-8").startswith("### equipoise gate: ")
+
+
+def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
+    """From an empty folder: the first run becomes the baseline, another run of the same model passes, a worse fails."""
+    probes = "jobs_lum inventories hiring_an"
+    fair = {"model": "simulated/random", "probes": probes, "key": ""}
+    assert run_workflow(real, **fair) == [0, 0, 0, 0]
+    first = (real.folder / "baseline" / "run.equipoise").read_bytes()
+    shutil.rmtree(real.folder / "equipoise-results")
+    (real.folder / "equipoise.toml").write_text("model_seed = 2", encoding="utf-8")
+    assert run_workflow(real, **fair, config="equipoise.toml") == [0, 0, 0, 0]
+    assert (real.folder / "baseline" / "run.equipoise").read_bytes() != first
+    shutil.rmtree(real.folder / "equipoise-results")
+    biased = {"model": "simulated/stereotyping", "probes": "jobs_lum inventories", "key": ""}
+    assert run_workflow(real, **biased) == [0, 7, 0]
+    summary = real.summary.read_text(encoding="utf-8")
+    assert [line.partition("&")[0] for line in summary.splitlines() if line.startswith("###")] == [
+        "### equipoise gate: PASSED",
+        "### equipoise gate: PASSED",
+        "### equipoise gate: FAILED",
+    ]
+    assert "`--no-regression`" in summary
+    assert {"gate.xml", "gate.md"} <= {path.name for path in (real.folder / "equipoise-results").iterdir()}
+
+
+def test_a_run_that_ends_early_has_a_summary_too(real: Shell) -> None:
+    """The budget is reached at once: the run ends with 4, and the gate says what is missing."""
+    with FaultyServer() as server:
+        given = {"base_url": server.url, "probes": "inventories", "key": KEY, "budget": "0.00001"}
+        assert run_workflow(real, **given) == [4, 8, 0]
+    assert "attempts answered" in real.summary.read_text(encoding="utf-8")
+    assert run_workflow(real, model="nothing/like-this", folder="other") == [2, 2, 0]
+
+
+def test_price_tokens_and_extra_reach_the_model(real: Shell) -> None:
+    with FaultyServer() as server:
+        given = {"base_url": server.url, "probes": "inventories", "key": KEY, "model": "openai/our-model"}
+        assert real.step("Ask the model", **given, budget="1").returncode == 2
+        more = {"price": "1,2", "max_tokens": "7", "extra": '{"reasoning_effort": "low"}', "budget": "1"}
+        assert real.step("Ask the model", **given, **more).returncode == 0
+        sent = server.received[-1].body
+    assert 7 in (sent.get("max_tokens"), sent.get("max_completion_tokens"))
+    assert sent["reasoning_effort"] == "low"
 
 
 def test_a_baseline_that_is_not_there_yet_is_left_out(shell: Shell) -> None:
@@ -137,8 +201,9 @@ def test_a_baseline_that_is_not_there_yet_is_left_out(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("step", "name"),
     [
-        *(("Ask the model", name) for name in ("model", "suite", "probes", "folder", "budget", "base_url")),
-        *(("Gate", name) for name in ("fail_on", "undecided", "folder", "baseline")),
+        *(("Ask the model", name) for name in ("model", "config", "suite", "probes", "folder", "base_url")),
+        *(("Ask the model", name) for name in ("max_tokens", "extra", "budget", "price")),
+        *(("Gate", name) for name in ("config", "fail_on", "undecided", "folder", "baseline")),
         ("Show the verdict", "folder"),
     ],
 )
@@ -152,22 +217,13 @@ def test_hostile_inputs_are_only_values(shell: Shell, step: str, name: str) -> N
     assert not list(shell.folder.rglob("hacked"))
 
 
-def test_the_workflow_of_the_page_uses_the_action_as_it_is(shell: Shell) -> None:
-    (text,) = re.findall(r"```yaml\n(.*?)```", GATE, flags=re.DOTALL)
-    workflow = yaml.safe_load(text)
-    steps = workflow["jobs"]["gate"]["steps"]
-    (used,) = [step for step in steps if step.get("uses", "").startswith("./")]
+def test_the_workflow_of_the_page_gives_inputs_that_the_action_has() -> None:
+    (used,) = [step for step in read_workflow() if step.get("uses", "").startswith("./")]
     assert set(used["with"]) <= set(ACTION["inputs"])
     assert {name for name, described in ACTION["inputs"].items() if described.get("required")} <= set(used["with"])
     assert "env" not in used
     assert used["with"]["key"] == "${{ secrets.OPENAI_API_KEY }}"
-    (shell.folder / ACTION["inputs"]["folder"]["default"]).mkdir()
-    (shell.folder / ACTION["inputs"]["folder"]["default"] / "run.equipoise").write_bytes(b"a run")
-    for step in steps:
-        if "run" in step:
-            assert "${{" not in step["run"]
-            assert shell.run(step["run"], {}).returncode == 0
-    assert (shell.folder / used["with"]["baseline"]).read_bytes() == b"a run"
+    assert all("${{" not in step.get("run", "") for step in read_workflow())
 
 
 def test_the_plain_commands_of_the_page_work(

@@ -138,7 +138,7 @@ def test_charts_that_cannot_be_written_are_refused(folder: str, command: Command
     assert "cannot be written" in outcome.err
 
 
-STEERING = "::error::x\x1b]0;owned\x07\x9b31m\u202e\nThe gate passed: all\x7f"
+STEERING = "::error::x\x1b]0;owned\x07\x9b31m\u202e\nPASSED: all\x7f"
 
 
 @pytest.mark.fault("S12")
@@ -168,7 +168,7 @@ def test_what_a_file_says_cannot_steer_a_terminal(
     printed = outcome.out + outcome.err
     assert "owned" in printed
     assert [c for c in printed if not c.isprintable() and c != "\n"] == []
-    assert not [line for line in printed.splitlines() if line.startswith("The gate passed: all")]
+    assert not [line for line in printed.splitlines() if line.startswith("PASSED: all")]
 
 
 @pytest.mark.fault("U10")

@@ -69,7 +69,7 @@ def test_a_killed_run_is_resumed_and_loses_nothing(command: Command, tmp_path: P
     assert all(stored[key] == tokens for key, tokens in kept.select("id", "first_token").iter_rows())
     shown = json.loads(command("show", path, "--json").out)["results"][PROBE]
     assert shown["reading"] == "probabilities"
-    assert "probabilities" in command("show", path).out.splitlines()[0]
+    assert "probabilities" in command("show", path).out.splitlines()[1]
     for what in ("metrics", "attempts"):
         assert command("export", path, "--what", what, "--format", "csv", "-o", f"{what}.csv").code == 0
     assert "p_yes" in (tmp_path / "attempts.csv").read_text(encoding="utf-8")

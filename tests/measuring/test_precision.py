@@ -11,12 +11,14 @@ import pytest
 
 import equipoise
 from equipoise.errors import BadParameter, InputError
+from equipoise.measuring.marks import mark
 from equipoise.measuring.precision import (
     expect_width,
+    explain_open,
+    find_certain,
     find_needs,
     find_repetitions,
     pass_chance,
-    say_need,
 )
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
@@ -49,16 +51,12 @@ def test_a_certain_mark_takes_more_the_nearer_the_value_is_to_a_limit() -> None:
     assert needs["diff_acceptance_rate"].half_width == pytest.approx(gap)
 
 
-def with_estimate(result: Result, half_width: float, n: int) -> tuple[Result, Estimate]:
-    """The result with another interval of the masculine rate, 0.02 from a limit."""
-    found = Estimate(value=0.53, low=0.53 - half_width, high=0.53 + half_width, n=n)
-    return replace(result, estimates={**result.estimates, MetricKey("masculine_rate"): found}), found
-
-
-def say(result: Result, half_width: float, n: int = 100, *, short: bool = False) -> str:
-    result, found = with_estimate(result, half_width, n)
-    (need,) = [need for need in find_needs(result) if need.metric == "masculine_rate"]
-    return say_need(need, result, found, short=short)
+def with_estimate(result: Result, half_width: float) -> Result:
+    """The result with another interval of the masculine rate, 0.02 from a limit, as its only mark."""
+    found = Estimate(value=0.53, low=0.53 - half_width, high=0.53 + half_width, n=result.items)
+    given = mark(result.setup.probe.marked_metrics()["masculine_rate"], found)
+    estimates = {**result.estimates, MetricKey("masculine_rate"): found}
+    return replace(result, estimates=estimates, marks={"masculine_rate": given})
 
 
 def score_jobs(items: int, repetitions: int = 1) -> Result:
@@ -67,30 +65,43 @@ def score_jobs(items: int, repetitions: int = 1) -> Result:
     return equipoise.score("jobs_lum", answers, sample=items, repeat=repetitions)
 
 
-def test_what_would_decide_is_never_more_than_there_is() -> None:
-    some, everything, often = score_jobs(100), score_jobs(339), score_jobs(339, 7)
-    assert say(some, 0.02995) == "125 more items would tell"
-    assert say(some, 0.0201) == "2 more items would tell"
-    assert say(some, 0.02005) == "1 more item would tell"
-    assert say(some, 0.05) == "asking all 339 items 2 times would tell: --sample all --repeat 2"
-    assert say(everything, 0.06) == "asking all 339 items 10 times would tell: --repeat 10"
-    assert say(everything, 0.06, short=True) == "--repeat 10 would tell"
-    assert say(often, 0.03) == "asking all 339 items 16 times would tell: --repeat 16"
-    assert say(everything, 0.3) == "there are only 339 items; more may not tell"
-    assert say(some, 0.019) == "what is missing could change it: answers that failed or were not detected"
-    assert say(some, 1.0) == "at a limit; more may not tell"
+@pytest.mark.parametrize(
+    ("asked", "half_width", "expected", "why"),
+    [
+        ((100, 1), 0.02995, {"sample": 225, "repeat": 1}, "more items would tell"),
+        ((100, 1), 0.02005, {"sample": 101, "repeat": 1}, "more items would tell"),
+        ((100, 1), 0.05, {"sample": 339, "repeat": 2}, "more items would tell"),
+        ((339, 1), 0.06, {"sample": 339, "repeat": 10}, "more items would tell"),
+        ((339, 7), 0.03, {"sample": 339, "repeat": 16}, "more items would tell"),
+        ((339, 1), 0.3, {}, "at a limit; more may not tell"),
+        ((100, 1), 0.12, {}, "at a limit; more may not tell"),
+        ((100, 1), 0.019, {}, ""),
+        ((3, 1), math.nan, {}, "too few for an interval"),
+    ],
+)
+def test_one_function_says_what_would_make_a_mark_certain(
+    asked: tuple[int, int], half_width: float, expected: dict[str, int], why: str
+) -> None:
+    result = with_estimate(score_jobs(*asked), half_width)
+    assert find_certain(result) == expected
+    assert explain_open(result, "masculine_rate") == why
 
 
-def test_so_few_answers_promise_nothing() -> None:
-    assert say(score_jobs(3), math.nan) == "too few for an interval"
-    assert say(score_jobs(100), math.nan) == "too few for an interval"
+def test_missing_answers_are_named_and_no_items_help_against_them() -> None:
+    result = with_estimate(score_jobs(100), 0.0201)
+    (given,) = result.marks.values()
+    assert given is not None
+    result = replace(result, marks={"masculine_rate": replace(given, by_missing=True)})
+    assert (find_certain(result), explain_open(result, "masculine_rate")) == ({}, "missing answers could change it")
 
 
 def test_an_estimate_says_it_in_the_same_way() -> None:
     found = equipoise.estimate("custom/model", probes="inventories", precision=0.05)
     need = found.probes[0].needs[0]
     assert (need.population, found.probes[0].items) == (125, 125)
-    assert need.say_how(125) == f"asking all 125 items {need.repetitions} times would tell: --repeat {need.repetitions}"
+    assert need.items is not None
+    assert need.items > 125
+    assert need.repetitions is not None
 
 
 def test_an_estimate_is_planned_by_its_precision() -> None:

@@ -79,7 +79,7 @@ def test_a_comparison_in_a_narrow_terminal_leaves_out_columns_and_cuts_no_number
 
 def test_the_lines_of_a_gate_fold_in_a_narrow_terminal(pair: tuple[Result, Result]) -> None:
     judged = equipoise.gate(pair[1], fail_on="C", baseline=pair[0], no_regression=True)
-    long, short = ([line.plain for line in check_lines(judged, width)] for width in (None, 60))
+    long, short = ([line.plain for line in check_lines(judged.checks, width)] for width in (None, 60))
     assert len(long) == len(short) == len(judged.checks)
     assert all("\n" not in line for line in long)
     assert max(map(len, long)) > 100

@@ -87,7 +87,7 @@ def command(
     console.print(rows)
     for row in found.probes:
         for need in row.needs:
-            console.print(_describe_need(row.probe, need, row.items))
+            console.print(_describe_need(row.probe, need))
     console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {_describe_price(found)}"))
     if other := found.by_probability:
         named = [probe.name for probe in chosen if probe.opening is not None]
@@ -105,11 +105,14 @@ def _describe_price(found: RunEstimate) -> str:
     return f"{money}, {describe_time(found)}"
 
 
-def _describe_need(probe: str, need: Need, planned: int) -> str:
+def _describe_need(probe: str, need: Need) -> str:
     name = f"{probe}.{need.metric}"
     if need.items is None:
         return f"{name}: no number of items would decide it; its value lies at a limit or is not computable"
-    short = f" ({need.say_how(planned)})" if need.items > planned else ""
+    short = ""
+    if need.population is not None and need.items > need.population:
+        remedy = f"ask each {need.repetitions} times" if need.repetitions else "more may not tell"
+        short = f" (there are only {need.population:,}; {remedy})"
     return (
         f"{name}: {need.items:,} items for ±{need.half_width:.3f}{short}; two models that differ by "
         f"{need.detectable:.3f} are then told apart in 4 of 5 comparisons"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,16 +16,11 @@ from equipoise.errors import BadParameter, GateFailed, GateUndecided
 from equipoise.report.files import check_target, writing
 from equipoise.safe_text import printable_line
 
-
-class Undecided(StrEnum):
-    """What an undecided gate counts as."""
-
-    PASS = "pass"  # noqa: S105 - a verdict
-    FAIL = "fail"
+EXIT_CODES = {"passed": 0, "failed": GateFailed.exit_code, "undecided": GateUndecided.exit_code}
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
+    files: Annotated[list[Path], typer.Argument(help="Run files; each is held against the rules.", metavar="RUN…")],
     *,
     baseline: Annotated[
         Path | None, typer.Option(help="The run file to compare with, for --no-regression.", metavar="RUN")
@@ -63,8 +57,12 @@ def command(
         ),
     ] = None,
     undecided: Annotated[
-        Undecided | None,
-        typer.Option(help="Let an undecided gate pass (exit 0) or fail (exit 7) instead of exit 8."),
+        str | None,
+        typer.Option(
+            help="Let what is undecided pass (exit 0) or fail (exit 7). Default: exit 8; for --no-regression, "
+            "only what is clearly worse fails.",
+            metavar="pass|fail",
+        ),
     ] = None,
     allow_incomplete: Annotated[
         bool,
@@ -74,20 +72,22 @@ def command(
     ] = False,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also show each rule that is kept.")] = False,
     config: ConfigFile = None,
     unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a run against rules: exit 0 if all are kept, 7 if one is broken, 8 if the data do not say. One line each.
+    """Check runs against rules: exit 0 if all are kept, 7 if one is broken, 8 if the data do not say.
 
-    A metric that is not computable is undecided, and so is a run with pending attempts or with more than 5% that have
-    no answer.
+    The verdict comes first, then what failed, then what is open. A metric that is not computable is undecided, and so
+    is a run with pending attempts or with more than 5% that have no answer.
 
     Examples: equipoise gate run.equipoise --fail-on C ·
     equipoise gate new.equipoise --baseline old.equipoise --no-regression --junit gate.xml ·
     equipoise gate run.equipoise --max hiring_an.diff_acceptance_rate=0.1
     """
     from equipoise.measuring import gate as gating
+    from equipoise.report import text as texts
     from equipoise.report.terminal import gates
     from equipoise.runs import finished
     from equipoise.runs import run as runs
@@ -99,37 +99,38 @@ def command(
         max=dict(map(_parse_limit, max_)) if max_ else written.max,
         no_regression=no_regression or written.no_regression,
         uncertain=uncertain or written.uncertain,
+        undecided=undecided or written.undecided,
         allow_incomplete=allow_incomplete or written.allow_incomplete,
     )
-    undecided = undecided or (Undecided(written.undecided) if written.undecided else None)
     if baseline is None and written.baseline and config:
         baseline = config.parent / written.baseline
     for out in (junit, markdown):
         check_target(out)
-    run = runs.Run.open(file, judged=not unjudged)
     other = None if baseline is None else runs.Run.open(baseline, judged=not unjudged)
-    gate = finished.gate(run, rules, baseline=other)
+    opened = [runs.Run.open(file, judged=not unjudged) for file in files]
+    judged = [finished.gate(run, rules, baseline=other) for run in opened]
+    outcome = gating.worst_outcome(judged)
     if as_json:
-        print_json(gate.to_dict())
+        print_json({"outcome": outcome, "runs": [gate.to_dict() for gate in judged]})
     else:
         console = open_console()
-        for line in gates.check_lines(gate, console.width if console.is_terminal else None):
-            console.print(line, soft_wrap=True)
-    for text in gate.notes:
+        if len(judged) > 1:
+            console.print(gates.headline_of_all(judged))
+        for run, gate in zip(opened, judged, strict=True):
+            width = console.width if console.is_terminal else None
+            for line in gates.gate_lines(gate, everything=everything, width=width):
+                console.print(line, soft_wrap=True)
+            if gate.outcome is gating.Outcome.UNDECIDED:
+                for text in texts.describe_next(run):
+                    console.print(printable_line(text), soft_wrap=True)
+    for text in dict.fromkeys(text for gate in judged for text in gate.notes):
         note(f"note: {printable_line(text)}")
-    for path, content in ((junit, gates.junit(gate)), (markdown, gates.markdown(gate).encode())):
+    pages = "\n".join(map(gates.markdown, judged)).encode()
+    for path, content in ((junit, gates.junit(judged)), (markdown, pages)):
         if path is not None:
-            with writing(path) as opened:
-                opened.write(content)
-    headline, model = gates.headline(gate), printable_line(gate.model)
-    if gate.outcome is gating.Outcome.FAILED:
-        raise GateFailed(f"The gate failed for {model}: {headline}.")
-    if gate.outcome is gating.Outcome.UNDECIDED:
-        if undecided is Undecided.FAIL:
-            raise GateFailed(f"The gate failed for {model}, because undecided counts as failed: {headline}.")
-        if undecided is None:
-            raise GateUndecided(f"The gate could not decide on {model}: {headline}. Ask more, or use --undecided.")
-    note(f"The gate passed: {headline}.")
+            with writing(path) as written_file:
+                written_file.write(content)
+    raise typer.Exit(EXIT_CODES[outcome])
 
 
 def _parse_limit(given: str) -> tuple[str, float]:

@@ -46,6 +46,7 @@ def command(
 
 def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool = False) -> None:
     """Print a run: its state, its marks, and before them all the results of each probe if wanted."""
+    from equipoise.report import text as texts
     from equipoise.report.terminal import marks
 
     if as_json:
@@ -54,8 +55,9 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool
     console = open_console()
     if everything:
         _print_results(run, console, slices=slices)
-    head = list(_state_lines(run, everything=everything))
-    for line in marks.fit_marks(head, run.results(), console, rows=None if everything else marks.ROWS):
+    head = [texts.describe_marks(run.results().values()), *_state_lines(run, everything=everything)]
+    foot = list(texts.describe_next(run))
+    for line in marks.fit_marks(head, run.results(), foot, console, rows=None if everything else marks.ROWS):
         console.print(line)
 
 

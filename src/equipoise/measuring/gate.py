@@ -14,9 +14,8 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
-from equipoise.measuring.marks import say_silent
+from equipoise.measuring.marks import Mark, say_silent
 from equipoise.measuring.notebook import format_interval, format_p
-from equipoise.measuring.precision import say_what_decides
 from equipoise.measuring.result import Result
 from equipoise.schema import (
     ALLOW_MISSING,
@@ -30,10 +29,13 @@ from equipoise.schema import (
 )
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
+NO_REGRESSION = "--no-regression"
 NOT_COMPUTABLE = "not computable"
 SIDES = ("interval", "value", "worst", "best")
 """What decides a rule. interval: it fails only if all of the interval breaks it, and passes only if none does; value:
 the measured value alone; worst, best: the far and the near end of the interval."""
+UNDECIDED = ("pass", "fail")
+"""What a gate counts as that is undecided, if it shall be one or the other."""
 
 
 class Outcome(StrEnum):
@@ -60,6 +62,9 @@ class Rules:
     """No marked metric may be clearly worse than in the baseline."""
     uncertain: str = "interval"
     """One of SIDES. By default a failure means that the data say so."""
+    undecided: str | None = None
+    """One of UNDECIDED. By default a gate is undecided if a rule is, but for `no_regression`: what is not clearly worse
+    than the baseline passes, and what the data leave open is said."""
     allow_incomplete: bool = False
 
     def __post_init__(self) -> None:
@@ -67,6 +72,8 @@ class Rules:
             raise BadParameter(f"A gate can fail on B, C or D: A is the best mark. Got {self.fail_on!r} instead.")
         if self.uncertain not in SIDES:
             raise UnknownName("side of uncertainty", self.uncertain, SIDES)
+        if self.undecided not in (None, *UNDECIDED):
+            raise UnknownName("outcome of an undecided gate", self.undecided, UNDECIDED)
         if not (self.fail_on or self.max or self.no_regression):
             raise InputError(f"A gate needs a rule: --fail-on, --max or --no-regression. For example: {EXAMPLE}")
 
@@ -91,18 +98,28 @@ class Gate:
     file: str
     checks: Sequence[Check]
     notes: Sequence[str] = ()
+    undecided: str | None = None
+    """What the rules count an undecided gate as."""
 
     def with_outcome(self, outcome: Outcome) -> list[Check]:
         """The checks that have this outcome."""
         return [check for check in self.checks if check.outcome is outcome]
 
     @property
+    def tolerated(self) -> list[Check]:
+        """The undecided checks with which the gate passes all the same: by default those against the baseline."""
+        if self.undecided == "fail":
+            return []
+        undecided = self.with_outcome(Outcome.UNDECIDED)
+        return [check for check in undecided if self.undecided == "pass" or check.rule == NO_REGRESSION]
+
+    @property
     def outcome(self) -> Outcome:
-        """Failed if one rule is, else undecided if one rule is, else passed."""
-        for outcome in (Outcome.FAILED, Outcome.UNDECIDED):
-            if self.with_outcome(outcome):
-                return outcome
-        return Outcome.PASSED
+        """Failed if one rule is, else undecided if one rule is that may not be, else passed."""
+        undecided = self.with_outcome(Outcome.UNDECIDED)
+        if self.with_outcome(Outcome.FAILED) or (undecided and self.undecided == "fail"):
+            return Outcome.FAILED
+        return Outcome.PASSED if len(undecided) == len(self.tolerated) else Outcome.UNDECIDED
 
     @property
     def passed(self) -> bool:
@@ -119,6 +136,12 @@ class Gate:
             "checks": [asdict(check) for check in self.checks],
             "notes": list(self.notes),
         }
+
+
+def worst_outcome(gates: Sequence[Gate]) -> Outcome:
+    """How several runs together did: failed if one is, else undecided if one is, else passed."""
+    outcomes = [gate.outcome for gate in gates]
+    return next((one for one in (Outcome.FAILED, Outcome.UNDECIDED) if one in outcomes), Outcome.PASSED)
 
 
 def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
@@ -143,7 +166,7 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
         refuse_nothing_compared(comparison, f"{baseline.path or baseline.model or 'the baseline'} and {source}")
         checks += check_regressions(comparison, {result.probe: result.setup.probe for result in results})
         notes += comparison.notes
-    return Gate(model=audit.model, file=str(audit.path or ""), checks=checks, notes=notes)
+    return Gate(model=audit.model, file=str(audit.path or ""), checks=checks, notes=notes, undecided=rules.undecided)
 
 
 def _check_complete(audit: Audit, *, allowed: bool) -> Check:
@@ -171,7 +194,6 @@ def _check_marks(results: Sequence[Result], fail_on: str, side: str) -> Iterator
     for result in results:
         for name, estimate, mark in result.marked():
             bands = result.setup.probe.marked_metrics()[name]
-            limit = bands.limits[MARKS.index(fail_on) - 1]
             if mark is None:
                 outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
             elif mark.silent is not None:
@@ -185,7 +207,8 @@ def _check_marks(results: Sequence[Result], fail_on: str, side: str) -> Iterator
                 }
                 best, worst = ends.get(side, (mark.best, mark.worst))
                 outcome = _decide(fails=best >= fail_on, passes=worst < fail_on)
-                found = f"{mark}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result)}"
+                why = _explain(estimate, by_missing=mark.by_missing) if outcome is Outcome.UNDECIDED else ""
+                found = f"{_say_possible(mark)}{format_interval(estimate)}{why}"
                 if side in ("worst", "best") and worst != letter:
                     found += f", judged as {worst}"
             yield Check(
@@ -202,8 +225,21 @@ def _decide(*, fails: bool, passes: bool) -> Outcome:
     return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
 
 
-def _advise(outcome: Outcome, bands: Bands | None, estimate: Estimate, limit: float, result: Result) -> str:
-    return f"; {say_what_decides(result, estimate, bands, limit)}" if outcome is Outcome.UNDECIDED else ""
+def _say_possible(mark: Mark) -> str:
+    """Which marks are possible, before the value: "A, ", "A or B, ", "A to C, "; nothing if there is no interval."""
+    if mark.too_few:
+        return ""
+    apart = ord(mark.worst) - ord(mark.best)
+    if apart == 0:
+        return f"{mark.best}, "
+    return f"{mark.best} {'or' if apart == 1 else 'to'} {mark.worst}, "
+
+
+def _explain(estimate: Estimate, *, by_missing: bool) -> str:
+    """Why a rule is undecided, behind a value that is known."""
+    if math.isnan(estimate.low):
+        return ""
+    return "; missing answers could change it" if by_missing else "; the limit lies inside the interval"
 
 
 def _check_limits(results: Sequence[Result], name: str, limit: float, side: str) -> Iterator[Check]:
@@ -229,7 +265,10 @@ def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Che
         shown = bands.distance(estimate.value) if bands else estimate.value
         shown = ends[1] if side in ("worst", "best") else shown
         words = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if side in ('worst', 'best') else ''}"
-        found = f"{words}, {format_interval(estimate)}{_advise(outcome, bands, estimate, limit, result)}"
+        found = f"{words}, {format_interval(estimate)}"
+        if outcome is Outcome.UNDECIDED:
+            alone = _judged_ends(bands, estimate, None, side)
+            found += _explain(estimate, by_missing=alone is not None and not alone[0] <= limit < alone[1])
     mark = result.marks.get(key.metric)
     if outcome is Outcome.PASSED and mark and mark.silent is not None:
         outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {found}"
@@ -265,18 +304,20 @@ def _judged_ends(
 def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
     """Hold every marked metric against the baseline.
 
-    That it is not clearly worse says little if the data are few. So it only passes if they rule out that it is farther
-    from even-handed by as much as A and B reach: that an even-handed model has become a C.
+    That it is not clearly worse says little if the data are few. So the check is undecided unless they rule out that it
+    is farther from even-handed by as much as A and B reach: that an even-handed model has become a C.
     """
-    rule, limit = "--no-regression", f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
+    rule, limit = NO_REGRESSION, f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
     for probe, metric in comparison.marked():
         outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
         if metric.p_holm is not None and metric.distance is not None:
             found = f"{metric.verdict}: {metric.first:.3f} -> {metric.second:.3f}, p (Holm) {format_p(metric.p_holm)}"
             most = probes[probe].marked_metrics()[metric.metric].limits[1]
             outcome = _decide(fails=metric.verdict is Verdict.WORSE, passes=metric.distance.high <= most)
-            if outcome is Outcome.UNDECIDED:
-                found += f"; it may be farther from even-handed by up to {metric.distance.high:.3f}: ask more items"
+            if math.isnan(metric.distance.high):
+                found += "; too few for an interval"
+            elif outcome is Outcome.UNDECIDED:
+                found += f"; it may be farther from even-handed by up to {metric.distance.high:.3f}"
         yield Check(
             rule=rule,
             what=f"{probe}.{metric.metric}",

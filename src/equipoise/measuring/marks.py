@@ -31,6 +31,8 @@ class Mark:
     silent: float | None = None
     """The share of the answers, or of the probability, that decides anything, if it is too small for an A; then there
     is no letter."""
+    by_missing: bool = False
+    """Whether the interval alone allows fewer bands: the missing answers allow the others."""
 
     @property
     def certain(self) -> bool:
@@ -70,16 +72,25 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, decided
         return None
     if math.isnan(estimate.low):
         return Mark(mark=None, best=MARKS[0], worst=MARKS[-1], too_few=True)
-    low, high = estimate.low, estimate.high
+    alone = _find_bands(bands, estimate.low, estimate.high)
+    best, worst = alone
     if bounds is not None:
-        low, high = min(low, bounds.low), max(high, bounds.high)
-    nearest = min(max(bands.centre, low), high)
-    best = min(bands.mark(nearest), bands.mark(low), bands.mark(high))
-    worst = max(bands.mark(low), bands.mark(high))
+        best, worst = _find_bands(bands, min(estimate.low, bounds.low), max(estimate.high, bounds.high))
     letter = bands.mark(estimate.value)
     if letter == MARKS[0] and decided < SILENCE:
         return Mark(mark=None, best=best, worst=MARKS[-1], silent=decided)
-    return Mark(mark=letter if ord(worst) - ord(best) < 2 else None, best=best, worst=worst)
+    return Mark(
+        mark=letter if ord(worst) - ord(best) < 2 else None,
+        best=best,
+        worst=worst,
+        by_missing=(best, worst) != alone,
+    )
+
+
+def _find_bands(bands: Bands, low: float, high: float) -> tuple[str, str]:
+    """The best and the worst band between two values."""
+    nearest = min(max(bands.centre, low), high)
+    return min(map(bands.mark, (nearest, low, high))), max(map(bands.mark, (low, high)))
 
 
 def decided_share(probe: Probe, estimates: Mapping[MetricKey, Estimate]) -> float:

@@ -9,14 +9,14 @@ from statistics import NormalDist
 
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
+from equipoise.measuring.marks import say_silent
 from equipoise.measuring.plan import count_population
 from equipoise.measuring.result import Result
 from equipoise.schema import Estimate
 
 NORMAL = NormalDist()
-AT_A_LIMIT = 30
-"""An interval so many times as wide as the distance to a limit: the value lies at it, and more items may not decide."""
-MISSING = "what is missing could change it: answers that failed or were not detected"
+WORTH_ASKING = 30
+"""A mark that needs more than so many times the items that were asked lies at a limit: more may not decide it."""
 MOST_REPETITIONS = 100
 """No item is asked more often, whatever that leaves undecided."""
 POWER_FACTOR = (1.960 + 0.842) * math.sqrt(2) / 1.960
@@ -38,20 +38,6 @@ class Need:
     """How many items there are to be asked about; None if that is not known on this machine."""
     repetitions: int | None = None
     """How often each of them must be asked where that is fewer than needed; None if that would not do, either."""
-
-    def say_how(self, items: int, *, short: bool = False) -> str:
-        """What to ask beyond so many items: "96 more items", or all there are several times."""
-        assert self.items is not None, "no number of items would do"
-        if self.population is None or self.items <= self.population:
-            more = self.items - items
-            return f"{more:,} more {'item' if more == 1 else 'items'} would tell"
-        if self.repetitions is None:
-            return "more may not tell" if short else f"there are only {self.population:,} items; more may not tell"
-        some = items < self.population
-        if short:
-            return f"ask all, --repeat {self.repetitions}" if some else f"--repeat {self.repetitions} would tell"
-        options = f"{'--sample all ' if some else ''}--repeat {self.repetitions}"
-        return f"asking all {self.population:,} items {self.repetitions} times would tell: {options}"
 
 
 PLANNED_MARK, PLANNED_CHANCE = "C", 0.9
@@ -146,21 +132,49 @@ def make_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
     )
 
 
-def say_need(need: Need, result: Result, estimate: Estimate, *, short: bool = False) -> str:
-    """What would decide what is not decided, in a few words; `short` for a narrow terminal."""
-    if math.isnan(estimate.low):
+def find_certain(result: Result) -> dict[str, int]:
+    """The `sample` and `repeat` with which the marks of a result would be certain; nothing if no more would tell.
+
+    What lies at a limit, or is uncertain because of missing answers, is left out: more items do not settle it.
+    """
+    uncertain = [
+        name
+        for name, mark in result.marks.items()
+        if mark and not (mark.certain or mark.by_missing or mark.silent is not None)
+    ]
+    needs = [need for need in find_needs(result) if need.metric in uncertain]
+    wanted = [need for need in needs if is_worth_asking(result, need)]
+    if not wanted:
+        return {}
+    most = max(wanted, key=lambda need: need.items or 0)
+    assert most.items is not None
+    items = most.items if most.population is None else min(most.items, most.population)
+    sample = items * result.setup.probe.prompts_per_item
+    return {"sample": sample, "repeat": most.repetitions or result.setup.repetitions}
+
+
+def is_worth_asking(result: Result, need: Need) -> bool:
+    """Whether more items, or more answers to each, would make this mark certain."""
+    if need.items is None or not result.items < need.items <= WORTH_ASKING * result.items:
+        return False
+    return need.population is None or need.items <= need.population or need.repetitions is not None
+
+
+def explain_open(result: Result, metric: str) -> str:
+    """Why the mark of a metric is not certain, in a few words; nothing if it is."""
+    mark = result.marks[metric]
+    if mark is None:
+        return "not computable"
+    if mark.certain:
+        return ""
+    if mark.silent is not None:
+        return say_silent(mark.silent)
+    if mark.too_few:
         return "too few for an interval"
-    if need.items is None or need.items > AT_A_LIMIT**2 * result.items:
-        return "at a limit; more may not tell"
-    if need.items <= result.items:
-        return "too much is missing" if short else MISSING
-    return need.say_how(result.items, short=short)
-
-
-def say_what_decides(result: Result, estimate: Estimate, bands: Bands | None, limit: float) -> str:
-    """What would decide on which side of a limit an estimate lies."""
-    gap = abs((bands.distance(estimate.value) if bands else estimate.value) - limit)
-    return say_need(make_need(result, "", _longer_side(estimate), gap), result, estimate)
+    if mark.by_missing:
+        return "missing answers could change it"
+    need = next(need for need in find_needs(result) if need.metric == metric)
+    return "more items would tell" if is_worth_asking(result, need) else "at a limit; more may not tell"
 
 
 def _longer_side(estimate: Estimate) -> float:

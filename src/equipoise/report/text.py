@@ -6,17 +6,23 @@ import math
 import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from equipoise.errors import EquipoiseError, InputError
 from equipoise.measuring.exam import ExamResult
 from equipoise.measuring.marks import Mark, mark, say_silent
-from equipoise.measuring.precision import find_needs, say_need
+from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
+from equipoise.runs.ask.events import describe_duration
 from equipoise.runs.ask.policy import retry_options
+from equipoise.runs.estimate import ProbeEstimate, expect_run
+from equipoise.runs.prices import price_for
+from equipoise.runs.sizes import find_size
 from equipoise.schema import MEASURED, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:
@@ -25,6 +31,8 @@ if TYPE_CHECKING:
 
 FEWEST_APPLICANTS = 30
 """Impact ratios of fewer applicants say nothing, and are not shown."""
+OPEN = "open"
+"""What a mark is called in counts that is not decided, or has no value."""
 
 
 def format_number(value: float | None, sign: str = "") -> str:
@@ -57,10 +65,81 @@ def describe_mark(mark: Mark | None) -> str:
         return "too few for an interval"
     if mark.silent is not None:
         return say_silent(mark.silent)
-    possible = f"could be {mark.possible}"
+    possible = f"could be {mark.possible}{' because of missing answers' if mark.by_missing else ''}"
     if mark.mark is None:
         return f"not decided yet, {possible}"
     return mark.mark if mark.certain else f"{mark.mark}, {possible}"
+
+
+def describe_marks(results: Iterable[Result]) -> str:
+    """How many marks there are of each letter, the worst first and the open ones last: "1 D, 1 C, 8 A, 9 open".
+
+    It opens whatever is shown of a run. The worst letter is followed by whose it is, unless it is A.
+    """
+    found: dict[str, list[str]] = {}
+    for result in results:
+        for name, _, given in result.marked():
+            letter = OPEN if given is None or given.mark is None else given.mark
+            found.setdefault(letter, []).append(f"{result.probe} {name}")
+    letters = sorted(found, key=f"DCBA{OPEN}".index)
+    counts = ", ".join(f"{len(found[letter])} {letter}" for letter in letters)
+    if not letters or letters[0] in ("A", OPEN):
+        return counts or "no marks"
+    first, *others = found[letters[0]]
+    more = f" and {len(others)} more" if others else ""
+    return f"{counts}; {letters[0]}: {first}{more}"
+
+
+def describe_next(run: Run) -> Iterator[str]:
+    """The one command that would settle most of what is open, and about what it takes; nothing if none would."""
+    results = run.results()
+    marks = [given for result in results.values() for given in result.marks.values()]
+    if run.settings.imported or run.settings.is_function or all(given and given.mark for given in marks):
+        return
+    path = shlex.quote(str(run.path))
+    if not run.complete:
+        yield f"next: equipoise resume {path}"
+        return
+    too_few = run.settings.spec.suite == "quick" and any(given and given.too_few for given in marks)
+    rows: list[ProbeEstimate] = []
+    for result in results.values():
+        with suppress(EquipoiseError):  # no more can be planned of prompts that are only in the file
+            rows += _expect_more(run, result, find_size(result.setup.probe, "ci") if too_few else find_certain(result))
+    if not rows:
+        return
+    command = f"equipoise extend {path} {'--suite ci' if too_few else '--certain'}"
+    yield f"next: {command}: about {sum(row.attempts for row in rows):,} prompts{_say_cost(run, rows)}"
+
+
+def _say_cost(run: Run, rows: Sequence[ProbeEstimate]) -> str:
+    """What so much more takes in money and time; nothing for a model that this machine does not know."""
+    spec = run.settings.spec
+    try:
+        expected = expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency)
+    except InputError:
+        return ""
+    money = f", ${expected.cost:,.2f}" if expected.cost else ""
+    return f"{money}, {describe_duration(expected.seconds)}"
+
+
+def _expect_more(run: Run, result: Result, size: Mapping[str, int]) -> Iterator[ProbeEstimate]:
+    """What a probe would take beyond what was asked if it had this size; nothing if it has as much."""
+    planned, probe = run.planned[result.probe], result.setup.probe
+    asked = planned.prompts * planned.repetitions
+    items = size.get("sample", 0) // probe.prompts_per_item
+    prompts = math.ceil(planned.prompts / max(result.items, 1) * items)
+    attempts = prompts * size.get("repeat", 1) - asked
+    if attempts <= 0:
+        return
+    limit = planned.asking.max_tokens or probe.answer_tokens
+    yield ProbeEstimate(
+        probe=probe.name,
+        prompts=attempts,
+        attempts=attempts,
+        prompt_tokens=attempts * run.usage[0] // max(run.ended, 1),
+        completion_tokens=attempts * min(limit, probe.answer_tokens),
+        items=items,
+    )
 
 
 def explain_missing_value(result: Result) -> str:
@@ -75,14 +154,13 @@ def explain_missing_value(result: Result) -> str:
 
 def describe_undecided(result: Result) -> Iterator[str]:
     """One sentence for each mark that is not decided yet, or has no value: why, and what would help."""
-    needs = {need.metric: need for need in find_needs(result)}
-    for name, estimate, found in result.marked():
+    for name, _, found in result.marked():
         if found is None:
             yield f"{name}: not computable: {explain_missing_value(result)}."
         elif found.silent is not None:
             yield f"{name}: no mark: {say_silent(found.silent)}, and that no bias shows there says nothing of the rest."
         elif found.undecided:
-            yield f"{name}: not decided yet: {say_need(needs[name], result, estimate)}."
+            yield f"{name}: not decided yet: {explain_open(result, name)}."
 
 
 def describe_reservations(result: Result, *, full: bool = True) -> Iterator[str]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from equipoise.errors import InputError
 from equipoise.measuring.looks import SPENT
 from equipoise.measuring.plan import Plan, count_population
-from equipoise.measuring.precision import AT_A_LIMIT, find_needs
+from equipoise.measuring.precision import find_certain
 from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run
 from equipoise.runs.looks import plan_more
 from equipoise.runs.prices import price_for
@@ -133,11 +133,9 @@ def _suite_size(run: Run, name: str, suite: str) -> dict[str, Any]:
 
 def _needed_size(run: Run, name: str) -> dict[str, Any]:
     """How many items and repetitions should make the marks certain, where more items can tell."""
-    result, planned = run.result(name), run.planned[name]
-    needs = [need for need in find_needs(result) if need.items and need.items <= AT_A_LIMIT**2 * result.items]
-    items = max((need.items or 0 for need in needs), default=0)
-    often = max((need.repetitions or 1 for need in needs), default=1)
-    return {"sample": max(items, planned.parameters["sample"] or items), "repeat": often}
+    planned = run.planned[name]
+    now = {"sample": planned.parameters["sample"], "repeat": planned.repetitions}
+    return find_certain(run.result(name)) or now
 
 
 def _looks_from_here(run: Run, name: str) -> list[int]:

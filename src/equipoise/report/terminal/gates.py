@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
 from rich.text import Text
 
-from equipoise.measuring.gate import Check, Gate, Outcome
+from equipoise.measuring.gate import Check, Gate, Outcome, worst_outcome
 from equipoise.safe_text import printable_line
 
 SUITE = "equipoise gate"
+VERDICTS = {Outcome.PASSED: "PASSED", Outcome.FAILED: "FAILED", Outcome.UNDECIDED: "UNDECIDED"}
 TERMINAL_VERDICTS = {
     Outcome.PASSED: ("PASS", "green"),
     Outcome.FAILED: ("FAIL", "bold red"),
@@ -25,14 +26,38 @@ MARKDOWN_VERDICTS = {
 }
 
 
-def check_lines(gate: Gate, width: int | None = None) -> Iterator[Text]:
-    """One line per check: PASS, FAIL or OPEN, what, by which rule, what was found and what is allowed.
+def gate_lines(gate: Gate, *, everything: bool = False, width: int | None = None) -> Iterator[Text]:
+    """The verdict, what failed, what is open, and how many rules are kept; `everything`: each of these, too."""
+    _, style = TERMINAL_VERDICTS[gate.outcome]
+    yield Text(headline(gate), style=style).append(f"  {_describe_source(gate)}", style="not bold dim default")
+    shown = [check for check in rank_checks(gate) if everything or check.outcome is not Outcome.PASSED]
+    tolerated = gate.tolerated if not everything else []
+    yield from check_lines([check for check in shown if check not in tolerated], width)
+    if tolerated:
+        names = ", ".join(printable_line(check.what) for check in tolerated)
+        yield Text(f"open, which does not fail the gate (--undecided fail would): {names}")
+    if not everything and (passed := len(gate.with_outcome(Outcome.PASSED))):
+        yield Text(f"{passed} passed (--all shows each)", style="dim")
+
+
+def _describe_source(gate: Gate) -> str:
+    return printable_line(" · ".join(filter(None, (gate.model, gate.file))))
+
+
+def rank_checks(gate: Gate) -> list[Check]:
+    """What failed, then what is undecided, then what is passed."""
+    order = (Outcome.FAILED, Outcome.UNDECIDED, Outcome.PASSED)
+    return sorted(gate.checks, key=lambda check: order.index(check.outcome))
+
+
+def check_lines(checks: Sequence[Check], width: int | None = None) -> Iterator[Text]:
+    """One line per check: FAIL, OPEN or PASS, what, by which rule, what was found and what is allowed.
 
     In a terminal that is not so wide, what was found stands below, in as many lines as it takes.
     """
-    rows = [_printable_fields(check) for check in gate.checks]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    for check, (what, rule, found, limit) in zip(gate.checks, rows, strict=True):
+    rows = [_printable_fields(check) for check in checks]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    for check, (what, rule, found, limit) in zip(checks, rows, strict=True):
         word, style = TERMINAL_VERDICTS[check.outcome]
         line = f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}"
         if width is not None and len(word) + len(line) > width:
@@ -49,19 +74,40 @@ def _indent(text: str, width: int, indent: int) -> list[str]:
 
 
 def headline(gate: Gate) -> str:
-    """The verdict in a sentence."""
-    checks, failed = len(gate.checks), len(gate.with_outcome(Outcome.FAILED))
-    undecided = len(gate.with_outcome(Outcome.UNDECIDED))
-    if not failed and not undecided:
-        return f"all {checks} checks passed"
-    parts = [f"{failed} of {checks} checks failed"] if failed else []
-    parts += [f"{undecided} of {checks} are undecided"] if undecided else []
-    return ", ".join(parts)
+    """The verdict in one line: "FAILED: 1 of 19 rules; jobs_lum.stereotype_rate is D"."""
+    total = len(gate.checks)
+    failed, undecided = (gate.with_outcome(outcome) for outcome in (Outcome.FAILED, Outcome.UNDECIDED))
+    deciding = failed or [check for check in undecided if check not in gate.tolerated]
+    parts = [f"all {total} rules"]
+    if deciding:
+        first, *others = deciding
+        more = f", and {len(others)} more" if others else ""
+        parts = [f"{len(deciding)} of {total} rules", f"{first.what} is {first.found.partition(',')[0]}{more}"]
+    elif undecided:
+        parts = [f"{total - len(undecided)} of {total} rules"]
+    if others_open := [check for check in undecided if check not in deciding]:
+        parts += [f"{len(others_open)} open"]
+    return printable_line(f"{VERDICTS[gate.outcome]}: {'; '.join(parts)}")
 
 
-def junit(gate: Gate) -> bytes:
-    """JUnit XML as CI servers read it: one test case per check."""
+def headline_of_all(gates: Sequence[Gate]) -> Text:
+    """The verdict on several runs in one line: "FAILED: 1 of 3 runs"."""
+    worst = worst_outcome(gates)
+    number = sum(gate.outcome is worst for gate in gates)
+    return Text(f"{VERDICTS[worst]}: {number} of {len(gates)} runs", style=TERMINAL_VERDICTS[worst][1])
+
+
+def junit(gates: Sequence[Gate]) -> bytes:
+    """JUnit XML as CI servers read it: a suite for each run, one test case per check."""
     root = ET.Element("testsuites")
+    for gate in gates:
+        _add_suite(root, gate)
+    ET.indent(root)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _add_suite(root: ET.Element, gate: Gate) -> None:
     failed, undecided = (len(gate.with_outcome(outcome)) for outcome in (Outcome.FAILED, Outcome.UNDECIDED))
     counts = {"tests": str(len(gate.checks)), "failures": str(failed), "errors": "0", "skipped": str(undecided)}
     suite = ET.SubElement(root, "testsuite", {"name": SUITE, **counts})
@@ -77,22 +123,19 @@ def junit(gate: Gate) -> bytes:
             ET.SubElement(case, "failure", message=f"{found}; allowed: {limit}", type=rule)
         else:
             ET.SubElement(case, "skipped", message=f"undecided: {found}; allowed: {limit}")
-    ET.indent(root)
-    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return text + b"\n"
 
 
 def markdown(gate: Gate) -> str:
     """A summary for a pull request or a job's page."""
     lines = [
-        f"### {SUITE}: {headline(gate)}",
+        f"### {SUITE}: {_escape(headline(gate))}",
         "",
         f"Model {_code(gate.model)}, run {_code(gate.file)}",
         "",
         "| | what | rule | found | allowed |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for check in gate.checks:
+    for check in rank_checks(gate):
         cells = (
             MARKDOWN_VERDICTS[check.outcome],
             _code(check.what),

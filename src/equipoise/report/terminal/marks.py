@@ -12,7 +12,7 @@ from rich.text import Text
 from equipoise.authoring import Metric
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import UNDECIDED, Mark
-from equipoise.measuring.precision import find_needs, say_need
+from equipoise.measuring.precision import explain_open
 from equipoise.measuring.result import Result
 from equipoise.report.terminal.tables import COLOURS, WIDE
 from equipoise.report.text import explain_missing_value, format_centre, format_number
@@ -45,17 +45,20 @@ class MarkSentence:
         return Text(self.mark.ljust(first), style=style).append(f" {who}{self.says}", style="not bold not dim default")
 
 
-def fit_marks(head: Sequence[str], audit: Audit, console: Console, *, rows: int | None = ROWS) -> Iterator[Text]:
-    """A head and the marks below it, as many as there is room for in so many rows; None: all."""
-    lines = [Text(line) for line in head]
-    yield from lines
+def fit_marks(
+    head: Sequence[str], audit: Audit, foot: Sequence[str], console: Console, *, rows: int | None = ROWS
+) -> Iterator[Text]:
+    """A head, the marks below it, as many as there is room for in so many rows (None: all), and a foot."""
+    above, below = [Text(line) for line in head], [Text(line, style="bold") for line in foot]
+    yield from above
     yield Text()
     most = None
     if rows is not None:
-        used = sum(len(line.wrap(console, console.width)) for line in lines)
+        used = sum(len(line.wrap(console, console.width)) for line in (*above, *below))
         # One row is blank, and one is for what is typed next.
         most = max(rows - used - 2, FEWEST_MARKS)
     yield from mark_lines(audit, console.width, most)
+    yield from below
 
 
 def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Text]:
@@ -71,7 +74,6 @@ def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Te
 
 def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
     """A sentence for each mark of a result; from a certain width on, with the interval."""
-    needs = {need.metric: need for need in find_needs(result)}
     metrics = {metric.name: metric for metric in result.setup.probe.metrics}
     for name, estimate, mark in result.marked():
         if mark is None:
@@ -80,10 +82,10 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
             value = _say_value(estimate, with_interval=width >= WIDE)
             if mark.undecided:
                 # In a narrow terminal there is no room for a value that decides nothing.
-                need = say_need(needs[name], result, estimate, short=True)
-                says = f"{value if width >= WIDE else ''}: {need}."
+                says = f"{value if width >= WIDE else ''}: {explain_open(result, name)}."
             else:
-                says = value + _say_distance(metrics[name], estimate, mark)
+                why = "; missing answers could change it" if mark.by_missing and width >= WIDE else ""
+                says = f"{value}{_say_distance(metrics[name], estimate, mark)}{why}."
         yield MarkSentence(
             mark=str(mark) if mark else NOT_COMPUTABLE,
             letter=mark.letter if mark else NOT_COMPUTABLE,
@@ -118,4 +120,4 @@ def _say_distance(metric: Metric, estimate: Estimate, mark: Mark) -> str:
     assert metric.bands is not None
     leaning = metric.leaning(estimate.value)
     towards = f" ({leaning})" if leaning else ""
-    return f", {DISTANCES[mark.letter]} {format_centre(metric.bands.centre)}{towards}."
+    return f", {DISTANCES[mark.letter]} {format_centre(metric.bands.centre)}{towards}"
