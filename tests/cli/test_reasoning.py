@@ -10,7 +10,10 @@ import pytest
 
 import equipoise
 from calling import Command
+from equipoise.errors import InputError
 from equipoise.models import Reply
+from equipoise.probes import get_probe
+from equipoise.runs.estimate import RunEstimate
 from equipoise.runs.run import Run
 from equipoise.schema import Status
 from serving.asking import ask_faulty, ask_with_response
@@ -18,17 +21,19 @@ from serving.faults import Fault
 from serving.faulty import FaultyServer, sealed
 
 pytestmark = pytest.mark.fault("E12")
+LIMIT = get_probe("jobs_lum").max_tokens
 
 
 class Thinker(FaultyServer):
-    """Thinks for long about babysitters: below 1,000 tokens no text comes."""
+    """Thinks for long about babysitters: with fewer tokens than it `needs`, no text comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, needs: int = 10_000) -> None:
         super().__init__(self._behave)
+        self._needs = needs
 
     def _behave(self, prompt: str, nth: int) -> Fault | str:
         limit = self.received[-1].body["max_tokens"]
-        return Fault.LENGTH_WITHOUT_TEXT if "babysitter" in prompt and limit < 1_000 else sealed(prompt)
+        return Fault.LENGTH_WITHOUT_TEXT if "babysitter" in prompt and limit < self._needs else sealed(prompt)
 
     def limits(self) -> dict[bool, set[int]]:
         """The limits that were sent, for babysitters and for the others."""
@@ -48,20 +53,20 @@ def test_empty_answers_say_why_and_are_asked_again_with_more_tokens(command: Com
         first = command(*words(server))
         assert first.code == 3
         assert "1 answers are empty because the token limit was reached before any text came." in first.out
-        assert "equipoise resume run.equipoise --retry empty --max-tokens 2048" in first.out
+        assert "equipoise resume run.equipoise --retry empty --max-tokens 16384" in first.out
         assert "enable_thinking" in first.out
         assert "1 of 12 without an answer: 1 empty" in first.out
         assert "complete ·" not in first.out
         assert json.loads(command("show", "run.equipoise", "--json").out)["complete"] is False
         detail = Run.open("run.equipoise").attempts().filter(pl.col("status") == Status.EMPTY)["detail"].item()
         assert detail.startswith("the token limit went into reasoning")
-        assert first.err.endswith("again: equipoise resume run.equipoise --retry empty --max-tokens 2048\n")
+        assert first.err.endswith("again: equipoise resume run.equipoise --retry empty --max-tokens 16384\n")
         assert command("resume", "run.equipoise", "--retry", "empty").code == 3
-        again = command("resume", "run.equipoise", "--retry", "empty", "--max-tokens", "2048")
+        again = command("resume", "run.equipoise", "--retry", "empty", "--max-tokens", "16384")
         assert again.code == 0
-        assert server.limits() == {True: {96, 2048}, False: {96}}
+        assert server.limits() == {True: {LIMIT, 512, 1024, 2048, 4096, 8192, 16384}, False: {LIMIT}}
     assert "· complete ·" in again.out
-    assert "1 attempts that were empty, and 0 that were pending, were asked with up to 2,048 tokens." in again.out
+    assert "1 attempts that were empty, and 0 that were pending, were asked with up to 16,384 tokens." in again.out
     assert "The limit of the 11 answers before them was smaller." in again.out
     run = Run.open("run.equipoise")
     assert (run.complete, run.spent_on_reasoning) == (True, 0)
@@ -87,23 +92,70 @@ def test_a_raised_limit_also_holds_for_what_was_never_asked_and_is_kept(command:
     assert "--max-tokens 500" in page
 
 
-def test_a_model_that_only_reasons_gets_through_a_suite_with_the_command_it_is_given(command: Command) -> None:
-    def think(prompt: str, nth: int) -> Fault | str:
-        return Fault.LENGTH_WITHOUT_TEXT if server.received[-1].body["max_tokens"] < 3_000 else sealed(prompt)
-
-    probes = ["--probe", "jobs_lum", "--probe", "discrimination_tamkin", "--sample", "60", "--repeat", "1"]
-    with FaultyServer(think) as server:
-        where = ["--base-url", server.url, "--out", "run.equipoise"]
-        stopped = command("run", "custom/reason", *probes, *where)
-        for limit in (2048, 8192):
-            assert stopped.code == 4
-            *_, last = stopped.err.splitlines()
-            _, _, typed = last.partition("To go on with a larger limit: equipoise ")
-            assert typed == f"resume run.equipoise --retry empty --max-tokens {limit}"
-            stopped = command(*typed.split())
-        assert stopped.code == 0
+@pytest.mark.fault("L6")
+def test_a_prompt_that_is_thought_about_for_long_is_asked_again_by_itself(command: Command) -> None:
+    with Thinker(needs=1_000) as server:
+        assert command(*words(server)).code == 0
+        assert server.limits() == {True: {LIMIT, 512, 1024}, False: {LIMIT}}
     run = Run.open("run.equipoise")
-    assert (run.complete, run.settings.spec.max_tokens) == (True, 8192)
+    [tries] = run.attempts().filter(pl.col("tries") > 1)["tries"]
+    assert (run.complete, tries, run.settings.spec.max_tokens, run.settings.limit_raised) == (True, 3, None, False)
+
+
+@pytest.mark.fault("L6")
+def test_the_limit_of_a_model_that_always_reasons_is_raised_by_the_first_prompt(command: Command) -> None:
+    def think(prompt: str, nth: int) -> Fault | str:
+        return Fault.LENGTH_WITHOUT_TEXT if server.received[-1].body["max_tokens"] < 1_500 else sealed(prompt)
+
+    probes = ["--probe", "jobs_lum", "--probe", "discrimination_tamkin", "--sample", "30", "--repeat", "1"]
+    with FaultyServer(think) as server:
+        started = ["run", "custom/reason", *probes, "--base-url", server.url, "--out", "run.equipoise"]
+        stopped = command(*started, "--max-requests", "20")
+        assert stopped.code == 4
+        assert command(*started).code == 0, "the same command goes on"
+        limits = [request.body["max_tokens"] for request in server.received]
+    assert limits[1:4] == [512, 1024, 2048]
+    assert set(limits[4:]) == {4096}, "no other prompt is wasted"
+    assert "custom/reason reasons before it answers. Its answers may have up to 4,096 tokens" in stopped.err
+    assert "reasoning_effort" in stopped.err
+    run = Run.open("run.equipoise")
+    assert (run.complete, run.settings.spec.max_tokens, run.settings.limit_raised) == (True, 4_096, True)
+    assert command("verify", "run.equipoise").code == 0
+
+
+@pytest.mark.fault("L6")
+def test_a_model_that_never_stops_reasoning_ends_the_run_soon(command: Command) -> None:
+    with FaultyServer(lambda prompt, nth: Fault.LENGTH_WITHOUT_TEXT) as server:
+        stopped = command(*words(server), "--concurrency", "1")
+        assert (stopped.code, server.total) == (4, 3 * 6)
+    assert "equipoise resume run.equipoise --retry empty --max-tokens 16384"[:-5] in stopped.err
+
+
+@pytest.mark.fault("L6")
+def test_a_dearer_run_is_confirmed_anew(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def think(prompt: str, nth: int) -> Fault | str:
+        return Fault.LENGTH_WITHOUT_TEXT if server.received[-1].body["max_tokens"] < 1_500 else sealed(prompt)
+
+    def confirm(expected: RunEstimate) -> None:
+        told.append(expected.total("completion_tokens"))
+        if len(told) == 2:
+            raise InputError("Too dear.")
+
+    with FaultyServer(think) as server:
+        session = equipoise.start(
+            "custom/reason",
+            probes=["jobs_lum"],
+            sample=30,
+            base_url=server.url,
+            out=tmp_path / "run.equipoise",
+            confirm=confirm,
+        )
+        with pytest.raises(InputError, match="Too dear"):
+            session.ask()
+        assert server.total == 4
+    assert Run.open(tmp_path / "run.equipoise").settings.spec.max_tokens is None
 
 
 def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> None:
@@ -114,9 +166,9 @@ def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> No
     with Thinker() as server:
         imported = command("import", "answers.jsonl", *size, "--model", "vllm/test", "-o", "run.equipoise")
         assert imported.code == 3, "nine of twelve are missing"
-        larger = "--retry", "empty", "--max-tokens", "2048"
+        larger = "--retry", "empty", "--max-tokens", "16384"
         assert command("resume", "run.equipoise", "--base-url", server.url, *larger).code == 0
-        assert [request.body["max_tokens"] for request in server.received] == [2048] * 9
+        assert [request.body["max_tokens"] for request in server.received] == [16384] * 9
     assert Run.open("run.equipoise").settings.imported
 
 
@@ -124,7 +176,7 @@ def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> No
     ("options", "message"),
     [
         (["--max-tokens", "500"], "Name them, too: --retry empty"),
-        (["--retry", "empty", "--max-tokens", "96"], "must be larger than that of the run, 96 tokens"),
+        (["--retry", "empty", "--max-tokens", str(LIMIT)], f"must be larger than that of the run, {LIMIT} tokens"),
         (["--retry", "empty", "--max-tokens", str(2**63)], "at most 64 bits"),
     ],
 )

@@ -174,7 +174,7 @@ def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
 def test_a_model_that_never_gets_to_its_answer_is_not_asked_for_ever(tmp_path: Path) -> None:
     thinking = Fake(lambda prompt, nth: Reply(status=Status.EMPTY, reasoning="Hmm", finish_reason="length"))
     with create(tmp_path / "run", plan(size=60)) as run:
-        with pytest.raises(EndpointError, match=r"larger limit: equipoise resume .*--retry empty --max-tokens 2048"):
+        with pytest.raises(EndpointError, match=r"larger limit: equipoise resume .*--retry empty --max-tokens 16384"):
             asyncio.run(pump(run, thinking, QUICK))
         assert thinking.requests < 30
 

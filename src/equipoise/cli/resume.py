@@ -48,7 +48,7 @@ def command(
     again and for all that is pending. With --judge, a finished run is judged; the model is not needed for that.
 
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
-    equipoise resume run.equipoise --retry empty --max-tokens 2048
+    equipoise resume run.equipoise --retry empty --max-tokens 16384
     """
     from equipoise.runs.file.reader import RunReader
     from equipoise.runs.looks import wants_more

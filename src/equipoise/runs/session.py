@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from equipoise.authoring import Probe
@@ -44,10 +44,13 @@ class Session:
         judge: Judge | None = None,
         *,
         created: bool = False,
+        confirm_tokens: Callable[[int], None] | None = None,
     ) -> None:
         self._file = file
         self._created = created
         """Whether the file was written for this session."""
+        self._confirm_tokens = confirm_tokens
+        """Is told how many tokens an answer of a reasoning model takes, and raises if the run should not go on."""
         self._policy = policy
         self._probes = probes
         self._model = model
@@ -94,7 +97,8 @@ class Session:
                 requests = await take_exam(self._file, self._judge, self._probes, self._policy, on_event)
             if self._model:
                 policy = spent_on_judge(self._file, self._policy, requests)
-                done = await pump(self._file, self._model, policy, on_event, looks.take if looks else None)
+                look = looks.take if looks else None
+                done = await pump(self._file, self._model, policy, on_event, look, self._raise_limit)
                 requests += done.requests
             if self._judge:
                 verdicts = Verdicts(self._file, self._probes, self._judge.retry)
@@ -103,6 +107,14 @@ class Session:
                 )
             await asyncio.to_thread(store_labels, self._file, self._probes.values())
         return Run.open(self.path, probes=self._probes.values())
+
+    def _raise_limit(self, limit: int, tokens: int) -> None:
+        """Let all answers that follow have up to `limit` tokens, reasoning included. The first one took `tokens`."""
+        if self._confirm_tokens:
+            self._confirm_tokens(tokens)
+        settings = self._file.settings.model_settings
+        raised = {name: limit for name in settings if name == "max_tokens"}
+        self._file.raise_limit(limit, {**settings, **raised}, wanted=False)
 
     def close(self) -> None:
         """Give the file back without asking."""

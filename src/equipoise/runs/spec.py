@@ -226,6 +226,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What shapes the answers, as the model itself describes it (`Model.settings`)."""
     looks: dict[str, list[Annotated[int, Meta(gt=0, le=MOST)]]] = {}
     """If the run stops when its marks are certain: for each probe how many items it has at each look."""
+    limit_raised: bool = False
+    """Whether `spec.max_tokens` was raised while the model was asked, because its reasoning took all of the limit."""
     notes: list[str] = []
     """What the user was told while the model was asked."""
     created: str

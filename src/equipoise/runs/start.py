@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +99,13 @@ def start(
     is_new = not path.exists()
     if not path.parent.is_dir():
         raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
+    confirm_tokens = None
     if confirm and named and not spec.local and is_new:
-        estimates = (expect_probe(planned, spec) for planned in largest)
-        confirm(expect_run(estimates, public, policy.price, policy.concurrency))
+        expected = expect_run(
+            (expect_probe(planned, spec) for planned in largest), public, policy.price, policy.concurrency
+        )
+        confirm(expected)
+        confirm_tokens = partial(_confirm_tokens, confirm, expected, policy)
     # A judge is stored by itself: a run may get one later.
     record = make_record(public.without_judge(), model_settings=model_settings, looks=looks)
     if is_new:
@@ -113,9 +119,14 @@ def start(
             approve(spec, access)
         if asked:
             take_judge(file, public, asked, access)
-    return Session(
-        file, opened, policy, {planned.probe.name: planned.probe for planned in plans}, asked, created=is_new
-    )
+    known = {planned.probe.name: planned.probe for planned in plans}
+    return Session(file, opened, policy, known, asked, created=is_new, confirm_tokens=confirm_tokens)
+
+
+def _confirm_tokens(confirm: Confirm, expected: RunEstimate, policy: Policy, tokens: int) -> None:
+    """Ask anew, now that it is known how many tokens an answer takes."""
+    longer = [dataclasses.replace(row, completion_tokens=row.attempts * tokens) for row in expected.probes]
+    confirm(expect_run(longer, expected.spec, policy.price, policy.concurrency))
 
 
 def _at_own_size(planned: Plan) -> Plan:
@@ -149,6 +160,10 @@ def refuse_changes(
 ) -> None:
     """Refuse to go on in another way than the run was started in: IntegrityError that names each changed field."""
     stored = file.settings
+    if stored.limit_raised:  # the command that started the run knows nothing of it
+        spec = replace(spec, max_tokens=stored.spec.max_tokens)
+        kept = {name: value for name, value in stored.model_settings.items() if name == "max_tokens"}
+        model_settings = {**model_settings, **kept}
     old: dict[str, Any] = {**stored.spec.compared(), "model_settings": stored.model_settings, "looks": stored.looks}
     new: dict[str, Any] = {**spec.compared(), "model_settings": dict(model_settings), "looks": dict(looks)}
     for plan in plans:

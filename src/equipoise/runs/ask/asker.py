@@ -14,11 +14,13 @@ from equipoise.models.protocol import Asking, Model, Reply, TransientFault
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import describe_duration
 from equipoise.runs.ask.gate import OUTAGE_KINDS, Gate, State
-from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.policy import FIRST_RAISED_LIMIT, LARGEST_LIMIT, Policy
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
+SPENT_BEFORE_END = 3
+"""So many prompts in a row whose largest limit went into reasoning end the run."""
 LONGEST_ANSWER = 16 * 1024 * 1024
 """In characters, for every kind of model."""
 STANDSTILL_SECONDS, STANDSTILL_SHARE = 3.0, 0.375
@@ -43,6 +45,8 @@ class _Course:
     tries: int = 0
     strikes: int = 0
     """Requests that failed by themselves, and not because the endpoint was down."""
+    spent: tuple[int, int] | None = None
+    """Tokens of the prompt and of reasoning in requests whose limit went into reasoning."""
 
 
 class Asker:
@@ -57,12 +61,17 @@ class Asker:
         note: Callable[[str], None],
         find_answered: Callable[[], Awaitable[Pending | None]],
         on_wait: Callable[[], None],
+        raise_limit: Callable[[int, int], Awaitable[None]] | None = None,
     ) -> None:
         self._model = model
         self._policy = policy
         self._tally = tally
         self._note = note
         self._on_wait = on_wait
+        self._raise_limit = raise_limit
+        """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
+        self._limit = 0
+        """The limit that was raised in this session, for prompts that were read from the file before."""
         self._find_answered: Callable[[], Awaitable[Pending | None]] | None = find_answered
         """Looks for a prompt that was answered in an earlier session; None once it was called."""
         self._clock = asyncio.get_running_loop().time
@@ -107,8 +116,15 @@ class Asker:
                 continue
             course.tries += 1
             course.strikes += 1
+            if self._limit and self._can_raise(pending.asking):
+                pending = _with_limit(pending, max(self._limit, pending.asking.max_tokens or 0))
             sent = self._clock()
-            outcome = await self._request(pending, course.time_left)
+            try:
+                outcome = await self._request(pending, course.time_left)
+                if course.spent and isinstance(outcome, Reply) and outcome.status in MEASURED:
+                    await self._settle_limit(pending.asking, outcome)
+            finally:
+                self.gate.leave()
             if isinstance(outcome, TransientFault):
                 if self._stopping:
                     return None
@@ -117,6 +133,14 @@ class Asker:
                     await self.gate.sleep(pause)
                     continue
             reply = outcome.reply if isinstance(outcome, TransientFault) else outcome
+            if is_spent_on_reasoning(reply) and self._can_raise(pending.asking):
+                raised = min(LARGEST_LIMIT, max(FIRST_RAISED_LIMIT, 2 * (pending.asking.max_tokens or 0)))
+                pending = _with_limit(pending, raised)
+                course = replace(
+                    course, time_left=self._policy.deadline, strikes=0, spent=_add_tokens(course.spent, reply)
+                )
+                continue
+            reply = _with_tokens(reply, course.spent)
             attempt = Attempt(
                 probe=pending.probe,
                 prompt=pending.prompt,
@@ -142,7 +166,10 @@ class Asker:
     async def _test_endpoint(self, answered: Pending) -> None:
         """Test an endpoint that seems to be down with a prompt that it has answered before."""
         sent = self._clock()
-        outcome = await self._request(answered, self._policy.deadline)
+        try:
+            outcome = await self._request(answered, self._policy.deadline)
+        finally:
+            self.gate.leave()
         if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
             if not self._stopping:
                 self._fail(outcome, answered, sent)
@@ -185,8 +212,6 @@ class Asker:
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except TransientFault as fault:
             return fault
-        finally:
-            self.gate.leave()
         self._count_reply(reply, pending.asking)
         return _limit_size(reply)
 
@@ -253,14 +278,36 @@ class Asker:
         self.gate.hold(seconds, "rate limit")
         self._on_wait()
 
+    def _can_raise(self, asking: Asking) -> bool:
+        """Whether a prompt whose limit went into reasoning can be asked again with a larger one."""
+        limit = asking.max_tokens
+        return bool(self._raise_limit) and not asking.probabilities and limit is not None and limit < LARGEST_LIMIT
+
+    async def _settle_limit(self, asking: Asking, reply: Reply) -> None:
+        """Raise the limit of the whole run if its first answer needed that: a model that reasons does so always.
+
+        Later, only the prompts that need it are asked with more.
+        """
+        if self._answered is None and self._raise_limit and not any(self._tally.counts.get(one) for one in MEASURED):
+            limit = min(LARGEST_LIMIT, 2 * (asking.max_tokens or 0))
+            await self._raise_limit(limit, reply.completion_tokens or limit)
+            self._limit = limit
+            self._note(
+                f"{self._model.name} reasons before it answers. Its answers may have up to {limit:,} tokens, reasoning "
+                f"included, instead of the usual limit of each probe. To let it reason less, start a new run with "
+                f"{reasoning_option(self._model.name)}."
+            )
+
     def _count_spent_on_reasoning(self, reply: Reply, asking: Asking) -> None:
         """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""
-        if reply.status != Status.EMPTY or (reply.finish_reason or "").lower() not in LENGTH_REASONS:
+        if not is_spent_on_reasoning(reply):
             if self._spent_on_reasoning:
                 self._spent_on_reasoning[asking] = 0
             return
+        if self._can_raise(asking):
+            return
         self._spent_on_reasoning[asking] += 1
-        if self._spent_on_reasoning[asking] >= self._policy.client_faults:
+        if self._spent_on_reasoning[asking] >= (SPENT_BEFORE_END if self._raise_limit else self._policy.client_faults):
             limit = "the token limit" if asking.max_tokens is None else f"the limit of {asking.max_tokens:,} tokens"
             raise SpentOnReasoning(
                 f"{self._model.name} has reached {limit} {self._spent_on_reasoning[asking]} times in a row before it "
@@ -285,6 +332,28 @@ def is_same_model(asked: str, served: str) -> bool:
     asked, served = asked.lower(), served.lower().removeprefix("models/")
     pattern = rf"(.*/)?{re.escape(asked.rpartition('/')[2])}([-@:_]?(v?\d[\d.-]*|latest))?"
     return re.fullmatch(pattern, served) is not None
+
+
+def is_spent_on_reasoning(reply: Reply) -> bool:
+    """Whether the token limit was reached before any text came."""
+    return reply.status == Status.EMPTY and (reply.finish_reason or "").lower() in LENGTH_REASONS
+
+
+def _with_limit(pending: Pending, limit: int) -> Pending:
+    return replace(pending, asking=replace(pending.asking, max_tokens=limit))
+
+
+def _add_tokens(spent: tuple[int, int] | None, reply: Reply) -> tuple[int, int]:
+    prompt_tokens, completion_tokens = spent or (0, 0)
+    return prompt_tokens + (reply.prompt_tokens or 0), completion_tokens + (reply.completion_tokens or 0)
+
+
+def _with_tokens(reply: Reply, spent: tuple[int, int] | None) -> Reply:
+    """The reply with the tokens of requests before it, which were paid for."""
+    if spent is None or reply.completion_tokens is None:
+        return reply
+    prompt_tokens, completion_tokens = _add_tokens(spent, reply)
+    return replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
 
 def _limit_size(reply: Reply) -> Reply:

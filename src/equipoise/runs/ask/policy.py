@@ -11,6 +11,10 @@ from pathlib import Path
 from equipoise.errors import BadParameter, Incomplete
 from equipoise.schema import ALLOW_MISSING, MEASURED, Status, missing_share
 
+FIRST_RAISED_LIMIT, LARGEST_LIMIT = 512, 8_192
+"""If the token limit went into reasoning, the prompt is asked again with at least the first, then with twice as many
+tokens, up to the largest."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
@@ -93,7 +97,7 @@ class Policy:
 
 def retry_options(failures: Iterable[Status], limit: int | None) -> str:
     """The options of `resume` that ask these failures again, with more tokens than a limit that was too small."""
-    larger = "" if limit is None else f" --max-tokens {max(2_048, 4 * limit)}"
+    larger = "" if limit is None else f" --max-tokens {max(2 * LARGEST_LIMIT, 4 * limit)}"
     return f"--retry {','.join(status.value for status in failures)}{larger}"
 
 

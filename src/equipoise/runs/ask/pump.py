@@ -33,6 +33,8 @@ T = TypeVar("T")
 _PAGE = 1024
 TakeLook = Callable[[], Look]
 """Looks at what has been answered, and plans more where that is not enough."""
+RaiseLimit = Callable[[int, int], None]
+"""Takes a larger token limit for all that is asked from now on, and how many tokens the first answer took."""
 
 
 async def pump(
@@ -41,14 +43,16 @@ async def pump(
     policy: Policy | None = None,
     on_event: OnEvent | None = None,
     take_look: TakeLook | None = None,
+    raise_limit: RaiseLimit | None = None,
 ) -> RunProgress:
     """Ask the model for everything that is pending; return how far the run is then. Opens and closes the model.
 
-    When nothing is pending, `take_look` may plan more; it says what it found, and the asking goes on.
+    When nothing is pending, `take_look` may plan more; it says what it found, and the asking goes on. With
+    `raise_limit`, an answer whose token limit went into reasoning is asked for again with a larger one.
     In the main thread, SIGINT and SIGTERM stop it in order. Raises EndpointError, BudgetReached, StorageError or
     Interrupted, with a message that says how to go on.
     """
-    work = Pump(run, model, policy or Policy(), on_event or (lambda _: None), take_look)
+    work = Pump(run, model, policy or Policy(), on_event or (lambda _: None), take_look, raise_limit)
     with stop_on_signals(work.stop):
         return await work.run()
 
@@ -57,7 +61,13 @@ class Pump:
     """One session of asking. While `run` is awaited, `stop` ends it: in order when called once, at once when twice."""
 
     def __init__(
-        self, run: Ledger, model: Model, policy: Policy, on_event: OnEvent, take_look: TakeLook | None = None
+        self,
+        run: Ledger,
+        model: Model,
+        policy: Policy,
+        on_event: OnEvent,
+        take_look: TakeLook | None = None,
+        raise_limit: RaiseLimit | None = None,
     ) -> None:
         assert run.owned, "answers could not be stored"
         self._run = run
@@ -65,6 +75,7 @@ class Pump:
         self._policy = policy
         self._on_event = on_event
         self._take_look = take_look
+        self._raise_limit = raise_limit
         self._look = ""
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
@@ -138,6 +149,7 @@ class Pump:
             self._note,
             self._find_answered,
             lambda: self._report(self._progress()),
+            self._store_limit if self._raise_limit else None,
         )
         self._writer = Writer(self._store, self._halt)
         self._workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
@@ -171,6 +183,11 @@ class Pump:
     async def _find_answered(self) -> Pending | None:
         """A prompt that has an answer in the run file."""
         return await self._in_thread(lambda: next(self._run.answered(), None))
+
+    async def _store_limit(self, limit: int, tokens: int) -> None:
+        raise_limit = self._raise_limit
+        assert raise_limit is not None
+        await self._in_thread(lambda: raise_limit(limit, tokens))
 
     async def _count_earlier_tokens(self) -> None:
         self._counting_started = True

@@ -153,10 +153,17 @@ class RunFile(RunReader):
                 self._connection.execute(sql.KEEP_FAILURES, (status,))
             return sum(self._connection.execute(sql.REMOVE_FAILURES, (status,)).rowcount for status in statuses)
 
-    def raise_limit(self, max_tokens: int, model_settings: Mapping[str, Any]) -> None:
-        """Ask all that has no answer yet with this limit on the length of answers. Probabilities need none."""
+    def raise_limit(self, max_tokens: int, model_settings: Mapping[str, Any], *, wanted: bool = True) -> None:
+        """Ask all that has no answer yet with this limit on the length of answers. Probabilities need none.
+
+        A limit that nobody `wanted` was raised because of the model's reasoning.
+        """
         with translate_storage_errors(self.path), opening.transaction(self._connection):
-            self._write_settings(spec=replace(self.spec, max_tokens=max_tokens), model_settings=dict(model_settings))
+            self._write_settings(
+                spec=replace(self.spec, max_tokens=max_tokens),
+                model_settings=dict(model_settings),
+                limit_raised=not wanted,
+            )
             self._connection.execute(sql.RAISE_LIMITS, (max_tokens,))
             self._planned = None
             for planned in self.probes():
