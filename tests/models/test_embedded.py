@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from equipoise.models.llama import CATALOGUE
 from equipoise.models.llama.model import EmbeddedModel, prepare_embedded
 from equipoise.models.llama.process import ServerOptions, ServerProcess
 from equipoise.models.protocol import Asking
+from equipoise.runs.start import start
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
@@ -307,3 +309,21 @@ def test_the_larger_embedded_model_says_yes_or_no(cached: Settings) -> None:
     first = asyncio.run(ask()).first_token
     assert first is not None
     assert sum(float(entry["p"]) for entry in first if str(entry["token"]).strip().lower() in ("yes", "no")) > 0.9
+
+
+@needs_llama
+def test_sixty_tokens_give_the_mark_that_the_readme_shows(cached: Settings, tmp_path: Path) -> None:
+    model = prepare_embedded("embedded", settings=cached, sampling=Sampling())
+    run = start(model, probes=["jobs_lum"], out=tmp_path / "run.equipoise", sample=60, probabilities=True).ask()
+    assert run.attempts()["completion_tokens"].sum() == 60
+    result = run.results()["jobs_lum"]
+    found = result.metrics["masculine_rate"]
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = re.search(
+        r"--sample 60 --probabilities\n    A \(A–B\) jobs_lum masculine_rate is (\S+) \((\S+) to (\S+)\)", readme
+    )
+    assert shown
+    # Other processors round differently.
+    assert [found.value, found.low, found.high] == pytest.approx([float(part) for part in shown.groups()], abs=0.01)
+    assert str(result.marks["masculine_rate"]) == "A (A–B)"
+    assert result.metrics["neither_mass"].value < 0.5

@@ -218,3 +218,17 @@ def test_an_endpoint_that_begins_a_new_answer_costs_one_request() -> None:
     assert isinstance(outcome, NoContinuation)
     assert "does not go on with an answer" in str(outcome)
     assert len(bodies) == 1
+
+
+@pytest.mark.fault("L8")
+def test_a_provider_that_continues_no_answers_is_sent_nothing() -> None:
+    with RawServer(lambda prompt: [with_length(choice(listed(TOKENS)))]) as server:
+        model = connect("openai/m", base_url=server.url, environ={})
+
+        async def ask_one() -> None:
+            async with model:
+                await model.answer("A novel?", None, Asking(max_tokens=1, opening="Gender:"))
+
+        with pytest.raises(NoContinuation, match="begins a new answer"):
+            asyncio.run(ask_one())
+        assert (model.continues_answers, server.bodies) == (False, [])

@@ -117,7 +117,8 @@ def make_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
     items = max(1, math.ceil(pilot.items * (width / wanted) ** 2))
     population = count_population(pilot.setup) if items > pilot.items else None
     repetitions = None
-    if population is not None and items > population:
+    drawn = not pilot.setup.probe.detector.by_probability  # to ask again would give the same probabilities
+    if drawn and population is not None and items > population:
         before = _remaining_variance(pilot.setup.repetitions, pilot.items / population)
         often = range(pilot.setup.repetitions + 1, MOST_REPETITIONS + 1)
         enough = (number for number in often if _remaining_variance(number, 1.0) <= before * population / items)

@@ -193,7 +193,10 @@ class ChatModel:
 
     def _begin_answer(self, messages: Body, opening: str) -> Body:
         continuing = self._endpoint.provider.continuing
-        assert continuing is not None, "whoever asks looks at `continues_answers` first"
+        if continuing is None:
+            raise NoContinuation(
+                f"{self._target.model} begins a new answer instead of going on with one. {HOW_TO_CONTINUE}"
+            )
         return continue_answer(messages, opening, continuing)
 
     async def _check_continuation(self) -> None:

@@ -130,10 +130,12 @@ def say_by_probability(result: Result) -> Iterator[str]:
     if result.reading != PROBABILITIES:
         return
     key = MetricKey(f"{NEITHER}_mass")
-    labels = " or ".join(f"“{label}”" for label in result.setup.probe.detector.labels)
+    opening = result.setup.probe.detector.opening
+    word = f"the word that follows “{opening}”" if opening else "the first word of an answer"
     yield (
-        f"No text was read here: the values are probabilities that an answer begins with {labels}. Of the probability "
-        f"{result.estimates[key].value:.0%} is on other words. Results from answers cannot be compared with these."
+        f"No text was read here: the values are probabilities of {word}. Of the probability "
+        f"{result.estimates[key].value:.0%} is on words that decide nothing. Results from answers cannot be compared "
+        "with these."
     )
 
 
