@@ -6,23 +6,19 @@ Python function of the prompt, found by its name. So a pipeline, an agent or a t
 
 from __future__ import annotations
 
-import asyncio
 import importlib
-import os
 import shlex
 import shutil
-import signal
 import sys
 import time
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
 from equipoise.models.functions import FunctionModel
+from equipoise.models.processes import MAX_ERROR_BYTES, run_program
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
@@ -30,7 +26,7 @@ from equipoise.schema import Status
 COMMAND = "command:"
 CONCURRENCY = 2
 """How many programs run at a time, unless the user says otherwise."""
-MAX_ANSWER_BYTES, MAX_ERROR_BYTES = 16 * 2**20, 64 * 2**10
+MAX_ANSWER_BYTES = 16 * 2**20
 
 
 def open_program(name: str, deadline: float) -> CommandModel | FunctionModel:
@@ -98,22 +94,17 @@ class CommandModel:
         """Run the program on one prompt. A system part comes first, followed by a blank line."""
         started = time.monotonic()
         text = f"{system}\n\n{prompt}" if system else prompt
-        # In a session of its own, so that what it starts ends with it.
-        process = await asyncio.create_subprocess_exec(
-            *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-        )
         try:
-            output, errors = await asyncio.wait_for(_talk(process, text), self._deadline)
+            ended = await run_program(self._words, text, most=MAX_ANSWER_BYTES, seconds=self._deadline)
         except TimeoutError:
             return Reply(status=Status.TIMEOUT, detail=f"the program took over {self._deadline:g} s")
-        finally:
-            await _end(process)
         latency = time.monotonic() - started
+        output = ended.output
         if len(output) > MAX_ANSWER_BYTES:
             return Reply(status=Status.TOO_LARGE, detail=f"over {MAX_ANSWER_BYTES:,} bytes", latency=latency)
-        if process.returncode:
-            said = excerpt(errors.decode("utf-8", "replace").strip())
-            return Reply(status=Status.MALFORMED, detail=f"exit code {process.returncode}: {said}", latency=latency)
+        if ended.code:
+            said = excerpt(ended.errors.decode("utf-8", "replace").strip())
+            return Reply(status=Status.MALFORMED, detail=f"exit code {ended.code}: {said}", latency=latency)
         try:
             answer = output.decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
@@ -122,50 +113,3 @@ class CommandModel:
         if not has_visible_text(answer):
             return Reply(status=Status.EMPTY, reasoning=answer or None, latency=latency)
         return Reply(status=Status.OK, answer=answer, latency=latency)
-
-
-async def _talk(process: Process, prompt: str) -> tuple[bytes, bytes]:
-    """Give the program its prompt, and take what it writes, up to the limits."""
-    assert process.stdout
-    assert process.stderr
-    others = asyncio.gather(_read(process.stderr, MAX_ERROR_BYTES, drain=True), _write(process, prompt))
-    try:
-        output = await _read(process.stdout, MAX_ANSWER_BYTES)
-        if len(output) > MAX_ANSWER_BYTES:
-            _kill(process)
-        errors, _ = await others
-        await process.wait()
-    finally:
-        others.cancel()
-    return output, errors
-
-
-async def _read(stream: asyncio.StreamReader, most: int, *, drain: bool = False) -> bytes:
-    """What the stream holds, one byte above the limit at most; with `drain`, what comes after it is thrown away."""
-    kept = bytearray()
-    while part := await stream.read(2**16):
-        kept += part[: max(0, most + 1 - len(kept))]
-        if len(kept) > most and not drain:
-            break
-    return bytes(kept)
-
-
-async def _write(process: Process, prompt: str) -> None:
-    assert process.stdin
-    with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read its prompt
-        process.stdin.write(prompt.encode("utf-8", "surrogatepass"))
-        await process.stdin.drain()
-        process.stdin.close()
-
-
-async def _end(process: Process) -> None:
-    """End the program if it still runs."""
-    if process.returncode is None:
-        _kill(process)
-        await process.wait()
-
-
-def _kill(process: Process) -> None:
-    """End the program and all that it has started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)

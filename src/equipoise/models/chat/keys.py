@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shlex
-import signal
-import sys
 
 from equipoise.errors import InputError
+from equipoise.models.processes import run_program
 from equipoise.models.protocol import Refused
 
 COMMAND_SECONDS = 60.0
@@ -64,31 +62,20 @@ class Key:
         """What the command prints. Nothing of it is shown, also when it fails."""
         name = shlex.quote(os.path.basename(self._words[0]))  # noqa: PTH119 - a word, not a file of ours
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._words,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=sys.platform != "win32",
-            )
-        except OSError as error:
-            raise Refused(f"The key command {name} cannot be started: {error.strerror}.") from None
-        try:
-            async with asyncio.timeout(COMMAND_SECONDS):
-                output = await _read_all(process)
+            ended = await run_program(self._words, "", most=LONGEST_KEY, seconds=COMMAND_SECONDS)
         except TimeoutError:
             raise Refused(
                 f"The key command {name} did not end within {COMMAND_SECONDS:g} s. It must not ask for anything."
             ) from None
-        finally:
-            await _end(process)
-        if output is not None and process.returncode:
-            raise Refused(f"The key command {name} failed with exit code {process.returncode}. Run it to see why.")
-        return self._read(output or b"", name)
+        except OSError as error:
+            raise Refused(f"The key command {name} cannot be started: {error.strerror}.") from None
+        if ended.code and len(ended.output) <= LONGEST_KEY:
+            raise Refused(f"The key command {name} failed with exit code {ended.code}. Run it to see why.")
+        return self._read(ended.output, name)
 
     def _read(self, output: bytes, name: str) -> str:
         key = output.decode("ascii", "replace").strip()
-        if not key or not is_sendable(key):
+        if not key or not is_sendable(key) or len(output) > LONGEST_KEY:
             raise Refused(
                 f"The key command {name} must print the key and nothing else: one line of ASCII without spaces. "
                 "What it printed is something else, and is not shown."
@@ -110,25 +97,3 @@ def parse_command(command: str) -> list[str]:
     if not words:
         raise InputError("The key command is empty. An example: --key-command 'gcloud auth print-access-token'")
     return words
-
-
-async def _read_all(process: asyncio.subprocess.Process) -> bytes | None:
-    """What a command prints until it ends; None if that is too long for a key."""
-    assert process.stdout is not None
-    try:
-        await process.stdout.readexactly(LONGEST_KEY + 1)
-    except asyncio.IncompleteReadError as end:
-        await process.wait()
-        return end.partial
-    return None
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a command that still runs, and what it started."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
