@@ -22,33 +22,26 @@ from equipoise.report.terminal import gates, tables
 from equipoise.runs.run import Run
 from report.hostile import HOSTILE
 
-VARYING = {"bdi", "span", "mark", "text"}
-"""Elements whose number depends on the text."""
+ELEMENTS = {"script", "iframe", "object", "embed", "form", "base", "link", "meta", "img", "style", "a", "svg"}
+ADDRESSES = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
 
 
 class Census(HTMLParser):
-    """The elements of a page, and whatever could do something."""
+    """Counts whatever could do something in a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: str) -> None:
         super().__init__()
-        self.elements: Counter[str] = Counter()
-        self.active: list[str] = []
+        self.active: Counter[str] = Counter()
+        self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Count an element, and look at its attributes."""
-        if tag not in VARYING:
-            self.elements[tag] += 1
+        if tag in ELEMENTS:
+            self.active[tag] += 1
         for name, value in attrs:
-            address = name in ("src", "href", "srcset", "action", "data", "poster", "xlink:href")
-            if name.startswith("on") or (address and not (value or "").startswith(("#", "data:image/"))):
-                self.active.append(f"{tag} {name}={(value or '')[:60]}")
-
-
-def take_census(page: str) -> Census:
-    """What a page consists of."""
-    census = Census()
-    census.feed(page)
-    return census
+            leads_away = name in ADDRESSES and not (value or "").startswith(("#", "data:image/"))
+            if name.startswith("on") or leads_away:
+                self.active[f"{tag} {name}={(value or '')[:60]}"] += 1
 
 
 def make_string(dice: random.Random) -> str:
@@ -78,8 +71,10 @@ def show_hostile(dice: random.Random, count: int, folder: Path) -> Iterator[str]
                 answers = [text, make_string(dice)]
                 model: Any = lambda prompt, answers=answers: answers[len(prompt) % 2]  # noqa: E731 - one line
                 equipoise.audit(model, probes=["jobs_lum"], out=path, sample=8)
-                harmless = take_census(_page(open_hostile(path, "x" * 20), folder))
-                yield _judge(take_census(_page(open_hostile(path, text), folder)), harmless)
+                harmless = Census(_page(open_hostile(path, "x" * 20), folder)).active
+                active = Census(_page(open_hostile(path, text), folder)).active
+                other = (active - harmless) + (harmless - active)
+                yield f"crashed: active: {min(other)}" if other else "an inert page"
                 continue
             run = open_hostile(path, text)
             shown = _show(run)
@@ -92,17 +87,6 @@ def show_hostile(dice: random.Random, count: int, folder: Path) -> Iterator[str]
 def _page(run: Run, folder: Path) -> str:
     write_report([run], folder / "report.html", full=True)
     return (folder / "report.html").read_text(encoding="utf-8")
-
-
-def _judge(census: Census, harmless: Census) -> str:
-    if foreign := set(census.active) - set(harmless.active):
-        return f"crashed: active: {min(foreign)}"
-    extra = {
-        name: census.elements[name] - harmless.elements[name]
-        for name in ("script", "iframe", "object", "embed", "form", "base", "link", "meta", "img", "style", "a", "svg")
-    }
-    changed = {name: number for name, number in extra.items() if number}
-    return f"crashed: elements {changed}" if changed else "an inert page"
 
 
 def _show(run: Run) -> str:

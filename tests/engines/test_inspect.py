@@ -10,18 +10,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from inspect_ai.log import EvalLog, read_eval_log
-from inspect_ai.scorer import SampleScore, Score
 
 import equipoise
 from answering import plain_metrics
 from calling import exit_code
 from equipoise.answers.files import read_file
 from equipoise.answers.score import score_rows
-from equipoise.engines.inspect import TASKS, measure_scores
 from equipoise.errors import UnknownName
 from equipoise.probes import find_probes
 from equipoise.runs.suites import plan_probes
@@ -30,6 +27,9 @@ from equipoise.settings import environment
 from installing import register
 from serving.faults import Fault
 from serving.faulty import FaultyServer
+
+if TYPE_CHECKING:  # it takes seconds to import, which only the worker that runs these tests has to spend
+    from inspect_ai.log import EvalLog
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    ((?:inspect eval|equipoise) .*)$", PAGE, flags=re.MULTILINE)
@@ -68,6 +68,8 @@ class Evaluated:
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluated]:
     """The command of the documentation, with a task of a plug-in beside it."""
+    from inspect_ai.log import read_eval_log
+
     folder = tmp_path_factory.mktemp("inspect")
     register(folder / "packages", "package-other", {"other_letters": "plugin_other:PROBE"})
     (folder / "packages" / "plugin_other.py").write_text(PLUGIN)
@@ -168,6 +170,8 @@ def test_the_other_commands_of_the_documentation_work(
 
 
 def test_every_probe_is_a_task_and_parameters_are_its_arguments() -> None:
+    from equipoise.engines.inspect import TASKS
+
     assert list(TASKS) == list(find_probes())
     task = TASKS["jobs_lum"](suite="quick", sample=3, repeat=4)
     assert (len(task.dataset), task.epochs) == (3, 4)
@@ -177,6 +181,8 @@ def test_every_probe_is_a_task_and_parameters_are_its_arguments() -> None:
 
 
 def test_a_system_part_is_a_message_of_its_own() -> None:
+    from equipoise.engines.inspect import TASKS
+
     with_system = [
         name
         for name in find_probes()
@@ -194,6 +200,10 @@ def corpus(name: str) -> dict[str, Any]:
 
 
 def test_more_epochs_than_the_task_has_are_repetitions_and_missing_ones_are_pending() -> None:
+    from inspect_ai.scorer import SampleScore, Score
+
+    from equipoise.engines.inspect import measure_scores
+
     planned = equipoise.plan("jobs_lum", sample=4)
     ids = planned.prompts()[ID].to_list()
     labels = (*planned.probe.detector.labels, *planned.probe.detector.other_labels)
