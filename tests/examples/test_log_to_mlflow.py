@@ -64,6 +64,7 @@ def test_values_intervals_and_marks_are_logged(run: Path, monkeypatch: pytest.Mo
 
 def test_mlflow_itself_takes_it(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a folder of files needs no server and no database
     mlflow.set_tracking_uri(tmp_path.as_uri())
     monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(run)])
     runpy.run_path(str(EXAMPLE), run_name="__main__")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import Any
 
 import polars as pl
 
 from equipoise.authoring import Evidence, Probe, TypicalWord
-from equipoise.detect import Detector, visible
+from equipoise.detect import Detector
 from equipoise.measuring.readings import OtherReading, Rereading
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison, WordCounting
 from equipoise.report.charts.figures import WORDS_PER_SIDE, WordFigure
@@ -27,20 +28,17 @@ from equipoise.schema import (
     REPETITION,
     STATUS,
     Status,
-    is_measured,
 )
 
 EXCERPT = 160
 """How many characters of a prompt stand for it."""
-LENGTH, EXTREMITY, DISTANCE, TURN = "__length", "__extremity", "__distance", "__turn"
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """An attempt and why it is shown."""
+    """An attempt that is shown."""
 
-    reason: str
     excerpt: str
     """The prompt from where it differs from those of the other samples."""
     prompt: str
@@ -50,50 +48,25 @@ class Sample:
     facts: tuple[tuple[str, str], ...]
 
 
-class SampleChoice:
-    """Chooses answers to show: they are looked at part by part, and only the texts of the chosen ones are kept."""
+def choose_samples(run: ReportedRun, evidence: Evidence, probe: Probe, most: int) -> list[Sample]:
+    """Answers to look at: of each label and arm in turn, by their ids. These are hashes, so nothing else decides."""
+    answers = evidence.measured().sort(ATTEMPT)
+    kinds = [name for name in (LABEL, *probe.coverage_columns) if name in answers.columns]
+    turn = pl.int_range(pl.len())
+    in_turn = answers.sort(turn.over(kinds) if kinds else turn, *kinds, maintain_order=True).head(most)
+    if in_turn.is_empty():
+        return []
+    rows = _read_texts(run, probe, in_turn)
+    start = _shared_length([row[PROMPT] for row in rows])
+    covariates = list_covariates(probe.detector, answers.columns)
+    return [_make_sample(probe, row, covariates, start) for row in rows]
 
-    def __init__(self, probe: Probe) -> None:
-        self._probe = probe
-        self._lengths: list[pl.DataFrame] = []
-        self._extremes: dict[str, pl.DataFrame] = {}
 
-    def add(self, answers: pl.DataFrame) -> None:
-        """Look at evaluated answers with their prompts."""
-        answers = answers.drop_nulls(ANSWER).with_columns(pl.col(ANSWER).str.len_chars().alias(LENGTH))
-        if answers.is_empty():
-            return
-        kinds = [name for name in (LABEL, *self._probe.coverage_columns) if name in answers.columns]
-        self._lengths.append(answers.select(*ATTEMPT, *kinds, LENGTH))
-        for reason, row in _find_extremes(answers, self._probe.detector):
-            candidates = pl.concat([self._extremes[reason], row]) if reason in self._extremes else row
-            self._extremes[reason] = _first_row(candidates, pl.col(EXTREMITY))
-
-    def choose(
-        self, covariates: Sequence[str], most: int, read: Callable[[list[str]], Iterable[pl.DataFrame]]
-    ) -> list[Sample]:
-        """Up to `most` answers: first the extremes, then the most typical of each label and arm in turn.
-
-        `read` gives evaluated answers to the prompts with these ids.
-        """
-        if not self._lengths:
-            return []
-        typical = _find_typical(pl.concat(self._lengths), most)
-        texts = pl.concat(list(read(typical[ID].unique().to_list())))
-        rows = typical.select(ATTEMPT).join(texts, on=ATTEMPT, maintain_order="left").iter_rows(named=True)
-        extremes = [
-            (reason, self._extremes[reason].row(0, named=True))
-            for reason in _list_extremes(self._probe.detector)
-            if reason in self._extremes
-        ]
-        chosen: dict[tuple[Any, ...], tuple[str, Row]] = {}
-        for reason, row in [*extremes[: most // 2], *(("typical", row) for row in rows)]:
-            key = tuple(row[name] for name in ATTEMPT)
-            if len(chosen) < most and key not in chosen:
-                chosen[key] = (reason, row)
-        ordered = sorted(chosen.values(), key=lambda pair: pair[0] != "typical")
-        start = _shared_length([row[PROMPT] for _, row in ordered])
-        return [_make_sample(self._probe, reason, row, covariates, start) for reason, row in ordered]
+def _read_texts(run: ReportedRun, probe: Probe, attempts: pl.DataFrame) -> list[Row]:
+    """These attempts with their prompts and answers; without those whose answer a damaged file lacks."""
+    texts = pl.concat(list(run.transcripts(probe.name, attempts[ID].unique().to_list())))
+    found = attempts.select(ATTEMPT).join(texts, on=ATTEMPT, maintain_order="left").drop_nulls(ANSWER)
+    return list(found.iter_rows(named=True))
 
 
 def list_covariates(detector: Detector, columns: Sequence[str]) -> list[str]:
@@ -104,69 +77,16 @@ def list_covariates(detector: Detector, columns: Sequence[str]) -> list[str]:
 
 def _shared_length(prompts: list[str]) -> int:
     """How many characters all prompts begin with, up to a whole word; 0 when these are few or nearly all."""
-    shortest = min(map(len, prompts))
-    same = 0
-    while same < shortest and len({prompt[same] for prompt in prompts}) == 1:
-        same += 1
-    length = prompts[0].rfind(" ", 0, same) + 1
-    return length if 20 < length < shortest - 20 else 0
+    length = commonprefix(prompts).rfind(" ") + 1  # noqa: RUF071 - characters are meant
+    return length if 20 < length < min(map(len, prompts), default=0) - 20 else 0
 
 
-def _find_typical(answers: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Answers of middling length, from each kind in turn."""
-    kinds = [name for name in answers.columns if name not in (*ATTEMPT, LENGTH)]
-    median, turn = pl.col(LENGTH).median(), pl.int_range(pl.len())
-    if kinds:
-        median, turn = median.over(kinds), turn.over(kinds)
-    ranked = answers.with_columns((pl.col(LENGTH) - median).abs().alias(DISTANCE)).sort(DISTANCE, *ATTEMPT)
-    in_turn = ranked.with_columns(turn.alias(TURN)).sort(TURN, *kinds, maintain_order=True)
-    return in_turn.head(most)
-
-
-def _list_extremes(detector: Detector) -> list[str]:
-    """Why an answer may be shown that is not typical: the most words for either side, the longest, the shortest."""
-    words = [f"most {group} words" for group in list(detector.patterns)[:2]] if len(detector.patterns) > 1 else []
-    return [*words, "longest", "shortest"]
-
-
-def _find_extremes(answers: pl.DataFrame, detector: Detector) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The most extreme answer of each kind, with how extreme it is. One word more for a side is nothing to show."""
-    length = answers[LENGTH].cast(pl.Int64)
-    extremities = [length, -length]
-    if len(detector.patterns) > 1:
-        lean = _measure_lean(answers, detector)
-        extremities = [lean, -lean, *extremities]
-    for reason, extremity in zip(_list_extremes(detector), extremities, strict=True):
-        row = _first_row(answers, extremity)
-        if "words" not in reason or row[EXTREMITY].item() > 1:
-            yield reason, row
-
-
-def _measure_lean(answers: pl.DataFrame, detector: Detector) -> pl.Series:
-    """How many more words an answer has for the first side than for the second.
-
-    In two steps, so that the visible text is made once for both.
-    """
-    shown = answers.lazy().select(visible(pl.col(ANSWER)).alias(ANSWER)).collect()
-    first, second, *_ = detector.count_evidence(pl.col(ANSWER)).values()
-    lean = shown.lazy().select(lean=first.cast(pl.Int64) - second.cast(pl.Int64)).collect()
-    return lean["lean"]
-
-
-def _first_row(answers: pl.DataFrame, extremity: pl.Expr | pl.Series) -> pl.DataFrame:
-    """The most extreme answer, with how extreme it is; of several the first by its key."""
-    ranked = answers.select(*ATTEMPT, extremity.alias(EXTREMITY)).with_row_index("row")
-    best = ranked.sort(EXTREMITY, *ATTEMPT, descending=[True, False, False])[:1]
-    return answers[best["row"]].drop(EXTREMITY, strict=False).hstack(best.select(EXTREMITY))
-
-
-def _make_sample(probe: Probe, reason: str, row: Row, covariates: Sequence[str], start: int) -> Sample:
+def _make_sample(probe: Probe, row: Row, covariates: Sequence[str], start: int) -> Sample:
     facts = [(ID, row[ID][:12]), *((name, probe.display.name_value(name, row[name])) for name in covariates)]
     if row[STATUS] != Status.OK:
         facts.append((STATUS, row[STATUS]))
     excerpt = row[PROMPT][start : start + EXCERPT]
     return Sample(
-        reason=reason,
         excerpt=f"… {excerpt}" if start else excerpt,
         prompt=row[PROMPT],
         answer=row[ANSWER],
@@ -195,29 +115,27 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
     If no answers are wanted, they are not read in the other way, either.
     """
     result = run.results[probe]
-    counting, rereading = WordCounting(result.setup.probe), Rereading(result)
-    choice = SampleChoice(result.setup.probe)
+    definition = result.setup.probe
+    counting, rereading = WordCounting(definition), Rereading(result)
     kept: list[pl.DataFrame] = []
     for part in run.transcripts(probe):
         counting.add(part)
         if most:
             rereading.add(part)
-            choice.add(part.filter(is_measured()))
         kept.append(part.drop(_DROPPED, strict=False))
     words = counting.compare()
     evidence = Evidence(
         parameters=result.parameters,
         estimates=result.estimates,
         attempts=pl.concat(kept),
-        labels=result.setup.probe.detector.labels,
+        labels=definition.detector.labels,
         typical_words=list_spots(words) if words else (),
     )
-    covariates = list_covariates(result.setup.probe.detector, evidence.attempts.columns)
     return ReadRun(
         evidence=evidence,
         words=words,
         other=rereading.measure() if most else None,
-        samples=choice.choose(covariates, most, lambda ids: run.transcripts(probe, ids)),
+        samples=choose_samples(run, evidence, definition, most),
     )
 
 
@@ -226,11 +144,8 @@ def find_example(run: ReportedRun, evidence: Evidence, probe: Probe, columns: Ma
     answers = evidence.detected() if LABEL in evidence.attempts.columns else evidence.measured()
     fitting = answers.filter(pl.lit(value=True), **columns)
     first = (fitting if fitting.height else answers).sort(ATTEMPT)[:1]
-    if first.is_empty():
-        return None
-    texts = pl.concat(list(run.transcripts(probe.name, first[ID].to_list())))
-    row = first.select(ATTEMPT).join(texts, on=ATTEMPT).row(0, named=True)
-    return _make_sample(probe, "example", row, list_covariates(probe.detector, first.columns), 0)
+    rows = _read_texts(run, probe, first) if first.height else []
+    return _make_sample(probe, rows[0], list_covariates(probe.detector, first.columns), 0) if rows else None
 
 
 def list_spots(comparison: WordComparison) -> list[TypicalWord]:
