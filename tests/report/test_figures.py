@@ -24,7 +24,7 @@ from equipoise.authoring import (
 )
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes
-from equipoise.report.charts.drawing import NARROW, WIDE
+from equipoise.report.charts.drawing import WIDTH
 from equipoise.report.charts.figures import (
     FEWEST_ITEMS,
     WORDS_PER_SIDE,
@@ -74,11 +74,10 @@ def test_every_figure_can_be_drawn_and_names_metrics_that_are_there(one: Reporte
             shown = {(key.metric, key.slice) for key in keys}
             missed = {key for key in estimates if (key.metric, key.slice) in shown} - keys
             assert not missed, "every group of a slice that is drawn has a row"
-        for width in (WIDE, NARROW):
-            drawing = draw_figure(figure, estimates, width)
-            assert drawing is not None
-            assert drawing.width == width
-            assert figure.title in drawing.label
+        drawing = draw_figure(figure, estimates)
+        assert drawing is not None
+        assert drawing.width == WIDTH
+        assert figure.title in drawing.label
 
 
 @pytest.mark.parametrize("name", sorted(name for name, probe in PROBES.items() if probe.display.findings))
@@ -137,9 +136,10 @@ def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -
     assert re.match(r"\d+ words of \d+ answers were compared; \d+ differ clearly", picture.panels[0].note)
     row = next(row for row in picture.rows if row[0] == "delight")
     assert str(row[2]).startswith("1/")
-    for chart in picture.panels[0].charts:
-        assert "More for women: delight" in chart.label
-        assert ">delight<" in chart.svg()
+    chart = picture.panels[0].chart
+    assert chart is not None
+    assert "More for women: delight" in chart.label
+    assert ">delight<" in chart.svg()
     assert "“delight” stood in" in section.findings[0][0].text
 
 
@@ -149,14 +149,14 @@ def spot(word: str, value: float) -> TypicalWord:
 
 def test_a_chart_of_words_has_few_rows_keeps_to_its_width_and_needs_only_one_side() -> None:
     words = WordFigure(name="w", title="Words", caption="", sides=("women", "men"), spots=[])
-    assert draw_words(words, WIDE) is None
+    assert draw_words(words) is None
     many = replace(words, spots=[spot(f"word{number}", 9.0) for number in range(40)])
-    drawing = draw_words(many, NARROW)
+    drawing = draw_words(many)
     assert drawing is not None
     assert drawing.label.count("word") - drawing.label.count("the word") == WORDS_PER_SIDE
     left, right = drawing.margins[:2]
     ends = [float(x) for x in re.findall(r'<line x1="([^"]*)" y1="[^"]*" x2="[^"]*"', drawing.svg())]
-    assert all(0 <= x < NARROW - left - right + 1 for x in ends), "an interval beyond the scale hides the words"
+    assert all(0 <= x < WIDTH - left - right + 1 for x in ends), "an interval beyond the scale hides the words"
     assert "More for women: none." in drawing.label
 
 
@@ -164,7 +164,7 @@ def test_a_chart_of_words_has_few_rows_keeps_to_its_width_and_needs_only_one_sid
 @pytest.mark.parametrize("word", ["<b>x</b>", "a\u202eb", "ж" * 60, '"&quot;'])
 def test_a_hostile_word_is_only_text_in_a_chart(word: str) -> None:
     drawing = draw_words(
-        WordFigure(name="w", title="Words", caption="", sides=("women", "men"), spots=[spot(word, 1.0)]), NARROW
+        WordFigure(name="w", title="Words", caption="", sides=("women", "men"), spots=[spot(word, 1.0)])
     )
     assert drawing is not None
     page = drawing.inline()
@@ -229,7 +229,7 @@ def test_groups_of_few_items_are_not_drawn() -> None:
     rows = {name: {"": MetricKey("rate", "race", name)} for name in ("many", "few")}
     figure = Intervals(name="race", title="By race", caption="", axis="rate", rows=rows)
     estimates = {MetricKey("rate", "race", "many"): estimate, MetricKey("rate", "race", "few"): replace(estimate, n=3)}
-    drawing = draw_intervals(figure, estimates, WIDE)
+    drawing = draw_intervals(figure, estimates)
     assert drawing is not None
     assert ">many<" in drawing.svg()
     assert ">few<" not in drawing.svg()

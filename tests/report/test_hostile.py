@@ -14,7 +14,6 @@ from jinja2 import Environment
 
 from equipoise.measuring.audit import Audit
 from equipoise.probes import get_probe
-from equipoise.report.charts.drawing import WIDE
 from equipoise.report.charts.scales import MarkedEstimate, draw_scale
 from equipoise.report.html import page, sections
 from equipoise.report.html.method import to_json
@@ -169,7 +168,7 @@ def test_every_hostile_name_can_be_drawn() -> None:
     metric = next(metric for metric in get_probe("jobs_lum").metrics if metric.bands)
     estimate = Estimate(value=0.6, low=0.5, high=0.7, n=100)
     models = [MarkedEstimate(model=name, estimate=estimate, mark=None) for name in HOSTILE]
-    drawing = draw_scale(metric, models, {}, WIDE)
+    drawing = draw_scale(metric, models, {})
     for svg in (drawing.svg(), drawing.inline()):
         shown = [element.text for element in ET.fromstring(svg).iter() if element.tag.endswith("text")]
         for name in HOSTILE:

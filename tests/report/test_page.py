@@ -105,7 +105,7 @@ def test_one_and_three_runs_at_both_widths_light_and_dark(
 def count_charts(runs: list[ReportedRun], *, full: bool) -> int:
     """How many charts a page shows: one per marked metric, and one per figure and run."""
     return sum(
-        len(section.scales) + sum(bool(panel.charts) for picture in section.pictures for panel in picture.panels)
+        len(section.scales) + sum(panel.chart is not None for picture in section.pictures for panel in picture.panels)
         for section in build_sections(runs, full=full)
     )
 
@@ -190,8 +190,8 @@ def test_every_difference_is_that_of_the_comparison(pages: dict[str, Path], thre
 def test_marks_and_charts_say_the_same(pages: dict[str, Path], one: ReportedRun) -> None:
     scripts = {
         "marks": texts(".marks tbody tr[data-metric] .mark"),
-        "charts": texts("h3 ~ figure .chart.wide svg"),
-        "labels": "[...document.querySelectorAll('.wide svg')].map(svg => svg.getAttribute('aria-label'))",
+        "charts": texts("h3 ~ figure .chart svg"),
+        "labels": "[...document.querySelectorAll('.chart svg')].map(svg => svg.getAttribute('aria-label'))",
     }
     (look,) = look_at([(pages["one"], 1280, False)], scripts)
     marked = [

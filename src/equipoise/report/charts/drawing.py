@@ -18,8 +18,8 @@ from equipoise.errors import InputError
 from equipoise.report.files import writing
 from equipoise.report.text import reveal_invisible
 
-WIDE, NARROW = 720, 350
-"""The widths of charts: for screens and paper, and for telephones and charts side by side."""
+WIDTH, LABELS = 440, 132
+"""The width of a chart, which can be read on a telephone and in a column of a paper, and that of labels on its left."""
 FONT = "Arial, Helvetica, sans-serif"
 """Fonts of one width on all systems, so that labels fit where they are drawn."""
 SMALL, NORMAL = 10.5, 12
@@ -212,7 +212,7 @@ def text(
 def row_label(
     y: float,
     name: str,
-    margin: float,
+    margin: float = LABELS,
     *,
     size: float = NORMAL,
     colour: str = "ink",
@@ -222,11 +222,6 @@ def row_label(
     """A name to the left of the plot, no wider than the margin."""
     fitted = fit_text(name, margin - 12, size * (1.08 if bold else 1.0))
     return text(-10, y, fitted, size=size, colour=colour, anchor="end", bold=bold, italic=italic)
-
-
-def label_margin(width: int) -> int:
-    """How wide the labels on the left may be."""
-    return 112 if width < WIDE else 184
 
 
 def draw_bottom_axis(

@@ -10,16 +10,15 @@ from statistics import fmean
 
 from equipoise.authoring import Estimate, Intervals, MetricKey, Probe, Scatter, Spot, TypicalWord
 from equipoise.report.charts.drawing import (
-    NORMAL,
+    LABELS,
     SMALL,
-    WIDE,
+    WIDTH,
     Drawing,
     Scale,
     draw_bottom_axis,
     draw_left_axis,
     fit_text,
     interval,
-    label_margin,
     label_ticks,
     line,
     row_label,
@@ -75,15 +74,15 @@ def default_figures(probe: Probe, estimates: Estimates) -> list[Intervals]:
     return figures
 
 
-def draw_figure(figure: AnyFigure, estimates: Estimates, width: int) -> Drawing | None:
+def draw_figure(figure: AnyFigure, estimates: Estimates) -> Drawing | None:
     """Draw a figure; None where there is nothing to draw."""
     match figure:
         case Intervals():
-            return draw_intervals(figure, estimates, width)
+            return draw_intervals(figure, estimates)
         case Scatter():
-            return draw_scatter(figure, width)
+            return draw_scatter(figure)
         case WordFigure():
-            return draw_words(figure, width)
+            return draw_words(figure)
 
 
 def share_scale(figure: AnyFigure, same: Iterable[AnyFigure], models: Sequence[Estimates]) -> AnyFigure:
@@ -113,7 +112,7 @@ def round_range(values: Sequence[float]) -> tuple[float, float]:
     return round(first * step, 2), round(max(last, first + 1) * step, 2)
 
 
-def draw_intervals(figure: Intervals, estimates: Estimates, width: int) -> Drawing | None:
+def draw_intervals(figure: Intervals, estimates: Estimates) -> Drawing | None:
     """One row per category. The series of a row stand below one another, each with its colour and shape."""
     rows = {name: known for name, series in figure.rows.items() if (known := _drawable(series, estimates))}
     if not rows:
@@ -123,17 +122,18 @@ def draw_intervals(figure: Intervals, estimates: Estimates, width: int) -> Drawi
     names = list(dict.fromkeys(series for row in figure.rows.values() for series in row))
     most_series = max(map(len, rows.values()))
     step = 24 if most_series == 1 else 12 * most_series + 12
-    left, right = label_margin(width), 20
-    shapes, top = _draw_legend(names, width - left - right)
+    right = 20
+    plot_width = WIDTH - LABELS - right
+    shapes, top = _draw_legend(names, plot_width)
     height = step * len(rows)
-    x = Scale(domain=figure.domain, extent=(0, width - left - right))
+    x = Scale(domain=figure.domain, extent=(0, plot_width))
     shapes += draw_bottom_axis(x, label_ticks(figure.domain), height, title=figure.axis)
     if figure.centre is not None:
         shapes.append(line(x(figure.centre), 0, x(figure.centre), height, "soft", dashed=True))
     for place, (name, row) in enumerate(rows.items()):
         if place:
-            shapes.append(line(-left, step * place, width - left, step * place, "line", 0.5))
-        shapes.append(row_label(step * (place + 0.5), name, left))
+            shapes.append(line(-LABELS, step * place, WIDTH - LABELS, step * place, "line", 0.5))
+        shapes.append(row_label(step * (place + 0.5), name))
         for turn, (series, estimate) in enumerate(row.items()):
             y = step * (place + 0.5) + 12 * (turn - (len(row) - 1) / 2)
             colour, shape = SERIES[names.index(series) % len(SERIES)]
@@ -145,9 +145,9 @@ def draw_intervals(figure: Intervals, estimates: Estimates, width: int) -> Drawi
     )
     return Drawing(
         label=f"{figure.title}. {figure.axis}: {values}.",
-        width=width,
+        width=WIDTH,
         height=height + top + 46,
-        margins=(left, right, top, 46),
+        margins=(LABELS, right, top, 46),
         shapes=shapes,
     )
 
@@ -182,12 +182,12 @@ def _draw_legend(names: Sequence[str], plot_width: int) -> tuple[list[str], int]
     return shapes, 26 + 16 * lines
 
 
-def draw_scatter(figure: Scatter, width: int) -> Drawing | None:
+def draw_scatter(figure: Scatter) -> Drawing | None:
     """Points in the unit square. Those on its edges are spread a little, so that they do not hide one another."""
     if not figure.spots:
         return None
     margins = (58, 14, 8, 46)
-    plot_width, height = width - margins[0] - margins[1], 300
+    plot_width, height = WIDTH - margins[0] - margins[1], 300
     x = Scale(domain=(0.0, 1.0), extent=(0, plot_width))
     y = Scale(domain=(-0.12, 1.12), extent=(height, 0))
     points = [replace(spot, y=spot.y + _spread(place, spot.y)) for place, spot in enumerate(figure.spots)]
@@ -206,7 +206,7 @@ def draw_scatter(figure: Scatter, width: int) -> Drawing | None:
         shapes.append(text(place, y(point.y), fit_text(point.label, 110, SMALL), size=SMALL, anchor=anchor, halo=True))
     return Drawing(
         label=f"{figure.title}: {len(figure.spots)} points.{described}",
-        width=width,
+        width=WIDTH,
         height=height + margins[2] + margins[3],
         margins=margins,
         shapes=shapes,
@@ -245,14 +245,13 @@ def _choose_labels(points: Sequence[Spot], plot_width: int) -> list[tuple[Spot, 
     return chosen
 
 
-def draw_words(figure: WordFigure, width: int) -> Drawing | None:
+def draw_words(figure: WordFigure) -> Drawing | None:
     """Draw the clearest words of each side: how many times the odds are, and by the size of a dot how common it is."""
     left, right = _clearest_words(figure)
     if not left and not right:
         return None
-    narrow = width < WIDE
-    margin = 98 if narrow else 172
-    plot_width, height = width - 2 * margin, WORD_STEP * max(len(left), len(right))
+    margin = 110
+    plot_width, height = WIDTH - 2 * margin, WORD_STEP * max(len(left), len(right))
     end = figure.end or _find_end([figure])
     x = Scale(domain=(-end, end), extent=(0, plot_width))
     powers = [power for power in range(-6, 7) if abs(power) * math.log(2) <= end]
@@ -261,31 +260,23 @@ def draw_words(figure: WordFigure, width: int) -> Drawing | None:
     shapes.append(line(x(0), 0, x(0), height, "soft"))
     sentences = [f"{figure.title}."]
     names = [fit_text(side, plot_width / 2) for side in figure.sides]
-    more = "" if narrow else "more for "
     for side, spots in enumerate((left, right)):
         colour = SERIES[side][0]
-        # To the left of the plot, words end beside it and shares begin at the edge; to the right it is the other way.
-        inner, outer = (-8, -margin) if side == 0 else (plot_width + 8, plot_width + margin)
-        anchor, other = ("end", "start") if side == 0 else ("start", "end")
-        head = f"← {more}{names[0]}" if side == 0 else f"{more}{names[1]} →"
+        beside, anchor = (-8, "end") if side == 0 else (plot_width + 8, "start")
+        head = f"← {names[0]}" if side == 0 else f"{names[1]} →"
         shapes.append(text(plot_width / 2 + (10 if side else -10), -13, head, colour=colour, anchor=anchor, bold=True))
-        if not narrow:
-            shapes.append(text(outer, -13, " · ".join(names), size=SMALL, colour="soft", anchor=other))
         for place, spot in enumerate(spots):
             y = WORD_STEP * (place + 0.5)
             value, low, high = (max(min(number, end), -end) for number in (spot.value, spot.low, spot.high))
-            word = fit_text(spot.word, margin - (10 if narrow else 82))
             shapes.append(line(x(0), y, x(value), y, "line", 1.5))
             shapes.append(interval(y, (low, high), x, colour, 2.5))
             shapes.append(symbol(x(value), y, 30 + 150 * sum(spot.shares), colour))
-            shapes.append(text(inner, y, word, size=SMALL if narrow else NORMAL, anchor=anchor))
-            if not narrow:
-                shapes.append(text(outer, y, _format_shares(spot), size=SMALL, colour="soft", anchor=other))
+            shapes.append(text(beside, y, fit_text(spot.word, margin - 10, SMALL), size=SMALL, anchor=anchor))
         listed = ", ".join(f"{spot.word} {_format_shares(spot)}" for spot in spots)
         sentences.append(f"More for {figure.sides[side]}: {listed or 'none'}.")
     sentences.append(f"The shares of the answers for {' and for '.join(figure.sides)} that hold the word.")
     return Drawing(
-        label=" ".join(sentences), width=width, height=height + 74, margins=(margin, margin, 28, 46), shapes=shapes
+        label=" ".join(sentences), width=WIDTH, height=height + 74, margins=(margin, margin, 28, 46), shapes=shapes
     )
 
 

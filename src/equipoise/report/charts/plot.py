@@ -8,7 +8,7 @@ from equipoise.authoring import Intervals, Metric
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.result import Result
-from equipoise.report.charts.drawing import WIDE, Drawing
+from equipoise.report.charts.drawing import Drawing
 from equipoise.report.charts.figures import draw_intervals
 from equipoise.report.charts.heatmap import draw_heatmap
 from equipoise.report.charts.scales import MarkedEstimate, draw_scale
@@ -18,9 +18,7 @@ from equipoise.runs.run import Run
 from equipoise.schema import Estimate, MetricKey
 
 
-def plot(
-    runs: ResultSource | Iterable[ResultSource], metric: str | None = None, by: str | None = None, *, width: int = WIDE
-) -> Drawing:
+def plot(runs: ResultSource | Iterable[ResultSource], metric: str | None = None, by: str | None = None) -> Drawing:
     """Draw a metric of one run or several: `metric`, or `probe.metric` if several probes have it.
 
     A metric with marks is drawn on its scale A to D, any other with its interval; `by` names a slice, whose groups are
@@ -37,17 +35,17 @@ def plot(
     probe, found = _find_metric(audits, metric)
     results = {model: audit[probe] for model, audit in zip(models, audits, strict=True) if probe in audit}
     if by is not None:
-        return _draw_groups(found, results, by, width)
+        return _draw_groups(found, results, by)
     if found.bands is None:
         rows = {model: {"": MetricKey(model)} for model in results}
         figure = Intervals(name=found.name, title=found.title, caption="", axis=found.name, rows=rows)
         estimates = {MetricKey(model): result.metrics[found.name] for model, result in results.items()}
-        return _drawn(draw_intervals(figure, estimates, width), found)
+        return _drawn(draw_intervals(figure, estimates), found)
     estimates_with_marks = [
         MarkedEstimate(model=model, estimate=result.metrics[found.name], mark=result.marks[found.name])
         for model, result in results.items()
     ]
-    return draw_scale(found, estimates_with_marks, {}, width)
+    return draw_scale(found, estimates_with_marks, {})
 
 
 def _find_metric(audits: Sequence[Audit], name: str) -> tuple[str, Metric]:
@@ -66,7 +64,7 @@ def _find_metric(audits: Sequence[Audit], name: str) -> tuple[str, Metric]:
     return known[matching[0]]
 
 
-def _draw_groups(metric: Metric, results: dict[str, Result], by: str, width: int) -> Drawing:
+def _draw_groups(metric: Metric, results: dict[str, Result], by: str) -> Drawing:
     """One row per group of a slice, and in it one interval per model."""
     slices = list(dict.fromkeys(name for result in results.values() for name in result.slices))
     if by not in slices:
@@ -89,7 +87,7 @@ def _draw_groups(metric: Metric, results: dict[str, Result], by: str, width: int
         },
         centre=metric.bands.centre if metric.bands else None,
     )
-    return _drawn(draw_intervals(figure, estimates, width), metric)
+    return _drawn(draw_intervals(figure, estimates), metric)
 
 
 def _drawn(drawing: Drawing | None, metric: Metric) -> Drawing:

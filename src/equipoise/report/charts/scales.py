@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from equipoise.authoring import Bands, Metric
 from equipoise.measuring.marks import Mark
 from equipoise.report.charts.drawing import (
-    NORMAL,
+    LABELS,
     SMALL,
-    WIDE,
+    WIDTH,
     Drawing,
     Scale,
     draw_bottom_axis,
     interval,
-    label_margin,
     line,
     rectangle,
     row_label,
@@ -41,7 +40,7 @@ class MarkedEstimate:
     mark: Mark | None
 
 
-def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges, width: int) -> Drawing:
+def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges) -> Drawing:
     """Draw a marked metric.
 
     Distances from the even-handed value are drawn on a logarithmic scale: each band is about three times as wide as
@@ -50,29 +49,28 @@ def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Rang
     bands = metric.bands
     assert bands is not None
     low, high = scale_domain(metric, models, published)
-    narrow = width < WIDE
-    margins = (label_margin(width), 58 if narrow else 112, 2, FOOT)
+    margins = (LABELS, 58, 2, FOOT)
     below_models = LETTERS + MODEL * len(models)
     height = below_models + (HEADING + PUBLISHED * len(published) if published else 6)
-    plot_width = width - margins[0] - margins[1]
+    plot_width = WIDTH - margins[0] - margins[1]
     x = Scale(domain=(low - bands.centre, high - bands.centre), extent=(0, plot_width), bend=bands.limits[0])
     edges = _band_edges(bands, low, high)
     ticks = sorted({bands.centre, *edges[1:-1]})
     shapes = draw_bottom_axis(x, {tick - bands.centre: _format_tick(tick) for tick in ticks}, height, grid=False)
     shapes += _draw_bands(bands, edges, x, height)
-    shapes += _draw_references(metric, (low, high), x, height, narrow=narrow)
+    shapes += _draw_references(metric, (low, high), x, height)
     for place, (name, ends) in enumerate(published.items()):
         if place == 0:
             y = below_models + HEADING / 2 + 2
-            shapes.append(row_label(y, "published:", margins[0], size=SMALL, colour="soft", italic=True))
+            shapes.append(row_label(y, "published:", size=SMALL, colour="soft", italic=True))
         y = below_models + HEADING + PUBLISHED * (place + 0.5)
         shapes.append(interval(y, (end - bands.centre for end in ends), x, "context", 3))
-        shapes.append(row_label(y, name, margins[0], size=SMALL, colour="soft"))
+        shapes.append(row_label(y, name, size=SMALL, colour="soft"))
     for place, model in enumerate(models):
-        shapes += _draw_model(model, LETTERS + MODEL * (place + 0.5), bands.centre, x, margins[0], narrow=narrow)
+        shapes += _draw_model(model, LETTERS + MODEL * (place + 0.5), bands.centre, x)
     return Drawing(
         label=describe_scale(metric, models, published),
-        width=width,
+        width=WIDTH,
         height=height + margins[2] + margins[3],
         margins=margins,
         shapes=shapes,
@@ -133,7 +131,7 @@ def _draw_bands(bands: Bands, edges: Sequence[float], x: Scale, height: int) -> 
     return shapes
 
 
-def _draw_references(metric: Metric, domain: tuple[float, float], x: Scale, height: int, *, narrow: bool) -> list[str]:
+def _draw_references(metric: Metric, domain: tuple[float, float], x: Scale, height: int) -> list[str]:
     """The values of reference models as lines, with their names below the axis.
 
     The name of a value outside the scale stands at the end of the scale, with an arrow.
@@ -153,26 +151,25 @@ def _draw_references(metric: Metric, domain: tuple[float, float], x: Scale, heig
             shapes.append(line(place, LETTERS, place, height, "soft", dashed=True))
         else:
             name = f"← {name}" if value < low else f"{name} →"
-        # On a narrow chart, neighbours take turns between two lines, or their names would overlap.
-        second_line = not inside or (narrow and not second_line)
+        # Neighbours take turns between two lines, or their names would overlap.
+        second_line = not inside or not second_line
         anchor = "start" if value <= low else "end" if value >= high else "middle"
         y = height + (46 if second_line else 32)
         shapes.append(text(place, y, name, size=SMALL, colour="soft", anchor=anchor, italic=True))
     return shapes
 
 
-def _draw_model(model: MarkedEstimate, y: float, centre: float, x: Scale, left: int, *, narrow: bool) -> list[str]:
-    """A model's name, interval and value; at the end value and mark, one below the other where narrow."""
-    size, end = SMALL if narrow else NORMAL, x.extent[1] + 8
-    up, down = (y - 7, y + 7) if narrow else (y, y)
-    shapes = [row_label(y, model.model, left, size=size, bold=True)]
+def _draw_model(model: MarkedEstimate, y: float, centre: float, x: Scale) -> list[str]:
+    """A model's name, interval and value; at the end the value, and below it the mark."""
+    end = x.extent[1] + 8
+    label = row_label(y, model.model, size=SMALL, bold=True)
     if model.mark is None:
-        return [*shapes, text(end, up, "none", size=size)]
+        return [label, text(end, y - 7, "none", size=SMALL)]
     found = model.estimate
     return [
         interval(y, (found.low - centre, found.high - centre), x, "accent", 4),
         symbol(x(found.value - centre), y, 90, "accent", edge_width=1.5),
-        *shapes,
-        text(end, up, typeset_number(found.value), size=size),
-        text(end if narrow else end + 46, down, str(model.mark), size=size, bold=True),
+        label,
+        text(end, y - 7, typeset_number(found.value), size=SMALL),
+        text(end, y + 7, str(model.mark), size=SMALL, bold=True),
     ]

@@ -95,19 +95,19 @@ def compare_with_first(runs: Sequence[ReportedRun], names: Sequence[str]) -> dic
 
 
 def name_charts(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, Drawing]]:
-    """Every chart in its wide form, under a name that is safe for a file."""
+    """Every chart, under a name that is safe for a file."""
     models = [f"{place + 1}-{_safe_name(name)}" for place, name in enumerate(name_models(runs))]
     if len(runs) > 1:
         yield "heatmap", draw_heatmap([run.results for run in runs], name_models(runs))
     for section in build_sections(runs):
         probe = section.probe.name
         for scale in section.scales:
-            yield f"{probe}-{scale.metric.name}", scale.charts[0]
+            yield f"{probe}-{scale.metric.name}", scale.chart
         for picture in section.pictures:
             for panel in picture.panels:
                 model = f"-{models[panel.run]}" if len(runs) > 1 else ""
-                for chart in panel.charts[:1]:
-                    yield f"{probe}-{picture.figure.name}{model}", chart
+                if panel.chart:
+                    yield f"{probe}-{picture.figure.name}{model}", panel.chart
 
 
 def make_environment() -> Environment:

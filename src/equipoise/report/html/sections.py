@@ -14,7 +14,7 @@ from equipoise.measuring.calling import running
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
-from equipoise.report.charts.drawing import NARROW, WIDE, Drawing
+from equipoise.report.charts.drawing import Drawing
 from equipoise.report.charts.figures import AnyFigure, WordFigure, default_figures, draw_figure, share_scale
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
 from equipoise.report.html.answers import Sample, find_example, make_word_figure, read_run
@@ -47,20 +47,20 @@ Row = tuple[str | float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """A marked metric: its chart for wide and narrow pages, and the published values beside it."""
+    """A marked metric: its chart, and the published values beside it."""
 
     metric: Metric
-    charts: tuple[Drawing, Drawing]
+    chart: Drawing
     published: Ranges
     note: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """A figure of one run. If it stands alone, it has a chart for wide pages too."""
+    """A figure of one run; no chart where there is nothing to draw."""
 
     run: int
-    charts: tuple[Drawing, ...]
+    chart: Drawing | None
     note: str = ""
     """What stands below the chart."""
 
@@ -202,9 +202,8 @@ def _make_scale(
     ]
     rows = facts("published").filter(probe=probe.name, metric=metric.name).select("model", "low", "high").iter_rows()
     published = {model: (low, high) for model, low, high in rows} if full and probe.display.published else {}
-    wide, narrow = (draw_scale(metric, estimates, published, width) for width in (WIDE, NARROW))
     note = _describe_comparability(probe, list(results.values()))
-    return Scale(metric=metric, charts=(wide, narrow), published=published, note=note)
+    return Scale(metric=metric, chart=draw_scale(metric, estimates, published), published=published, note=note)
 
 
 def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
@@ -229,13 +228,11 @@ def _make_pictures(
     for name in dict.fromkeys(figure.name for of_run in figures.values() for figure in of_run):
         same = {place: figure for place, of_run in figures.items() for figure in of_run if figure.name == name}
         estimates = {place: results[place].estimates for place in same}
-        widths = (WIDE, NARROW) if len(same) == 1 else (NARROW,)
         panels = []
         for place, figure in same.items():
             common = share_scale(figure, same.values(), list(estimates.values()))
-            charts = [chart for width in widths if (chart := draw_figure(common, estimates[place], width))]
             note = figure.summary if isinstance(figure, WordFigure) else ""
-            panels.append(Panel(run=place, charts=tuple(charts), note=note))
+            panels.append(Panel(run=place, chart=draw_figure(common, estimates[place]), note=note))
         head, rows = _tabulate_figure(same, models)
         yield Picture(figure=next(iter(same.values())), panels=tuple(panels), head=head, rows=tuple(rows))
 
