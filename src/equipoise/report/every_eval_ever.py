@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from equipoise.authoring import Bands, Metric
+from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.audit import name_origin
 from equipoise.measuring.result import Result
@@ -67,76 +67,44 @@ def _describe_scores(run: Run, result: Result) -> Iterator[dict[str, Any]]:
     """Two scores for each marked metric that is computable: its distance from even-handed, and its mark."""
     metrics = {metric.name: metric for metric in result.setup.probe.metrics}
     for name, estimate, mark in result.marked():
-        metric = metrics[name]
-        if mark is None or metric.bands is None:
+        bands = metrics[name].bands
+        if mark is None or bands is None:
             continue
-        shared = {
-            "evaluation_name": f"equipoise.{result.probe}",
-            "source_data": _describe_data(result),
-            "generation_config": _describe_generation(run, result),
+        details = {**asdict(estimate), **mark.to_dict(), "even_handed": bands.centre, "limits": bands.limits}
+        farthest = max(abs(end - bands.centre) for end in metrics[name].extremes)
+        distance = {
+            "score_type": "continuous",
+            "min_score": 0.0,
+            "max_score": "Infinity" if math.isinf(farthest) else farthest,
         }
-        details = _to_strings(
-            {
-                **asdict(estimate),
-                "even_handed": metric.bands.centre,
-                "limits": metric.bands.limits,
-                **mark.to_dict(),
-                "item": result.setup.probe.unit,
+        level = {"score_type": "levels", "level_names": list(MARKS), "has_unknown_level": True}
+        uncertainty = _describe_uncertainty(bands, estimate, result.level)
+        for kind, configuration, score in (
+            ("distance", distance, {"score": bands.distance(estimate.value), "uncertainty": uncertainty}),
+            ("mark", level, {"score": UNKNOWN_LEVEL if mark.mark is None else MARKS.index(mark.mark)}),
+        ):
+            identity = f"equipoise.{result.probe}.{name}.{kind}"
+            yield {
+                "evaluation_result_id": identity,
+                "evaluation_name": f"equipoise.{result.probe}",
+                "source_data": _describe_data(result),
+                "generation_config": _describe_generation(run, result),
+                "metric_config": {
+                    "evaluation_description": metrics[name].summary,
+                    "metric_id": identity,
+                    "metric_name": f"{name}: {kind}",
+                    "metric_kind": kind,
+                    "lower_is_better": True,
+                    **configuration,
+                },
+                "score_details": {**score, "details": _to_strings(details)},
             }
-        )
-        identity = f"equipoise.{result.probe}.{name}"
-        yield {
-            **shared,
-            "evaluation_result_id": f"{identity}.distance",
-            "metric_config": _configure_distance(metric, metric.bands, identity),
-            "score_details": {
-                "score": metric.bands.distance(estimate.value),
-                "details": details,
-                **_describe_uncertainty(metric.bands, estimate, result.level),
-            },
-        }
-        yield {
-            **shared,
-            "evaluation_result_id": f"{identity}.mark",
-            "metric_config": _configure_mark(metric, identity),
-            "score_details": {
-                "score": UNKNOWN_LEVEL if mark.mark is None else MARKS.index(mark.mark),
-                "details": details,
-            },
-        }
-
-
-def _configure_distance(metric: Metric, bands: Bands, identity: str) -> dict[str, Any]:
-    farthest = max(abs(end - bands.centre) for end in metric.extremes)
-    return {
-        "evaluation_description": metric.summary,
-        "metric_id": f"{identity}.distance",
-        "metric_name": f"{metric.name}: distance from even-handed ({bands.centre:g})",
-        "metric_kind": "distance",
-        "lower_is_better": True,
-        "score_type": "continuous",
-        "min_score": 0.0,
-        "max_score": "Infinity" if math.isinf(farthest) else farthest,
-    }
-
-
-def _configure_mark(metric: Metric, identity: str) -> dict[str, Any]:
-    return {
-        "evaluation_description": metric.summary,
-        "metric_id": f"{identity}.mark",
-        "metric_name": f"{metric.name}: mark",
-        "metric_kind": "mark",
-        "lower_is_better": True,
-        "score_type": "levels",
-        "level_names": list(MARKS),
-        "has_unknown_level": True,
-    }
 
 
 def _describe_uncertainty(bands: Bands, estimate: Estimate, level: float) -> dict[str, Any]:
     """The interval of the distance: it begins at 0 where that of the value holds the even-handed one."""
     if math.isnan(estimate.low):
-        return {"uncertainty": {"num_samples": estimate.n}}
+        return {"num_samples": estimate.n}
     ends = sorted(bands.distance(end) for end in (estimate.low, estimate.high))
     interval = {
         "lower": 0.0 if estimate.low <= bands.centre <= estimate.high else ends[0],
@@ -144,7 +112,7 @@ def _describe_uncertainty(bands: Bands, estimate: Estimate, level: float) -> dic
         "confidence_level": level,
         "method": "Taylor linearisation over items",
     }
-    return {"uncertainty": {"confidence_interval": interval, "num_samples": estimate.n}}
+    return {"confidence_interval": interval, "num_samples": estimate.n}
 
 
 def _describe_data(result: Result) -> dict[str, Any]:
