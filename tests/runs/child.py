@@ -30,7 +30,7 @@ class Loopback:
     gives_probabilities = continues_answers = False
     given_again = ()
 
-    def continue_after(self, notes: Collection[str]) -> None:
+    def continue_after(self, dropped: Collection[str]) -> None:
         pass
 
     def __init__(self, url: str) -> None:

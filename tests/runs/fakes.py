@@ -126,7 +126,7 @@ class Fake:
     def requests(self) -> int:
         return self.asked.total()
 
-    def continue_after(self, notes: Collection[str]) -> None:
+    def continue_after(self, dropped: Collection[str]) -> None:
         pass
 
     async def __aenter__(self) -> Self:

@@ -48,7 +48,7 @@ class FunctionModel:
         self._waiting: list[tuple[str, asyncio.Future[object]]] = []
         self._batches: asyncio.Task[None] | None = None
 
-    def continue_after(self, notes: Collection[str]) -> None:
+    def continue_after(self, dropped: Collection[str]) -> None:
         """Do nothing: it is asked in the same way again."""
 
     async def __aenter__(self) -> Self:

@@ -80,7 +80,7 @@ class CommandModel:
         self.notes: list[str] = []
         self._deadline = deadline
 
-    def continue_after(self, notes: Collection[str]) -> None:
+    def continue_after(self, dropped: Collection[str]) -> None:
         """Do nothing: it is asked in the same way again."""
 
     async def __aenter__(self) -> Self:

@@ -142,8 +142,8 @@ class Model(Protocol):
         """The options that must be given again to go on with a run, because no file keeps them."""
         ...
 
-    def continue_after(self, notes: Collection[str]) -> None:
-        """Go on with a run that has answers, and these notes: ask in the same way, so that answers are comparable."""
+    def continue_after(self, dropped: Collection[str]) -> None:
+        """Go on with a run that has answers, for which these parameters were dropped: ask in the same way."""
         ...
 
     async def __aenter__(self) -> Self: ...

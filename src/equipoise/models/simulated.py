@@ -75,7 +75,7 @@ class SimulatedModel:
             refuse_unknown_stance(probe, self._stance)
         self._probes, self._read_prompts = probes, read_prompts
 
-    def continue_after(self, notes: Collection[str]) -> None:
+    def continue_after(self, dropped: Collection[str]) -> None:
         """Do nothing: it is asked in the same way again."""
 
     async def __aenter__(self) -> Self:

@@ -228,6 +228,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """If the run stops when its marks are certain: for each probe how many items it has at each look."""
     limit_raised: bool = False
     """Whether `spec.max_tokens` was raised while the model was asked, because its reasoning took all of the limit."""
+    dropped: list[str] = []
+    """Parameters that the endpoint rejected before its first answer, so that they are not sent."""
     notes: list[str] = []
     """What the user was told while the model was asked."""
     created: str
@@ -236,6 +238,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The version that wrote it."""
     judge_settings: dict[str, Any] | None = None
     """What the judge says of itself, if there is one."""
+    judge_dropped: list[str] = []
+    """The same as `dropped`, for the judge."""
 
     @property
     def model(self) -> str:

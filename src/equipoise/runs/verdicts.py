@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-from msgspec.structs import replace
 
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
@@ -18,10 +17,8 @@ from equipoise.measuring.exam import ExamQuestion, ExamResult, grade_exam
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending, Verdict
-from equipoise.runs.spec import RunRecord
 from equipoise.schema import ATTEMPT, CAREFUL, ID, REPETITION, STATUS, Status
 
-_NOTE = "The judge: "
 _NOTHING = pl.Series("ended", [], dtype=pl.String)
 
 
@@ -49,10 +46,9 @@ class Verdicts:
         return self._file.owned
 
     @property
-    def settings(self) -> RunRecord:
-        """What the file says, with the notes that are about the judge."""
-        notes = (note.removeprefix(_NOTE) for note in self._file.settings.notes if note.startswith(_NOTE))
-        return replace(self._file.settings, model_settings=self._file.settings.judge_settings, notes=list(notes))
+    def dropped(self) -> list[str]:
+        """Parameters that are not sent because the endpoint of the judge rejected them."""
+        return self._file.settings.judge_dropped
 
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""
@@ -84,9 +80,9 @@ class Verdicts:
         for key in keyed:
             del self._questions[key]
 
-    def add_notes(self, notes: Iterable[str]) -> None:
-        """Add notes about the judge to those of the run."""
-        self._file.add_notes(f"{_NOTE}{note}" for note in notes)
+    def add_notes(self, notes: Iterable[str], dropped: list[str]) -> None:
+        """Add notes about the judge to those of the run, and store which parameters were dropped by then."""
+        self._file.add_notes((f"The judge: {note}" for note in notes), judge_dropped=dropped)
 
     def short_of_space(self) -> str | None:
         """A message if the disk has too little left."""

@@ -151,9 +151,9 @@ class ChatModel:
         """Whether the provider is not known to begin new answers; `_check_continuation` shows whether it is so."""
         return self._endpoint.provider.continuing is not None
 
-    def continue_after(self, notes: Collection[str]) -> None:
+    def continue_after(self, dropped: Collection[str]) -> None:
         """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
-        self._parameters.earlier_notes = notes
+        self._parameters.dropped_before = dropped
 
     async def __aenter__(self) -> Self:
         """Run the command that prints the key, if there is one; nothing is sent yet."""

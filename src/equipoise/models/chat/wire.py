@@ -115,8 +115,8 @@ class Parameters:
         self._bodies: dict[Asking, Body] = {}
         self.dropped: dict[str, str | None] = {}
         """Rejected parameters, each with the name it is sent under instead."""
-        self.earlier_notes: Collection[str] | None = None
-        """The notes of a run that has answers: only what was dropped before its first one may be dropped again."""
+        self.dropped_before: Collection[str] | None = None
+        """Of a run that has answers: only what was dropped before its first one may be dropped again."""
 
     def body(self, asking: Asking) -> Body:
         """The fields for prompts that are asked in this way."""
@@ -142,7 +142,7 @@ class Parameters:
 
     def may_drop(self, parameter: str) -> bool:
         """Whether answers stay comparable with earlier ones of the run if this is dropped."""
-        return self.earlier_notes is None or self._describe_drop(parameter) in self.earlier_notes
+        return self.dropped_before is None or parameter in self.dropped_before
 
     def _find_new_name(self, parameter: str) -> str | None:
         renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._sampling.extra

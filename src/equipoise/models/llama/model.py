@@ -79,7 +79,7 @@ class EmbeddedModel:
         """The process id of the child that serves."""
         return self._child.pid
 
-    def continue_after(self, notes: Collection[str]) -> None:
+    def continue_after(self, dropped: Collection[str]) -> None:
         """Do nothing: it is asked in the same way again."""
 
     async def __aenter__(self) -> Self:

@@ -21,16 +21,19 @@ from equipoise.models.redact import excerpt
 from equipoise.runs.ask.asker import Asker, SpentOnReasoning
 from equipoise.runs.ask.events import Event, Look, Note, OnEvent, RunProgress
 from equipoise.runs.ask.gate import limit_connections, require_open_files
-from equipoise.runs.ask.ledger import Ledger
 from equipoise.runs.ask.policy import Policy, retry_options
 from equipoise.runs.ask.signals import stop_on_signals
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.ask.writer import Writer
+from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
+from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import Status
 
 T = TypeVar("T")
 _PAGE = 1024
+Ledger = RunFile | Verdicts
+"""What is filled: a run file, or the verdicts in it."""
 TakeLook = Callable[[], Look]
 """Looks at what has been answered, and plans more where that is not enough."""
 RaiseLimit = Callable[[int, int], None]
@@ -132,9 +135,9 @@ class Pump:
         concurrency = limit_connections(self._policy.concurrency)
         if concurrency < self._policy.concurrency:
             self._note(f"Only {concurrency} requests at a time: this process may not have more files open.")
-        settings = self._run.settings
-        if self._tally.counts[Status.OK] and not settings.imported:
-            self._model.continue_after(settings.notes)
+        dropped = self._run.dropped
+        if self._tally.counts[Status.OK] and dropped is not None:
+            self._model.continue_after(dropped)
         async with self._model:
             await self._ask_planned(concurrency)
             while not self._failure and await self._look_for_more():
@@ -224,7 +227,8 @@ class Pump:
         def commit() -> str | None:
             batch[:] = _record(self._run, batch)
             if notes:
-                self._run.add_notes(notes)
+                dropped = self._model.settings.get("dropped")
+                self._run.add_notes(notes, dropped=list(dropped) if isinstance(dropped, dict) else [])
             return self._run.short_of_space()
 
         short_of_space = await self._in_thread(commit)

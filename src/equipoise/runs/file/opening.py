@@ -19,9 +19,7 @@ from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.undo import on_error
 
 _BUSY_SECONDS = 2.0
-_LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 256 * 1024 * 1024,
-}
+_LONGEST_VALUE = 256 * 1024 * 1024
 _IMMUTABLE = "mode=ro&immutable=1"
 """Reads the file alone: no -wal, no locks."""
 
@@ -151,8 +149,7 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
             check_same_thread=False,  # the pump uses the connection in a thread of its own, and only there
         )
     with on_error(connection.close), translate_storage_errors(path):
-        for limit, value in _LIMITS.items():
-            connection.setlimit(limit, value)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)  # a run file has none

@@ -179,7 +179,7 @@ class RunFile(RunReader):
     def set_judge(self, spec: RunSpec, judge_settings: Mapping[str, Any]) -> None:
         """Store a specification with a judge, and what the judge says of itself. An exam was that of another one."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
-            self._write_settings(spec=spec, judge_settings=dict(judge_settings))
+            self._write_settings(spec=spec, judge_settings=dict(judge_settings), judge_dropped=[])
             self._connection.execute(sql.REMOVE_EXAM)
             write_exam_digest(self._connection)
 
@@ -213,12 +213,20 @@ class RunFile(RunReader):
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             write_labels(self._connection, labels)
 
-    def add_notes(self, notes: Iterable[str]) -> None:
-        """Add notes to `settings.notes`, each of them once."""
+    @property
+    def dropped(self) -> list[str] | None:
+        """Parameters that are not sent because the endpoint rejected them; None: how it was asked is not known."""
+        return None if self.settings.imported else self.settings.dropped
+
+    def add_notes(self, notes: Iterable[str], **dropped: list[str]) -> None:
+        """Add notes to `settings.notes`, each of them once, and store which parameters were `dropped` by then."""
         with translate_storage_errors(self.path), opening.transaction(self._connection):
             known = self.settings.notes
             added = [note for note in map(replace_surrogates, notes) if note not in known]
-            self._write_settings(notes=[*known, *added])
+            fields = {
+                name: [*dict.fromkeys([*getattr(self.settings, name), *names])] for name, names in dropped.items()
+            }
+            self._write_settings(notes=[*known, *added], **fields)
 
     def short_of_space(self) -> str | None:
         """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
