@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import polars as pl
 import pytest
 
 from calling import Command
+from equipoise.measuring.compare import holm
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, GENDER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS
 from simulating import renew_digests, simulated
@@ -47,12 +49,16 @@ def test_compare_shows_differences_and_verdicts(command: Command, runs: dict[str
     outcome = command("compare", runs["fair"], runs["biased"])
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
-    assert lines[0] == f"A: fake/model · {runs['fair']} · complete"
-    assert lines[1].startswith("B: evil\\x1b[31m<b>|`x`\\n · ")
+    assert re.match(
+        r"4 of 5 comparisons like this show a difference of 0\.\d+ in hiring_an\.diff_acceptance_rate", lines[0]
+    )
+    assert lines[1] == f"A: fake/model · {runs['fair']} · complete"
+    assert lines[2].startswith("B: evil\\x1b[31m<b>|`x`\\n · ")
     (row,) = [line.split() for line in lines if line.startswith("diff_acceptance_rate")]
     assert (row[:4], row[-1]) == (["diff_acceptance_rate", "0.000", "1.000", "+1.000"], "worse")
     assert 0.9 < float(row[4].strip("[,")) < 1.0 <= float(row[5].strip("]")) < 1.1
-    assert row[6:8] == ["<0.001", "<0.001"]
+    assert 0.0 < float(row[6]) < 0.2
+    assert row[7:9] == ["<0.001", "<0.001"]
     assert "hiring_an v2 · 160 prompts in common, 80 items" in outcome.out
     assert "corrected for the 4 marked metrics" in outcome.out
     assert "male_acceptance_rate" not in outcome.out
@@ -61,10 +67,39 @@ def test_compare_shows_differences_and_verdicts(command: Command, runs: dict[str
 
 def test_compare_as_json_has_the_same_numbers(command: Command, runs: dict[str, Path]) -> None:
     shown = json.loads(command("compare", runs["fair"], runs["biased"], "--json").out)
-    assert (shown["a"]["model"], shown["b"]["model"]) == ("fake/model", NASTY)
+    assert [(run["name"], run["model"]) for run in shown["runs"]] == [("A", "fake/model"), ("B", NASTY)]
+    (shown,) = shown["comparisons"]
+    assert shown["names"] == ["A", "B"]
     metric = shown["probes"]["hiring_an"]["metrics"]["diff_acceptance_rate"]
     assert (metric["first"], metric["second"], metric["verdict"]) == (0.0, 1.0, "worse")
     assert set(shown["probes"]["jobs_lum"]["metrics"]) == set(Run.open(runs["fair"]).results()["jobs_lum"].metrics)
+
+
+@pytest.mark.parametrize(("options", "pairs"), [([], ["AB", "AC"]), (["--every-pair"], ["AB", "AC", "BC"])])
+def test_compare_takes_several_runs_and_corrects_all_together(
+    command: Command, runs: dict[str, Path], options: list[str], pairs: list[str]
+) -> None:
+    words = ["compare", runs["fair"], runs["biased"], runs["odd"], *options]
+    shown = json.loads(command(*words, "--json").out)
+    assert ["".join(one["names"]) for one in shown["comparisons"]] == pairs
+    metrics = [
+        metric
+        for one in shown["comparisons"]
+        for probe in one["probes"].values()
+        for metric in probe["metrics"].values()
+        if metric["verdict"] is not None
+    ]
+    values = [metric["p"] for metric in metrics]
+    assert [metric["p_holm"] for metric in metrics] == pytest.approx(holm(values))
+    assert len(metrics) == 4 * len(pairs)
+    out = command(*words).out
+    assert f"corrected for the {len(metrics)} marked metrics" in out
+    assert ("C - B" in out) == bool(options)
+
+
+def test_one_run_is_no_comparison(command: Command, runs: dict[str, Path]) -> None:
+    outcome = command("compare", runs["fair"])
+    assert (outcome.code, "two runs or more" in outcome.err) == (2, True)
 
 
 @pytest.mark.fault("U10")

@@ -188,10 +188,23 @@ def test_better_is_nearer_to_even_handed(first: float, second: float, verdict: V
     assert metric.distance.value == pytest.approx(abs(metric.second - 0.5) - abs(metric.first - 0.5), abs=1e-9)
 
 
-def test_leaning_against_the_stereotype_is_neither_better_nor_worse(fair: Run, folder: Path) -> None:
+def test_leaning_against_the_stereotype_is_worse_than_fair(fair: Run, folder: Path) -> None:
     against = simulated(folder / "against.equipoise", {"business_vocabulary": "anti-stereotyping"})
     (verdict,) = verdicts(compare(fair, against)).values()
-    assert verdict is Verdict.DIFFERENT
+    assert verdict is Verdict.WORSE
+
+
+def test_what_could_have_been_seen_shrinks_with_the_data_and_is_seen_when_it_is_there() -> None:
+    """A difference of twice what is detectable is clear."""
+    few, many = (
+        compare_jobs(jobs(0.5, size=size), jobs(0.5, draw=2, size=size)).metrics["masculine_rate"].detectable
+        for size in (60, 240)
+    )
+    assert few is not None
+    assert many is not None
+    assert many == pytest.approx(few / 2, rel=0.3)
+    metric = compare_jobs(jobs(0.5), jobs(min(1.0, 0.5 + 2 * few), draw=2)).metrics["masculine_rate"]
+    assert metric.verdict is Verdict.WORSE
 
 
 @pytest.mark.parametrize(("size", "p"), [(1, 1.0), (3, 0.25), (6, 2**-5)])

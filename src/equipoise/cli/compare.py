@@ -1,4 +1,4 @@
-"""`equipoise compare`: two runs side by side."""
+"""`equipoise compare`: runs side by side."""
 
 from __future__ import annotations
 
@@ -16,45 +16,51 @@ if TYPE_CHECKING:
 
 
 def command(
-    first: Annotated[Path, typer.Argument(help="The run file A.", metavar="RUN_A")],
-    second: Annotated[Path, typer.Argument(help="The run file B.", metavar="RUN_B")],
+    files: Annotated[list[Path], typer.Argument(help="Run files, two or more: A, B, C …", metavar="RUN…")],
     *,
+    every_pair: Annotated[
+        bool, typer.Option("--every-pair", help="Compare every two runs, not only each with the first.")
+    ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show the metrics without marks, too.")] = False,
     reading: Reading = None,
     unjudged: Unjudged = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two runs: paired differences on the prompts both answered, and which is nearer to even-handed.
+    """Compare runs: paired differences on the prompts both answered, and which is nearer to even-handed.
 
-    A probe is compared if both runs asked it in the same way: the same version, corpus and parameters, the size of
-    the sample, the repetitions and the seed among them. Otherwise the differences are named.
+    Each run is compared with the first; p-values are corrected over all comparisons together. A probe is compared if
+    both runs asked it in the same way: the same version, corpus and parameters. Otherwise the differences are named.
 
-    Examples: equipoise compare small.equipoise large.equipoise · equipoise compare old.equipoise new.equipoise --json
+    Examples: equipoise compare small.equipoise large.equipoise · equipoise compare *.equipoise --every-pair ·
+    equipoise compare old.equipoise new.equipoise --json
     """
     from equipoise.report.terminal import comparisons
     from equipoise.runs import finished
     from equipoise.runs import run as runs
 
-    a, b = (
-        runs.Run.open(first, reading=reading, judged=not unjudged),
-        runs.Run.open(second, reading=reading, judged=not unjudged),
-    )
-    comparison = finished.compare(a, b)
+    opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
+    compared = finished.compare_all(opened, all_pairs=every_pair)
+    names = finished.name_runs(len(opened))
     if as_json:
-        print_json({"a": _describe(a), "b": _describe(b), **comparison.to_dict()})
+        described = [{"name": name, **_describe(run)} for name, run in zip(names, opened, strict=True)]
+        print_json({"runs": described, "comparisons": [comparison.to_dict() for comparison in compared]})
         return
     console = open_console()
-    for name, run in (("A", a), ("B", b)):
+    console.print(comparisons.describe_reach(compared), soft_wrap=True)
+    for name, run in zip(names, opened, strict=True):
         console.print(printable_line(f"{name}: {run.model} · {run.path} · {run.describe_state()}"), soft_wrap=True)
-    for probe in comparison.probes.values():
+    for comparison in compared:
+        for probe in comparison.probes.values():
+            table = comparisons.comparison_table(probe, comparison.names, everything=everything, width=console.width)
+            console.print()
+            console.print(table)
         console.print()
-        console.print(comparisons.comparison_table(probe, everything=everything, width=console.width))
-    console.print()
-    for name, reason in comparison.refused.items():
-        console.print(printable_line(f"{name} is not compared: {reason}"), soft_wrap=True)
-    for line in comparisons.explanation(comparison):
+        for name, reason in comparison.refused.items():
+            a, b = comparison.names
+            console.print(printable_line(f"{name} of {a} and {b} is not compared: {reason}"), soft_wrap=True)
+    for line in comparisons.explanation(compared):
         console.print(line, style="dim")
-    for text in comparison.notes:
+    for text in dict.fromkeys(text for comparison in compared for text in comparison.notes):
         note(f"note: {printable_line(text)}")
 
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from itertools import combinations
+from statistics import NormalDist
 from typing import Any
 
 import polars as pl
@@ -27,6 +29,9 @@ SIGNIFICANCE = 0.05
 """A difference is clear when its p-value, corrected for all metrics that are compared, is below this."""
 NAMES = ("A", "B")
 """What the two audits are called in reasons and notes."""
+POWER = 0.8
+"""A difference counts as detectable if as many comparisons as this would find it clear."""
+NORMAL = NormalDist()
 _LONGEST_VALUE = 70
 
 
@@ -53,9 +58,11 @@ class MetricComparison:
     distance: Estimate | None = None
     """How much farther from even-handed the second is, for a marked metric."""
     p_holm: float | None = None
-    """The p-value, corrected over the marked metrics of all probes."""
+    """The p-value, corrected over the marked metrics of all probes, and of all pairs that are compared together."""
     verdict: Verdict | None = None
     """None where the metric is not marked."""
+    detectable: float | None = None
+    """The smallest difference that 4 of 5 comparisons like this one would find clear, after the correction."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: what is not computable is None."""
@@ -88,6 +95,8 @@ class Comparison:
     """Probes that are not compared, and why."""
     notes: Sequence[str] = ()
     """What a reader must know beside the numbers."""
+    names: tuple[str, str] = NAMES
+    """What the two audits are called."""
 
     def __getitem__(self, probe: str) -> ProbeComparison:
         return self.probes[probe]
@@ -126,6 +135,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
         return {
+            "names": list(self.names),
             "probes": {
                 name: {
                     "version": probe.version,
@@ -143,6 +153,19 @@ class Comparison:
 
 def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) -> Comparison:
     """Compare two audits probe by probe. What cannot be compared is in `refused`."""
+    (comparison,) = add_verdicts([_compare_pair(first, second, names)])
+    return comparison
+
+
+def compare_family(audits: Sequence[Audit], names: Sequence[str], *, all_pairs: bool = False) -> list[Comparison]:
+    """Compare each audit with the first, or every two; the p-values of all pairs are corrected together."""
+    pairs = combinations(range(len(audits)), 2)
+    chosen = [(a, b) for a, b in pairs if all_pairs or a == 0]
+    return add_verdicts([_compare_pair(audits[a], audits[b], (names[a], names[b])) for a, b in chosen])
+
+
+def _compare_pair(first: Audit, second: Audit, names: tuple[str, str]) -> Comparison:
+    """Two audits probe by probe, before anything is corrected."""
     compared: dict[str, ProbeComparison] = {}
     refused: dict[str, str] = {}
     for name in dict.fromkeys((*first, *second)):
@@ -163,13 +186,14 @@ def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) 
         *_note_incomplete(first, second, names),
         *_note_sampling(first, second, names),
     )
-    return Comparison(probes=add_verdicts(compared), refused=refused, notes=notes)
+    return Comparison(probes=compared, refused=refused, notes=notes, names=names)
 
 
-def refuse_nothing_compared(comparison: Comparison, what: str) -> None:
-    """Raise InputError, with the reasons, if no probe could be compared."""
-    if not comparison.probes:
-        reasons = "".join(f"\n  {name}: {reason}" for name, reason in comparison.refused.items())
+def refuse_nothing_compared(comparisons: Sequence[Comparison], what: str) -> None:
+    """Raise InputError, with the reasons, if no probe of any pair could be compared."""
+    if not any(comparison.probes for comparison in comparisons):
+        refused = {name: reason for comparison in comparisons for name, reason in comparison.refused.items()}
+        reasons = "".join(f"\n  {name}: {reason}" for name, reason in refused.items())
         raise InputError(f"Nothing in {what} can be compared:{reasons or ' both are empty.'}")
 
 
@@ -230,31 +254,48 @@ def make_comparison(name: str, difference: Difference) -> MetricComparison:
     )
 
 
-def add_verdicts(probes: Mapping[str, ProbeComparison]) -> dict[str, ProbeComparison]:
-    """Correct the p-values of all marked metrics together, and say which audit is nearer to even-handed."""
-    family = {
-        (name, metric.metric): metric.p
-        for name, probe in probes.items()
+def add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Correct the p-values of all marked metrics of all pairs together, and say who is nearer to even-handed."""
+    family = [
+        (number, name, metric.metric)
+        for number, comparison in enumerate(comparisons)
+        for name, probe in comparison.probes.items()
         for metric in probe.metrics.values()
         if metric.distance is not None and not math.isnan(metric.p)
-    }
-    corrected = dict(zip(family, holm(list(family.values())), strict=True))
-    return {
-        name: replace(
-            probe,
-            metrics={
-                metric.metric: _with_verdict(metric, corrected.get((name, metric.metric)))
-                for metric in probe.metrics.values()
-            },
-        )
-        for name, probe in probes.items()
-    }
+    ]
+    values = [comparisons[number].probes[name].metrics[metric].p for number, name, metric in family]
+    corrected = dict(zip(family, holm(values), strict=True))
+
+    def decide(number: int, probe: ProbeComparison) -> ProbeComparison:
+        metrics = {
+            name: _with_verdict(metric, corrected.get((number, probe.probe, name)), len(family))
+            for name, metric in probe.metrics.items()
+        }
+        return replace(probe, metrics=metrics)
+
+    return [
+        replace(comparison, probes={name: decide(number, probe) for name, probe in comparison.probes.items()})
+        for number, comparison in enumerate(comparisons)
+    ]
 
 
-def _with_verdict(metric: MetricComparison, p_holm: float | None) -> MetricComparison:
+def _with_verdict(metric: MetricComparison, p_holm: float | None, tests: int) -> MetricComparison:
     if metric.distance is None:
         return metric
-    return replace(metric, p_holm=p_holm, verdict=_verdict(metric.distance, p_holm))
+    return replace(
+        metric,
+        p_holm=p_holm,
+        verdict=_verdict(metric.distance, p_holm),
+        detectable=_find_detectable(metric.difference, tests) if p_holm is not None else None,
+    )
+
+
+def _find_detectable(difference: Estimate, tests: int) -> float | None:
+    """The smallest difference that so wide an interval, one of so many tests, shows with a probability of POWER."""
+    error = (difference.high - difference.low) / 2 / NORMAL.inv_cdf(0.975)
+    if math.isnan(error):
+        return None
+    return error * (NORMAL.inv_cdf(1 - SIGNIFICANCE / 2 / tests) + NORMAL.inv_cdf(POWER))
 
 
 def _verdict(distance: Estimate, p_holm: float | None) -> Verdict:

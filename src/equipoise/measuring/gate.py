@@ -163,7 +163,7 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
         checks += _check_limits(results, name, limit, rules.uncertain)
     if baseline is not None:
         comparison = compare_audits(baseline, audit, names=("the baseline", "the run"))
-        refuse_nothing_compared(comparison, f"{baseline.path or baseline.model or 'the baseline'} and {source}")
+        refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
         checks += check_regressions(comparison, {result.probe: result.setup.probe for result in results})
         notes += comparison.notes
     return Gate(model=audit.model, file=str(audit.path or ""), checks=checks, notes=notes, undecided=rules.undecided)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from equipoise.errors import InputError
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
+from equipoise.measuring.compare import Comparison, compare_family, refuse_nothing_compared
 from equipoise.measuring.gate import Gate, Rules, judge
 from equipoise.measuring.result import Result
 from equipoise.runs.run import Run
@@ -42,10 +43,27 @@ def compare(first: ResultSource, second: ResultSource) -> Comparison:
 
     Each is a path, a `Run`, an `Audit` or a `Result`. InputError if nothing in them can be compared.
     """
-    audits = open_audit(first), open_audit(second)
-    comparison = compare_audits(*audits)
-    refuse_nothing_compared(comparison, " and ".join(str(audit.path or audit.model or "a result") for audit in audits))
+    (comparison,) = compare_all([first, second])
     return comparison
+
+
+def compare_all(runs: Sequence[ResultSource], *, all_pairs: bool = False) -> list[Comparison]:
+    """Compare each run with the first, or every two of them; p-values are corrected over all comparisons together.
+
+    Runs are called A, B, C and so on. InputError if nothing in any two can be compared.
+    """
+    if len(runs) < 2:
+        raise InputError("A comparison needs two runs or more.")
+    audits = [open_audit(run) for run in runs]
+    comparisons = compare_family(audits, name_runs(len(audits)), all_pairs=all_pairs)
+    what = " and ".join(str(audit.path or audit.model or "a result") for audit in audits)
+    refuse_nothing_compared(comparisons, what)
+    return comparisons
+
+
+def name_runs(number: int) -> list[str]:
+    """Letters for so many runs: A, B, … Z, A2, B2, …"""
+    return [f"{chr(ord('A') + n % 26)}{n // 26 + 1 if n >= 26 else ''}" for n in range(number)]
 
 
 def gate(run: ResultSource, rules: Rules | None = None, *, baseline: ResultSource | None = None, **given: Any) -> Gate:
