@@ -206,7 +206,10 @@ def _peer_arguments(case: Case) -> dict[str, Any]:
     attributes: dict[str, Any] = {"jobs": jobs} if case.name == "jobs_lum" else {}
     if case.name == "hiring_an":
         options["sample_k"] = len(case.rows)
-        attributes = {"roles": jobs, "templates": [instruction + PHRASES for instruction in INSTRUCTIONS]}
+        attributes = {
+            "roles": jobs,
+            "templates": [instruction + PHRASES[parameters["wording"]] for instruction in INSTRUCTIONS],
+        }
     return {"options": options, "attributes": attributes}
 
 

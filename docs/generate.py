@@ -77,20 +77,21 @@ def clusters_table() -> str:
 
 def suites_table() -> str:
     """One row per probe: what each suite asks. The corpora are the packaged ones, so that nothing is fetched."""
+    sized = [suite for suite in SUITES.values() if not suite.asks]
     rows = []
     for name, probe in packaged_probes().items():
         cells = []
-        for suite in SUITES.values():
+        for suite in sized:
             parameters: dict[str, Any] = suite.parameters(probe)
             repetitions = parameters.get("repeat", 1)
             if suite.name in GOALS:
-                items = f"{parameters['sample']:,}"
+                items = f"{parameters['sample'] // probe.prompts_per_item:,}"
             else:
                 default = bool(probe.corpora) and probe.sample is None and suite.name == "standard"
                 items = "all" if default else f"{plan(probe, **parameters | packaged_corpus(probe)).items:,}"
             cells.append(f"{items} × {repetitions}" if repetitions > 1 else items)
         rows.append(f"| `{name}` | {' | '.join(cells)} |")
-    head = [f"| probe | {' | '.join(f'{name}, items' for name in SUITES)} |", f"| --- |{' ---: |' * len(SUITES)}"]
+    head = [f"| probe | {' | '.join(f'{suite.name}, items' for suite in sized)} |", f"| --- |{' ---: |' * len(sized)}"]
     return "\n".join([*head, *rows])
 
 

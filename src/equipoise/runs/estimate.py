@@ -22,7 +22,7 @@ from equipoise.runs.reaching import default_suite, is_on_this_machine
 from equipoise.runs.run import Run
 from equipoise.runs.sizes import LETTERS_PER_TOKEN, simulate_pilot
 from equipoise.runs.spec import EMBEDDED, RunSpec, read_given
-from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
+from equipoise.runs.suites import Probes, choose_probes_for, get_suite, plan_probes
 from equipoise.schema import PROMPT
 
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
@@ -108,6 +108,7 @@ def estimate(
     spec = spec if spec.suite else replace(spec, suite=default_suite(spec))
     suite = spec.suite
     assert suite is not None
+    spec = get_suite(suite).complete(spec)
     chosen = choose_probes_for(spec.model, spec.probes or None if probes is None else probes, spec.suite)
 
     def expect(asked: RunSpec) -> RunEstimate:

@@ -109,7 +109,8 @@ def _grow(run: Run, name: str, sample: int | None, repeat: int) -> Plan | None:
     planned = run.planned[name]
     now = planned.parameters["sample"]
     if sample is not None and now is not None:
-        sample = max(now, min(sample, count_population(run.setup(name)) or sample))
+        setup = run.setup(name)
+        sample = max(now, min(sample, (count_population(setup) or sample) * setup.probe.prompts_per_item))
     if now is None:
         sample = None
     repeat = max(repeat, planned.repetitions)
@@ -165,7 +166,7 @@ def _estimate(run: Run, growth: Growth) -> RunEstimate:
     """What is missing would take, at most."""
     plans = {planned.probe.name: planned for planned in growth.plans}
     for name, sizes in growth.looks.items():
-        plans[name] = plan_more(run, name, sample=sizes[-1])
+        plans[name] = plan_more(run, name, sample=sizes[-1] * run.setup(name).probe.prompts_per_item)
     rows = []
     for name, planned in plans.items():
         whole = expect_probe(planned, growth.spec)

@@ -37,7 +37,7 @@ from equipoise.runs.reaching import (
 )
 from equipoise.runs.session import Session
 from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, find_differences, read_given, to_plain
-from equipoise.runs.suites import Probes, choose_probes_for, plan_probes
+from equipoise.runs.suites import Probes, choose_probes_for, get_suite, plan_probes
 from equipoise.schema import SPECIFIED
 
 SUFFIX = ".equipoise"
@@ -73,6 +73,8 @@ def start(
     named = isinstance(model, str | RunSpec)
     is_sized = spec.suite is not None or any(name.rpartition(".")[2] == "sample" for name in spec.parameters)
     spec = spec if spec.suite else replace(spec, suite=default_suite(spec) if named else "standard")
+    assert spec.suite is not None
+    spec = get_suite(spec.suite).complete(spec)
     wanted = choose_probes_for(
         spec.model if named else None, spec.probes or None if probes is None else probes, spec.suite
     )

