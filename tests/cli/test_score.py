@@ -105,7 +105,7 @@ def check_shape(result: dict[str, Any], probe: str) -> None:
     check_metrics(result["metrics"], probe)
     assert set(result["marks"]) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
     for mark in result["marks"].values():
-        assert list(mark) == ["mark", "best", "worst", "undecided"]
+        assert list(mark) == ["mark", "best", "worst", "undecided", "silent"]
         assert (mark["mark"] is None) == mark["undecided"]
         assert mark["undecided"] or mark["best"] <= mark["mark"] <= mark["worst"]
 
@@ -299,3 +299,15 @@ def test_a_batch_without_any_answer_is_incomplete(
     )
     imported = command("import", path, *SIX, "-o", "run.equipoise")
     assert (imported.code, f"which lacks answers: {words}" in imported.err) == (3, True)
+
+
+def test_answers_that_are_mostly_not_used_are_an_error(command: Command, tmp_path: Path) -> None:
+    """Two answers to each prompt, and no --repeat 2: half of them would be dropped with a note."""
+    keys = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
+    rows = [{"id": key, "answer": "She did."} for key in keys for _ in range(2)]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    outcome = command("score", path, *SIX)
+    assert outcome.code == 3
+    assert "6 of 12 answers are not used" in outcome.err
+    assert command("score", path, *SIX, "--repeat", "2").code == 0

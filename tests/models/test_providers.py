@@ -32,6 +32,8 @@ def test_a_name_is_split_into_provider_and_model(name: str, provider: str, model
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("gpt-4o-mini", "Did you mean 'openai/gpt-4o-mini'?"),
+        ("claude-haiku-4-5", "Did you mean 'anthropic/claude-haiku-4-5'?"),
         ("opnai/gpt-4o", "No model provider is called 'opnai'. Did you mean 'openai'"),
         ("antropic/claude", "'anthropic'"),
         ("zzz/model", "There are: anthropic, azure"),

@@ -39,7 +39,10 @@ def command(
     probe: Annotated[
         str | None,
         typer.Option(
-            help="Only this probe. Without it, all in one table; what a probe does not have is empty.", metavar="NAME"
+            "--probe",
+            "-p",
+            help="Only this probe. Without it, all in one table; what a probe does not have is empty.",
+            metavar="NAME",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,

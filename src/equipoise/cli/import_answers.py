@@ -40,10 +40,13 @@ def command(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The run file: made if it is not there, else added to.")],
     model: Annotated[
-        str, typer.Option(help="The model that answered, as for run; for a new run file.")
+        str, typer.Option("--model", "-m", help="The model that answered, as for run; for a new run file.")
     ] = "custom/imported",
     probe: options.Probes = None,
-    suite: options.SuiteName = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(help="The suite that was given for the prompts. Default: standard, once each.", metavar="NAME"),
+    ] = None,
     sample: Sample = None,
     repeat: Repeat = None,
     seed: Seed = None,

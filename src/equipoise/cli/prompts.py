@@ -55,6 +55,8 @@ def command(
     model: Annotated[
         str | None,
         typer.Option(
+            "--model",
+            "-m",
             help="The model that a batch job asks; for OpenAI gpt-4o-mini unless it is given. That of a Gemini job is "
             "given when it is started.",
         ),

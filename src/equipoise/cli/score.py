@@ -26,7 +26,7 @@ from equipoise.cli.probe_options import (
     read_names,
     read_parameters,
 )
-from equipoise.errors import InputError, NoAnswers
+from equipoise.errors import Incomplete, InputError, NoAnswers
 from equipoise.report.files import check_target
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LOCAL, RAY = "local", "ray"
 PARTIAL, PARQUET = ".partial", ".parquet"
 PENDING = "pending"
+MOST_UNUSED = 0.4
+"""If as many answers as this are not used, the command fails. Failures that were asked again are not used, either."""
 
 
 @takes_own_prompts
@@ -74,7 +76,7 @@ def command(
     ] = LOCAL,
     report: Report = None,
     model: Annotated[
-        str, typer.Option(help="The model that answered, as the report names it.", metavar="NAME")
+        str, typer.Option("--model", "-m", help="The model that answered, as the report names it.", metavar="NAME")
     ] = "custom/imported",
     allow_missing: AllowMissing = 0.05,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
@@ -121,6 +123,7 @@ def command(
             result = scoring.score_tables(planned, tables_of_all)
             _print(result, slices=slices, as_json=as_json)
             _write_report(report, paths, chosen, model, suite, parameters, names)
+            check_used(result.matching)
             policy.check_complete(result.states, None, allow_missing)
             return
         total = _score_shards(planned, paths, names, engine, address)
@@ -131,6 +134,7 @@ def command(
         _print(result, slices=slices, as_json=as_json)
         if probe is not None or own is not None:
             _write_report(report, paths, chosen, model, suite, parameters, names)
+        check_used(result.matching)
         policy.check_complete(result.states, None, allow_missing)
         return
     found = total.matching(planned=total.seen.size)
@@ -245,3 +249,12 @@ def note_dropped(found: Matching, repetitions: int) -> None:
         )
     if found.unknown:
         note(f"{found.unknown:,} answers belong to no planned prompt (other --sample, --seed or --set?)")
+
+
+def check_used(found: Matching) -> None:
+    """Fail if so many answers are not used that the plan is most likely another one."""
+    if (dropped := found.surplus + found.unknown) >= MOST_UNUSED * found.read:
+        raise Incomplete(
+            f"{dropped:,} of {found.read:,} answers are not used, as said above. Give the same --suite, --sample, "
+            "--repeat, --seed and --set as for the prompts."
+        )

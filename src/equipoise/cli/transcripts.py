@@ -17,7 +17,9 @@ def command(
     file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("transcripts.html"),
-    probe: Annotated[list[str] | None, typer.Option(help="Only this probe; repeatable.", metavar="NAME")] = None,
+    probe: Annotated[
+        list[str] | None, typer.Option("--probe", "-p", help="Only this probe; repeatable.", metavar="NAME")
+    ] = None,
     label: Annotated[
         list[str] | None,
         typer.Option(

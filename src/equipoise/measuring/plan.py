@@ -260,7 +260,7 @@ def _read_corpus(probe: Probe, corpus: Corpus, settings: Settings, on_download: 
         return assets.locate(corpus.asset, settings, on_download).read_bytes()
     except AssetUnavailable as error:
         packaged = [other.name for other in probe.corpora if other.file is not None]
-        alternatives = "".join(f" Or use the packaged corpus: --set corpus={name}" for name in packaged)
+        alternatives = "".join(f" Or use the packaged corpus: --set {probe.name}.corpus={name}" for name in packaged)
         raise AssetUnavailable(f"{error}{alternatives}") from None
 
 

@@ -93,10 +93,31 @@ PROVIDERS = {provider.name: provider for provider in _PROVIDERS}
 """All providers by name. `custom` is any other endpoint that speaks the OpenAI protocol."""
 
 
+MAKERS = {
+    "gpt-": "openai",
+    "chatgpt": "openai",
+    "o1": "openai",
+    "o3": "openai",
+    "o4": "openai",
+    "claude": "anthropic",
+    "gemini": "gemini",
+    "grok": "xai",
+    "deepseek": "deepseek",
+    "mistral": "mistral",
+    "llama": "ollama",
+    "qwen": "ollama",
+    "gemma": "ollama",
+}
+"""How names of models begin, and the provider that is most likely meant."""
+
+
 def parse_model_name(name: str) -> tuple[Provider, str]:
     """Split `provider/model` into the provider and its name for the model, which may hold further slashes."""
     provider, slash, model = name.partition("/")
     if not slash:
+        maker = next((maker for start, maker in MAKERS.items() if name.lower().startswith(start)), None)
+        if maker:
+            raise InputError(f"A model is named with its provider. Did you mean '{maker}/{name}'?")
         known = ["embedded", "simulated/…", *(f"{provider}/…" for provider in PROVIDERS)]
         hint = "A model is named as in openai/gpt-4o-mini, gguf:FILE, simulated/unbiased or embedded."
         raise UnknownName("model", name, known, hint)
