@@ -47,7 +47,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         str,
         _meta(
             "openai/gpt-4o-mini, anthropic/…, ollama/llama3.2, custom/…, gguf:FILE, command:PROGRAM, module:function, "
-            "simulated/STANCE, or embedded."
+            "simulated/STANCE, embedded, or embedded/NAME."
         ),
     ] = EMBEDDED
     base_url: Annotated[Text, _meta("Another address for the provider.", "URL")] = None
@@ -80,7 +80,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         bool, _meta("Ask each probe in up to five looks of doubling size, until its marks are certain.")
     ] = False
     probabilities: Annotated[
-        bool, _meta("Read decisions from the probabilities of the first token: one token a prompt, narrower intervals.")
+        bool,
+        _meta("Read answers that one word decides from its probabilities: one token a prompt, narrower intervals."),
     ] = False
 
     # How the model answers
