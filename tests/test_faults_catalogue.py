@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from equipoise import errors
@@ -14,11 +14,13 @@ PAGE = (TESTS.parent / "docs" / "faults.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([A-Z]\d+) \|", PAGE, flags=re.MULTILINE)
 
 
-def marked_rows() -> Iterator[tuple[str, str]]:
+@cache
+def marked_rows() -> list[tuple[str, str]]:
     """The rows that tests are marked with, `pytest.mark.fault("E16")`, each with the file and line of the marker.
 
     The files are parsed, not imported: what a test needs may not be installed. So the ids must be literal strings.
     """
+    rows = []
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.fault":
@@ -26,7 +28,8 @@ def marked_rows() -> Iterator[tuple[str, str]]:
                 assert node.args, f"{place}: a marker without a row"
                 for argument in node.args:
                     assert isinstance(argument, ast.Constant), f"{place}: the row must be a literal string"
-                    yield str(argument.value), place
+                    rows.append((str(argument.value), place))
+    return rows
 
 
 def test_every_row_has_a_test() -> None:
