@@ -1,4 +1,4 @@
-"""Shards of answers scored on Ray: one task per file, partials added on the cluster, the numbers of one process.
+"""Shards of answers scored on Ray: one task per file, and the same numbers as in one process.
 
 A task that is lost with its worker or its machine is done again. A file is read where its task runs, so all machines
 must see it under the same path. The workers need equipoise and, for corpora that are fetched, the same mirror.
@@ -28,7 +28,7 @@ from equipoise.settings import environment
 TRIES = 4
 """How often a task is started that loses its worker."""
 ADDED_AT_ONCE = 8
-"""How many partials one task adds."""
+"""How many partials are kept before they are added."""
 WORKER_VARIABLES = {"POLARS_MAX_THREADS": "1"}
 """The environment of a worker: a task has one core."""
 SECONDS_TO_CONNECT = 5.0
@@ -51,47 +51,31 @@ def score_shards(
     """The partial of all files. Without an address: on a Ray that runs already, or on one of this machine."""
     ray = _import_ray()
     with _connect(ray, address), _translate_errors(ray):
-        return _Scoring(ray, planned, names).score([path.absolute() for path in files], on_shard)
+        return _score_files(ray, planned, [path.absolute() for path in files], names, on_shard)
 
 
-class _Scoring:
-    """One scoring under way: the tasks, and the partials that wait to be added."""
-
-    def __init__(self, ray: Any, planned: Plan, names: Names) -> None:
-        self._ray = ray
-        self._planned = planned
-        # As bytes, so that a worker makes the plan once and not for each task.
-        self._plan = ray.put(ray.cloudpickle.dumps(planned))
-        self._names = dict(names)
-        options = ray.remote(num_cpus=1, max_retries=TRIES - 1)
-        self._score = options(_score_file)
-        self._add = options(_add)
-        self._under_way: dict[Any, Any] = {}
-        """For each answer to wait for the partial that comes with it."""
-        self._ready: list[Any] = []
-
-    def score(self, files: Sequence[Path], on_shard: OnShard | None) -> Partial:
-        """All files, a few at a time."""
-        waiting, done, answers = deque(files), 0, 0
-        while waiting or self._under_way:
-            most = TASKS_PER_CORE * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-            while waiting and len(self._under_way) < most:
-                self._start(self._score, str(waiting.popleft()), self._names)
-            (ended,), _ = self._ray.wait(list(self._under_way), num_returns=1)
-            self._ready.append(self._under_way.pop(ended))
-            read = self._ray.get(ended)
-            if read is not None:
-                done, answers = done + 1, answers + read
-                if on_shard:
-                    on_shard(ShardsDone(done, len(files), answers))
-            if len(self._ready) >= ADDED_AT_ONCE:
-                ready, self._ready = self._ready, []
-                self._start(self._add, *ready)
-        return Partial.sum(partial.with_setup(self._planned.setup) for partial in map(self._ray.get, self._ready))
-
-    def _start(self, task: Any, *arguments: Any) -> None:
-        read, partial = task.options(num_returns=2).remote(self._plan, *arguments)
-        self._under_way[read] = partial
+def _score_files(ray: Any, planned: Plan, files: Sequence[Path], names: Names, on_shard: OnShard | None) -> Partial:
+    """One task per file, a few at a time; their partials are added here as they come."""
+    # As bytes, so that a worker makes the plan once and not for each task.
+    plan = ray.put(ray.cloudpickle.dumps(planned))
+    score = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_score_file)
+    waiting = deque(files)
+    under_way: list[Any] = []
+    partials: list[Partial] = []
+    done = answers = 0
+    while waiting or under_way:
+        most = TASKS_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        while waiting and len(under_way) < most:
+            under_way.append(score.remote(plan, str(waiting.popleft()), dict(names)))
+        (ended,), under_way = ray.wait(under_way, num_returns=1)
+        partial = ray.get(ended)
+        done, answers = done + 1, answers + partial.answers
+        partials.append(partial.with_setup(planned.setup))
+        if len(partials) >= ADDED_AT_ONCE:
+            partials = [Partial.sum(partials)]
+        if on_shard:
+            on_shard(ShardsDone(done, len(files), answers))
+    return Partial.sum(partials)
 
 
 # What workers do
@@ -105,16 +89,9 @@ def _scorer(plan: bytes) -> PartScorer:
     return PartScorer(planned)
 
 
-def _score_file(plan: bytes, path: str, names: Names) -> tuple[int, Partial]:
-    """How many answers a file has, and its partial."""
-    partial = _scorer(plan).score_file(Path(path), names)
-    return partial.answers, partial
-
-
-def _add(plan: bytes, *partials: Partial) -> tuple[None, Partial]:
-    """The partials together."""
-    setup = _scorer(plan).planned.setup
-    return None, Partial.sum(partial.with_setup(setup) for partial in partials)
+def _score_file(plan: bytes, path: str, names: Names) -> Partial:
+    """The partial of a file."""
+    return _scorer(plan).score_file(Path(path), names)
 
 
 # Ray itself
