@@ -76,6 +76,7 @@ def test_the_command_that_would_have_asked_all_goes_on_with_an_extended_run(tmp_
     assert "equipoise extend" not in str(caught.value), "other prompts are another run"
 
 
+@pytest.mark.fault("P36")
 def test_an_extension_that_is_stopped_goes_on(tmp_path: Path) -> None:
     model, path = Model(), tmp_path / "run.equipoise"
     ask(model, path, sample=24)

@@ -20,10 +20,12 @@ import equipoise
 from equipoise import Policy, Run
 from equipoise.errors import BudgetReached, IntegrityError
 from equipoise.measuring.looks import SPENT, look_level, look_number, look_sizes
+from equipoise.probes import get_probe
 from equipoise.runs.ask.events import Event, Look, Note, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.looks import Looks, wants_more
 from equipoise.runs.resume import resume
+from equipoise.runs.sizes import find_size
 from equipoise.schema import ID, Status
 from runs.fakes import SETTINGS
 from simulating import SMALL
@@ -235,3 +237,15 @@ def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:
     for read in (run.results, lambda: wants_more(run)):
         with pytest.raises(IntegrityError, match="another number of items than at any look"):
             read()
+
+
+@pytest.mark.parametrize(
+    ("given", "most"),
+    [({}, 339), ({"suite": "quick"}, find_size(get_probe("jobs_lum"), "quick")["sample"]), ({"sample": 50}, 50)],
+)
+def test_a_run_until_certain_may_ask_as_much_as_the_probe_has_unless_the_user_says_less(
+    tmp_path: Path, given: dict[str, Any], most: int
+) -> None:
+    path = tmp_path / "run.equipoise"
+    equipoise.start("simulated/random", probes=["jobs_lum"], until_certain=True, out=path, **given).close()
+    assert Run.open(path).looks("jobs_lum")[-1] == most

@@ -1,0 +1,36 @@
+"""`equipoise extend`: more of a run that is there, and `run --out` that offers it."""
+
+from __future__ import annotations
+
+import pytest
+
+from calling import Command
+from equipoise.runs.run import Run
+
+RUN = ["run", "simulated/random", "--probe", "jobs_lum", "--out", "run.equipoise", "--quiet"]
+
+
+def test_run_offers_the_command_that_asks_more(command: Command) -> None:
+    assert command(*RUN, "--sample", "24").code == 0
+    refused = command(*RUN, "--sample", "60")
+    assert refused.code == 6
+    _, _, typed = refused.err.rstrip().rpartition("keep its answers: equipoise ")
+    assert typed == "extend run.equipoise --sample 60"
+    extended = command(*typed.split(), "--json")
+    assert extended.code == 0, extended.err
+    run = Run.open("run.equipoise")
+    assert (run.complete, run["jobs_lum"].items, run.settings.spec.parameters["jobs_lum.sample"]) == (True, 60, 60)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "Say in one way how much more to ask"),
+        (["--sample", "24"], "holds as much already, or there is no more: jobs_lum 24 items, 1 times"),
+        (["--suite", "none"], "No suite is called 'none'"),
+    ],
+)
+def test_what_is_no_extension_is_refused(command: Command, options: list[str], message: str) -> None:
+    assert command(*RUN, "--sample", "24").code == 0
+    outcome = command("extend", "run.equipoise", *options)
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
