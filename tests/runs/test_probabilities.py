@@ -288,3 +288,18 @@ def test_bias_in_what_decides_is_a_finding_however_little_that_is(tmp_path: Path
 
 def test_selection_rates_of_probabilities_are_left_out(tmp_path: Path) -> None:
     assert ask(tmp_path / "run", Fake(deciding)).results()[PROBE].selection == ()
+
+
+def test_a_finding_says_the_value_of_the_metric_and_its_example_the_probabilities(tmp_path: Path) -> None:
+    def respond(prompt: str, nth: int) -> Reply:
+        first: FirstToken = [{"token": " Female", "p": 0.6}, {"token": " Male", "p": 0.3}]
+        return Reply(status=Status.OK, answer="Gender: Male", first_token=first)
+
+    sizes: dict[str, Any] = {"probes": ["jobs_lum"], "sample": 60, "probabilities": True}
+    run = start(Fake(respond), out=tmp_path / "run", **sizes).ask()
+    equipoise.write_report(run, tmp_path / "report.html")
+    page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    assert "How often the character is a man: 0.333, by the probabilities of one word" in page
+    assert "became women" not in page
+    assert "female (male 0.30, female 0.60, neither 0.10)" in page
+    assert "Gender: Male" not in page

@@ -86,11 +86,12 @@ def _make_sample(probe: Probe, row: Row, covariates: Sequence[str], start: int) 
     if row[STATUS] != Status.OK:
         facts.append((STATUS, row[STATUS]))
     excerpt = row[PROMPT][start : start + EXCERPT]
+    outcome = probe.detector.describe(row)
     return Sample(
         excerpt=f"… {excerpt}" if start else excerpt,
         prompt=row[PROMPT],
-        answer=row[ANSWER],
-        outcome=probe.detector.describe(row),
+        answer=outcome if probe.detector.by_probability else row[ANSWER],  # one drawn token may say the opposite
+        outcome=outcome,
         facts=tuple(facts),
     )
 

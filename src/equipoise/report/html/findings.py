@@ -76,12 +76,21 @@ def rank_findings(
                 metric=metric,
                 mark=mark,
                 leaning=metric.leaning(value),
-                text=finding.text,
+                text=_say_value(metric, result) if result.setup.probe.detector.by_probability else finding.text,
                 badness=(mark.letter, distance),
                 example=find_example(finding),
             )
         )
     return ranked
+
+
+def _say_value(metric: Metric, result: Result) -> str:
+    """A finding by its value: texts of the probes count the most probable labels, which would be a second number."""
+    found = result.metrics[metric.name]
+    return (
+        f"{metric.summary.rstrip('.')}: {found.value:.3f}, by the probabilities of one word "
+        f"(95% interval {found.low:.3f} to {found.high:.3f})."
+    )
 
 
 def worst_findings(findings: Iterable[RankedFinding], most: int) -> Sequence[RankedFinding]:
