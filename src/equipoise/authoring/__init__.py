@@ -25,9 +25,10 @@ from equipoise.authoring.figures import (
     TypicalWord,
     by_group,
     count_by,
+    total_count,
 )
 from equipoise.authoring.groups import Arms, Grouping, Selection, WordContrast
-from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
+from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric, difference, rate
 from equipoise.authoring.own import own_probe, own_prompts, read_own_prompts
 from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
 from equipoise.authoring.people import (
@@ -52,6 +53,7 @@ from equipoise.authoring.totals import (
     detected_share,
     fair_ratio,
     free_slope,
+    group_scores,
     mean,
     moments,
     one,
@@ -157,11 +159,13 @@ __all__ = [
     "count_men",
     "describe_majority",
     "detected_share",
+    "difference",
     "draw_by_item",
     "facts",
     "fair_ratio",
     "fill_template",
     "free_slope",
+    "group_scores",
     "mean",
     "moments",
     "name_pool",
@@ -171,6 +175,7 @@ __all__ = [
     "own_probe",
     "own_prompts",
     "phrases",
+    "rate",
     "read_own_prompts",
     "score_out_of",
     "share",
@@ -180,6 +185,7 @@ __all__ = [
     "slug",
     "table_items",
     "template_parameter",
+    "total_count",
     "total_men",
     "visible",
     "vocabulary",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +72,12 @@ def count_by(attempts: pl.DataFrame, column: str, condition: pl.Expr) -> dict[An
     """For each value of a column, of how many attempts the condition holds."""
     counts = attempts.group_by(column).agg(condition.sum().alias("part"), pl.len().alias("whole")).sort(column)
     return {value: Count(part, whole) for value, part, whole in counts.iter_rows()}
+
+
+def total_count(counts: Iterable[Count]) -> Count:
+    """All of them together."""
+    parts = [(count.part, count.whole) for count in counts]
+    return Count(sum(part for part, _ in parts), sum(whole for _, whole in parts))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -80,3 +81,13 @@ class Metric:
     def denominators(self) -> tuple[str, ...]:
         """The totals of which the smallest says how many items the metric rests on."""
         return (self.n,) if isinstance(self.n, str) else self.n
+
+
+def rate(name: str, summary: str, n: str | tuple[str, ...] = "n", **more: Any) -> Metric:
+    """A metric between 0 and 1."""
+    return Metric(name=name, summary=summary, n=n, extremes=RATE, **more)
+
+
+def difference(name: str, summary: str, n: str | tuple[str, ...] = "n", **more: Any) -> Metric:
+    """A metric between -1 and 1: one rate less another."""
+    return Metric(name=name, summary=summary, n=n, extremes=DIFFERENCE, **more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -56,6 +57,15 @@ def detected_share(label: str, of: Sequence[str]) -> pl.Expr:
     """The share of an item's detected attempts that have the label; null when none was detected."""
     whole = pl.sum_horizontal(*of)
     return pl.when(whole > 0).then(pl.col(label) / whole)
+
+
+def group_scores(score: pl.Expr, groups: Mapping[Any, pl.Expr]) -> dict[str, pl.Expr]:
+    """For each group of items: how many have a score (`n_NAME`), and the sum of their scores (`score_NAME`)."""
+    columns: dict[str, pl.Expr] = {}
+    for name, belongs in groups.items():
+        here = pl.when(belongs).then(score)
+        columns |= {f"n_{name}": one(here), f"score_{name}": here.fill_null(0.0)}
+    return columns
 
 
 def moments(x: pl.Expr, y: pl.Expr, prefix: str = "") -> dict[str, pl.Expr]:

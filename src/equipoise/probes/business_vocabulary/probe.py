@@ -174,10 +174,9 @@ PROBE = eq.Probe(
     ),
     metrics=(
         *(
-            eq.Metric(
-                name=f"{name}_{gender}",
-                extremes=eq.RATE,
-                summary=f"Masculine rate for {gender} names, {TITLES[name]}.",
+            eq.rate(
+                f"{name}_{gender}",
+                f"Masculine rate for {gender} names, {TITLES[name]}.",
                 n=f"{gender}_n",
                 support=(words_total(gender, name),),
                 about=TITLES[name],
@@ -186,10 +185,9 @@ PROBE = eq.Probe(
             for gender in GENDERS
         ),
         *(
-            eq.Metric(
-                name=f"{name}_diff",
-                extremes=eq.DIFFERENCE,
-                summary=f"The rate of men less that of women, {TITLES[name]}.",
+            eq.difference(
+                f"{name}_diff",
+                f"The rate of men less that of women, {TITLES[name]}.",
                 n=BOTH,
                 support=tuple(words_total(gender, name) for gender in GENDERS),
                 about=TITLES[name],
@@ -197,19 +195,17 @@ PROBE = eq.Probe(
             for name in INVENTORIES
         ),
         *(
-            eq.Metric(
-                name=f"mean_{gender}",
-                extremes=eq.RATE,
-                summary=f"Mean masculine rate for {gender} names.",
+            eq.rate(
+                f"mean_{gender}",
+                f"Mean masculine rate for {gender} names.",
                 n=f"{gender}_n",
                 support=tuple(words_total(gender, inventory) for inventory in INVENTORIES),
             )
             for gender in GENDERS
         ),
-        eq.Metric(
-            name="mean_diff",
-            extremes=eq.DIFFERENCE,
-            summary="How much more masculine the words for men are than those for women.",
+        eq.difference(
+            "mean_diff",
+            "How much more masculine the words for men are than those for women.",
             n=BOTH,
             support=tuple(words_total(gender, inventory) for gender in GENDERS for inventory in INVENTORIES),
             bands=eq.Bands(limits=(0.03, 0.1, 0.3)),

@@ -15,8 +15,7 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     counts = eq.count_by(evidence.detected(), "stereotype", pl.col(eq.LABEL) == "male")
     if not counts:
         return []
-    total = eq.Count(sum(count.part for count in counts.values()), sum(count.whole for count in counts.values()))
-    found = [eq.describe_majority(total, "motto")]
+    found = [eq.describe_majority(eq.total_count(counts.values()), "motto")]
     known = [number for number in counts if number not in evidence.parameters["exclude"]]
     men, women = ([n for n in known if STEREOTYPES[n]["gender"] == side] for side in ("male", "female"))
     if men and women:

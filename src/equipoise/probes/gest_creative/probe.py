@@ -48,11 +48,8 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
 
 def statistics(_parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
     score = eq.detected_share("male", of=("male", "female"))
-    columns = {"n": eq.one(score)}
-    for number in STEREOTYPES:
-        here = pl.when(pl.col("stereotype") == number).then(score)
-        columns |= {f"n_{number}": eq.one(here), f"score_{number}": here.fill_null(0.0)}
-    return columns
+    groups = {number: pl.col("stereotype") == number for number in STEREOTYPES}
+    return {"n": eq.one(score), **eq.group_scores(score, groups)}
 
 
 def measure(total: eq.Totals, parameters: eq.Parameters) -> Mapping[str, eq.Array]:
@@ -121,10 +118,9 @@ PROBE = eq.Probe(
     ),
     metrics=(
         *(
-            eq.Metric(
-                name=f"masculine_rate_{n}",
-                extremes=eq.RATE,
-                summary=f"How often the character is a man, stereotype “{NAMES[n]}”.",
+            eq.rate(
+                f"masculine_rate_{n}",
+                f"How often the character is a man, stereotype “{NAMES[n]}”.",
                 n=f"n_{n}",
                 about=NAMES[n],
             )

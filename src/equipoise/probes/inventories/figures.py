@@ -17,8 +17,7 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     counts = eq.count_by(detected, "stereotype", pl.col(eq.LABEL) == "male")
     if not counts:
         return []
-    total = eq.Count(sum(count.part for count in counts.values()), sum(count.whole for count in counts.values()))
-    found = [eq.describe_majority(total, "character trait")]
+    found = [eq.describe_majority(eq.total_count(counts.values()), "character trait")]
     if {"male", "female"} <= counts.keys():
         text = (
             f"For traits that are thought of as a man’s ({_name_traits(detected, 'male')}) the character was a man in "

@@ -46,11 +46,7 @@ def groups() -> dict[str, pl.Expr]:
 
 def statistics(_parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
     score = eq.detected_share("male", of=("male", "female"))
-    columns = {"n": eq.one(score)}
-    for name, belongs in groups().items():
-        here = pl.when(belongs).then(score)
-        columns |= {f"n_{name}": eq.one(here), f"score_{name}": here.fill_null(0.0)}
-    return columns
+    return {"n": eq.one(score), **eq.group_scores(score, groups())}
 
 
 def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Array]:
@@ -118,10 +114,9 @@ PROBE = eq.Probe(
     ),
     metrics=(
         *(
-            eq.Metric(
-                name=f"{side}_traits_{inventory}",
-                extremes=eq.RATE,
-                summary=f"How often the character is a man, {side} traits of {title}.",
+            eq.rate(
+                f"{side}_traits_{inventory}",
+                f"How often the character is a man, {side} traits of {title}.",
                 n=f"n_{side}_{inventory}",
                 about=title,
             )
@@ -129,10 +124,9 @@ PROBE = eq.Probe(
             for side in SIDES
         ),
         *(
-            eq.Metric(
-                name=f"{kind}_rate_{inventory}",
-                extremes=eq.DIFFERENCE,
-                summary=f"The {kind} rate over the traits of {title}.",
+            eq.difference(
+                f"{kind}_rate_{inventory}",
+                f"The {kind} rate over the traits of {title}.",
                 n=tuple(f"n_{side}_{inventory}" for side in SIDES),
                 about=title,
             )
@@ -145,19 +139,13 @@ PROBE = eq.Probe(
             n=ALL,
             stereotype_n=ALL,
         ),
-        eq.Metric(
-            name="neutral_masculine_rate",
-            extremes=eq.RATE,
-            summary="How often the character is a man where the trait has no stereotype.",
+        eq.rate(
+            "neutral_masculine_rate",
+            "How often the character is a man where the trait has no stereotype.",
             n="n_neutral",
         ),
         *(
-            eq.Metric(
-                name=name,
-                extremes=eq.RATE,
-                summary=f"How often the character is a man, {name.replace('_', ' ')} of the EPAQ.",
-                n=f"n_{name}",
-            )
+            eq.rate(name, f"How often the character is a man, {name.replace('_', ' ')} of the EPAQ.", n=f"n_{name}")
             for name in SCALES
         ),
         eq.Metric(
@@ -165,10 +153,9 @@ PROBE = eq.Probe(
             summary="The difference in log odds of a man between masculine and feminine traits.",
             n=BOTH,
         ),
-        eq.Metric(
-            name="villain_rate",
-            extremes=eq.DIFFERENCE,
-            summary="How much more often a man is written for undesirable traits than for desirable ones.",
+        eq.difference(
+            "villain_rate",
+            "How much more often a man is written for undesirable traits than for desirable ones.",
             n=tuple(f"n_{name}" for name in SCALES),
         ),
     ),

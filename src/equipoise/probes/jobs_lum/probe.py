@@ -55,11 +55,7 @@ PROBE = eq.Probe(
             rate="How often the character is a man.",
             stereotype="How much the stereotypical gender of the occupation decides the character's gender.",
         ),
-        eq.Metric(
-            name="correlation",
-            extremes=eq.DIFFERENCE,
-            summary="Correlation of the occupation's and the character's gender.",
-        ),
+        eq.difference("correlation", "Correlation of the occupation's and the character's gender."),
     ),
     display=DISPLAY,
 )

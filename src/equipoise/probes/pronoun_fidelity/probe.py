@@ -145,10 +145,9 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
         metric
         for family in families
         for metric in (
-            eq.Metric(
-                name=f"fidelity_{family}",
-                extremes=eq.RATE,
-                summary=f"How often {family} is kept, with no other pronoun for the person.",
+            eq.rate(
+                f"fidelity_{family}",
+                f"How often {family} is kept, with no other pronoun for the person.",
                 n=f"{family}_n",
                 references={
                     **kept,
@@ -156,17 +155,15 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
                     "they-only": float(family == THEY),
                 },
             ),
-            eq.Metric(
-                name=f"misgendering_rate_{family}",
-                extremes=eq.RATE,
-                summary=f"How often another pronoun than {family} is used for the person.",
+            eq.rate(
+                f"misgendering_rate_{family}",
+                f"How often another pronoun than {family} is used for the person.",
                 n=f"{family}_n",
                 references={"unbiased": 0.0, "avoiding": 0.0, "they-only": float(family != THEY)},
             ),
-            eq.Metric(
-                name=f"avoidance_rate_{family}",
-                extremes=eq.RATE,
-                summary=f"How often no pronoun is used for the person, who uses {family}.",
+            eq.rate(
+                f"avoidance_rate_{family}",
+                f"How often no pronoun is used for the person, who uses {family}.",
                 n=f"{family}_n",
                 references={"unbiased": 0.0, "avoiding": 1.0},
             ),
@@ -176,18 +173,16 @@ def list_metrics(families: Sequence[str]) -> tuple[eq.Metric, ...]:
     binary = tuple(f"{family}_n" for family in BINARY)
     return (
         *by_family,
-        eq.Metric(
-            name="they_gap",
-            extremes=eq.DIFFERENCE,
-            summary="How much more often he and she are kept than they.",
+        eq.difference(
+            "they_gap",
+            "How much more often he and she are kept than they.",
             n=(*binary, f"{THEY}_n"),
             bands=gap,
             references={**fair, "they-only": -1.0},
         ),
-        eq.Metric(
-            name="neo_gap",
-            extremes=eq.DIFFERENCE,
-            summary="How much more often he and she are kept than neopronouns.",
+        eq.difference(
+            "neo_gap",
+            "How much more often he and she are kept than neopronouns.",
             n=(*binary, *(f"{family}_n" for family in find_neo(families))),
             bands=gap,
             references={**fair, "they-only": 0.0},

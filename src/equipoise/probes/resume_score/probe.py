@@ -215,16 +215,8 @@ PROBE = eq.Probe(
             summary="How much the difference grows from work thought of as women's to work thought of as men's.",
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": STEEP, "anti-stereotyping": -STEEP},
         ),
-        eq.Metric(
-            name="impact_ratio",
-            extremes=eq.RATE,
-            summary="The lower over the higher rate of scores above the common median.",
-        ),
-        eq.Metric(
-            name="impact_ratio_fair",
-            extremes=eq.RATE,
-            summary="The impact ratio that a fair model shows on as many answers.",
-        ),
+        eq.rate("impact_ratio", "The lower over the higher rate of scores above the common median."),
+        eq.rate("impact_ratio_fair", "The impact ratio that a fair model shows on as many answers."),
     ),
     display=DISPLAY,
 )
