@@ -10,6 +10,7 @@ import pytest
 
 import equipoise
 from calling import Command
+from equipoise.cli.confirm import confirm_run
 from equipoise.errors import InputError
 from equipoise.models import Reply
 from equipoise.probes import get_probe
@@ -156,6 +157,14 @@ def test_a_dearer_run_is_confirmed_anew(tmp_path: Path) -> None:
             session.ask()
         assert server.total == 4
     assert Run.open(tmp_path / "run.equipoise").settings.spec.max_tokens is None
+
+
+@pytest.mark.fault("L6")
+def test_a_run_that_turns_out_dearer_stops_and_to_resume_it_is_to_say_yes() -> None:
+    expected = equipoise.estimate("openai/test", probes=["jobs_lum"], sample=300, repeat=20)
+    with pytest.raises(InputError, match="to go on is to say it"):
+        confirm_run(expected, Path("run.equipoise"), yes=False, under_way=True)
+    confirm_run(expected, Path("run.equipoise"), yes=True, under_way=True)
 
 
 def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> None:

@@ -22,10 +22,13 @@ MOST_DOLLARS = 1.0
 """A run that sends more prompts, or costs more, is not started without a question."""
 
 
-def confirm_run(expected: RunEstimate, out: Path, *, yes: bool, again: str | None = None) -> None:
+def confirm_run(
+    expected: RunEstimate, out: Path, *, yes: bool, again: str | None = None, under_way: bool = False
+) -> None:
     """Ask before a large run, unless the user said yes or set a limit. Where nobody can answer, it is refused.
 
-    `again` is the command that needs no answer; None: that of a new run.
+    `again` is the command that needs no answer; None: that of a new run. Of a run that is `under_way` nobody is asked,
+    because its progress is being drawn: it stops, and to resume it is to say yes.
     """
     if expected.total("attempts") <= MOST_PROMPTS and (expected.cost or 0.0) <= MOST_DOLLARS:
         return
@@ -33,6 +36,11 @@ def confirm_run(expected: RunEstimate, out: Path, *, yes: bool, again: str | Non
     spec = expected.spec
     if yes or any(limit is not None for limit in (spec.max_cost, spec.max_requests, spec.max_tokens_total)):
         return
+    if under_way:
+        raise InputError(
+            "The model reasons before it answers, so the run is larger than it seemed, as said above. It needs a yes: "
+            "to go on is to say it."
+        )
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(
             f"A run of more than {MOST_PROMPTS:,} prompts or ${MOST_DOLLARS:.2f} needs a yes, and nobody can be asked "

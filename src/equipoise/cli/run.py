@@ -176,7 +176,7 @@ def _start(typed: Typed, entry: ModelConfig, out: Path | None, access: Access, c
         out=path,
         access=access,
         source=config or "This command",
-        confirm=lambda expected: confirm_run(expected, path, yes=typed.yes),
+        confirm=lambda expected: confirm_run(expected, path, yes=typed.yes, under_way=path.exists()),
         **parameters,
     )
 
