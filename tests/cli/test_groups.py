@@ -20,9 +20,9 @@ def test_every_command_stands_in_one_group(command: Command) -> None:
 
 def test_the_options_of_run_stand_in_groups(command: Command) -> None:
     shown = command("run", "--help").out
-    places = [shown.index(f"\n{title}:\n") for title in ("Arguments", *OPTIONS, "Others")]
+    places = [shown.index(f"\n{title}:\n") for title in ("Arguments", *OPTIONS, "More")]
     assert places == sorted(places)
-    assert shown.index("--judge-price") > shown.index("A judge:")
+    assert shown.index("--judge-price") > shown.index("More: a judge:")
     root = typer.main.get_command(app)
     assert isinstance(root, TyperGroup)
     options = {name for parameter in root.commands["run"].params for name in parameter.opts if name.startswith("--")}

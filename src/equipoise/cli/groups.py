@@ -13,18 +13,21 @@ COMMANDS = {
     "Probes and data": ("probes", "data"),
 }
 OPTIONS = {
-    "What is asked": "--config --probe --suite --sample --repeat --seed --set --until-certain --probabilities",
-    "Where": "--trust-config --base-url --key-variable --key-command --header --allow-insecure --allow-secret-url",
-    "How the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
-    "Pace": "--concurrency --deadline --tries --rpm",
-    "Limits": "--allow-missing --max-requests --max-tokens-total --max-cost --price --yes",
-    "A judge": "--judge --judge-base-url --judge-key-variable --judge-price --judge-anyway --no-judge",
+    "Mostly enough": "--suite --probe --out --report --max-cost --yes --quiet",
+    "More: what is asked": "--config --sample --repeat --seed --set --until-certain --probabilities --reading",
+    "More: own prompts": "--pairs --read --columns --names --letters --bands",
+    "More: where": "--base-url --key-variable --key-command --header --trust-config --allow-insecure "
+    "--allow-secret-url",
+    "More: how the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
+    "More: pace": "--concurrency --deadline --tries --rpm",
+    "More: limits": "--allow-missing --max-requests --max-tokens-total --price",
+    "More: a judge": "--judge --judge-base-url --judge-key-variable --judge-price --judge-anyway --no-judge",
 }
 """Options that are in no group come last."""
 MANY = 20
 """A command with fewer options lists them as they are."""
 _GROUP_OF = {option: group for group, options in OPTIONS.items() for option in options.split()}
-OTHERS = "Others"
+OTHERS = "More"
 
 
 class GroupedCommand(TyperCommand):

@@ -55,7 +55,7 @@ class Goal:
 SIZED = (QUICK, "ci", "full")
 """The suites whose sizes are computed."""
 GOALS = {
-    "ci": Goal("D", 0.995, packaged=True, least=20, most=1),
+    "ci": Goal("D", 0.995, packaged=True, least=20, most=3),
     "full": Goal("B", 0.9, packaged=False, least=20, most=10),
 }
 """With 0.995 for each of up to ten metrics, a fair model passes the gate of all of them in 19 of 20 runs, whether it
@@ -69,7 +69,7 @@ def packaged_corpus(probe: Probe) -> dict[str, str]:
 
 
 def compute_size(probe: Probe, suite: str) -> dict[str, int]:
-    """How many items a suite draws, and how often each is asked: no less than quick, and ci no more than standard."""
+    """How many items a suite draws, and how often each is asked: no less than quick, and ci at most thrice standard."""
     if suite == QUICK:
         return {"sample": _count_quick(probe) * probe.prompts_per_item}
     goal = GOALS[suite]

@@ -63,8 +63,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     suite: Annotated[
         Text,
         _meta(
-            "quick, ci, standard or full; or a use case (hiring, writing …): the probes about it, in standard size. "
-            "Default: quick for a model on this machine, ci for a simulated one, otherwise standard.",
+            "quick for a look, ci for a gate. More: standard, full, or a use case (hiring, writing …): the probes "
+            "about it, in standard size. Default: quick for a model on this machine, ci for a simulated one, else "
+            "standard.",
             "NAME",
         ),
     ] = None
