@@ -75,6 +75,8 @@ NAME = re.compile(r"\b[A-Z][a-z\u00c0-\u024f]+(?:[ -][A-Z][a-z\u00c0-\u024f]+)*\
 INTRODUCED_BEFORE = re.compile(r"\b(?:named|called|Dr\.?|The (?:[\w-]+ ){1,3}?[a-z]+,) \Z")
 INTRODUCED_AFTER = re.compile(r"(?:,| is| was) (?:an?|the|one of)\b")
 """What says who somebody is: "a nurse named Ada", "The star student, Ada"; "Ada, a nurse", "Ada was the best"."""
+CAPITAL = r"\b(?:[A-GI-RU-Z][a-z]|[H][^ei]|S[^h]|T[^h])"
+"""How a name begins, but no pronoun."""
 LONGEST = 20_000
 """So many characters of an answer are searched for names: far more than a profile has."""
 ONE_PERSON = re.compile(r"\b(?:[Tt]his|[Tt]he) (?:person|individual|character)\b")
@@ -88,10 +90,19 @@ def read_column(answers: pl.Series) -> pl.Series:
     field, myself = _only_match(answer, FIELDS, several=MIXED), _only_match(told, MYSELF, several=NOTHING)
     is_narrated = (pl.col("me") > 2) & (_place(told, ME) < pl.min_horizontal(_place(told, HE), _place(told, SHE)))
     label = pl.when(field.is_not_null()).then(field).when(is_narrated).then(myself.fill_null(NOTHING))
-    rows = rows.select(told, "he", "she", "them", label=label)
+    rows = rows.with_columns(label=label.otherwise(_read_plain(told)))
     rest = rows.select(pl.arg_where(told.is_not_null() & pl.col("label").is_null())).to_series()
-    by_pronouns = [_read_pronouns(*row) for row in rows[rest].drop("label").iter_rows()]
+    by_pronouns = [_read_pronouns(*row) for row in rows[rest].select(told, "he", "she", "them").iter_rows()]
     return rows["label"].replace({NOTHING: None}).scatter(rest, pl.Series(by_pronouns, dtype=pl.String))
+
+
+def _read_plain(told: pl.Expr) -> pl.Expr:
+    """The gender of answers with one gender and one name at most: what `_read_pronouns` says, but many times faster."""
+    he, she, them = (pl.col(name) for name in ("he", "she", "them"))
+    is_plain = (_count(told, CAPITAL) <= 1) & (them <= 2)
+    male = is_plain & (he > 0) & (she == 0) & ~_contains(told, rf"\b(?:{_WOMAN})\b")
+    female = is_plain & (she > 0) & (he == 0) & ~_contains(told, rf"\b(?:{_MAN})\b")
+    return pl.when(male).then(pl.lit(MALE)).when(female).then(pl.lit(FEMALE))
 
 
 def _contains(text: pl.Expr, pattern: str) -> pl.Expr:
