@@ -7,6 +7,7 @@ is generated, so that adding a probe touches no document by hand.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any
 
 import equipoise
 from equipoise.authoring import Probe
+from equipoise.cli.config import config_schema
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.plan import plan
@@ -29,6 +31,7 @@ from equipoise.schema import READINGS
 ROOT = Path(__file__).resolve().parents[1]
 CARDS = sorted((ROOT / "src" / "equipoise" / "probes").glob("*/card.md"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *CARDS]
+SCHEMA = ROOT / "docs" / "equipoise.schema.json"
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -156,6 +159,12 @@ def main() -> int:
             sys.stdout.write(f"{page.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
             if not check:
                 page.write_text(filled, encoding="utf-8")
+    schema = json.dumps(config_schema(), indent=1, ensure_ascii=False) + "\n"
+    if not SCHEMA.exists() or SCHEMA.read_text(encoding="utf-8") != schema:
+        status = 1 if check else status
+        sys.stdout.write(f"{SCHEMA.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
+        if not check:
+            SCHEMA.write_text(schema, encoding="utf-8")
     return status
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 from calling import Command
-from equipoise.cli.config import read_config
+from equipoise.cli.config import config_schema, read_config
 from equipoise.runs.reaching import APPROVED
 from equipoise.runs.run import Run
 from equipoise.settings import Settings
@@ -286,3 +288,14 @@ def test_the_example_of_the_documentation_is_right(tmp_path: Path) -> None:
         "fail",
     )
     assert config.report == tmp_path / "report.html"
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"),
+    [("", True), ('sute = "quick"', False), ("top_p = 2", False), ("[[models]]\ntemprature = 1", False)],
+)
+def test_the_schema_takes_the_file_of_the_page_and_refuses_mistakes(line: str, fits: bool) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), flags=re.DOTALL)
+    given = tomllib.loads(f"{line}\n{example}" if not line.startswith("[[") else f"{example}\n{line}")
+    problems = list(jsonschema.Draft202012Validator(config_schema()).iter_errors(given))
+    assert bool(problems) is not fits, problems

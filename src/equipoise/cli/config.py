@@ -55,6 +55,14 @@ File = msgspec.defstruct("File", [*_OF_A_MODEL, *_OF_THE_FILE], kw_only=True, fo
 """A whole file: settings for all models, the models, the report, and the rules of the gate."""
 
 
+def config_schema() -> dict[str, Any]:
+    """The JSON Schema of a file, for editors: `docs/equipoise.schema.json`."""
+    _, parts = msgspec.json.schema_components([File, ModelTable], ref_template="#/$defs/{name}")
+    parts["File"]["properties"]["models"] = {"type": "array", "items": {"$ref": "#/$defs/ModelTable"}}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, "title": "equipoise.toml", "$ref": "#/$defs/File", "$defs": parts}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """What a file says of one model."""
