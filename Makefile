@@ -12,14 +12,12 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --edi
 
 # The embedded model is asked for one token a prompt; docs/embedded.md says why these probes and sizes.
 CHARACTERS := --probe jobs_lum --probe inventories --probe gest_creative
-DECISIONS := --probe discrimination_tamkin
-SIZES := --set jobs_lum.sample=120 --set inventories.sample=120 --set gest_creative.sample=48 \
-	--set discrimination_tamkin.sample=45
+SIZES := --set jobs_lum.sample=120 --set inventories.sample=120 --set gest_creative.sample=48
 
-demo: $(RUNS)  ## audit the embedded model (characters and decisions, by probability) beside two simulated ones; a report
-	$(BIN)/equipoise run embedded --suite quick --probabilities $(CHARACTERS) $(DECISIONS) $(SIZES) --out demo.equipoise
+demo: $(RUNS)  ## audit the embedded model (characters, by probability) beside two simulated ones; a report
+	$(BIN)/equipoise run embedded --suite quick --probabilities $(CHARACTERS) $(SIZES) --out demo.equipoise
 	@$(BIN)/equipoise run simulated/stereotyping --suite ci $(CHARACTERS) --out demo-stereotyping.equipoise >/dev/null
-	@$(BIN)/equipoise run simulated/unbiased --suite ci $(CHARACTERS) $(DECISIONS) --out demo-unbiased.equipoise >/dev/null
+	@$(BIN)/equipoise run simulated/unbiased --suite ci $(CHARACTERS) --out demo-unbiased.equipoise >/dev/null
 	$(BIN)/equipoise report demo.equipoise demo-stereotyping.equipoise demo-unbiased.equipoise -o demo.html
 	@echo
 	@echo "The answers and results are in demo.equipoise: $(BIN)/equipoise show demo.equipoise"
