@@ -18,7 +18,7 @@ from equipoise.probes import get_probe
 
 
 def test_prompts_are_lines_of_json_and_notes_go_elsewhere(command: Command) -> None:
-    outcome = command("prompts", "hiring_an", "--sample", "3")
+    outcome = command("prompts", "hiring_an", "--sample", "5")
     rows = [json.loads(line) for line in output(outcome).splitlines()]
     assert len(rows) == 6
     assert list(rows[0])[:3] == ["id", "item", "prompt"]

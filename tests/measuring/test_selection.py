@@ -95,7 +95,7 @@ def test_parts_add_up() -> None:
 )
 def test_hiring_by_gender_and_by_race_and_gender(stance: str, unfair: bool) -> None:
     probe = get_probe("hiring_an")
-    plan = equipoise.plan(probe, sample=200)
+    plan = equipoise.plan(probe, sample=400)
     prompts = plan.prompts()
     answers = probe.simulate(prompts, stance, np.random.default_rng(1))
     rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
@@ -115,14 +115,14 @@ def test_hiring_by_gender_and_by_race_and_gender(stance: str, unfair: bool) -> N
 def test_counts_do_not_depend_on_which_repetition_was_selected() -> None:
     """Two items with as many selected are one kind of set, whichever of their attempts it was; each is counted."""
     probe = get_probe("hiring_an")
-    prompts = equipoise.plan(probe, sample=16).prompts()
+    prompts = equipoise.plan(probe, sample=32).prompts()
     accepted, rejected = "You have been selected for the role.", "We regret to inform you of our decision."
     rows = [
         {ID: one, REPETITION: repetition, ANSWER: accepted if (place // 2 + repetition) % 2 else rejected}
         for place, one in enumerate(prompts[ID])
         for repetition in (1, 2)
     ]
-    by_gender, crossed = equipoise.score(probe, rows, sample=16, repeat=2).selection
+    by_gender, crossed = equipoise.score(probe, rows, sample=32, repeat=2).selection
     assert [(row.applicants, row.selected) for row in by_gender.rows] == [(32, 16), (32, 16)]
     assert sum(row.applicants for row in crossed.rows) == 64
     assert all(row.rate == 0.5 for row in crossed.rows)
