@@ -104,7 +104,7 @@ TEMPLATE = "template=Write about {}."
         (["score", "missing.jsonl", "--probe", "jobs_lum"], 2, ["There is no file missing.jsonl"]),
         (["score", "\x1b[31mred\x1b]0;x\x07", "--probe", "jobs_lum"], 2, [r"no file \x1b[31mred\x1b]0;x\x07"]),
         (["score", ".", "--probe", "jobs_lum"], 2, ["holds no answers", ".parquet"]),
-        (["score", "x.jsonl"], 2, ["--probe is needed", "equipoise probes"]),
+        (["score", "x.jsonl"], 2, ["One probe is needed", "equipoise probes"]),
         (["prompts", "jobs_lum", "-o", "nowhere/prompts.jsonl"], 5, ["nowhere/prompts.jsonl cannot be written"]),
     ],
 )
@@ -125,7 +125,6 @@ def test_a_mistake_is_reported_in_one_message(
 @pytest.mark.parametrize(
     "words",
     [
-        ["prompts"],
         ["prompts", "jobs_lum", "--format", "xml"],
         ["prompts", "jobs_lum", "--repeat", "x"],
         ["prompts", "jobs_lum", "--seed", "x"],
@@ -203,4 +202,4 @@ def test_a_corpus_that_cannot_be_fetched(
     )
     assert (outcome.code, outcome.out) == (6, "")
     assert f"equipoise data fetch {asset}" in outcome.err
-    assert f"--set corpus={alternative}" in outcome.err
+    assert f"--set {probe}.corpus={alternative}" in outcome.err
