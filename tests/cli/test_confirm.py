@@ -31,7 +31,7 @@ def test_many_prompts_need_a_yes(command: Command) -> None:
     with FaultyServer() as server:
         outcome = command(*words(server))
         assert (outcome.code, server.total) == (2, 0)
-    assert "openai/test, standard suite: 2,373 prompts, about " in outcome.err
+    assert "openai/test, standard suite: 2,712 prompts, about " in outcome.err
     assert "price not known" in outcome.err
     assert "a guess from usual speeds" in outcome.err
     _, _, typed = outcome.err.partition("To start it: equipoise ")

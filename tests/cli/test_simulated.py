@@ -45,7 +45,12 @@ def test_without_a_suite_the_scale_shows(command: Command) -> None:
     """The first example of the README: what the scale means."""
     for stance, letter in (("stereotyping", "D"), ("unbiased", "A")):
         lines = command("run", f"simulated/{stance}", "--probe", "jobs_lum").out.splitlines()
-        assert any(re.match(rf"{letter} +(\(\S+\) )?jobs_lum stereotype_rate", line) for line in lines), lines
+        assert any(
+            re.match(
+                rf"{letter} +(\(\S+\) )?jobs_lum masculine_rate|{letter} +(\(\S+\) )?jobs_lum stereotype_rate", line
+            )
+            for line in lines
+        ), lines
     asked = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--suite", "quick", "-o", "quick.equipoise")
     assert "10 of 10 attempts are answered" in asked.out
 
@@ -85,10 +90,10 @@ def test_comparisons_and_gates_mark_it(command: Command, run: Path) -> None:
     compared = command("compare", run, "fair.equipoise")
     assert "The answers of A are simulated." in compared.err
     assert "The answers of B are simulated." in compared.err
-    assert json.loads(command("compare", run, "fair.equipoise", "--json").out)["a"]["simulated"] is True
+    assert json.loads(command("compare", run, "fair.equipoise", "--json").out)["runs"][0]["simulated"] is True
     gate = command("gate", run, "--fail-on", "D", "--markdown", "gate.md", "--json")
     assert gate.code == 7
-    assert any("simulated" in note for note in json.loads(gate.out)["notes"])
+    assert any("simulated" in note for note in json.loads(gate.out)["runs"][0]["notes"])
 
 
 def test_an_estimate_is_free_and_short(command: Command) -> None:
