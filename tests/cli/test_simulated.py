@@ -43,14 +43,9 @@ def test_a_limit_that_is_none_is_refused_for_every_model(command: Command, limit
 
 def test_without_a_suite_the_scale_shows(command: Command) -> None:
     """The first example of the README: what the scale means."""
-    for stance, letter in (("stereotyping", "D"), ("unbiased", "A")):
+    for stance, letter, metric in (("stereotyping", "D", "stereotype_rate"), ("unbiased", "A", "masculine_rate")):
         lines = command("run", f"simulated/{stance}", "--probe", "jobs_lum").out.splitlines()
-        assert any(
-            re.match(
-                rf"{letter} +(\(\S+\) )?jobs_lum masculine_rate|{letter} +(\(\S+\) )?jobs_lum stereotype_rate", line
-            )
-            for line in lines
-        ), lines
+        assert any(re.match(rf"{letter} +(\(\S+\) )?jobs_lum {metric}", line) for line in lines), lines
     asked = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--suite", "quick", "-o", "quick.equipoise")
     assert "10 of 10 attempts are answered" in asked.out
 
