@@ -45,7 +45,7 @@ class Metric:
     references  the values of models whose behaviour is known: "unbiased", "stereotyping", …
     distance_of another metric, if this one is its distance from a centre: its interval is folded
     range_of    other metrics, if this one is the largest difference between two of them
-    support     totals of which each must be 10 at least for an interval, where items alone do not say how much there is
+    support     totals of which each must be 20 at least for an interval, where items alone do not say how much there is
     extremes    the least and the largest value that it can have: its interval ends there
     exchanged   what its value becomes if men and women change places, where that is not said by its references
     about       what it is about, where the name says so only by a number or an abbreviation: "emotional"

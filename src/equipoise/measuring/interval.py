@@ -42,7 +42,7 @@ LEVEL = 0.95
 LEAST_ITEMS = 20
 """With fewer items that count for a metric it has no interval and no letter: they would not hold what they promise."""
 LEAST_DEGREES = 3.0
-LEAST_WORDS = 10
+LEAST_WORDS = 20
 """So much must each total have that a metric names as its `support`."""
 SEEN = 0.02
 """A side was seen if an item went this share of the farthest possible way to it."""
