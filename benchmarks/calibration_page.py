@@ -339,8 +339,8 @@ does the interval for prompts like these hold it? 400 items.
 ## The gate
 
 All probes together; a strongly biased model is so in every probe. A settled model is fair only on average: with 125
-traits or 339 occupations, each answered always in the same way, its own value can lie in band C, and the gate then fails
-it rightly.
+traits or 339 occupations, each answered always in the same way, its own value can lie in band C, and the gate then
+fails it rightly.
 
 {make_table(("suite", "model", "rule", "passed", "failed", "undecided"), gate_lines)}
 
