@@ -13,11 +13,10 @@ import equipoise
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
-from equipoise.report.html.findings import count_marks, describe_verdict
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.terminal.marks import FEWEST_MARKS, ROWS, fit_marks
 from equipoise.report.terminal.tables import result_table, selection_table
-from equipoise.report.text import describe_undecided
+from equipoise.report.text import describe_marks, describe_undecided
 from equipoise.schema import Estimate, MetricKey
 
 HEAD = ["model · quick suite · complete · run.equipoise", "All is answered."]
@@ -132,23 +131,7 @@ def test_where_most_answers_decide_nothing_that_is_the_reason() -> None:
     nothing = equipoise.score("jobs_lum", [], sample=6)
     assert "– jobs_lum masculine_rate: no answers." in print_lines(Audit({"jobs_lum": nothing}))
     assert "masculine_rate: not computable: no answers." in describe_undecided(nothing)
-    assert describe_verdict(count_marks([result])) == "No mark is decided yet, of 2."
-
-
-@pytest.mark.parametrize(
-    ("counts", "verdict"),
-    [
-        ({"A": 7}, "No mark is worse than A, of 7 that are decided."),
-        (
-            {"A": 7, "B": 1, "?": 3, "–": 1},
-            "1 of 12 marks is B: some distance from even-handed. Still open: 3 not decided yet, 1 not computable.",
-        ),
-        ({"A": 1, "D": 2}, "2 of 3 marks are D: very far from even-handed."),
-        ({"?": 2}, "No mark is decided yet, of 2."),
-    ],
-)
-def test_the_verdict_names_the_worst_mark_and_what_is_open(counts: dict[str, int], verdict: str) -> None:
-    assert describe_verdict(counts) == verdict
+    assert describe_marks([result]) == "2 open"
 
 
 def test_a_wide_terminal_also_has_the_intervals(one: ReportedRun) -> None:

@@ -13,11 +13,11 @@ import pytest
 
 from equipoise.measuring.compare import compare_audits
 from equipoise.report.charts.drawing import COLOURS
-from equipoise.report.html.findings import count_marks, describe_verdict
+from equipoise.report.html.findings import count_marks
 from equipoise.report.html.page import build_sections, render
 from equipoise.report.html.pieces import MAX_CHARACTERS
 from equipoise.report.html.runs import ReportedRun
-from equipoise.report.text import describe_mark, typeset_number
+from equipoise.report.text import describe_mark, describe_marks, typeset_number
 from equipoise.schema import MetricKey, without_nan
 from report.fakes import hand_out, make_run, packaged_parameters, rename_model, whole_table
 from report.looking import look_at, texts
@@ -124,7 +124,7 @@ def test_a_short_report_opens_with_the_verdict_and_every_mark_and_shows_answers(
     look, several = look_at([(pages[name], 1280, False) for name in ("short", "three-short")], scripts)
     values = look.values
     counts = count_marks(one.results.values())
-    assert values["verdict"] == [describe_verdict(counts)]
+    assert values["verdict"] == [describe_marks(one.results.values())]
     assert [int(text.split()[0]) for text in values["counts"]] == list(counts.values())
     assert sum(counts.values()) == sum(len(result.marks) for result in one.results.values())
     assert len(values["examples"]) == len(values["findings"]) > 3

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from equipoise.authoring import Finding, Metric, Probe
-from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.marks import UNDECIDED, Mark
 from equipoise.measuring.result import Result
 from equipoise.report.html.answers import Sample
@@ -42,20 +41,6 @@ def count_marks(results: Iterable[Result]) -> dict[str, int]:
     """How often each mark was given, also "?" and those that are not computable. The counts add up to all marks."""
     found = Counter(mark.letter if mark else NOT_COMPUTABLE for result in results for *_, mark in result.marked())
     return {letter: found[letter] for letter in LETTERS if found[letter]}
-
-
-def describe_verdict(counts: dict[str, int]) -> str:
-    """The verdict: the worst mark that is decided, and how many are still open."""
-    total = sum(counts.values())
-    decided = [letter for letter in MARKS if letter in counts]
-    if not decided:
-        return f"No mark is decided yet, of {total}."
-    worst = decided[-1]
-    verdict = f"{counts[worst]} of {total} marks {'is' if counts[worst] == 1 else 'are'} {worst}: {LETTERS[worst]}."
-    if worst == "A":
-        verdict = f"No mark is worse than A, of {counts['A']} that are decided."
-    still_open = [f"{counts[kind]} {LETTERS[kind]}" for kind in (UNDECIDED, NOT_COMPUTABLE) if kind in counts]
-    return f"{verdict} Still open: {', '.join(still_open)}." if still_open else verdict
 
 
 def rank_findings(

@@ -19,7 +19,7 @@ from equipoise.report import text
 from equipoise.report.charts.drawing import Drawing, colour_styles
 from equipoise.report.charts.heatmap import draw_heatmap
 from equipoise.report.html import method, notes
-from equipoise.report.html.findings import LETTERS, count_marks, describe_verdict, worst_findings
+from equipoise.report.html.findings import LETTERS, count_marks, worst_findings
 from equipoise.report.html.pieces import split_text
 from equipoise.report.html.runs import ReportedRun, name_models
 from equipoise.report.html.seal import describe_origin, seal_page
@@ -63,7 +63,7 @@ def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
             notes=list(notes.gather_notes(runs, names)),
             comparisons=compare_with_first(runs, names),
             mark_counts=counts,
-            verdicts=[describe_verdict(count) for count in counts],
+            verdicts=[text.describe_marks(run.results.values()) for run in runs],
             full=full,
             many=len(runs) > FEW,
             style=style,
