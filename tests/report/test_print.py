@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
-from equipoise.report.html.findings import count_marks, describe_verdict
 from equipoise.report.html.method import render_card
 from equipoise.report.html.page import PRINTED_SAMPLES, build_sections, render
 from equipoise.report.html.runs import ReportedRun
-from equipoise.report.text import typeset_number
+from equipoise.report.text import describe_marks, typeset_number
 from report.browser import SHARED, Page
 from report.fakes import make_run
 
@@ -71,7 +70,7 @@ def test_a_short_report_on_all_probes_has_few_pages(one: ReportedRun, tmp_path: 
     assert len(pages) <= MOST_PAGES
     assert cut == wider == []
     first = flatten(pages[0])
-    assert flatten(describe_verdict(count_marks(one.results.values()))) in first
+    assert flatten(describe_marks(one.results.values())) in first
     assert flatten("Worst findings") in first
     whole = flatten(" ".join(pages))
     for section in build_sections([one], full=False):

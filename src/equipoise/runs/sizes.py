@@ -58,8 +58,7 @@ GOALS = {
     "ci": Goal("D", 0.995, packaged=True, least=20, most=3),
     "full": Goal("B", 0.9, packaged=False, least=20, most=10),
 }
-"""With 0.995 for each of up to ten metrics, a fair model passes the gate of all of them in 19 of 20 runs, whether it
-answers at random or is sure of every item."""
+"""For each metric alone. How many fair models then pass the gate of all of them: `docs/calibration.md`."""
 
 
 def packaged_corpus(probe: Probe) -> dict[str, str]:
