@@ -6,7 +6,7 @@ score(probe, answers)      answers from anywhere -> metrics and marks
 score_part(probe, answers) some of the answers -> a Partial; partials add up to the result of all of them
 Run.open(path)             a run file: its answers and results
 start, resume, extend, estimate, import_answers    sessions with a model, step by step
-compare, gate, write_report, plot, export  what to do with runs and results
+compare, compare_all, gate, write_report, plot, export  what to do with runs and results
 
 To write a probe, import from `equipoise.authoring`; to check it, use `equipoise.testing.check_probe`. Everything else
 is internal and may change.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from equipoise.runs.audit import audit, audit_async
     from equipoise.runs.estimate import estimate
     from equipoise.runs.extend import extend
-    from equipoise.runs.finished import compare, gate
+    from equipoise.runs.finished import compare, compare_all, gate
     from equipoise.runs.imports import import_answers
     from equipoise.runs.resume import resume
     from equipoise.runs.run import Run
@@ -67,7 +67,7 @@ _MODULES = {
     "runs.estimate": ("estimate",),
     "runs.run": ("Run",),
     "runs.spec": ("RunSpec",),
-    "runs.finished": ("compare", "gate"),
+    "runs.finished": ("compare", "compare_all", "gate"),
     "runs.imports": ("import_answers",),
     "runs.audit": ("audit", "audit_async"),
     "runs.extend": ("extend",),
@@ -90,6 +90,7 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "estimate",
     "import_answers",
     "compare",
+    "compare_all",
     "gate",
     "write_report",
     "plot",

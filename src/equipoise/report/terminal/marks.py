@@ -84,7 +84,7 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
                 # In a narrow terminal there is no room for a value that decides nothing.
                 says = f"{value if width >= WIDE else ''}: {explain_open(result, name)}."
             else:
-                why = "; missing answers could change it" if mark.by_missing and width >= WIDE else ""
+                why = "; missing answers could change it" if mark.by_missing else ""
                 says = f"{value}{_say_distance(metrics[name], estimate, mark)}{why}."
         yield MarkSentence(
             mark=str(mark) if mark else NOT_COMPUTABLE,
