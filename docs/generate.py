@@ -16,6 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from output_shapes import SHAPES, output_schema
+
 import equipoise
 from equipoise.authoring import Probe
 from equipoise.cli.config import config_schema
@@ -31,7 +33,6 @@ from equipoise.schema import READINGS
 ROOT = Path(__file__).resolve().parents[1]
 CARDS = sorted((ROOT / "src" / "equipoise" / "probes").glob("*/card.md"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *CARDS]
-SCHEMA = ROOT / "docs" / "equipoise.schema.json"
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -148,6 +149,14 @@ def fill_blocks(text: str) -> str:
     return BLOCK.sub(lambda block: f"{block[1]}{BLOCKS[block[2]]()}\n{block[4]}", text)
 
 
+def schemas() -> dict[Path, str]:
+    """The JSON Schemas of `equipoise.toml` and of what `--json` prints, by their files."""
+    contents = {ROOT / "docs" / "equipoise.schema.json": config_schema()}
+    for kind in SHAPES:
+        contents[ROOT / "docs" / "schemas" / f"{kind.replace('/', '-')}.json"] = output_schema(kind)
+    return {path: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for path, schema in contents.items()}
+
+
 def main() -> int:
     """Fill all pages, or with --check list those that differ."""
     check, status = "--check" in sys.argv[1:], 0
@@ -159,12 +168,12 @@ def main() -> int:
             sys.stdout.write(f"{page.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
             if not check:
                 page.write_text(filled, encoding="utf-8")
-    schema = json.dumps(config_schema(), indent=1, ensure_ascii=False) + "\n"
-    if not SCHEMA.exists() or SCHEMA.read_text(encoding="utf-8") != schema:
-        status = 1 if check else status
-        sys.stdout.write(f"{SCHEMA.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
-        if not check:
-            SCHEMA.write_text(schema, encoding="utf-8")
+    for path, schema in schemas().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != schema:
+            status = 1 if check else status
+            sys.stdout.write(f"{path.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
+            if not check:
+                path.write_text(schema, encoding="utf-8")
     return status
 
 

@@ -48,6 +48,9 @@ def test_generated_tables_are_up_to_date() -> None:
     for page in generate.PAGES:
         text = page.read_text(encoding="utf-8")
         assert generate.fill_blocks(text) == text, f"{page.name} is not up to date: make generate"
+    for path, schema in generate.schemas().items():
+        assert path.read_text(encoding="utf-8") == schema, f"{path.name} is not up to date: make generate"
+    assert set((ROOT / "docs" / "schemas").iterdir()) < set(generate.schemas())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -34,7 +34,7 @@ def without_colours(text: str) -> str:
 def test_probes_are_listed(command: Command) -> None:
     lines = output(command("probes")).splitlines()
     assert [line.split()[0] for line in lines] == ["probe", *PROBES]
-    described = json.loads(output(command("probes", "--json")))
+    described = json.loads(output(command("probes", "--json")))["probes"]
     assert [probe["name"] for probe in described] == list(PROBES)
     for probe in described:
         assert {metric.name for metric in PROBES[probe["name"]].all_metrics()} == set(probe["metrics"])
@@ -46,7 +46,7 @@ def test_a_probe_shows_its_card(probe: str, command: Command) -> None:
     assert shown.startswith(PROBES[probe].card.text.rstrip())
     assert "`seed` = 0" in shown
     assert f"The longest answer: {PROBES[probe].max_tokens} tokens" in shown
-    described = json.loads(output(command("probes", probe, "--json")))
+    (described,) = json.loads(output(command("probes", probe, "--json")))["probes"]
     assert (described["name"], described["max_tokens"]) == (probe, PROBES[probe].max_tokens)
 
 

@@ -82,7 +82,7 @@ def test_list_shows_where_each_asset_is(places: tuple[Path, Path]) -> None:
 def test_list_as_json_holds_all_registered_fields(places: tuple[Path, Path]) -> None:
     _, cache = places
     (cache / "two.bin").write_bytes(CONTENT["two"])
-    one, two = json.loads(run_printing("list", "--json"))
+    one, two = json.loads(run_printing("list", "--json"))["assets"]
     assert one == {
         "name": "one",
         "title": "The asset one",
@@ -100,7 +100,7 @@ def test_list_as_json_holds_all_registered_fields(places: tuple[Path, Path]) -> 
 
 
 def test_list_of_the_real_registry() -> None:
-    rows = json.loads(run_printing("list", "--json"))
+    rows = json.loads(run_printing("list", "--json"))["assets"]
     assert sorted(row["name"] for row in rows) == ["bloomberg", "discrim-eval", "gest", "qwen2.5-coder-1.5b", "smollm2"]
 
 
@@ -159,7 +159,7 @@ def test_verify_ends_with_exit_code_6_when_a_hash_is_wrong_and_deletes_nothing(p
     error, result = run_failing(IntegrityError, "verify", "--json")
     assert error.exit_code == 6
     assert all(word in str(error) for word in (str(wrong), *hashes, "equipoise data fetch two"))
-    assert json.loads(result.stdout) == [
+    assert json.loads(result.stdout)["assets"] == [
         {
             "name": "one",
             "state": "not fetched",

@@ -129,7 +129,7 @@ def test_probes_of_different_sizes_keep_their_own_repetitions(tmp_path: Path) ->
     keys = [key for probe in (jobs, hiring) for key in equipoise.plan(probe, sample=2).prompts()["id"]]
     rows = [{"id": key, "answer": "She."} for key in keys for _ in range(3)]
     run, new, matching = equipoise.import_answers(rows, tmp_path / "run.equipoise", probes=[jobs, hiring], **sizes)
-    assert (new, matching.surplus, matching.missing, run.complete) == (2 * 3 + 4, 4 * 2, 0, True)
+    assert (new, matching.surplus, matching.missing, run.complete) == (2 * 3 + 2, 2 * 2, 0, True)
 
 
 @pytest.mark.parametrize("resps", [[["-1.2", "False"]], []])

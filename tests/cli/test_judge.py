@@ -9,6 +9,7 @@ import pytest
 
 from calling import Command
 from examining import EXAM, broken, fair
+from fitting import check_output
 from serving.asking import KEY
 from serving.faulty import FaultyServer
 
@@ -28,7 +29,7 @@ def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyS
         "--probe",
         "hiring_an",
         "--sample",
-        "2",
+        "4",
         "--suite",
         "quick",
         "--base-url",
@@ -47,10 +48,11 @@ def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyS
         command("show", "run.equipoise", "--all").out.replace("\n", " ")
     )
     shown = json.loads(command("show", "run.equipoise", "--json").out)
+    check_output(shown)
     assert shown["judge"]["states"]["ok"] == 4
     assert shown["results"]["hiring_an"]["coverage"]["female"]["judged"] == 2
     plain = json.loads(command("show", "run.equipoise", "--no-judge", "--json").out)
-    assert "judge" not in plain
+    assert plain["judge"] is None
     assert plain["results"]["hiring_an"]["judge"] is None
     exported = command("export", "run.equipoise", "--what", "attempts", "--format", "jsonl").out.splitlines()
     assert {(row["verdict"], row["judged"], row["label"]) for row in map(json.loads, exported)} == {

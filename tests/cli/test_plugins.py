@@ -64,7 +64,7 @@ def install(tmp_path: Path) -> Iterator[Install]:
 def test_a_sound_plug_in_is_a_probe_like_the_others(install: Install, command: Command) -> None:
     install("sound", SOUND)
     outcome = command("probes", "--json")
-    assert [probe["name"] for probe in json.loads(outcome.out)] == [*INSTALLED, "other_jobs"]
+    assert [probe["name"] for probe in json.loads(outcome.out)["probes"]] == [*INSTALLED, "other_jobs"]
     assert outcome.err == ""
     assert command("prompts", "other_jobs", "--sample", "2").err == "2 prompts of other_jobs\n"
 
@@ -77,7 +77,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(
     install(name, code)
     outcome = command("probes", "--json")
     assert outcome.code == 0
-    assert [probe["name"] for probe in json.loads(outcome.out)] == INSTALLED
+    assert [probe["name"] for probe in json.loads(outcome.out)["probes"]] == INSTALLED
     assert outcome.err.startswith(f"warning: The probe plugin_{name}:PROBE (package-{name}) is left out: {reason}")
     assert outcome.err.endswith(".\n")
     assert outcome.err.count("\n") == 1
@@ -92,7 +92,7 @@ def test_a_plug_in_whose_import_hangs_is_left_out(
     install("hangs", "import sys\nsys.waits_for.wait()")
     outcome = command("probes", "--json")
     release.set()
-    assert [probe["name"] for probe in json.loads(outcome.out)] == INSTALLED
+    assert [probe["name"] for probe in json.loads(outcome.out)["probes"]] == INSTALLED
     assert "left out: it cannot be loaded: TimeoutError: its import took more than 0.2 seconds." in outcome.err
 
 

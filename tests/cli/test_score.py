@@ -17,6 +17,7 @@ import equipoise
 from calling import Command, output
 from equipoise.probes import find_probes
 from equipoise.schema import Status
+from fitting import check_output
 
 PROBES = find_probes()
 FORMATS = ("jsonl", "csv", "parquet", "openai-batch", "anthropic-batch", "gemini-batch")
@@ -93,11 +94,7 @@ def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: 
 
 
 def check_shape(result: dict[str, Any], probe: str) -> None:
-    assert list(result) == [
-        *("probe", "version", "reading", "detector", "judge", "corpus", "corpus_sha256", "parameters", "items"),
-        *("level", "looks", "metrics", "bounds", "complete", "generalised", "marks", "coverage", "matching"),
-        "selection",
-    ]
+    assert check_output(result) == "score/1"
     assert (result["probe"], result["version"]) == (probe, PROBES[probe].version)
     assert result["corpus"] == (packaged(probe)[1].partition("=")[2] if packaged(probe) else None)
     assert set(result["parameters"]) == {parameter.name for parameter in PROBES[probe].all_parameters()}
@@ -105,7 +102,6 @@ def check_shape(result: dict[str, Any], probe: str) -> None:
     check_metrics(result["metrics"], probe)
     assert set(result["marks"]) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
     for mark in result["marks"].values():
-        assert list(mark) == ["mark", "best", "worst", "undecided", "silent"]
         assert (mark["mark"] is None) == mark["undecided"]
         assert mark["undecided"] or mark["best"] <= mark["mark"] <= mark["worst"]
 
@@ -117,10 +113,6 @@ def check_metrics(metrics: dict[str, dict[str, Any]], probe: str) -> None:
         of_groups = [name for name in metrics if name.startswith(f"{column}_")]
         assert len(of_groups) > len(names)
         assert all(name.endswith(tuple(names)) for name in of_groups)
-    for estimate in metrics.values():
-        assert list(estimate) == ["value", "low", "high", "n"]
-        assert all(number is None or isinstance(number, float) for number in list(estimate.values())[:3])
-        assert isinstance(estimate["n"], int)
 
 
 def check_coverage(coverage: dict[str, dict[str, int]], probe: str) -> None:

@@ -24,7 +24,7 @@ from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, text_column
 
-PLAN = ("hiring_an", "--sample", "40", "--repeat", "2")
+PLAN = ("hiring_an", "--sample", "80", "--repeat", "2")
 PROBE = ("--probe", *PLAN)
 
 
@@ -50,7 +50,7 @@ def folder(command: Command, tmp_path: Path) -> Path:
 @pytest.fixture
 def expected(folder: Path) -> dict[str, Any]:
     whole = pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("prompts-*"))])
-    return equipoise.score("hiring_an", whole, sample=80, repeat=2).to_dict()
+    return {"schema": "equipoise/score/1", **equipoise.score("hiring_an", whole, sample=80, repeat=2).to_dict()}
 
 
 def test_shards_of_prompts_hold_whole_items_and_their_numbers(folder: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_partials_of_an_array_of_jobs_are_added(command: Command, expected: dict
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("answers",), 2, "--probe is needed"),
+        (("answers",), 2, "One probe is needed"),
         (
             ("answers", *PROBE, "--engine", "spark"),
             2,
@@ -137,7 +137,7 @@ def test_partials_of_an_array_of_jobs_are_added(command: Command, expected: dict
         (("one.partial", "--probe", "hiring_an"), 2, "Leave out the options that say it."),
         (("one.partial", "answers/prompts-00002.parquet"), 2, "Answers and partials (.partial) cannot be mixed."),
         (("one.partial", "one.partial"), 2, "40 attempts are in two partials, the first of them repetition 1"),
-        (("one.partial", "other.partial"), 6, "Partials of different setups cannot be added: sample 40 and 41."),
+        (("one.partial", "other.partial"), 6, "Partials of different setups cannot be added: sample 80 and 82."),
         (("answers", *PROBE, "--partial", "none/x.partial"), 5, "there is no folder none"),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_is_refused(
     first = folder / "prompts-00001.parquet"
     if words[0] == "one.partial":
         output(command("score", first, *PROBE, "--partial", "one.partial"))
-        output(command("score", first, *PROBE, "--sample", "41", "--partial", "other.partial"))
+        output(command("score", first, *PROBE, "--sample", "82", "--partial", "other.partial"))
     outcome = command("score", *words)
     assert (outcome.code, outcome.out) == (code, ""), outcome.err
     assert message in outcome.err
@@ -191,11 +191,11 @@ def test_what_ray_writes_of_a_worker_that_died_is_not_among_the_results(
 
 
 def test_a_partial_of_nothing_is_refused_and_one_of_less_says_so(command: Command, folder: Path) -> None:
-    refused = command("score", folder, *PROBE, "--seed", "4", "--sample", "1", "--partial", "x.partial")
+    refused = command("score", folder, *PROBE, "--seed", "4", "--sample", "2", "--partial", "x.partial")
     assert refused.code == 2
     assert "None of the 160 answers belongs to a planned prompt." in refused.err
     assert not Path("x.partial").exists()
-    once = command("score", folder, *PROBE, "--sample", "39", "--repeat", "1", "--partial", "x.partial")
+    once = command("score", folder, *PROBE, "--sample", "78", "--repeat", "1", "--partial", "x.partial")
     assert once.code == 0
     assert re.search(r"\d+ answers are surplus", once.err)
     assert re.search(r"\d+ answers belong to no planned prompt", once.err)
@@ -249,7 +249,7 @@ def test_memory_is_bounded_by_a_shard(tmp_path: Path) -> None:
             "--probe",
             "hiring_an",
             "--sample",
-            "12000",
+            "24000",
             "--reading",
             "specified",
             "--json",

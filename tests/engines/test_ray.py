@@ -34,6 +34,7 @@ from serving.faulty import FaultyServer
 ray: Any = pytest.importorskip("ray")
 SAMPLE: dict[str, Any] = {"sample": 60, "repeat": 2}
 HIRING = get_probe("hiring_an")
+SCORE = "equipoise/score/1"
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_the_numbers_are_those_of_one_process(
     assert score_shards(planned, shards).result().to_dict() == expected.to_dict()
     words = ("score", str(shards[0].parent), "--probe", "hiring_an", "--sample", "60", "--repeat", "2", "--json")
     assert exit_code(monkeypatch, *words, "--engine", "ray") == 0
-    assert json.loads(capfd.readouterr().out) == json.loads(json.dumps(expected.to_dict()))
+    assert json.loads(capfd.readouterr().out) == {"schema": SCORE, **json.loads(json.dumps(expected.to_dict()))}
     assert ray.is_initialized(), "a Ray that was there before is left as it is"
 
 
@@ -195,7 +196,7 @@ def test_a_running_ray_is_joined_by_its_address(head: str, shards: list[Path]) -
     )
     assert scored.returncode == 0, scored.stderr
     expected = score_shards(plan(HIRING, **SAMPLE), shards).result().to_dict()
-    assert json.loads(scored.stdout) == json.loads(json.dumps(expected))
+    assert json.loads(scored.stdout) == {"schema": SCORE, **json.loads(json.dumps(expected))}
 
 
 @pytest.mark.fault("P34")

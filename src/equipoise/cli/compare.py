@@ -43,7 +43,8 @@ def command(
     names = finished.name_runs(len(opened))
     if as_json:
         described = [{"name": name, **_describe(run)} for name, run in zip(names, opened, strict=True)]
-        print_json({"runs": described, "comparisons": [comparison.to_dict() for comparison in compared]})
+        pairs = [comparison.to_dict() for comparison in compared]
+        print_json("compare/1", {"runs": described, "comparisons": pairs})
         return
     console = open_console()
     console.print(comparisons.describe_reach(compared), soft_wrap=True)

@@ -47,17 +47,16 @@ def list_(as_json: AsJson = False) -> None:
     settings = Settings.load()
     rows = [(asset, assets.find_stored(asset.name, settings)) for asset in assets.REGISTRY.values()]
     if as_json:
-        print_json(
-            [
-                asdict(asset)
-                | {
-                    "sources": [str(source) for source in asset.sources],
-                    "place": stored.place if stored else None,
-                    "path": str(stored.path) if stored else None,
-                }
-                for asset, stored in rows
-            ]
-        )
+        described = [
+            asdict(asset)
+            | {
+                "sources": [str(source) for source in asset.sources],
+                "place": stored.place if stored else None,
+                "path": str(stored.path) if stored else None,
+            }
+            for asset, stored in rows
+        ]
+        print_json("data-list/1", {"assets": described})
         return
     _print_columns(
         ("name", "size", "licence", "where"),
@@ -123,7 +122,7 @@ def verify(names: Names = None, as_json: AsJson = False) -> None:
             wrong_names.append(asset.name)
             problems.append(assets.describe_wrong_file(asset, stored, actual))
     if as_json:
-        print_json(rows)
+        print_json("data-verify/1", {"assets": rows})
     else:
         _print_columns(("name", "state", "path"), [(row["name"], row["state"], row["path"] or "") for row in rows])
     if problems:

@@ -74,7 +74,7 @@ def command(
         **read_parameters(chosen, sample, repeat, seed, settings),
     )
     if as_json:
-        print_json(found.to_dict())
+        print_json("estimate/1", found.to_dict())
         return
     rows = table.Table(box=None, pad_edge=False)
     rows.add_column("probe")

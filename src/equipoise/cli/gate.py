@@ -111,7 +111,7 @@ def command(
     judged = [finished.gate(run, rules, baseline=other) for run in opened]
     outcome = gating.worst_outcome(judged)
     if as_json:
-        print_json({"outcome": outcome, "runs": [gate.to_dict() for gate in judged]})
+        print_json("gate/1", {"outcome": outcome, "runs": [gate.to_dict() for gate in judged]})
     else:
         console = open_console()
         if len(judged) > 1:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import orjson
 import typer
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+Kind = Literal[
+    "compare/1",
+    "data-list/1",
+    "data-verify/1",
+    "estimate/1",
+    "gate/1",
+    "probes/1",
+    "read/1",
+    "run/1",
+    "score/1",
+    "verify/1",
+]
+"""What is printed as JSON, each with its version, which rises when a field goes or changes: see docs/schemas/."""
 FILE_WIDTH = 200
 STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 STEERING = re.compile(
@@ -40,10 +54,13 @@ def note(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def print_json(value: Any, *, indent: bool = True) -> None:
-    """Print one JSON value, on one line or indented; characters that could steer a terminal are written as numbers."""
+def print_json(kind: Kind, value: Mapping[str, Any], *, indent: bool = True) -> None:
+    """Print one JSON object that names its schema, on one line or indented.
+
+    Characters that could steer a terminal are written as numbers.
+    """
     layout = orjson.OPT_INDENT_2 if indent else 0
-    text = orjson.dumps(value, option=layout | orjson.OPT_APPEND_NEWLINE).decode()
+    text = orjson.dumps({"schema": f"equipoise/{kind}", **value}, option=layout | orjson.OPT_APPEND_NEWLINE).decode()
     sys.stdout.flush()
     sys.stdout.buffer.write(STEERING.sub(_escape_for_json, text).encode())
     sys.stdout.buffer.flush()

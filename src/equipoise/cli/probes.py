@@ -26,17 +26,17 @@ def command(
 
     from equipoise import probes
 
-    if name is not None:
-        probe = probes.get_probe(name)
-        print_json(_describe(probe)) if as_json else _print_card(probe)
-        return
+    chosen = list(probes.find_probes().values()) if name is None else [probes.get_probe(name)]
     if as_json:
-        print_json([_describe(probe) for probe in probes.find_probes().values()])
+        print_json("probes/1", {"probes": list(map(_describe, chosen))})
+        return
+    if name is not None:
+        _print_card(chosen[0])
         return
     listing = table.Table(box=None, pad_edge=False)
     for column in ("probe", "use case", "what", "size"):
         listing.add_column(column, no_wrap=column == "probe")
-    for probe in probes.find_probes().values():
+    for probe in chosen:
         listing.add_row(*map(printable_line, (probe.name, probe.card.use_case, probe.card.title, probe.card.size)))
     open_console().print(listing)
 

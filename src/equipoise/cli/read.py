@@ -49,7 +49,7 @@ def command(
         answer_reading.read_answers_of(chosen, rows, lambda: planning.plan(chosen, **parameters)), 1
     ):
         if as_json:
-            print_json(asdict(read), indent=False)
+            print_json("read/1", asdict(read), indent=False)
         else:
             words = printable_line(" · ".join(read.words)) or "–"
             console.print(f"{number:>5}  {read.label or 'undetected':<10}  {words}", soft_wrap=True, markup=False)

@@ -194,7 +194,7 @@ def _print(result: Result, *, slices: bool, as_json: bool) -> None:
     note_matching(result.matching, states)
     note_dropped(result.matching, result.setup.repetitions)
     if as_json:
-        print_json(result.to_dict())
+        print_json("score/1", result.to_dict())
         return
     console = open_console()
     console.print(tables.result_table(result, slices=slices, width=console.width))

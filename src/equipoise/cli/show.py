@@ -50,7 +50,7 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool
     from equipoise.report.terminal import marks
 
     if as_json:
-        print_json(_describe(run))
+        print_json("run/1", _describe(run))
         return
     console = open_console()
     if everything:
@@ -104,21 +104,18 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
         yield f"… and {len(run.settings.notes) - MOST_NOTES} more notes: --all"
 
 
-def _describe_judging(run: Run) -> dict[str, Any]:
-    """Who judged, and the states of the verdicts; nothing for a run without a judge."""
+def _describe_judging(run: Run) -> dict[str, Any] | None:
+    """Who judged, and the states of the verdicts; None for a run without a judge."""
     if run.judge is None:
-        return {}
+        return None
     prompt_tokens, completion_tokens = run.judge_usage
     return {
-        "judge": {
-            "model": run.judge,
-            "exam": {
-                probe: {**asdict(exam), "p_value": exam.p_value, "faults": exam.faults}
-                for probe, exam in run.exams.items()
-            },
-            "states": {status.value: count for status, count in run.judging.items()},
-            "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
-        }
+        "model": run.judge,
+        "exam": {
+            probe: {**asdict(exam), "p_value": exam.p_value, "faults": exam.faults} for probe, exam in run.exams.items()
+        },
+        "states": {status.value: count for status, count in run.judging.items()},
+        "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
     }
 
 
@@ -133,7 +130,7 @@ def _describe(run: Run) -> dict[str, Any]:
         "imported": run.settings.imported,
         "states": {status.value: count for status, count in run.counts.items()},
         "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
-        **_describe_judging(run),
+        "judge": _describe_judging(run),
         "results": {name: plain | _describe_readings(run, name) for name, plain in run.results().to_dict().items()},
     }
 

@@ -40,7 +40,7 @@ def command(
     entries = [{"file": str(file), **checked[file]} for file in files]
     problems = [problem for entry in entries for problem in entry["problems"]]
     if as_json:
-        print_json({"files": entries})
+        print_json("verify/1", {"files": entries})
     elif not digest or not problems:
         console = open_console()
         for entry in entries:
