@@ -121,7 +121,9 @@ def test_commands_work_beside_broken_plug_ins(words: list[str], install: Install
     assert [line for line in lines if not line.startswith("warning: ")] == expected.err.splitlines()
 
 
-@pytest.mark.parametrize("words", [["prompts", "mistaken_jobs"], ["run", "embedded", "--probe", "mistaken_jobs"]])
+@pytest.mark.parametrize(
+    "words", [["prompts", "mistaken_jobs"], ["run", "simulated/random", "--probe", "mistaken_jobs"]]
+)
 def test_a_mistake_in_a_probe_is_one_message(
     words: list[str], install: Install, command: Command, tmp_path: Path
 ) -> None:
