@@ -29,7 +29,7 @@ def packaged(probe: str) -> tuple[str, ...]:
     return ("--set", f"corpus={names[0]}") if names else ()
 
 
-SIZE = 64
+SIZE = 40
 SAMPLE = ("--sample", str(SIZE), "--repeat", "2", "--seed", "3")
 IN_EVERY_FORMAT = ("hiring_an", "hiring_bloomberg")
 """Without and with a system part. Other probes are scored in one format: they differ in what they ask, not in how."""

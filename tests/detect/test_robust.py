@@ -30,11 +30,13 @@ from equipoise.schema import (
 )
 
 PROBES = find_probes()
+OF_THE_PROMPT = {"masculine": "he", "feminine": "she"}
+"""What a detector that reads with words of its prompt finds there; in all other columns nothing."""
 MEGABYTE = 1_000_000
 
 
 def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
-    used = {name: pl.lit("") for name in detector.uses}
+    used = {name: pl.lit(OF_THE_PROMPT.get(name, "")) for name in detector.uses}
     attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit("ok").alias(STATUS), **used)
     return evaluate(detector, attempts)
 

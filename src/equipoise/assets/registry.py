@@ -87,6 +87,25 @@ _ASSETS = (
         ),
     ),
     Asset(
+        name="eurogest",
+        title="EuroGEST, gender-sensitive part: GEST sentences in twenty languages, for a man and a woman who speak",
+        file="eurogest-pairs.csv",
+        size=2_366_306,
+        sha256="d9e442f10c37f83e59cde71231f5349f5df72313bbc0450bf98a0bbda21dd9d0",
+        licence="Apache-2.0",
+        citation=(
+            "Rowe, Klimaszewski, Guillou, Vallor & Birch 2025. EuroGEST: Investigating Gender Stereotypes in "
+            "Multilingual Language Models. EMNLP."
+        ),
+        homepage="https://github.com/JacquelineRowe/EuroGEST",
+        sources=(
+            Https(
+                url="https://raw.githubusercontent.com/JacquelineRowe/EuroGEST/"
+                "bafca1ed3d155252ad34ac57c6ccee5e2f4226c0/data/gest_translations_gender_sensitive.csv"
+            ),
+        ),
+    ),
+    Asset(
         name="discrim-eval",
         title="discrim-eval, explicit part: decision questions with gender, race and age filled in",
         file="discrim-eval-explicit.jsonl",

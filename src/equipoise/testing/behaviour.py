@@ -23,6 +23,7 @@ from equipoise.schema import (
     EVALUATION_FAILED,
     ID,
     ITEM,
+    LABEL,
     PROMPT,
     REPETITION,
     STATUS,
@@ -31,6 +32,7 @@ from equipoise.testing.cases import SAMPLE, Case, agree, are_close, require, sim
 
 NUMERIC = 1e-8
 """Derivatives are taken numerically, and so intervals have this error."""
+OTHER_GENDER = {"male": "female", "female": "male"}
 
 
 def check_plan_is_stable(case: Case) -> None:
@@ -155,15 +157,18 @@ def _exchange_genders(
 ) -> Result | None:
     """The result with men and women exchanged; None if the probe knows no genders."""
     probe = case.probe
+    outcomes = result.evaluated.select(ID, REPETITION, STATUS, EVALUATION_FAILED, *probe.detector.columns)
     if probe.arms and {"male", "female"} <= set(probe.arms.values):
-        arm = pl.col(probe.arms.column).replace({"male": "female", "female": "male"})
-        outcomes = result.evaluated.select(ID, REPETITION, STATUS, EVALUATION_FAILED, *probe.detector.columns)
-        swapped = prompts.with_columns(arm)
-        part = Part(swapped, swapped.drop(PROMPT).join(outcomes, on=ID))
-        return measure(planned.setup, lambda: [part])
-    if set(probe.detector.labels) >= {"male", "female"}:
-        return case.score(planned, prompts, [_other_pronouns(answer) for answer in answers])
-    return None
+        prompts = prompts.with_columns(pl.col(probe.arms.column).replace(OTHER_GENDER))
+    elif not set(probe.detector.labels) >= {"male", "female"}:
+        return None
+    elif (exchanged := [_other_pronouns(answer) for answer in answers]) != list(answers):
+        return case.score(planned, prompts, exchanged)
+    else:
+        # No pronoun tells the genders apart: what was read is exchanged.
+        outcomes = outcomes.with_columns(pl.col(LABEL).replace(OTHER_GENDER))
+    part = Part(prompts, prompts.drop(PROMPT).join(outcomes, on=ID))
+    return measure(planned.setup, lambda: [part])
 
 
 def _rates_of_attempts(probe: Probe) -> set[str]:
@@ -174,7 +179,7 @@ def _rates_of_attempts(probe: Probe) -> set[str]:
 
 
 def _other_gender(name: str) -> str:
-    return "_".join({"male": "female", "female": "male"}.get(word, word) for word in name.split("_"))
+    return "_".join(OTHER_GENDER.get(word, word) for word in name.split("_"))
 
 
 def _other_pronouns(answer: str) -> str:

@@ -36,13 +36,18 @@ class MarkSentence:
     who: str
     """The probe and the metric."""
     says: str
+    leaning: str = ""
+    """The part of it, in brackets, that says to which side the value leans."""
 
     def draw(self, first: int, width: int) -> Text:
-        """The sentence behind its mark, on one line: where there is no room, the names are cut."""
-        room = max(width - first - 1 - len(self.says), 12)
+        """The sentence behind its mark, on one line: without room, the leaning is left out, or the names are cut."""
+        says = self.says
+        if len(self.who) + len(says) > width - first - 1:
+            says = says.replace(self.leaning, "")
+        room = max(width - first - 1 - len(says), 12)
         who = self.who if len(self.who) <= room else f"{self.who[: room - 1]}…"
         style = "dim" if self.letter in (UNDECIDED, NOT_COMPUTABLE) else f"bold {COLOURS[self.letter]}"
-        return Text(self.mark.ljust(first), style=style).append(f" {who}{self.says}", style="not bold not dim default")
+        return Text(self.mark.ljust(first), style=style).append(f" {who}{says}", style="not bold not dim default")
 
 
 def fit_marks(
@@ -76,6 +81,7 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
     """A sentence for each mark of a result; from a certain width on, with the interval."""
     metrics = {metric.name: metric for metric in result.setup.probe.metrics}
     for name, estimate, mark in result.marked():
+        leaning = ""
         if mark is None:
             says = f"{' is not computable' if width >= WIDE else ''}: {explain_missing_value(result)}."
         else:
@@ -85,12 +91,14 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
                 says = f"{value if width >= WIDE else ''}: {explain_open(result, name)}."
             else:
                 why = "; missing answers could change it" if mark.by_missing else ""
-                says = f"{value}{_say_distance(metrics[name], estimate, mark)}{why}."
+                leaning = _say_leaning(metrics[name], estimate)
+                says = f"{value}{_say_distance(metrics[name], mark)}{leaning}{why}."
         yield MarkSentence(
             mark=str(mark) if mark else NOT_COMPUTABLE,
             letter=mark.letter if mark else NOT_COMPUTABLE,
             who=printable_line(f"{result.probe} {name}"),
             says=says,
+            leaning=leaning,
         )
 
 
@@ -115,9 +123,13 @@ def _say_value(estimate: Estimate, *, with_interval: bool) -> str:
     return f"{value} ({format_number(estimate.low)} to {format_number(estimate.high)})"
 
 
-def _say_distance(metric: Metric, estimate: Estimate, mark: Mark) -> str:
-    """How far a value is from that of an even-handed model, and to which side."""
+def _say_distance(metric: Metric, mark: Mark) -> str:
+    """How far a value is from that of an even-handed model."""
     assert metric.bands is not None
+    return f", {DISTANCES[mark.letter]} {format_centre(metric.bands.centre)}"
+
+
+def _say_leaning(metric: Metric, estimate: Estimate) -> str:
+    """To which side of that it is."""
     leaning = metric.leaning(estimate.value)
-    towards = f" ({leaning})" if leaning else ""
-    return f", {DISTANCES[mark.letter]} {format_centre(metric.bands.centre)}{towards}"
+    return f" ({leaning})" if leaning else ""
