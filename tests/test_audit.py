@@ -300,7 +300,7 @@ def test_a_session_can_be_asked_in_a_running_event_loop(tmp_path: Path) -> None:
     async def ask() -> Run:
         return await equipoise.start(answer, probes="jobs_lum", out=tmp_path / "run", suite="quick").ask_async()
 
-    assert asyncio.run(ask()).size == 10
+    assert asyncio.run(ask()).size == 6
 
 
 def test_a_run_is_resumed_with_its_own_model_only(tmp_path: Path) -> None:
@@ -321,14 +321,14 @@ def test_a_session_that_is_not_asked_gives_its_file_back(tmp_path: Path) -> None
 def test_an_estimate_of_what_a_run_would_take() -> None:
     taken = equipoise.estimate("openai/gpt-4o-mini", probes=["jobs_lum", "hiring_an"], price="1,2", concurrency=10)
     jobs, hiring = taken.probes
-    assert (jobs.probe, jobs.prompts, jobs.attempts) == ("jobs_lum", 339, 7 * 339)
-    assert (hiring.probe, hiring.prompts) == ("hiring_an", 10_800)
-    assert jobs.completion_tokens == 7 * 339 * min(JOBS_LUM.answer_tokens, JOBS_LUM.max_tokens)
+    assert (jobs.probe, jobs.prompts, jobs.attempts) == ("jobs_lum", 339, 8 * 339)
+    assert (hiring.probe, hiring.prompts) == ("hiring_an", 13_000)
+    assert jobs.completion_tokens == 8 * 339 * min(JOBS_LUM.answer_tokens, JOBS_LUM.max_tokens)
     letters = equipoise.plan("jobs_lum").prompts()["prompt"].str.len_chars().sum()
-    assert jobs.prompt_tokens == 7 * letters // 4
+    assert jobs.prompt_tokens == 8 * letters // 4
     assert taken.cost == pytest.approx((taken.total("prompt_tokens") + 2 * taken.total("completion_tokens")) / 1e6)
     assert taken.seconds == pytest.approx(taken.total("completion_tokens") / 500)
-    assert json.loads(json.dumps(taken.to_dict()))["attempts"] == 10_800 + 7 * 339
+    assert json.loads(json.dumps(taken.to_dict()))["attempts"] == 13_000 + 8 * 339
     repeated = equipoise.estimate("openai/gpt-4o-mini", probes=[NOT_INSTALLED], repeat=3)
     assert (repeated.total("prompts"), repeated.total("attempts")) == (339, 1_017)
 

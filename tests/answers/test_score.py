@@ -161,7 +161,7 @@ READING_PROMPTS = {
 
 def answer_all(probe: Probe) -> pl.DataFrame:
     """Three answers to every prompt, in the order in which answers by text are assigned."""
-    asked = equipoise.plan(probe, sample=30, repeat=3).attempts()
+    asked = equipoise.plan(probe, sample=60, repeat=3).attempts()
     rng = np.random.default_rng(5)
     words = pl.Series(rng.choice(["same", "other", "?"], asked.height))
     endings = pl.Series(rng.choice(["none", "plain"], asked.height))
@@ -182,7 +182,7 @@ def test_detectors_that_read_the_prompt(probe: Probe, small: bool, request: pyte
     answers = answer_all(probe)
     if small:
         request.getfixturevalue("small_batches")
-    parameters: dict[str, Any] = {"sample": 30, "repeat": 3}
+    parameters: dict[str, Any] = {"sample": 60, "repeat": 3}
     by_id = equipoise.score(probe, answers.select(ID, REPETITION, ANSWER), **parameters)
     labels = {(key, number): label for key, number, label in by_id.evaluated[ID, REPETITION, "label"].iter_rows()}
     assert labels == expect_labels(probe, answers)
@@ -207,7 +207,7 @@ def test_answers_by_id_and_by_equal_texts_can_be_mixed(probe: Probe) -> None:
     rows = keys.rows(named=True)
     rows.insert(7, {ID: "none of ours", ANSWER: "same"})
     rows += [{PROMPT: texts[1], ANSWER: "same"}, {PROMPT: texts[1], REPETITION: 1, ANSWER: "other"}]
-    parameters: dict[str, Any] = {"sample": 30, "repeat": 3}
+    parameters: dict[str, Any] = {"sample": 60, "repeat": 3}
     mixed = equipoise.score(probe, rows, **parameters)
     by_id = equipoise.score(probe, answers.select(ID, REPETITION, ANSWER), **parameters)
     assert (mixed.matching.surplus, mixed.matching.unknown, mixed.matching.missing) == (2, 1, 0)
@@ -226,7 +226,7 @@ def test_a_detector_that_fails_on_answers_by_equal_texts_costs_only_these() -> N
 
     probe = replace(NO_NAMES, detector=replace(NO_NAMES.detector, read=read))
     answers = answer_all(probe)
-    result = equipoise.score(probe, answers.select(PROMPT, REPETITION, ANSWER), sample=30, repeat=3)
+    result = equipoise.score(probe, answers.select(PROMPT, REPETITION, ANSWER), sample=60, repeat=3)
     failing = answers[ANSWER].str.contains("?", literal=True).sum()
     assert result.coverage["all"]["evaluation_failed"] == failing > 0
     assert result.coverage["all"]["detected"] == answers.height - failing

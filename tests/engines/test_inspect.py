@@ -147,7 +147,10 @@ def test_the_metrics_are_those_of_the_log_when_it_is_scored_and_imported(evaluat
         for ending, value in (("", found["value"]), ("_low", found["low"]), ("_high", found["high"]))
         if value is not None
     }
-    assert shown == expected
+    whole = {str(key) for key in scored.estimates if key.slice is None}
+    assert shown == {
+        name: value for name, value in expected.items() if name.removesuffix("_low").removesuffix("_high") in whole
+    }
     assert len(shown) > 5
     run, new, _ = equipoise.import_answers(path, evaluated.folder / f"{name}.db", probes=planned.probe, **SIZE)
     assert new == len(log.samples or [])

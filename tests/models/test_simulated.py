@@ -25,7 +25,7 @@ def answers_of(run: Run) -> dict[tuple[str, int], str]:
 
 
 def ask(path: Path, model: str = "simulated/stereotyping", *, seed: int | None = None, **parameters: Any) -> Run:
-    return equipoise.start(model, probes=["hiring_an"], out=path, model_seed=seed, **{"sample": 20, **parameters}).ask()
+    return equipoise.start(model, probes=["hiring_an"], out=path, model_seed=seed, **{"sample": 40, **parameters}).ask()
 
 
 @pytest.mark.parametrize("probe", find_probes())
@@ -64,7 +64,7 @@ def test_a_resumed_run_ends_as_one_that_was_not_stopped(tmp_path: Path) -> None:
         "simulated/stereotyping",
         probes=["hiring_an"],
         out=path,
-        parameters={"sample": 20},
+        parameters={"sample": 40},
         policy=equipoise.Policy(max_requests=9),
     )
     with pytest.raises(equipoise.EquipoiseError, match="budget"):

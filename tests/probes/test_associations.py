@@ -131,7 +131,7 @@ def test_refusals_are_undetected_and_change_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stance", "mark"), [("stereotyping", "D"), ("anti-stereotyping", "A"), ("unbiased", "A"), ("first-name", "A")]
+    ("stance", "mark"), [("stereotyping", "D"), ("anti-stereotyping", "D"), ("unbiased", "A"), ("first-name", "A")]
 )
 def test_reference_models_have_their_marks(stance: str, mark: str) -> None:
     result, _, _ = simulate(stance, 192)

@@ -63,6 +63,6 @@ def test_what_words_with_a_gender_do_to_a_fair_model(kept: bool, items: int, slo
 
 
 def test_hiring_leaves_out_the_same_occupations() -> None:
-    asked = equipoise.plan("hiring_an", gendered_occupations=False, sample=3_000).prompts()["occupation"]
+    asked = equipoise.plan("hiring_an", gendered_occupations=False, sample=6_000).prompts()["occupation"]
     assert not {"waitress", "salesman", "nun"} & {*asked}
     assert asked.n_unique() == 322
