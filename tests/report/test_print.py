@@ -27,7 +27,7 @@ WIDER = """(() => { const right = document.body.getBoundingClientRect().right + 
   return [...document.querySelectorAll('table, figure, .settings, .answer, svg')]
     .filter(box => box.getBoundingClientRect().right > right).map(box => box.className || box.tagName); })()"""
 MOST_PAGES = 8
-"""About six for one model and a quick suite; here all eleven probes are shown."""
+"""About six for one model and a quick suite; here all probes are shown."""
 PAPER_WIDTH = 688
 """A4 without the margins, in pixels of the browser."""
 
