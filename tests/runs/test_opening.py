@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from equipoise.errors import BadFile, BadParameter, EquipoiseError, IntegrityError, ProbeError, StorageError
-from equipoise.runs.file import layout
+from equipoise.runs.file import checks, layout
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
@@ -386,3 +386,21 @@ def test_prompts_that_lack_a_covariate_are_refused_before_anything_is_asked(tmp_
     with pytest.raises(ProbeError, match="Some lack: score"):
         create(tmp_path / "run.db", gaps)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner may mark it as in use at this moment: that is no damage."""
+    path = tmp_path / "run.equipoise"
+    create(path).close()
+    check, tries = checks.check_content, []
+
+    def check_while_it_changes(*given: object, **options: bool) -> None:
+        tries.append(path)
+        if len(tries) < 3:
+            os.utime(path)
+            raise IntegrityError("a setting and its digest were read at two moments")
+        check(*given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checks, "check_content", check_while_it_changes)
+    RunReader.open(path).close()
+    assert len(tries) == 3

@@ -27,7 +27,7 @@ MAX_PLANNED = 10**9
 _HEADER_BYTES = 100
 _SETTLED_NANOSECONDS = 10**8
 _VERIFIED: set[tuple[tuple[int, ...], ...]] = set()
-"""The states of files (`_file_state`) that this process has verified. Once is enough: a gigabyte takes seconds."""
+"""The states of files (`file_state`) that this process has verified. Once is enough: a gigabyte takes seconds."""
 
 _VERIFIED_IN_USE: dict[tuple[tuple[int, ...], ...], float] = {}
 """Until when a file and its -wal, to which an owner writes all the time, count as verified."""
@@ -89,7 +89,7 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool = T
 
     If not the `whole` is wanted, because that takes long: the settings, the probes and the end of the chain.
     """
-    state = _file_state(path)
+    state = file_state(path)
     files = tuple(entry[:2] for entry in state)
     if state in _VERIFIED or time.monotonic() < _VERIFIED_IN_USE.get(files, 0.0):
         return
@@ -137,10 +137,10 @@ def _check_counts(connection: sqlite3.Connection, path: Path) -> None:
 
 def mark_verified(path: Path) -> None:
     """Count a file as verified that this process has just written itself."""
-    _VERIFIED.add(_file_state(path))
+    _VERIFIED.add(file_state(path))
 
 
-def _file_state(path: Path) -> tuple[tuple[int, ...], ...]:
+def file_state(path: Path) -> tuple[tuple[int, ...], ...]:
     """Which file it is, its size and when it was last written; the same of its -wal."""
     found = [file.stat() for file in (path, wal_path(path)) if file.exists()]
     return tuple((each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns) for each in found)

@@ -12,21 +12,36 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from equipoise.errors import StorageError
+from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, layout, sql
 from equipoise.runs.file.digests import write_setting
 from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.undo import on_error
 
 _BUSY_SECONDS = 2.0
+_TRIES = 5
 _LONGEST_VALUE = 256 * 1024 * 1024
 _IMMUTABLE = "mode=ro&immutable=1"
 """Reads the file alone: no -wal, no locks."""
 
 
 def connect_reader(path: Path, *, whole: bool = True) -> sqlite3.Connection:
-    """A read-only connection to a run file that was verified as a `whole`, or as far as going on with it needs."""
+    """A read-only connection to a run file that was verified as a `whole`, or as far as going on with it needs.
+
+    Until its owner has a -wal, a file may change while it is read without a lock. Then it is read again.
+    """
     checks.check_file(path)
+    for _ in range(_TRIES):
+        before = checks.file_state(path)
+        try:
+            return _connect_reader(path, whole=whole)
+        except IntegrityError:
+            if checks.file_state(path) == before:
+                raise
+    return _connect_reader(path, whole=whole)
+
+
+def _connect_reader(path: Path, *, whole: bool) -> sqlite3.Connection:
     has_wal = checks.wal_path(path).exists()
     # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
     in_change = has_wal or _journal_path(path).exists()
