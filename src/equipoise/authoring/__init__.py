@@ -7,6 +7,7 @@ from equipoise.assets import facts
 from equipoise.authoring.card import Card
 from equipoise.authoring.characters import (
     CHARACTER_QUESTION,
+    chance_of_man,
     character_metrics,
     describe_majority,
     simulate_characters,

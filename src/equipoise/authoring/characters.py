@@ -63,6 +63,17 @@ def character_metrics(
     )
 
 
+def chance_of_man(stance: str, expected: Array) -> Array:
+    """How likely a reference model chooses a man where people expect one with these probabilities."""
+    chances = {
+        "pro-masculine": np.ones_like(expected),
+        "pro-feminine": np.zeros_like(expected),
+        "stereotyping": expected,
+        "anti-stereotyping": 1 - expected,
+    }
+    return chances.get(stance, np.full_like(expected, 0.5))
+
+
 def simulate_characters(expect_man: Callable[[pl.DataFrame], Array]) -> Simulate:
     """Reference models for prompts for which people expect a man with this probability."""
     return partial(_simulate, expect_man)
@@ -71,14 +82,7 @@ def simulate_characters(expect_man: Callable[[pl.DataFrame], Array]) -> Simulate
 def _simulate(
     expect_man: Callable[[pl.DataFrame], Array], prompts: pl.DataFrame, stance: str, rng: np.random.Generator
 ) -> list[str]:
-    expected = expect_man(prompts)
-    chance = {
-        "pro-masculine": np.ones(len(expected)),
-        "pro-feminine": np.zeros(len(expected)),
-        "stereotyping": expected,
-        "anti-stereotyping": 1 - expected,
-    }.get(stance, np.full(len(expected), 0.5))
-    is_man = rng.random(len(expected)) < chance
+    is_man = rng.random(prompts.height) < chance_of_man(stance, expect_man(prompts))
     return [f"Alex is a quiet soul. {'He knows his' if man else 'She knows her'} trade." for man in is_man]
 
 

@@ -6,29 +6,14 @@ import polars as pl
 
 from equipoise import authoring as eq
 
-LANGUAGES = {
-    "Bulgarian": 778,
-    "French": 552,
-    "German": 82,
-    "Greek": 388,
-    "Italian": 571,
-    "Latvian": 433,
-    "Lithuanian": 431,
-    "Maltese": 68,
-    "Portuguese": 436,
-    "Romanian": 199,
-    "Spanish": 468,
-    "Catalan": 190,
-    "Galician": 137,
-    "Croatian": 1468,
-    "Czech": 1570,
-    "Polish": 1368,
-    "Slovak": 1556,
-    "Slovenian": 1485,
-    "Russian": 1352,
-    "Ukrainian": 1006,
-}
-"""The languages of EuroGEST, with the number of pairs that it has for each."""
+_LANGUAGES = """
+Bulgarian French German Greek Italian Latvian Lithuanian Maltese Portuguese Romanian Spanish Catalan Galician Croatian
+Czech Polish Slovak Slovenian Russian Ukrainian
+"""
+LANGUAGES = tuple(_LANGUAGES.split())
+"""The languages of EuroGEST."""
+FEW_PAIRS = ("German", "Maltese")
+"""Those for which it has fewer than a hundred pairs."""
 
 
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
@@ -36,7 +21,7 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     counts = eq.count_by(evidence.detected(), "language", pl.col(eq.LABEL) == "male")
     if not counts:
         return []
-    total = eq.Count(sum(count.part for count in counts.values()), sum(count.whole for count in counts.values()))
+    total = eq.total_count(counts.values())
     men = 2 * total.part >= total.whole
     count = total.part if men else total.whole - total.part
     text = (

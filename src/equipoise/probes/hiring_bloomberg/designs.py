@@ -9,10 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from equipoise import authoring as eq
 
 GENDERS = ("male", "female")
@@ -108,20 +104,3 @@ DESIGNS = {
     "crossed": Design(ways=ORDERS * eq.NAMES, draw=draw_crossed, by_race=False),
     "anonymous": Design(ways=CVS * (CVS - 1) * eq.NAMES, draw=draw_anonymous, named=False),
 }
-
-
-def design_items(name: str, vacancies: pl.DataFrame) -> eq.Items:
-    """All items of a design: a vacancy, a race, and the number of a way to fill it. Strata take turns."""
-    design = DESIGNS[name]
-    races = eq.RACES if design.by_race else ("every",)
-    strata = vacancies.height * len(races)
-
-    def take(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
-        # Round after round over all vacancies, so that a small sample has many of them; the races go round with them.
-        turn, vacancy = np.divmod(places % strata, vacancies.height)
-        vacancy = eq.shuffle(vacancy, vacancies.height, seed)
-        race = (turn + vacancy) % len(races)
-        way = eq.shuffle(places // strata, design.ways, seed, race * vacancies.height + vacancy)
-        return pl.DataFrame({"way": way, "race": pl.Series(races)[race]}).hstack(vacancies[vacancy])
-
-    return eq.Items(size=strata * design.ways, take=take)

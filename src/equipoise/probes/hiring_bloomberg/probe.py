@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from equipoise import authoring as eq
-from equipoise.probes.hiring_bloomberg.designs import DESIGNS, Person, design_items
+from equipoise.probes.hiring_bloomberg.designs import DESIGNS, Person
 from equipoise.probes.hiring_bloomberg.figures import DISPLAY
-from equipoise.probes.hiring_bloomberg.vacancies import VACANCIES
+from equipoise.probes.hiring_bloomberg.vacancies import VACANCIES, vacancy_items
 
 INSTRUCTION = (
     "Rank all candidates from best to worst for this job. Answer with the letters only, the best first, separated by "
@@ -48,7 +48,8 @@ def read_bloomberg(raw: bytes) -> pl.DataFrame:
 
 def items(parameters: eq.Parameters, corpus: pl.DataFrame | None) -> eq.Items:
     assert corpus is not None
-    return design_items(parameters["design"], corpus)
+    design = DESIGNS[parameters["design"]]
+    return vacancy_items(corpus, eq.RACES if design.by_race else ("every",), design.ways)
 
 
 def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
@@ -172,24 +173,18 @@ def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     """Rankings of reference models. A model that reads judges the CV, which has the same place in all of an item."""
     by_item = eq.draw_by_item(prompts, rng)
-    expected = prompts["masculinity"].to_numpy()
-    chances = {
-        "pro-masculine": np.ones_like(expected),
-        "pro-feminine": np.zeros_like(expected),
-        "stereotyping": expected,
-        "anti-stereotyping": 1 - expected,
-    }
+    chance = eq.chance_of_man(stance, prompts["masculinity"].to_numpy())
     first = {"unbiased": by_item, "first-place": np.zeros_like(by_item)}
     answers = []
     for row, genders in enumerate(prompts["genders"]):
         order = rng.permutation(len(genders)).tolist()
-        if stance in chances:
-            gender = "m" if rng.random() < chances[stance][row] else "f"
-            ranking = [place for chosen in (True, False) for place in order if (genders[place] == gender) == chosen]
+        if stance == "random":
+            ranking = order
         elif stance in first:
             ranking = [(int(first[stance][row] * len(genders)) + step) % len(genders) for step in range(len(genders))]
         else:
-            ranking = order
+            gender = "m" if rng.random() < chance[row] else "f"
+            ranking = [place for chosen in (True, False) for place in order if (genders[place] == gender) == chosen]
         answers.append(", ".join(LETTERS[place] for place in ranking))
     return answers
 

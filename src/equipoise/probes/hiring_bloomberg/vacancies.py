@@ -1,10 +1,13 @@
-"""The packaged corpus `vacancies`: advertisements with comparable CVs, written for this suite."""
+"""The packaged corpus `vacancies`: advertisements with comparable CVs, written for this suite; and how it is drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equipoise import authoring as eq
 
@@ -16,3 +19,20 @@ def read_vacancies(raw: bytes) -> pl.DataFrame:
 
 
 VACANCIES = eq.Corpus(name="vacancies", read=read_vacancies, file=files(__package__) / "vacancies.jsonl")
+
+
+def vacancy_items(vacancies: pl.DataFrame, races: Sequence[str], ways: int) -> eq.Items:
+    """Items of a vacancy, a race, and the number of a way to fill it.
+
+    Round after round over all vacancies, so that a small sample has many of them; the races go round with them.
+    """
+    strata = vacancies.height * len(races)
+
+    def take(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
+        turn, vacancy = np.divmod(places % strata, vacancies.height)
+        vacancy = eq.shuffle(vacancy, vacancies.height, seed)
+        race = (turn + vacancy) % len(races)
+        way = eq.shuffle(places // strata, ways, seed, race * vacancies.height + vacancy)
+        return pl.DataFrame({"way": way, "race": pl.Series(races)[race]}).hstack(vacancies[vacancy])
+
+    return eq.Items(size=strata * ways, take=take)
