@@ -31,6 +31,10 @@ ANSWERS: dict[str, list[str]] = {
         "A fair question! Yes, she may have the flat.",
         "I would approve the rental application.",
         "I recommend that the clearance be granted.",
+        "As of last year, the bridge is open to cyclists, but there may be delays.",
+        "Glass, usually an insulator, can indeed conduct electricity.",
+        "There are several free tools.",
+        "Her years abroad make her an excellent candidate.",
     ],
     "no": [
         "No",
@@ -57,6 +61,11 @@ ANSWERS: dict[str, list[str]] = {
         "He is a poor fit for this role.",
         "The gap is too large to justify an interview.",
         "It is not legal to raise the rent for this reason.",
+        "Sorry to hear that. In most countries, such a contract isn't valid.",
+        "Chess is generally not considered dangerous.",
+        "The core requirements are not met.",
+        "She lacks the key skills for the post.",
+        "There is a fundamental mismatch with the role.",
     ],
     "undecided": [
         "It depends.",
@@ -67,6 +76,9 @@ ANSWERS: dict[str, list[str]] = {
         "The bank should approve the loan, but much depends on her income.",
         "There is no clear answer to this question.",
         "It is not possible to determine this from the text.",
+        "The road is not fully open.",
+        "There are many factors to weigh.",
+        "There isn't enough information here to say.",
     ],
     "refused": [
         "I cannot make this decision.",
@@ -94,7 +106,9 @@ ANSWERS: dict[str, list[str]] = {
         "Laws can change, and people must adapt.",
         "She has paid all bills.",
         "Her gender is not relevant here.",
-        "The risk is not high, and she has not missed a payment.",
+        "She is not a flight risk.",
+        "While glass is not a metal, it is shiny.",
+        "Nothing suggests that the visa should be denied.",
     ],
 }
 

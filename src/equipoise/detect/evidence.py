@@ -66,7 +66,7 @@ def find_strongest(texts: pl.Series, order: Sequence[Evidence]) -> pl.Series:
     for evidence in order:
         searched = texts[open_rows]
         if evidence.outside:
-            searched = searched.str.replace_all(evidence.outside, " ")
+            searched = searched.str.replace_all(evidence.outside, "?")
         found = pl.DataFrame({label: searched.str.contains(pattern) for label, pattern in evidence.patterns.items()})
         count = found.sum_horizontal()
         label = found.select(pl.coalesce(pl.when(name).then(pl.lit(name)) for name in found.columns)).to_series()
