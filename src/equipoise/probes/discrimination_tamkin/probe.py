@@ -176,7 +176,7 @@ PROBE = eq.Probe(
     unit="situations",
     uses=("decisions",),
     answer_tokens=6,
-    max_tokens=32,
+    max_tokens=40,
     opening="",
     parameters=(
         eq.Parameter(
