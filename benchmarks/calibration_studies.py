@@ -185,7 +185,7 @@ def plain_widths(world: World, cells: CellTable) -> dict[str, float]:
     """The widths of intervals without an unknown item and t: 2 · 1.96 √V, for metrics that are no range."""
     plain = replace(cells, mass=0.0)
     found = linearise(world.probe, plain, world.planned.parameters)
-    variance, _ = found.spread(found.z, found.outcomes)
+    variance = found.scatter().variance()
     marked: list[Metric] = [metric for metric in world.probe.all_metrics() if metric.bands]
     return {
         metric.name: 2 * 1.959964 * math.sqrt(variance[found.names.index(metric.name)])

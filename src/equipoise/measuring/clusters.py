@@ -13,13 +13,13 @@ rates; for a difference of two means that is the two-sample t of Welch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Metric, Parameters, Probe
+from equipoise.authoring import Array, Parameters, Probe
 from equipoise.measuring.calling import running
 from equipoise.measuring.interval import (
     LEVEL,
@@ -102,7 +102,18 @@ def generalise(
         estimate = estimates[MetricKey(metric.name)]
         if metric.bands is None or np.isnan(estimate.low):
             continue
-        reach, centre = _reach(probe, metric, cells, found, sums, level)
+        places = [found.names.index(name) for name in (metric.range_of or (metric.name,))]
+        parts = {name: _cluster_covariance(z[:, places]) for name, z in sums.items()}
+        if len(probe.strata) == 1 and probe.strata[0] in parts and not metric.range_of:
+            parts[probe.strata[0]] = _spread_of_strata(cells, found, places[0])
+        covariance, degrees = _add_up(found.scatter(places).covariance(), list(parts.values()), found.items - 1)
+        quantile = student_quantile(degrees, level)
+        place = found.names.index(metric.name)
+        if metric.range_of:
+            ranges = np.ptp(draw_normal(covariance), axis=1) * quantile / student_quantile(np.inf, level)
+            centre, reach = float(found.values[place]), float(np.quantile(ranges, level))
+        else:
+            centre, reach = float(found.centres[place]), quantile * float(np.sqrt(covariance[0, 0]))
         whole = make_estimate(metric, estimate.value, centre - reach, centre + reach, estimate.n)
         intervals[metric.name] = Generalisation(
             low=min(whole.low, estimate.low), high=max(whole.high, estimate.high), clusters=counts
@@ -110,61 +121,38 @@ def generalise(
     return intervals
 
 
-def _reach(
-    probe: Probe, metric: Metric, cells: CellTable, found: Linearised, sums: Mapping[str, Array], level: float
-) -> tuple[float, float]:
-    """How far the interval reaches from its centre, and the centre."""
-    places = [found.names.index(name) for name in (metric.range_of or (metric.name,))]
-    by_item = found.covariance(places)
-    parts, degrees = [], []
-    for column, of_cluster in sums.items():
-        count = len(of_cluster)
-        if (column,) == probe.strata and not metric.range_of:
-            variance, freedom = _spread_of_strata(cells, found, places[0])
-            parts.append(np.array([[variance]]))
-        else:
-            z = of_cluster[:, places]
-            parts.append(z.T @ z * count / max(count - 1, 1))
-            freedom = count - 1.0
-        degrees.append(freedom)
-    together = sum(parts, np.zeros_like(by_item)) - (len(parts) - 1) * by_item if parts else by_item
-    largest = max([by_item, together, *parts], key=np.trace)
-    weights = [float(np.trace(part)) for part in parts]
-    freedom = (
-        sum(weights) ** 2 / sum(w**2 / max(d, 1.0) for w, d in zip(weights, degrees, strict=True) if w)
-        if any(weights)
-        else found.items - 1
-    )
-    quantile = student_quantile(freedom, level)
-    place = found.names.index(metric.name)
-    if metric.range_of:
-        drawn = draw_normal(largest)
-        wider = quantile / student_quantile(np.inf, level)
-        return float(wider * np.quantile(np.ptp(drawn, axis=1), level)), float(found.values[place])
-    return quantile * float(np.sqrt(largest[0, 0])), float(found.centres[place])
+def _cluster_covariance(z: Array) -> tuple[Array, float]:
+    """K/(K-1) Σ Z Z', and its degrees of freedom."""
+    count = len(z)
+    return z.T @ z * count / max(count - 1, 1), count - 1.0
 
 
-def _spread_of_strata(cells: CellTable, found: Linearised, place: int) -> tuple[float, float]:
+def _add_up(by_item: Array, parts: Sequence[tuple[Array, float]], items: float) -> tuple[Array, float]:
+    """The covariance of crossed clusters, and its degrees of freedom: without clusters, those of the items."""
+    together = sum((part for part, _ in parts), (1 - len(parts)) * by_item)
+    largest = max([by_item, together, *(part for part, _ in parts)], key=np.trace)
+    weights = np.array([np.trace(part) for part, _ in parts])
+    if not weights.any():
+        return largest, items
+    return largest, float(weights.sum() ** 2 / sum(weights**2 / [max(degrees, 1.0) for _, degrees in parts]))
+
+
+def _spread_of_strata(cells: CellTable, found: Linearised, place: int) -> tuple[Array, float]:
     """The variance of a metric that averages strata, by the scatter of their own rates, and its degrees of freedom.
 
     A stratum counts a = the change of the metric if all its items go from the first outcome to the last; its rate is
-    how much of that way they went.
+    how much of that way they went. Strata that count alike, to the second digit, are one group.
     """
     first, last, z = found.outcomes[0, :, place], found.outcomes[-1, :, place], found.z[:, place]
     weight = found.weight * cells.decided
-    size = cells.stratum.max() + 1
-    counts, gone = (
-        np.bincount(cells.stratum, weights=weight * part, minlength=size) for part in (last - first, z - first)
-    )
-    counting = np.abs(counts) > 1e-6 * np.abs(counts).max(initial=0.0)
+    counts, gone = (np.bincount(cells.stratum, weights=weight * part) for part in (last - first, z - first))
+    largest = np.abs(counts).max(initial=1e-300)
+    counting = np.abs(counts) > 1e-6 * largest
     counts, rates = counts[counting], gone[counting] / counts[counting]
-    variances, freedoms = [], []
-    for kind in np.unique(np.round(counts / np.abs(counts).max(initial=1e-300), 2)):
-        alike = np.round(counts / np.abs(counts).max(), 2) == kind
-        number = int(alike.sum())
-        if number > 1:
-            variances.append(float(number * np.mean(counts[alike]) ** 2 * rates[alike].var(ddof=1)))
-            freedoms.append(number - 1)
-    total = sum(variances)
-    shares = [variance**2 / freedom for variance, freedom in zip(variances, freedoms, strict=True)]
-    return total, total**2 / sum(shares) if total else float(max(freedoms, default=1))
+    kinds = np.round(counts / largest, 2)
+    groups = [kinds == kind for kind, number in zip(*np.unique(kinds, return_counts=True), strict=True) if number > 1]
+    parts = [
+        (np.array([[group.sum() * np.mean(counts[group]) ** 2 * rates[group].var(ddof=1)]]), group.sum() - 1.0)
+        for group in groups
+    ]
+    return _add_up(np.zeros((1, 1)), parts, max((degrees for _, degrees in parts), default=1.0))

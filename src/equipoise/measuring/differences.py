@@ -12,25 +12,24 @@ fixed seed; with very many items their sums are normal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from equipoise.authoring import Array, Metric, Parameters, Probe
+from equipoise.authoring import Array, Bands, Metric, Parameters, Probe
 from equipoise.measuring.interval import (
     DRAWS,
     LEVEL,
     CellTable,
     Linearised,
+    Scatter,
     differentiate,
     draw_normal,
     has_enough,
     linearise,
     prepare_cells,
-    student_quantile,
 )
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.summarise import WEIGHT, is_answered
@@ -58,46 +57,33 @@ def paired_differences(setup: Setup, first: pl.DataFrame, second: pl.DataFrame) 
     # Clusters do not tell items apart here: with them, hardly any two items would be equal.
     clusters = [name for name in probe.clusters if name not in probe.covariates]
     first, second = (rows.filter(is_answered(probe)).drop(clusters, strict=False) for rows in (first, second))
-    common = first.select(ITEM).join(second.select(ITEM), on=ITEM, how="semi").sort(ITEM)
-    pairs = _pair_cells(first, second, common)
-    sides = [prepare_cells(probe, side, parameters) for side in _sides(pairs, first.columns)]
+    names = [name for name in first.columns if name != ITEM]
+    pairs = first.join(second.rename({name: f"second.{name}" for name in names}), on=ITEM).drop(ITEM)
+    # Equal pairs of rows are one cell with a weight, in an order that depends only on them.
+    pairs = pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT)).sort(pl.exclude(WEIGHT))
+    seconds = pairs.select(*(pl.col(f"second.{name}").alias(name) for name in names), WEIGHT)
+    sides = [prepare_cells(probe, side, parameters) for side in (pairs.select(*names, WEIGHT), seconds)]
     return compare_cells(probe, sides, parameters)
 
 
 def compare_cells(probe: Probe, sides: Sequence[CellTable], parameters: Parameters) -> dict[str, Difference]:
     """Compare two tables of cells of the same items."""
     found = [linearise(probe, side, parameters) for side in sides]
-    weight = sides[0].weight
-    items = np.maximum(sides[0].decided, sides[1].decided)
-    signed = _signed_metrics(found, _common_influences(probe, sides, parameters), weight, items)
-    different = int(weight[(sides[0].columns != sides[1].columns).any(axis=1)].sum())
-    totals = [dict(zip(side.names, side.weight @ side.columns, strict=True)) for side in sides]
-    return {
-        metric.name: _difference(
-            metric,
-            found,
-            signed,
-            different,
-            enough=all(
-                has_enough(side, side.names.index(metric.name), metric, total)
-                for side, total in zip(found, totals, strict=True)
-            ),
+    scale = np.maximum(found[0].scale, found[1].scale)
+    found = [replace(side, scale=scale) for side in found]
+    signed = _signed_metrics(found, _common_influences(probe, sides, parameters), sides)
+    different = int(sides[0].weight[(sides[0].columns != sides[1].columns).any(axis=1)].sum())
+    differences = {}
+    for metric in probe.all_metrics():
+        first, second = (float(side.values[side.names.index(metric.name)]) for side in found)
+        differences[metric.name] = Difference(
+            first=first,
+            second=second,
+            difference=_interval(metric, found),
+            p=_p_value(_combine(metric, found[0].names, signed), different),
+            distance=_interval(metric, found, metric.bands) if metric.bands else None,
         )
-        for metric in probe.all_metrics()
-    }
-
-
-def _pair_cells(first: pl.DataFrame, second: pl.DataFrame, common: pl.DataFrame) -> pl.DataFrame:
-    """Equal pairs of rows of the common items as one cell with a weight, in an order that depends only on them."""
-    tables = [common.join(rows, on=ITEM, how="left", maintain_order="left").drop(ITEM) for rows in (first, second)]
-    joint = tables[0].hstack(tables[1].rename({name: f"second.{name}" for name in tables[1].columns}))
-    return joint.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT)).sort(pl.exclude(WEIGHT))
-
-
-def _sides(pairs: pl.DataFrame, columns: list[str]) -> Iterator[pl.DataFrame]:
-    names = [name for name in columns if name != ITEM]
-    yield pairs.select(*names, WEIGHT)
-    yield pairs.select(*(pl.col(f"second.{name}").alias(name) for name in names), WEIGHT)
+    return differences
 
 
 def _common_influences(probe: Probe, sides: Sequence[CellTable], parameters: Parameters) -> list[Array]:
@@ -118,14 +104,14 @@ def _common_influences(probe: Probe, sides: Sequence[CellTable], parameters: Par
     return influences
 
 
-def _signed_metrics(
-    found: Sequence[Linearised], influences: Sequence[Array], weight: NDArray[np.int64], items: NDArray[np.bool_]
-) -> Array:
+def _signed_metrics(found: Sequence[Linearised], influences: Sequence[Array], sides: Sequence[CellTable]) -> Array:
     """All metrics of both sides as if there were no difference, once for each draw of signs: side, draw, metric.
 
     The first draw has no minus: it gives what was observed.
     """
+    weight = sides[0].weight
     middle = (found[0].values + found[1].values) / 2
+    items = np.maximum(sides[0].decided, sides[1].decided)
     share = items / max(float(weight @ items), 1.0)
     parts = [
         z + share[:, None] * (side.values - middle - weight @ z) for z, side in zip(influences, found, strict=True)
@@ -140,87 +126,53 @@ def _signed_metrics(
         for start in range(0, DRAWS, size):
             plus = random.binomial(weight, 0.5, size=(min(size, DRAWS - start), len(weight)))
             sums += [*((2 * plus - weight) @ both)]
-    width = len(middle)
-    together = np.array(sums)
-    return np.stack([middle + together[:, :width], middle + together[:, width:]])
+    return middle + np.stack(np.split(np.array(sums), 2, axis=1))
 
 
-def _difference(
-    metric: Metric, found: Sequence[Linearised], signed: Array, different: int, *, enough: bool
-) -> Difference:
+def _interval(metric: Metric, found: Sequence[Linearised], bands: Bands | None = None) -> Estimate:
+    """The difference with its interval; with bands, that of the distances from even-handed.
+
+    For ranges and distances it is that of normal values that scatter like the parts of both.
+    """
     names = found[0].names
-    first, second = (float(side.values[names.index(metric.name)]) for side in found)
-    farther = None
-    if metric.bands:
-        distances = metric.bands.distances
-        farther = _interval_by_draws(metric, found, distances, enough=enough)
-    is_plain = not metric.range_of and not metric.distance_of
-    return Difference(
-        first=first,
-        second=second,
-        difference=(
-            _interval(metric, found, enough=enough) if is_plain else _interval_by_draws(metric, found, enough=enough)
-        ),
-        p=_p_value(_combine(metric, names, signed), different),
-        distance=farther,
-    )
-
-
-def _interval(metric: Metric, found: Sequence[Linearised], *, enough: bool) -> Estimate:
-    """The difference with its interval."""
-    first, second = found
-    place = first.names.index(metric.name)
-    observed = float(second.values[place] - first.values[place])
-    centre = float(second.centres[place] - first.centres[place])
-    square = np.maximum(first.scale, second.scale) * (second.z[:, place] - first.z[:, place]) ** 2
-    pseudo = [(side.pseudo.ravel(), side.outcomes[:, :, place].ravel() ** 2) for side in found]
-    variance = first.weight @ square + sum(mass @ part for mass, part in pseudo)
-    fourth = first.weight @ square**2 + sum(mass @ part**2 for mass, part in pseudo)
-    reach = student_quantile(float(variance**2 / fourth) if fourth > 0 else np.inf, LEVEL) * float(np.sqrt(variance))
-    return _make_estimate(first, observed, centre - reach, centre + reach, enough=enough)
-
-
-def _interval_by_draws(
-    metric: Metric,
-    found: Sequence[Linearised],
-    distances: Callable[[Array], Array] | None = None,
-    *,
-    enough: bool,
-) -> Estimate:
-    """The difference of ranges or distances with its interval: that of normal values for the parts of both."""
-    first, second = found
-    names = first.names
     parts = metric.range_of or (metric.distance_of or (metric.name,))[:1]
     places = [names.index(name) for name in parts]
-    both = np.hstack([side.z[:, places] for side in found])
-    covariance = (both * (first.weight * np.maximum(first.scale, second.scale))[:, None]).T @ both
-    width = len(places)
-    for number, side in enumerate(found):
-        own, outcomes = slice(number * width, (number + 1) * width), side.outcomes[:, :, places]
-        covariance[own, own] += np.einsum("kc,kcm,kcl->ml", side.pseudo, outcomes, outcomes)
-    degrees = min(side.spread(side.z[:, places], side.outcomes[:, :, places])[1].min() for side in found)
-    wider = student_quantile(degrees, LEVEL) / student_quantile(np.inf, LEVEL)
-    drawn = wider * draw_normal(covariance) if np.isfinite(covariance).all() else np.full((1, 2 * width), np.nan)
-    values = []
-    for number, side in enumerate(found):
-        moved = np.tile(side.values, (len(drawn) + 1, 1))
-        moved[1:, places] += drawn[:, number * width : (number + 1) * width]
-        value = _combine(metric, names, moved)
-        values.append(distances(value) if distances else value)
-    differences = values[1] - values[0]
-    low, high = np.quantile(differences[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return _make_estimate(first, float(differences[0]), float(low), float(high), enough=enough)
-
-
-def _make_estimate(found: Linearised, observed: float, low: float, high: float, *, enough: bool) -> Estimate:
-    if not enough or np.isnan(observed):
+    scatter = _join(found, places)
+    values = np.array([side.values for side in found])
+    if bands or metric.range_of or metric.distance_of:
+        drawn = scatter.draw(LEVEL) if np.isfinite(scatter.z).all() else np.full((1, 2 * len(places)), np.nan)
+        moved = np.repeat(values[:, None], 1 + len(drawn), axis=1)
+        moved[:, 1:, places] += np.stack(np.split(drawn, 2, axis=1))
+        combined = _combine(metric, names, moved)
+        first, second = bands.distances(combined) if bands else combined
+        observed = float(second[0] - first[0])
+        low, high = np.quantile((second - first)[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    else:
+        (observed,) = values[1, places] - values[0, places]
+        (centre,) = found[1].centres[places] - found[0].centres[places]
+        (reach,) = Scatter(scatter.z @ [[-1.0], [1.0]], scatter.weight).reach(LEVEL)
+        low, high = centre - reach, centre + reach
+    if np.isnan(observed) or not all(has_enough(side, metric) for side in found):
         low = high = np.nan
     return Estimate(
-        value=observed,
+        value=float(observed),
         low=float(np.minimum(low, observed)),
         high=float(np.maximum(high, observed)),
-        n=int(found.weight.sum()),
+        n=int(found[0].weight.sum()),
     )
+
+
+def _join(found: Sequence[Linearised], places: Sequence[int]) -> Scatter:
+    """What items add to some metrics of both sides, side by side; then what the pseudo-items add, each to its side."""
+    first, second = (side.scatter(places) for side in found)
+    items = len(found[0].weight)
+    own_first, own_second = first.z[items:], second.z[items:]
+    rows = [
+        np.hstack([first.z[:items], second.z[:items]]),
+        np.hstack([own_first, np.zeros_like(own_first)]),
+        np.hstack([np.zeros_like(own_second), own_second]),
+    ]
+    return Scatter(np.vstack(rows), np.concatenate([first.weight, second.weight[items:]]))
 
 
 def _combine(metric: Metric, names: list[str], values: Array) -> Array:

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -52,7 +52,7 @@ two groups are level, the larger one is not defined."""
 DRAWS = 4_000
 """Of a few normal values, from a fixed seed: the distribution of a range has no simple formula."""
 
-Cells = NDArray[np.int64]
+Places = NDArray[np.int64]
 """The places of some cells in their table."""
 
 
@@ -68,47 +68,56 @@ class CellTable:
     stratum: NDArray[np.int64]
     outcomes: Array
     """The columns of each cell for each possible outcome: outcome, cell, column."""
-    mass: float = 1.0
+    mass: float
     """How many pseudo-items there are: one; for answers that count many words, one word of each kind."""
-    wavering: Sequence[Wavering] = ()
-    """How the repetitions of each arm differed, where there are any."""
+    said: Array
+    """Arm, label, cell: how often the answers had each label. No arm where that says nothing of repetitions,"""
+    means: Array
+    """Arm, label, outcome: and the mean over the possible outcomes in which the arm has the label."""
 
-    def take(self, places: Cells) -> CellTable:
+    def take(self, places: Places) -> CellTable:
         """Some of the cells, in this order."""
-        return CellTable(
-            names=self.names,
+        return replace(
+            self,
             columns=self.columns[places],
             weight=self.weight[places],
             decided=self.decided[places],
             stratum=self.stratum[places],
             outcomes=self.outcomes[:, places],
-            mass=self.mass,
-            wavering=[arm.take(places) for arm in self.wavering],
+            said=self.said[:, :, places],
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wavering:
-    """How often the answers of one arm of each cell had each label."""
+@dataclass(frozen=True)
+class Scatter:
+    """Independent rows that add up to some metrics: what each adds, and how many rows are like it."""
 
-    counts: Array
-    """Label, cell."""
-    means: Array
-    """Label, outcome: the mean over the possible outcomes in which the arm has the label."""
+    z: Array
+    """Row, metric."""
+    weight: Array
 
-    def take(self, places: Cells) -> Wavering:
-        """Those of some cells."""
-        return Wavering(counts=self.counts[:, places], means=self.means)
+    def variance(self) -> Array:
+        """V = Σ w z²."""
+        return self.weight @ self.z**2
 
-    def variance(self, outcomes: Array) -> Array:
-        """The variance of an influence over repetitions of this arm: cell, metric; NaN where there is only one."""
-        answers = self.counts.sum(axis=0)
-        shares = self.counts / np.maximum(answers, 1)
-        effects = np.tensordot(self.means, outcomes, axes=1)
-        mean = np.einsum("lc,lcm->cm", shares, effects)
-        spread = np.einsum("lc,lcm->cm", shares, effects**2) - mean**2
-        spread[answers == 1] = np.nan
-        return np.asarray(np.maximum(spread, 0.0) / np.maximum(answers - 1, 1)[:, None])
+    def covariance(self) -> Array:
+        """The same for every two of the metrics."""
+        result: Array = (self.z * self.weight[:, None]).T @ self.z
+        return result
+
+    def degrees(self) -> Array:
+        """Satterthwaite's degrees of freedom, V² / Σ w z⁴."""
+        return divide(self.variance() ** 2, self.weight @ self.z**4)
+
+    def reach(self, level: float) -> Array:
+        """How far the interval of each metric reaches from its centre: t √V."""
+        quantiles = [student_quantile(degrees, level) for degrees in self.degrees()]
+        return np.asarray(quantiles * np.sqrt(self.variance()))
+
+    def draw(self, level: float) -> Array:
+        """Normal values that scatter like the metrics, wider as t is: draw, metric."""
+        wider = student_quantile(self.degrees().min(), level) / student_quantile(math.inf, level)
+        return wider * draw_normal(self.covariance())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +129,7 @@ class Linearised:
     """The metrics as they are shown,"""
     centres: Array
     """and those of the totals with the pseudo-item, without limits to slopes."""
+    total: dict[str, float]
     gradient: Array
     """Column, metric."""
     z: Array
@@ -132,21 +142,12 @@ class Linearised:
     scale: Array
     """n/(n-1) of the stratum of each cell."""
     pseudo: Array
-    """Outcome, cell: the mass of the pseudo-item there."""
+    """The mass of the pseudo-item in each cell, for each of its outcomes."""
 
-    def spread(self, z: Array, outcomes: Array) -> tuple[Array, Array]:
-        """The variance of a sum of influences, and its degrees of freedom: for each column of `z`."""
-        square, pseudo = self.scale[:, None] * z**2, outcomes**2
-        variance = self.weight @ square + np.einsum("kc,kcm->m", self.pseudo, pseudo)
-        fourth = self.weight @ square**2 + np.einsum("kc,kcm->m", self.pseudo, pseudo**2)
-        return variance, divide(variance**2, fourth)
-
-    def covariance(self, places: Sequence[int]) -> Array:
-        """The covariance of some of the metrics."""
-        z, outcomes = self.z[:, places], self.outcomes[:, :, places]
-        result: Array = (z * (self.weight * self.scale)[:, None]).T @ z
-        result += np.einsum("kc,kcm,kcl->ml", self.pseudo, outcomes, outcomes)
-        return result
+    def scatter(self, places: Sequence[int] | slice = slice(None)) -> Scatter:
+        """What the items and then the pseudo-item add to some metrics."""
+        rows = [np.sqrt(self.scale)[:, None] * self.z[:, places], *self.outcomes[:, :, places]]
+        return Scatter(np.concatenate(rows), np.concatenate([self.weight, *[self.pseudo] * len(self.outcomes)]))
 
 
 def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[str, Array]:
@@ -158,7 +159,7 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
         values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
     for label in probe.detector.other_labels:
         if not probe.detector.by_probability:
-            values[f"{label}_rate"] = share(total[f"read_as_{label}"], total["attempts"])
+            values[f"{label}_rate"] = share(total[f"read_as_{label}"], total[ATTEMPTS])
     for suffix in probe.mass_suffixes():
         values[f"{NEITHER}_mass{suffix}"] = share(total[f"{NEITHER}_mass{suffix}"], total[f"{ATTEMPTS}{suffix}"])
     return values
@@ -168,19 +169,26 @@ def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
     """The statistics of cells, as they are and for each possible outcome."""
     columns = statistics(probe, table, parameters)
     ways, tables = possible_outcomes(probe, table)
-    strata = table.select(pl.struct(probe.strata).rank("dense") - 1) if probe.strata else None
+    strata = (
+        table.select(pl.struct(probe.strata).rank("dense")).to_series()
+        if probe.strata
+        else pl.repeat(1, table.height, eager=True)
+    )
     decided = pl.sum_horizontal(f"{prefix}{name}" for prefix in probe.prefixes for name in probe.detector.outcomes) > 0
+    labels = probe.detector.labels if ways and not probe.detector.number else ()
+    arms = probe.prefixes if labels else []
+    said = [[table[f"{arm}{label}"].to_numpy() for label in labels] for arm in arms]
+    belongs = np.array([[[way[arm] == label for way in ways] for label in labels] for arm in arms], dtype=np.float64)
     return CellTable(
         names=columns.columns,
         columns=columns.to_numpy(),
         weight=table[WEIGHT].to_numpy(),
         decided=table.select(decided).to_series().to_numpy(),
-        stratum=strata.to_series().cast(pl.Int64).to_numpy()
-        if strata is not None
-        else np.zeros(table.height, np.int64),
+        stratum=strata.cast(pl.Int64).to_numpy() - 1,
         outcomes=stack_columns(probe, tables, parameters) if tables else np.zeros((0, *columns.shape)),
         mass=1 / max(1.0, _count_words(probe, table)),
-        wavering=_find_wavering(probe, table, ways),
+        said=np.array(said, dtype=np.float64).reshape(len(arms), len(labels), table.height),
+        means=divide(belongs, belongs.sum(axis=-1, keepdims=True), 0.0),
     )
 
 
@@ -194,18 +202,6 @@ def _count_words(probe: Probe, table: pl.DataFrame) -> float:
     return float(found) / (items * len(pairs)) if items else 0.0
 
 
-def _find_wavering(probe: Probe, table: pl.DataFrame, ways: Sequence[Mapping[str, str]]) -> list[Wavering]:
-    labels = probe.detector.labels
-    if not labels or probe.detector.number or not ways:
-        return []
-    found = []
-    for prefix in probe.prefixes:
-        belongs = np.array([[way[prefix] == label for way in ways] for label in labels], dtype=np.float64)
-        counts = table.select(pl.col(f"{prefix}{label}").cast(pl.Float64) for label in labels).to_numpy().T
-        found.append(Wavering(counts=counts, means=divide(belongs, belongs.sum(axis=1, keepdims=True), 0.0)))
-    return found
-
-
 def linearise(probe: Probe, cells: CellTable, parameters: Parameters) -> Linearised:
     """The metrics of cells, and the influence of each cell on them."""
     names = [metric.name for metric in probe.all_metrics()]
@@ -213,18 +209,18 @@ def linearise(probe: Probe, cells: CellTable, parameters: Parameters) -> Lineari
     counted = weight * cells.decided
     strata, stratum = np.unique(cells.stratum, return_inverse=True)
     items: Array = np.bincount(stratum, weights=counted, minlength=len(strata)).astype(np.float64)
-    kinds = len(cells.outcomes)
     # Each stratum has a part of the pseudo-item: a whole one would swamp the few items there.
-    part = cells.mass / max(1, int((items > 0).sum()))
-    pseudo = np.tile(divide(counted * part, items[stratum] * max(kinds, 1), 0.0), (kinds, 1))
+    part = cells.mass / max(1, int((items > 0).sum())) / max(1, len(cells.outcomes))
+    pseudo = divide(counted * part, items[stratum], 0.0)
     total = weight @ cells.columns
     plain = measure_totals(probe, Totals(cells.names, total[None]), parameters)
-    base = total + np.einsum("kc,kcj->j", pseudo, cells.outcomes)
-    centres, gradient = differentiate(probe, cells.names, base, parameters)
+    unknown = np.einsum("c,kcj->j", pseudo, cells.outcomes)
+    centres, gradient = differentiate(probe, cells.names, total + unknown, parameters)
     return Linearised(
         names=names,
         values=np.array([float(plain[name][0]) for name in names]),
         centres=centres,
+        total=dict(zip(cells.names, total.tolist(), strict=True)),
         gradient=gradient,
         z=cells.columns @ gradient,
         outcomes=cells.outcomes @ gradient,
@@ -278,16 +274,16 @@ def estimate_groups(
 
 def _slice_groups(
     probe: Probe, table: pl.DataFrame, planned: pl.DataFrame
-) -> dict[tuple[str | None, str | None], Cells]:
+) -> dict[tuple[str | None, str | None], Places]:
     """The cells of all the data, under (None, None), and of each group of each slice; a group may have no cell."""
-    groups: dict[tuple[str | None, str | None], Cells] = {(None, None): np.arange(table.height)}
+    groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(table.height)}
     for column in probe.slices:
         for value in planned[column].drop_nulls().unique().sort():
             groups[column, str(value)] = np.flatnonzero((table[column] == value).fill_null(value=False).to_numpy())
     return groups
 
 
-def _complete_cells(probe: Probe, table: pl.DataFrame) -> Cells:
+def _complete_cells(probe: Probe, table: pl.DataFrame) -> Places:
     """The cells whose items have a decided answer in every arm; none where that cannot be told."""
     if len(probe.prefixes) < 2 or not probe.detector.labels:
         return np.arange(0)
@@ -303,21 +299,27 @@ def estimate_cells(
     `drawn` is the share of all items that is there, where each was asked several times; else 0.
     """
     found = linearise(probe, cells, parameters)
-    total = dict(zip(cells.names, found.weight @ cells.columns, strict=True))
-    variance, degrees, answers = _blend_wavering(found, cells, drawn)
+    scatter, answers = _blend_wavering(found, cells, drawn)
+    reach = scatter.reach(level)
     down, up = _silent_reach(found, found.z, found.outcomes, level)
-    metrics = {metric.name: (place, metric) for place, metric in enumerate(probe.all_metrics())}
-    plain: dict[str, Estimate] = {}
-    for name, (place, metric) in metrics.items():
-        value, n = float(found.values[place]), min(int(total[n]) for n in metric.denominators)
+    estimates: dict[str, Estimate] = {}
+    for place, metric in enumerate(probe.all_metrics()):
+        value, n = float(found.values[place]), min(int(found.total[name]) for name in metric.denominators)
         low = high = math.nan
-        if not math.isnan(value) and has_enough(found, place, metric, total):
-            reach = student_quantile(degrees[place], level) * math.sqrt(variance[place])
-            low = min(found.centres[place] - reach, value - down[place] / answers)
-            high = max(found.centres[place] + reach, value + up[place] / answers)
-        plain[name] = make_estimate(metric, value, low, high, n)
-    folded = {name: _special_interval(metric, plain, found, level) for name, (_, metric) in metrics.items()}
-    return plain | {name: estimate for name, estimate in folded.items() if estimate is not None}
+        if has_enough(found, metric):
+            low = min(found.centres[place] - reach[place], value - down[place] / answers)
+            high = max(found.centres[place] + reach[place], value + up[place] / answers)
+        if metric.range_of and not math.isnan(low):
+            reach_of_range = _range_reach(found, metric.range_of, level)
+            low, high = value - reach_of_range, value + reach_of_range
+        estimates[metric.name] = make_estimate(metric, value, low, high, n)
+    for metric in probe.all_metrics():
+        if metric.distance_of:
+            name, centre = metric.distance_of
+            low, high = fold(estimates[name].low - centre, estimates[name].high - centre)
+            plain = estimates[metric.name]
+            estimates[metric.name] = make_estimate(metric, plain.value, low, high, plain.n)
+    return estimates
 
 
 def make_estimate(metric: Metric, value: float, low: float, high: float, n: int) -> Estimate:
@@ -328,56 +330,56 @@ def make_estimate(metric: Metric, value: float, low: float, high: float, n: int)
     return Estimate(value=value, low=float(min(max(low, least), value)), high=float(max(min(high, most), value)), n=n)
 
 
-def has_enough(found: Linearised, place: int, metric: Metric, total: Mapping[str, float]) -> bool:
+def has_enough(found: Linearised, metric: Metric) -> bool:
     """Whether a metric rests on enough items, in each stratum on two, and on enough words where it names any."""
+    place = found.names.index(metric.name)
     possible = np.abs(found.outcomes[:, :, place]).max(axis=0, initial=0.0)
-    counting = (
-        found.weight[np.maximum(np.abs(found.z[:, place]), possible) > 0].sum() if possible.any() else found.items
-    )
+    counts = np.maximum(np.abs(found.z[:, place]), possible) > 0
+    counting = found.weight[counts].sum() if possible.any() else found.items
     return bool(
         counting >= LEAST_ITEMS
-        and all(total[name] >= 2 for name in metric.denominators)
-        and all(total[name] >= LEAST_WORDS for name in metric.support)
-        and not np.isnan(found.centres[place])
-        and not np.isnan(found.gradient[:, place]).any()
+        and all(found.total[name] >= 2 for name in metric.denominators)
+        and all(found.total[name] >= LEAST_WORDS for name in metric.support)
+        and np.isfinite([found.values[place], found.centres[place], *found.gradient[:, place]]).all()
     )
 
 
-def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[Array, Array, float]:
-    """Variances and degrees of freedom, and how many items one silent item counts for.
+def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[Scatter, float]:
+    """What scatters, and how many items one silent item counts for.
 
     Where all items or a large part of them were asked several times, what is known of them is their own wavering.
     """
-    variance, degrees = found.spread(found.z, found.outcomes)
-    arms = [arm.variance(found.outcomes) for arm in cells.wavering] if drawn else []
-    if not arms:
-        return variance, degrees, 1.0
-    within = np.sum(arms, axis=0)
-    known = ~np.isnan(within).any(axis=1) & cells.decided
+    plain = found.scatter()
+    if not drawn or not len(cells.said):
+        return plain, 1.0
+    within = np.zeros_like(found.z)
+    for said, means in zip(cells.said, cells.means, strict=True):
+        shares, effects = said / np.maximum(said.sum(axis=0), 1), np.tensordot(means, found.outcomes, axes=1)
+        mean = np.einsum("lc,lcm->cm", shares, effects)
+        spread = np.einsum("lc,lcm->cm", shares, effects**2) - mean**2
+        within += np.maximum(spread, 0.0) / np.maximum(said.sum(axis=0) - 1, 1)[:, None]
+    answers = cells.said.sum(axis=1)
+    known = (answers != 1).all(axis=0) & cells.decided
     several = float(found.weight[known].sum())
     if 2 * several < found.items:
-        return variance, degrees, 1.0
-    answers = sum(arm.counts.sum(axis=0) for arm in cells.wavering) / len(cells.wavering)
-    each = float(found.weight[known] @ answers[known]) / several
-    parts = (1 - drawn) * found.scale[:, None] * found.z**2 + drawn * np.where(
-        known[:, None], within * found.items / several, 0.0
-    )
-    pseudo = ((1 - drawn) + drawn / each**2) * found.outcomes**2
-    blended = found.weight @ parts + np.einsum("kc,kcm->m", found.pseudo, pseudo)
-    fourth = found.weight @ parts**2 + np.einsum("kc,kcm->m", found.pseudo, pseudo**2)
-    return blended, divide(blended**2, fourth), 1 / ((1 - drawn) + drawn / each)
+        return plain, 1.0
+    each = float(found.weight[known] @ answers.mean(axis=0)[known]) / several
+    between, known_share = plain.z**2, drawn * known[:, None] * found.items / several
+    square = (1 - drawn + drawn / each**2) * between
+    square[: len(known)] = (1 - drawn) * between[: len(known)] + known_share * within
+    return Scatter(np.sqrt(square), plain.weight), 1 / (1 - drawn + drawn / each)
 
 
 def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) -> tuple[Array, Array]:
     """How far each interval must reach down and up because no item went there; 0 where one did."""
-    there = found.pseudo.sum(axis=0) > 0
-    if not there.any():
+    there = found.pseudo > 0
+    if not there.any() or not len(outcomes):
         return np.zeros(z.shape[1]), np.zeros(z.shape[1])
     z, outcomes, weight = z[there], outcomes[:, there], found.weight[there]
     # What the detector left open is not among the outcomes.
     possible = np.where(outcomes.any(axis=(0, 1)), outcomes, 1 / found.items)
     # Without the pseudo-item, which makes every change smaller.
-    most = -math.log((1 - level) / 2) * (1 + found.pseudo.sum() / found.items)
+    most = -math.log((1 - level) / 2) * (1 + len(outcomes) * found.pseudo.sum() / found.items)
     reaches = []
     for sign, farthest in ((-1.0, possible.min(axis=0)), (1.0, possible.max(axis=0))):
         change = np.sqrt(weight @ (farthest - z) ** 2 / weight.sum())
@@ -386,38 +388,18 @@ def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) ->
     return reaches[0], reaches[1]
 
 
-def _special_interval(
-    metric: Metric, plain: Mapping[str, Estimate], found: Linearised, level: float
-) -> Estimate | None:
-    """The interval of a distance is folded from that of its metric; that of a range is as wide as ranges scatter.
-
-    None for all other metrics.
-    """
-    estimate = plain[metric.name]
-    if metric.distance_of:
-        name, centre = metric.distance_of
-        low, high = fold(plain[name].low - centre, plain[name].high - centre)
-        return make_estimate(metric, estimate.value, low, high, estimate.n)
-    if metric.range_of and not math.isnan(estimate.low):
-        places = [found.names.index(name) for name in metric.range_of]
-        one, other = np.array(list(itertools.combinations(places, 2))).T
-        gaps = found.z[:, one] - found.z[:, other], found.outcomes[:, :, one] - found.outcomes[:, :, other]
-        reach = max(range_quantile(found, places, level), *map(float, np.ravel(_silent_reach(found, *gaps, level))))
-        return make_estimate(metric, estimate.value, estimate.value - reach, estimate.value + reach, estimate.n)
-    return None
+def _range_reach(found: Linearised, names: Sequence[str], level: float) -> float:
+    """How far the interval of the largest difference between some metrics reaches: as far as such ranges scatter."""
+    places = [found.names.index(name) for name in names]
+    one, other = np.array(list(itertools.combinations(places, 2))).T
+    gaps = found.z[:, one] - found.z[:, other], found.outcomes[:, :, one] - found.outcomes[:, :, other]
+    by_chance = float(np.quantile(np.ptp(found.scatter(places).draw(level), axis=1), level))
+    return max(by_chance, *map(float, np.ravel(_silent_reach(found, *gaps, level))))
 
 
 def fold(low: float, high: float) -> tuple[float, float]:
     """The least and the largest distance from 0 of an interval."""
     return 0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
-
-
-def range_quantile(found: Linearised, places: Sequence[int], level: float) -> float:
-    """The quantile of the range of normal values with the covariance of some metrics, wider as t is."""
-    values = draw_normal(found.covariance(places))
-    degrees = min(found.spread(found.z[:, places], found.outcomes[:, :, places])[1])
-    stretch = student_quantile(degrees, level) / student_quantile(math.inf, level)
-    return float(stretch * np.quantile(np.ptp(values, axis=1), level))
 
 
 def draw_normal(covariance: Array) -> Array:
