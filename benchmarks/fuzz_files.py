@@ -129,7 +129,7 @@ def _replace_one(
     try:
         connection.execute(f"update {table} set {name} = ? where {where}", (dice.choice(VALUES), *dice.choice(rows)))
         if forge:
-            connection.executemany(sql.ADD_DIGEST, list(digests._part_digests(connection)))  # noqa: SLF001 - a forger is not polite
+            connection.executemany(sql.ADD_DIGEST, digests.compute_digests(connection).items())
         connection.commit()
     except (sqlite3.Error, OverflowError, TypeError, ValueError):
         connection.rollback()

@@ -32,12 +32,11 @@ from equipoise.measuring.plan import Plan, plan
 from equipoise.models import Reply
 from equipoise.report.exports import export
 from equipoise.report.html.write import write_report
-from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.imports import import_answers
 from equipoise.runs.reaching import describe, open_model
-from equipoise.runs.spec import Access, RunSpec
+from equipoise.runs.spec import Access, RunSpec, make_record
 from equipoise.runs.suites import plan_probes
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, REPETITION, Status
 

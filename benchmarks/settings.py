@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.runs.file.creation import make_record
-from equipoise.runs.spec import RunRecord, RunSpec
+from equipoise.runs.spec import RunRecord, RunSpec, make_record
 
 
 def make_settings(suite: str = "standard") -> RunRecord:

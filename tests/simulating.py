@@ -13,11 +13,10 @@ import equipoise
 from equipoise.models import Sampling
 from equipoise.models.protocol import Reply
 from equipoise.runs.file import digests, sql
-from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
-from equipoise.runs.spec import make_spec
+from equipoise.runs.spec import make_record, make_spec
 from equipoise.schema import ID, REPETITION, Status
 
 SMALL: Mapping[str, Mapping[str, Any]] = {
@@ -86,12 +85,9 @@ def renew_digests(connection: sqlite3.Connection) -> None:
     """Make the digests fit what was changed in a file without verdicts: a forger can do that, too."""
     [(run,)] = connection.execute("select run from head")
     chain = digests.Chain.start(run)
-    for _, _, *content in connection.execute(sql.ATTEMPT_CHAIN).fetchall():
-        place, digest, probe, prompt, repetition, *_ = chain.add(tuple(content))
-        connection.execute(
-            "update attempts set place = ?, digest = ? where probe = ? and prompt = ? and repetition = ?",
-            (place, digest, probe, prompt, repetition),
-        )
+    for _, _, *content in connection.execute(sql.CHAINS[0], (0,)).fetchall():
+        place, digest, *_ = chain.add(tuple(content))
+        connection.execute("update attempts set digest = ? where place = ?", (digest, place))
     chain.write(connection)
     connection.execute("delete from digests")
-    connection.executemany(sql.ADD_DIGEST, list(digests._part_digests(connection)))
+    connection.executemany(sql.ADD_DIGEST, digests.compute_digests(connection).items())

@@ -18,10 +18,9 @@ from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
-from equipoise.runs.spec import RunSpec
+from equipoise.runs.spec import RunSpec, make_record
 from equipoise.schema import GENDER, ITEM, PROMPT, SYSTEM, Status
 
 SETTINGS = make_record(RunSpec(model="fake", suite="quick", max_tokens=64), model_settings={"model": "fake"})

@@ -15,11 +15,10 @@ import pytest
 
 from calling import exit_code
 from equipoise.errors import EquipoiseError, InputError
-from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import APPROVED, describe, open_model
 from equipoise.runs.resume import resume
-from equipoise.runs.spec import Access, RunSpec
+from equipoise.runs.spec import Access, RunSpec, make_record
 from equipoise.runs.start import start
 from equipoise.runs.suites import plan_probes
 from equipoise.settings import Settings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.runs.file import layout, sql
+from equipoise.runs.file import sql
 from equipoise.schema import Status
 from runs.fakes import create, finish, plan
 
@@ -29,7 +29,7 @@ def test_every_table_and_column_is_documented(tmp_path: Path) -> None:
                 assert f"`{column}`" in section, f"{table}.{column}"
     assert all(f"`{status}`" in PAGE for status in Status)
     assert f"{sql.APPLICATION_ID:#x}".upper().replace("X", "x") in PAGE
-    assert f"currently {layout.SCHEMA}." in PAGE
+    assert f"currently {sql.SCHEMA}." in PAGE
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -313,7 +313,7 @@ def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
 
 def exam(path: Path) -> list[tuple[str | None, str]]:
     with RunReader.open(path) as file:
-        return [(answer.verdict, answer.label or "none") for answer in file.exam()]
+        return [(verdict, question.label or "none") for question, _, verdict in file.exam()]
 
 
 def test_a_fair_judge_passes_its_exam_and_is_used(path: Path, server: FaultyServer) -> None:

@@ -14,8 +14,7 @@ import pytest
 import equipoise
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs import labels
-from equipoise.runs.file.labels import Reading
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.store import Reading, RunFile
 from equipoise.runs.run import Run
 
 
@@ -107,7 +106,7 @@ def test_labels_that_cannot_be_stored_end_no_run(path: Path, monkeypatch: pytest
     def fail(*_arguments: object) -> None:
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr("equipoise.runs.file.labels.write_label_digest", fail)
+    monkeypatch.setattr("equipoise.runs.file.store.write_digest", fail)
     with RunFile.open(path) as file:
         labels.store_labels(file, ())
     assert select(path, "select place, label, counts from labels") == before

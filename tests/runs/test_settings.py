@@ -12,8 +12,7 @@ from msgspec import structs
 
 from equipoise.cli.config import File, GateRules, ModelTable
 from equipoise.errors import BadParameter, IntegrityError
-from equipoise.runs.file.creation import make_record
-from equipoise.runs.spec import RunRecord, RunSpec, load, make_spec, to_plain
+from equipoise.runs.spec import RunRecord, RunSpec, load, make_record, make_spec, to_plain
 
 COMPLETE = make_record(
     make_spec(

@@ -19,10 +19,10 @@ from equipoise.errors import ProbeError, StorageError
 from equipoise.measuring.plan import plan as plan_probe
 from equipoise.models.protocol import Reply
 from equipoise.runs.file import sql, tables
-from equipoise.runs.file.columns import decode_text, encode_text
+from equipoise.runs.file.connection import translate_storage_errors
 from equipoise.runs.file.reader import RunReader
-from equipoise.runs.file.storage_errors import translate_storage_errors
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.tables import decode_text, encode_text
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
 from runs.fakes import SETTINGS, create, finish, plan, seal
 
@@ -128,7 +128,6 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
         first = next(run.pending())
         assert run.record([finish(first, reply, tries=2)]) == 1
-        assert run.record([finish(first)]) == 0, "a stored attempt is not replaced"
         [frame] = run.attempts("alpha")
         row = frame.row(0, named=True)
         assert row.pop("finished_at").endswith("+00:00")
@@ -290,12 +289,13 @@ def test_prompts_without_answers_are_returned_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP])
-def test_recording_returns_how_many_attempts_are_new(tmp_path: Path, size: int) -> None:
+def test_recording_returns_how_many_attempts_were_stored(tmp_path: Path, size: int) -> None:
     with create(tmp_path / "run.db", plan(size=4 * GROUP)) as run:
         attempts = [finish(each) for each in run.pending()]
-        assert run.record(attempts[: size // 2]) == size // 2
-        assert run.record(attempts[:size]) == size - size // 2
-        assert run.record(attempts[:size]) == 0
+        assert run.record(attempts[:size]) == size
+        assert run.counts()[Status.OK] == size
+        with pytest.raises(sqlite3.IntegrityError):  # an attempt is stored once
+            run.record([*attempts[size:], attempts[-1]])
         assert run.counts()[Status.OK] == size
         texts = dict(run.prompts("alpha").select(ID, PROMPT).iter_rows())
         stored = pl.concat(run.attempts("alpha")).select(ID, ANSWER).iter_rows()

@@ -60,7 +60,7 @@ def command(
         if name in given and "judge" not in given:
             raise BadParameter(f"--{name.replace('_', '-')} is about a judge. Name it, too: --judge MODEL")
     failures = parse_failures(retry.split(",") if retry else ())
-    with RunReader.open(file, whole=False) as reader:
+    with RunReader.open(file, verify="layout") as reader:
         is_open = "judge" in given or wants_answers(reader, failures)
     if max_tokens is not None and not failures:
         raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")

@@ -81,7 +81,7 @@ audit.__name__ = audit.__qualname__ = "audit"
 
 
 def _holds_answers(path: Path) -> bool:
-    return path.exists() and Run.open(path).ended > 0
+    return path.exists() and Run(path, verify="layout").ended > 0
 
 
 def _refuse_no_answers(run: Run) -> None:

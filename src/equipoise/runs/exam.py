@@ -27,26 +27,28 @@ class Exam(Verdicts):
 
     def pending(self) -> Iterator[Pending]:
         """Each question that has no answer."""
-        answered = {(answer.probe, answer.number) for answer in self._file.exam()}
+        answered = {(question.probe, question.number) for question, _, _ in self._file.exam()}
         for key, question in self._asked.items():
             if key not in answered:
-                yield Pending(question.probe, str(question.number), 1, question.text, None, 0.0)
+                yield _pending(question)
 
     def counts(self) -> dict[Status, int]:
         """How many questions there are, by the state of their answers."""
-        states = [answer.status for answer in self._file.exam()]
+        states = [status for _, status, _ in self._file.exam()]
         counts = {status: states.count(status) for status in Status}
         return counts | {Status.PENDING: len(self._asked) - len(states)}
 
     def answered(self) -> Iterator[Pending]:
         """A question that has an answer."""
-        for answer in self._file.exam():
-            if answer.status in MEASURED:
-                yield Pending(answer.probe, str(answer.number), 1, answer.question, None, 0.0)
+        return (_pending(question) for question, status, _ in self._file.exam() if status in MEASURED)
 
     def record(self, attempts: Iterable[Attempt]) -> None:
         """Store answers durably."""
         self._file.record_exam((self._asked[attempt.probe, int(attempt.prompt)], attempt) for attempt in attempts)
+
+
+def _pending(question: ExamQuestion) -> Pending:
+    return Pending(question.probe, str(question.number), 1, question.text, None, 0.0)
 
 
 async def take_exam(

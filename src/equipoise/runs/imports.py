@@ -21,12 +21,11 @@ from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
 from equipoise.models import Reply
 from equipoise.probes import choose_probes
-from equipoise.runs.file.creation import make_record
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.labels import store_labels
 from equipoise.runs.run import Run
-from equipoise.runs.spec import read_given
+from equipoise.runs.spec import make_record, read_given
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import ID, MEASURED, PROMPT, REPETITION, STATUS, Status, replace_surrogates
 
@@ -175,7 +174,7 @@ def import_answers(
             store_labels(file, choose_probes(probes))
             file.add_notes([_describe_sources(answers, new, replaced)])
     except BaseException:
-        if is_new and not Run.open(path).ended:
+        if is_new and not Run(path, verify="layout").ended:
             path.unlink(missing_ok=True)
         raise
     return Run.open(path, probes=choose_probes(probes)), new, matching

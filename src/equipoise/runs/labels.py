@@ -9,8 +9,7 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError
-from equipoise.runs.file.labels import Reading
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.store import Reading, RunFile
 from equipoise.runs.run import Run
 
 
@@ -21,7 +20,7 @@ def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
     the labels that it had, and its table `readings` says of how many attempts they are.
     """
     with contextlib.suppress(EquipoiseError):
-        file.replace_labels(_read_all(Run.open(file.path, probes=probes)))
+        file.replace_labels(_read_all(Run(file.path, probes, verify="layout")))
 
 
 def _read_all(run: Run) -> Iterator[tuple[Reading, Iterable[pl.DataFrame]]]:

@@ -13,9 +13,9 @@ from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models import Model
 from equipoise.runs.ask.policy import Policy
+from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
-from equipoise.runs.file.undo import on_error
 from equipoise.runs.judging import find_judge
 from equipoise.runs.reaching import (
     ModelLike,
@@ -57,7 +57,7 @@ def resume(
     (`runs.reaching`). Pace stays as it was unless it is given; a budget is for one session. `growth` is what `extend`
     plans.
     """
-    file = RunFile.open(Path(path), whole=False)
+    file = RunFile.open(Path(path), verify="plan")
     with on_error(file.close):
         stored, failures = file.settings, parse_failures(retry)
         known = known_probes(stored.spec, probes)

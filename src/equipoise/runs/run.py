@@ -24,9 +24,9 @@ from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
-from equipoise.runs.file.provenance import Provenance
+from equipoise.runs.file.checks import Verify
 from equipoise.runs.file.reader import RunReader
-from equipoise.runs.file.values import Planned
+from equipoise.runs.file.values import Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams
 from equipoise.safe_text import printable_line
@@ -59,7 +59,13 @@ class Run:
     """
 
     def __init__(
-        self, path: Path, probes: Iterable[Probe] = (), reading: str | None = None, *, judged: bool = True
+        self,
+        path: Path,
+        probes: Iterable[Probe] = (),
+        reading: str | None = None,
+        *,
+        judged: bool = True,
+        verify: Verify = "whole",
     ) -> None:
         if reading not in (None, *READINGS):
             raise UnknownName("reading", str(reading), READINGS)
@@ -70,7 +76,7 @@ class Run:
         self.judged = judged
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
-        with RunReader.open(path) as file:
+        with RunReader.open(path, verify=verify) as file:
             self.settings = file.settings
             self.planned = {planned.name: planned for planned in file.probes()}
             self.states = file.states()
@@ -88,7 +94,11 @@ class Run:
 
     def read_by(self, reading: str | None) -> Run:
         """The same run, its answers read in another way."""
-        return Run(self.path, self._given_probes.values(), reading, judged=self.judged)
+        return Run(self.path, self._given_probes.values(), reading, judged=self.judged, verify="layout")
+
+    def _open(self) -> RunReader:
+        """The file, which was verified when the run was opened."""
+        return RunReader.open(self.path, verify="layout")
 
     @functools.cached_property
     def _known_probes(self) -> dict[str, Probe]:
@@ -111,7 +121,7 @@ class Run:
     def exams(self) -> dict[str, ExamResult]:
         """How a judge did in its exam, for each probe."""
         known = self._known_probes
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             return grade_exams(file, [known[name] for name in self.planned if name in known])
 
     @functools.cached_property
@@ -120,7 +130,7 @@ class Run:
         if self.settings.spec.judge is None:
             return {}
         probes = {name: self.setup(name).probe for name in self.planned}
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             return count_verdicts(file, probes)
 
     def unjudged(self, failures: Iterable[Status] = ()) -> int:
@@ -130,19 +140,19 @@ class Run:
     @functools.cached_property
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             return file.judge_usage()
 
     @functools.cached_property
     def usage(self) -> tuple[int, int]:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             return file.usage()
 
     @functools.cached_property
     def provenance(self) -> Provenance:
         """Who answered, when, what failed, and one digest for the whole content."""
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             return file.provenance()
 
     @property
@@ -187,7 +197,7 @@ class Run:
         """Attempts that are empty because the token limit was reached before any text came."""
         if not self.counts[Status.EMPTY]:
             return 0
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             return file.count_empty_by_limit()
 
     @property
@@ -199,7 +209,7 @@ class Run:
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""
         names = [self._find_planned(probe).name] if probe else list(self.planned)
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             parts = [
                 batch.select(pl.lit(name).alias("probe"), pl.all()) for name in names for batch in file.attempts(name)
             ]
@@ -212,7 +222,7 @@ class Run:
     def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, at least one."""
         name = self._find_planned(probe).name
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             yield from file.prompt_batches(name)
 
     def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
@@ -226,7 +236,7 @@ class Run:
     def transcript_batches(self, probe: str, among: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""
         setup = self.setup(probe)
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             read = self._known_reader(probe) or self._reader(setup, file)
             for prompts, attempts in file.transcripts(probe) if among is None else file.transcripts_of(probe, among):
                 joined = prompts.join(attempts, on=ID, maintain_order="left_right")
@@ -303,7 +313,7 @@ class Run:
         return find_setup(planned, known, self.path, reading=reading, judge=self.judge)
 
     def _parts(self, setup: Setup) -> Iterator[Part]:
-        with RunReader.open(self.path) as file:
+        with self._open() as file:
             read = self._reader(setup, file)
             for prompts, answers in file.answers(setup.probe.name):
                 joined = prompts.join(answers, on=ID, maintain_order="left_right")

@@ -75,7 +75,7 @@ class Session:
             return await self._ask(on_event)
         except NotServed as error:
             # To resume would be to ask the same again, and the file would only stand in the way of the next try.
-            if self._created and not Run.open(self.path, probes=self._probes.values()).ended:
+            if self._created and not Run(self.path, verify="layout").ended:
                 self.path.unlink(missing_ok=True)
                 error.args = (f"{error.plain}\nNo run file was kept.",)
             raise
@@ -85,12 +85,8 @@ class Session:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
             if isinstance(self._model, SimulatedModel):
-                run = Run.open(self.path, probes=self._probes.values())
+                run = Run(self.path, self._probes.values(), verify="layout")
                 self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
-            self._file.arms = {
-                planned.name: probe.arms.column if (probe := self._probes[planned.name]).arms else None
-                for planned in self._file.probes()
-            }
             looks = Looks(self._file, self._probes) if self._file.settings.looks else None
             requests = 0
             if self._judge:

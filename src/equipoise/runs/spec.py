@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import msgspec
@@ -267,6 +269,12 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """All of it as plain values, by the names of the settings."""
         plain: dict[str, Any] = to_plain(self)
         return plain
+
+
+def make_record(spec: RunSpec, **fields: Any) -> RunRecord:
+    """What a new run file says of itself."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return RunRecord(spec=spec, created=created, equipoise=version("equipoise"), **fields)
 
 
 def make_spec(**values: Any) -> RunSpec:

@@ -19,9 +19,8 @@ from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run
-from equipoise.runs.file.creation import make_record
+from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.undo import on_error
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.judging import prepare_judge, take_judge
 from equipoise.runs.prices import price_for
@@ -36,7 +35,7 @@ from equipoise.runs.reaching import (
     wrap_model,
 )
 from equipoise.runs.session import Session
-from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, find_differences, read_given, to_plain
+from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, find_differences, make_record, read_given, to_plain
 from equipoise.runs.suites import Probes, choose_probes_for, get_suite, plan_probes
 from equipoise.schema import SPECIFIED
 

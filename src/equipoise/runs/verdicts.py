@@ -13,10 +13,10 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
 from equipoise.measuring.evaluate import ask_judge, can_be_judged, find_unread
-from equipoise.measuring.exam import ExamQuestion, ExamResult, grade_exam
+from equipoise.measuring.exam import ExamResult, grade_exam
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import Attempt, Pending, Verdict
+from equipoise.runs.file.values import Attempt, Pending
 from equipoise.schema import ATTEMPT, CAREFUL, ID, REPETITION, STATUS, Status
 
 _NOTHING = pl.Series("ended", [], dtype=pl.String)
@@ -76,7 +76,7 @@ class Verdicts:
     def record(self, attempts: Iterable[Attempt]) -> None:
         """Store verdicts durably."""
         keyed = {(attempt.probe, attempt.prompt, attempt.repetition): attempt for attempt in attempts}
-        self._file.record_verdicts(Verdict(question=self._questions[key], attempt=keyed[key]) for key in keyed)
+        self._file.record_verdicts((self._questions[key], attempt) for key, attempt in keyed.items())
         for key in keyed:
             del self._questions[key]
 
@@ -127,11 +127,8 @@ def grade_exams(file: RunReader, probes: Iterable[Probe]) -> dict[str, ExamResul
     """For each probe whose exam the file holds, how the judge did."""
     results = {}
     for probe in probes:
-        answers = [answer for answer in file.exam() if answer.probe == probe.name]
-        if answers:
-            questions = [
-                ExamQuestion(probe=probe.name, number=one.number, label=one.label, gender=one.gender, text=one.question)
-                for one in answers
-            ]
-            results[probe.name] = grade_exam(probe, questions, [one.verdict for one in answers])
+        asked = [(question, verdict) for question, _, verdict in file.exam() if question.probe == probe.name]
+        if asked:
+            questions, verdicts = zip(*asked, strict=True)
+            results[probe.name] = grade_exam(probe, questions, verdicts)
     return results

@@ -1,56 +1,71 @@
-"""What is checked before anything in a run file is believed: its header, layout and content, and its -wal."""
+"""What is checked before anything in a run file is believed: its header, layout and content."""
 
 from __future__ import annotations
 
 import functools
 import sqlite3
 import stat
-import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import msgspec
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
 from equipoise.measuring.looks import SPENT
-from equipoise.runs.file import layout, sql, tables
-from equipoise.runs.file.columns import decode_json
-from equipoise.runs.file.digests import check_digests, check_last_link
-from equipoise.runs.file.lock import has_owner
+from equipoise.runs.file import sql
+from equipoise.runs.file.digests import check_digests
+from equipoise.runs.file.ownership import lock_path
+from equipoise.runs.file.tables import STORED_TYPES, decode_json
 from equipoise.runs.spec import RunRecord, load
 from equipoise.schema import SYSTEM
 
+Verify = Literal["whole", "plan", "layout"]
+"""How much of a file is checked before it is used: all of it, which takes seconds for a gigabyte; what going on with a
+run needs, its settings, prompts and last attempt; or the layout, if the caller has verified the rest before."""
 MAX_PLANNED = 10**9
 """Attempts of one probe. Whatever plans more was not written to be asked."""
 _HEADER_BYTES = 100
-_SETTLED_NANOSECONDS = 10**8
-_VERIFIED: set[tuple[tuple[int, ...], ...]] = set()
-"""The states of files (`file_state`) that this process has verified. Once is enough: a gigabyte takes seconds."""
-
-_VERIFIED_IN_USE: dict[tuple[tuple[int, ...], ...], float] = {}
-"""Until when a file and its -wal, to which an owner writes all the time, count as verified."""
-_IN_USE_SECONDS = 60.0
 _COVARIATE_TYPES = {"String": str, "Int64": int, "Float64": float, "Boolean": bool}
 
 
+def beside(path: Path, suffix: str) -> Path:
+    """What SQLite keeps beside a run file: its -wal, -shm or -journal."""
+    return path.with_name(path.name + suffix)
+
+
 def check_file(path: Path) -> None:
-    """Refuse what is no file, or too small to be a run file, before SQLite opens it."""
+    """Refuse what is no file, too small to be a run file, or a copy without its -wal, before SQLite opens it."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise BadFile(f"There is no run file {path}.") from None
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
-    if stat.S_ISDIR(found.st_mode):
-        raise BadFile(f"{path} is a directory, not a run file.")
+    if not stat.S_ISREG(found.st_mode):
+        raise BadFile(f"{path} is no file.")
     if found.st_size < _HEADER_BYTES:
         raise IntegrityError(f"{path} is not a run file: it is no SQLite file.")
+    wal = beside(path, "-wal")
+    if not (lock_path(path).exists() or wal.exists()) and _expects_wal(path) and not lock_path(path).exists():
+        raise IntegrityError(
+            f"{path} was copied while it was in use, without {wal.name}: the newest answers are missing. "
+            f"Copy it again when the run has ended, or copy {path.name} and {wal.name} together."
+        )
+
+
+def _expects_wal(path: Path) -> bool:
+    """Whether the header says that there is a -wal: while the file is in use, and after a kill.
+
+    Not for a file that this process owns: to close it would end the locks that SQLite holds on it.
+    """
+    with path.open("rb") as file:
+        return file.read(_HEADER_BYTES)[18] == 2
 
 
 def check_header(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse the file of another program, or of a newer equipoise, by its header."""
+    """Refuse the file of another program, or of another version of the schema, by its header."""
     try:
         ((application,),) = connection.execute(sql.GET_APPLICATION_ID)
     except sqlite3.DatabaseError as error:
@@ -60,66 +75,69 @@ def check_header(connection: sqlite3.Connection, path: Path) -> None:
     if application != sql.APPLICATION_ID:
         raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
     ((version,),) = connection.execute(sql.GET_VERSION)
-    if version > layout.SCHEMA:
+    if version > sql.SCHEMA:
         raise IntegrityError(
-            f"{path} was written by a newer equipoise: its schema is {version}, this one knows {layout.SCHEMA}. "
+            f"{path} was written by a newer equipoise: its schema is {version}, this one knows {sql.SCHEMA}. "
             "It was left untouched. Update: pip install -U equipoise"
         )
+    if version != sql.SCHEMA:
+        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows {sql.SCHEMA}.")
 
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a file with anything in its schema that is missing, changed or not ours."""
-    ((version,),) = connection.execute(sql.GET_VERSION)
-    if version != layout.SCHEMA:
-        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows {layout.SCHEMA}.")
-    actual, expected = _schema_objects(connection), _expected_objects(layout.STATEMENTS)
-    if actual != expected:
-        different = [entry for entry in actual if entry not in expected] + [
-            entry for entry in expected if entry not in actual
-        ]
-        wrong = sorted({name for _, name, _, _ in different or actual})
+    actual, expected = _schema_objects(connection), _expected_objects()
+    if wrong := sorted({name for _, name, _, _ in actual ^ expected}):
         raise IntegrityError(
             f"{path} does not have the layout of a run file. "
             f"Missing, changed or not ours: {', '.join(wrong[:5])}{' …' if len(wrong) > 5 else ''}."
         )
 
 
-def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool = True) -> None:
-    """Refuse damage, changes, and counts and settings that no run has. A file that was verified is not read again.
+def _schema_objects(connection: sqlite3.Connection) -> frozenset[tuple[str, ...]]:
+    """Every row of the schema, whatever its type and name: SQLite runs a trigger by any name."""
+    rows = connection.execute(sql.OBJECTS).fetchall()
+    return frozenset(
+        (str(kind), str(name), str(table), " ".join((text or "").split())) for kind, name, table, text in rows
+    )
 
-    If not the `whole` is wanted, because that takes long: the settings, the probes and the end of the chain.
-    """
-    state = file_state(path)
-    files = tuple(entry[:2] for entry in state)
-    if state in _VERIFIED or time.monotonic() < _VERIFIED_IN_USE.get(files, 0.0):
+
+@functools.cache
+def _expected_objects() -> frozenset[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in sql.TABLES:
+            connection.execute(statement)
+        return _schema_objects(connection)
+
+
+def check_content(connection: sqlite3.Connection, path: Path, verify: Verify) -> None:
+    """Refuse damage, changes, and counts and settings that no run has."""
+    if verify == "layout":
         return
     connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
     try:
-        if whole:
+        if verify == "whole":
             ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
             if verdict != "ok":
                 raise IntegrityError(f"{path} is damaged: {verdict}.")
             _check_counts(connection, path)
         read_settings(connection, path)
-        for name, _, parameters, *_, covariates, _, _ in connection.execute(sql.PROBE_ROWS).fetchall():
+        for name, _, parameters, _, _, _, covariates, *_ in connection.execute(sql.PROBES).fetchall():
             if not isinstance(decode_json(parameters, path), dict):
                 raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
             types = decode_json(covariates, path)
-            _check_types(types, name, path)
-            if whole:
+            if not isinstance(types, dict) or not all(
+                isinstance(kind, str) and kind in STORED_TYPES for kind in types.values()
+            ):
+                raise IntegrityError(
+                    f"{path} is damaged: the covariates of {name} must be a mapping from names to types."
+                )
+            if verify == "whole":
                 _check_covariates(connection, name, types, path)
-        if not whole:
-            check_last_link(connection, path)
-            return
-        check_digests(connection, path)
+        check_digests(connection, path, whole=verify == "whole")
     finally:
         if connection.in_transaction:
             connection.execute(sql.ROLLBACK)
-    if len(files) == 2:
-        _VERIFIED_IN_USE[files] = time.monotonic() + _IN_USE_SECONDS
-    # A file that was written a moment ago could change again within the same timestamp.
-    if all(time.time_ns() - written > _SETTLED_NANOSECONDS for *_, written in state):
-        _VERIFIED.add(state)
 
 
 def _check_counts(connection: sqlite3.Connection, path: Path) -> None:
@@ -135,30 +153,6 @@ def _check_counts(connection: sqlite3.Connection, path: Path) -> None:
         raise IntegrityError(f"{path} holds more attempts of {probe} than were planned.")
 
 
-def mark_verified(path: Path) -> None:
-    """Count a file as verified that this process has just written itself."""
-    _VERIFIED.add(file_state(path))
-
-
-def file_state(path: Path) -> tuple[tuple[int, ...], ...]:
-    """Which file it is, its size and when it was last written; the same of its -wal."""
-    found = [file.stat() for file in (path, wal_path(path)) if file.exists()]
-    return tuple((each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns) for each in found)
-
-
-def check_not_partial_copy(connection: sqlite3.Connection, path: Path, *, has_wal: bool) -> None:
-    """Refuse a file that was copied while in use, without its -wal."""
-    in_use = connection.execute(sql.IN_USE).fetchone()
-    if in_use is None:
-        raise IntegrityError(f"{path} is damaged: its settings are missing.")
-    if in_use != ("false",) and not has_wal and not has_owner(path):
-        wal = wal_path(path).name
-        raise IntegrityError(
-            f"{path} was copied while it was in use, without {wal}: the newest answers are missing. "
-            f"Copy it again when the run has ended, or copy {path.name} and {wal} together."
-        )
-
-
 def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     """The settings in the file, checked."""
     rows = connection.execute(sql.SETTINGS).fetchall()
@@ -170,15 +164,6 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     return record
 
 
-def _check_types(covariates: object, probe: str, path: Path) -> None:
-    """Refuse what is not a mapping from the names of columns to the names of their types."""
-    right = isinstance(covariates, dict) and all(
-        isinstance(kind, str) and kind in tables.STORED_TYPES for kind in covariates.values()
-    )
-    if not right:
-        raise IntegrityError(f"{path} is damaged: the covariates of {probe} must be a mapping from names to types.")
-
-
 def _check_covariates(connection: sqlite3.Connection, probe: str, types: Mapping[str, str], path: Path) -> None:
     """Refuse a prompt with a covariate that is missing, null or of another type than the probe says."""
     needed = {column: _COVARIATE_TYPES[kind] for column, kind in types.items() if column != SYSTEM}
@@ -188,24 +173,3 @@ def _check_covariates(connection: sqlite3.Connection, probe: str, types: Mapping
             decoder.decode(covariates)
         except (msgspec.MsgspecError, UnicodeError) as error:
             raise IntegrityError(f"{path} is damaged: the covariates of prompt {prompt} of {probe}: {error}.") from None
-
-
-def _schema_objects(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
-    """Every row of the schema, whatever its type and name: SQLite runs a trigger by any name."""
-    rows = connection.execute(sql.OBJECTS).fetchall()
-    return sorted(
-        (str(kind), str(name), str(table), " ".join((text or "").split())) for kind, name, table, text in rows
-    )
-
-
-@functools.cache
-def _expected_objects(statements: tuple[str, ...]) -> list[tuple[str, ...]]:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        return _schema_objects(connection)
-
-
-def wal_path(path: Path) -> Path:
-    """The path of a run file's -wal."""
-    return path.with_name(path.name + "-wal")

@@ -1,63 +1,56 @@
-"""Writing a new run file: the settings and every prompt, before anything is asked."""
+"""Writing plans into a run file: every prompt, before anything is asked."""
 
 from __future__ import annotations
 
 import sqlite3
+import uuid
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from itertools import chain, count, islice, repeat
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from equipoise.errors import BadParameter, IntegrityError, ProbeError, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
-from equipoise.runs.file import checks, opening, sql, tables
-from equipoise.runs.file.columns import encode_json, encode_text
-from equipoise.runs.file.digests import write_digests, write_probe_digest
-from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import asking_of, utc_now
-from equipoise.runs.spec import RunRecord, RunSpec
+from equipoise.runs.file import sql, tables
+from equipoise.runs.file.checks import MAX_PLANNED, beside
+from equipoise.runs.file.connection import create_empty, sync_directory, translate_storage_errors
+from equipoise.runs.file.digests import write_digest, write_digests
+from equipoise.runs.file.tables import encode_json, encode_text
+from equipoise.runs.file.values import asking_of
+from equipoise.runs.spec import RunRecord, to_plain
 from equipoise.schema import ITEM, SYSTEM
-
-
-def make_record(spec: RunSpec, **fields: Any) -> RunRecord:
-    """What a new run file says of itself."""
-    created = utc_now().isoformat(timespec="seconds")
-    return RunRecord(spec=spec, created=created, equipoise=version("equipoise"), **fields)
 
 
 def write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> None:
     """Write a run file that gets its name only when it is complete. The caller holds the lock."""
     if path.exists() or path.is_symlink():
         raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
-    if checks.wal_path(path).exists():
+    if beside(path, "-wal").exists():
         raise StorageError(
-            f"{checks.wal_path(path)} is left of another run file of that name, and would spoil a new one. "
+            f"{beside(path, '-wal')} is left of another run file of that name, and would spoil a new one. "
             "Delete it, or choose another name."
         )
+    partial = beside(path, ".partial")
+    unfinished = (partial, beside(partial, "-journal"))
     with translate_storage_errors(path):
-        partial = path.with_name(path.name + ".partial")
-        journal = partial.with_name(partial.name + "-journal")
-        for left_by_kill in (partial, journal):
+        for left_by_kill in unfinished:
             left_by_kill.unlink(missing_ok=True)
-        connection = opening.create_empty(partial)
+        connection = create_empty(partial)
         try:
-            stored = settings.to_json() | {"in_use": False}
-            connection.executemany(sql.SET_SETTING, [(key, encode_json(value)) for key, value in stored.items()])
+            for key, value in to_plain(settings).items():
+                connection.execute(sql.SET_SETTING, (key, encode_json(value)))
             for plan in plans:
                 _add_probe(connection, plan, asking_of(plan.probe, settings.spec.max_tokens))
-            write_digests(connection, opening.new_run_id())
+            write_digests(connection, uuid.uuid4().hex)
             connection.execute(sql.COMMIT)
             connection.close()
             partial.replace(path)
-            opening.sync_directory(path.parent)
-            checks.mark_verified(path)
+            sync_directory(path.parent)
         finally:
             connection.close()
-            for file in (partial, journal):
+            for file in unfinished:
                 file.unlink(missing_ok=True)
 
 
@@ -68,7 +61,7 @@ def extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None
     connection.execute(sql.SET_PARAMETERS, (encode_json(dict(plan.parameters)), plan.repetitions, name))
     if _add_prompts(connection, plan, plan.batches(), stored) < len(stored):
         raise IntegrityError(f"{path} holds other prompts of {name} than are planned now, and was not extended.")
-    write_probe_digest(connection, name)
+    write_digest(connection, f"probe {name}")
 
 
 def _add_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> None:
@@ -100,9 +93,9 @@ def _add_prompts(
             rows = zip(repeat(name), ids, count(position), items, values, *encoded, strict=False)
             connection.executemany(sql.ADD_PROMPT, islice(rows, len(known), None))
             position += part.height
-    if position * plan.repetitions > checks.MAX_PLANNED:
+    if position * plan.repetitions > MAX_PLANNED:
         raise BadParameter(
-            f"A run has at most {checks.MAX_PLANNED:,} attempts of a probe. Got {plan.repetitions:,} repetitions of "
+            f"A run has at most {MAX_PLANNED:,} attempts of a probe. Got {plan.repetitions:,} repetitions of "
             f"{position:,} prompts of {name} instead."
         )
     return position

@@ -10,7 +10,6 @@ import heapq
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,12 +17,14 @@ from typing import Any, Self
 import polars as pl
 
 from equipoise.errors import EquipoiseError, IntegrityError, StorageError
+from equipoise.measuring.exam import ExamQuestion
 from equipoise.models.protocol import Asking
-from equipoise.runs.file import checks, opening, sql, tables
-from equipoise.runs.file.columns import decode_json, decode_text, encode_json
-from equipoise.runs.file.provenance import Provenance, read_provenance
-from equipoise.runs.file.storage_errors import translate_storage_errors
-from equipoise.runs.file.values import ExamAnswer, Pending, Planned
+from equipoise.runs.file import checks, sql, tables
+from equipoise.runs.file.checks import Verify
+from equipoise.runs.file.connection import connect_reader, translate_storage_errors
+from equipoise.runs.file.digests import content_digest
+from equipoise.runs.file.tables import decode_json, decode_text, encode_json
+from equipoise.runs.file.values import Failure, Pending, Planned, Provenance, Served
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, MEASURED, PROMPT, SYSTEM, Status, is_measured
 
@@ -36,23 +37,19 @@ Transcripts = tuple[pl.DataFrame, pl.DataFrame]
 class RunReader:
     """A run file that is open for reading, also while its owner writes. Nothing in it is believed unchecked."""
 
+    owned = False
+    """Whether this process may write to it."""
+
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
         self._planned: list[Planned] | None = None
-        self.arms: Mapping[str, str | None] = {}
-        """For each probe the column of its arm, or None: the pending prompts of these are held against their ids."""
 
     @classmethod
-    def open(cls, path: Path, *, whole: bool = True) -> RunReader:
-        """Open the run for reading, after the `whole` of it was verified, or only what going on with it needs."""
+    def open(cls, path: Path, *, verify: Verify = "whole") -> RunReader:
+        """Open the run for reading, after it was verified."""
         path = follow_link(path)
-        return RunReader(path, opening.connect_reader(path, whole=whole))
-
-    @property
-    def owned(self) -> bool:
-        """Whether this process may write to it."""
-        return False
+        return RunReader(path, connect_reader(path, verify))
 
     def close(self) -> None:
         """Close the file."""
@@ -69,7 +66,7 @@ class RunReader:
         except StorageError as problem:
             if error is None:
                 raise
-            if isinstance(error, EquipoiseError):  # the first error is the one to report
+            if isinstance(error, EquipoiseError) and str(problem) not in str(error):  # the first one is reported first
                 error.args = (f"{error}\n{problem}",)
 
     # The plan
@@ -88,26 +85,23 @@ class RunReader:
     def probes(self) -> list[Planned]:
         """The probes of the run, by name."""
         if self._planned is None:  # counting a million prompts takes a while
-            self._planned = self._read_probes()
+            self._planned = [
+                Planned(
+                    name=name,
+                    version=version,
+                    parameters=decode_json(parameters, self.path),
+                    corpus=corpus,
+                    corpus_sha256=sha256,
+                    repetitions=repetitions,
+                    covariates=decode_json(covariates, self.path),
+                    prompts=prompts,
+                    asking=Asking(max_tokens=limit, opening=opening),
+                )
+                for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, opening, prompts) in (
+                    self._rows(sql.PROBES)
+                )
+            ]
         return self._planned
-
-    def _read_probes(self) -> list[Planned]:
-        return [
-            Planned(
-                name=name,
-                version=version,
-                parameters=decode_json(parameters, self.path),
-                corpus=corpus,
-                corpus_sha256=sha256,
-                repetitions=repetitions,
-                covariates=decode_json(covariates, self.path),
-                prompts=prompts,
-                asking=Asking(max_tokens=limit, opening=opening),
-            )
-            for (name, version, parameters, corpus, sha256, repetitions, covariates, limit, opening, prompts) in (
-                self._rows(sql.PROBES)
-            )
-        ]
 
     def prompts(self, probe: str) -> pl.DataFrame:
         """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates."""
@@ -116,7 +110,8 @@ class RunReader:
     def prompt_batches(self, probe: str) -> Iterator[pl.DataFrame]:
         """The same, one part after the other; at least one."""
         with translate_storage_errors(self.path):
-            yield from tables.read_prompts(self._execute(sql.PROMPTS, (probe,)), self._covariates(probe))
+            for batch in tables.batches(self._connection.execute(sql.PROMPTS, (probe,))):
+                yield tables.prompt_frame(batch, self._covariates(probe))
 
     def _covariates(self, probe: str) -> Mapping[str, str]:
         return next((planned.covariates for planned in self.probes() if planned.name == probe), {})
@@ -134,44 +129,15 @@ class RunReader:
             yield from heapq.merge(*streams, key=lambda pending: pending.place)
 
     def _pending(self, probe: Planned, repetition: int) -> Iterator[Pending]:
-        ((ended,),) = self._rows(sql.COUNT_ENDED, (probe.name, repetition))
-        pages = self._lookup_pending if ended > probe.prompts / 2 else self._scan_pending
-        for page in pages(probe.name, repetition):
-            with translate_storage_errors(self.path):
-                texts = [(decode_text(text), decode_text(system)) for _, _, text, system, _, _ in page]
-            for (prompt, item, _, _, covariates, position), (text, system) in zip(page, texts, strict=True):
-                assert text is not None
-                self._check_prompt(probe, prompt, item, covariates, text, system)
-                place = (position + 0.5) / probe.prompts
-                yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
-
-    def _check_prompt(
-        self, probe: Planned, key: str, item: str, covariates: str, text: str, system: str | None
-    ) -> None:
-        """Refuse a prompt that is not the one its id was made of: it would be asked instead."""
-        if probe.name not in self.arms:
-            return
-        arm = self.arms[probe.name]
-        parts = [item, *([str(decode_json(covariates, self.path).get(arm))] if arm else []), text]
-        parts += [system or ""] if SYSTEM in probe.covariates else []
-        content = "\0".join([probe.name, str(probe.version), *parts]).encode()
-        if blake2b(content, digest_size=len(key) // 2).hexdigest() != key:
-            raise IntegrityError(f"{self.path} was changed after it was written: the prompt {key} of {probe.name}.")
-
-    def _scan_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
-        """Pages of pending attempts, by going through the plan. Fast when most attempts are pending."""
         last = -1
-        while page := self._rows(sql.PENDING, (probe, last, repetition, _PAGE)):
-            yield page
-            last = page[-1][-1]
+        while page := self._rows(sql.PENDING, (probe.name, last, repetition, _PAGE)):
+            for prompt, text, system, last in page:
+                place = (last + 0.5) / probe.prompts
+                yield Pending(probe.name, prompt, repetition, *self._decode(text, system), place, probe.asking)
 
-    def _lookup_pending(self, probe: str, repetition: int) -> Iterator[list[Any]]:
-        """Pages of pending attempts, by looking up their ids first. Fast when few attempts are pending."""
-        ids = [prompt for (prompt,) in self._rows(sql.PENDING_IDS, (probe, probe, repetition))]
-        positions = sorted(position for (position,) in self._rows(sql.POSITIONS, (encode_json(ids), probe)))
-        for start in range(0, len(positions), _PAGE):
-            page = encode_json(positions[start : start + _PAGE])
-            yield self._rows(sql.PENDING_AT, (probe, page))
+    def _decode(self, text: str | bytes, system: str | bytes | None) -> tuple[str, str | None]:
+        with translate_storage_errors(self.path):
+            return decode_text(text) or "", decode_text(system)
 
     def answered(self) -> Iterator[Pending]:
         """Prompts that have an answer."""
@@ -189,9 +155,10 @@ class RunReader:
     # The attempts
 
     def attempts(self, probe: str) -> Iterator[pl.DataFrame]:
-        """The attempts of a probe that have ended, in the order of its plan, as frames of bounded size."""
+        """The attempts of a probe that have ended, in the order of its plan, as one frame or more of bounded size."""
         with translate_storage_errors(self.path):
-            yield from tables.read_attempts(self._execute(sql.ATTEMPTS, (probe,)))
+            for batch in tables.batches(self._connection.execute(sql.ATTEMPTS, (probe,))):
+                yield tables.typed_frame(batch, tables.ATTEMPTS)
 
     def answers(self, probe: str, size: int = tables.BATCH) -> Iterator[Transcripts]:
         """Pairs of prompts and their ended attempts (`id`, `repetition`, `status`, `answer`, `first_token`).
@@ -207,13 +174,11 @@ class RunReader:
 
     def transcripts_of(self, probe: str, prompts: Sequence[str]) -> Iterator[Transcripts]:
         """The same for some prompts, one by one, in the order of the plan."""
-        covariates = self._covariates(probe)
         for (position,) in sorted(self._rows(sql.POSITIONS, (encode_json(list(prompts)), probe))):
             rows = self._rows(sql.PROMPTS_AFTER, (probe, position - 1, 1))
-            yield from self._read_parts(probe, rows, covariates, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
+            yield from self._read_parts(probe, rows, sql.ATTEMPTS_AMONG, tables.ATTEMPTS)
 
     def _read_items(self, probe: str, size: int, statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
-        covariates = self._covariates(probe)
         last, more = -1, True
         while more:
             rows = self._rows(sql.PROMPTS_AFTER, (probe, last, size))
@@ -221,20 +186,18 @@ class RunReader:
             if more and not (rows := tables.whole_items(rows)):
                 size *= 2
                 continue
-            yield from self._read_parts(probe, rows, covariates, statement, schema)
+            yield from self._read_parts(probe, rows, statement, schema)
             last = rows[-1][-1] if rows else last
 
-    def _read_parts(
-        self, probe: str, rows: list[Any], covariates: Mapping[str, str], statement: str, schema: tables.Schema
-    ) -> Iterator[Transcripts]:
+    def _read_parts(self, probe: str, rows: list[Any], statement: str, schema: tables.Schema) -> Iterator[Transcripts]:
         """These prompts and the attempts at them, in parts that are bounded by the bytes of the answers, too."""
         first, last = (rows[0][-1], rows[-1][-1]) if rows else (0, -1)
         with translate_storage_errors(self.path):
-            found: Iterable[Any] = self._execute(statement, (probe, first, last))
+            found: Iterable[Any] = self._connection.execute(statement, (probe, first, last))
             if self.owned:  # an open statement would be in the way when the owner closes the file
                 found = list(found)
             for prompts, attempts in tables.split_items(rows, found):
-                yield tables.prompt_frame(prompts, covariates), tables.typed_frame(attempts, schema)
+                yield tables.prompt_frame(prompts, self._covariates(probe)), tables.typed_frame(attempts, schema)
 
     def verdicts(self, probe: str) -> pl.DataFrame:
         """The last verdict on each answer of a probe: `id`, `repetition`, `status`, `verdict` (the judge's words)."""
@@ -242,17 +205,13 @@ class RunReader:
         with translate_storage_errors(self.path):
             return tables.typed_frame([row[:-1] for row in rows], tables.VERDICTS)
 
-    def exam(self) -> list[ExamAnswer]:
-        """What the judge answered in its exam."""
+    def exam(self) -> list[tuple[ExamQuestion, Status, str | None]]:
+        """Each question of the judge's exam that was asked, how that ended, and what the judge answered."""
         return [
-            ExamAnswer(
-                probe=probe,
-                number=number,
-                label=label,
-                gender=gender,
-                question=decode_text(question) or "",
-                status=Status(status),
-                verdict=decode_text(answer) if Status(status) in MEASURED else None,
+            (
+                ExamQuestion(probe=probe, number=number, label=label, gender=gender, text=decode_text(question) or ""),
+                Status(status),
+                decode_text(answer) if Status(status) in MEASURED else None,
             )
             for probe, number, label, gender, question, status, answer in self._rows(sql.EXAM)
         ]
@@ -281,12 +240,12 @@ class RunReader:
 
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge, with those of its exam, and of all its verdicts."""
-        return self._count_tokens(sql.VERDICT_USAGE)
+        return self._count_tokens(sql.JUDGE_USAGE)
 
     def ended(self, probe: str) -> Iterator[tuple[int, int, Status]]:
         """The attempts of a probe that have ended: place of the prompt in its plan, repetition, state."""
         with translate_storage_errors(self.path):
-            for position, repetition, status in self._execute(sql.ENDED, (probe,)):
+            for position, repetition, status in self._connection.execute(sql.ENDED, (probe,)):
                 yield position, repetition, Status(status)
 
     def count_empty_by_limit(self) -> int:
@@ -296,8 +255,23 @@ class RunReader:
 
     def provenance(self) -> Provenance:
         """Where the answers come from, and one digest for the whole content."""
+        served, failures = self._rows(sql.SERVED), self._rows(sql.COMMON_FAILURES)
+        ((earlier,),) = self._rows(sql.COUNT_EARLIER_FAILURES)
         with translate_storage_errors(self.path):
-            return read_provenance(self._connection)
+            return Provenance(
+                digest=content_digest(self._connection),
+                served=tuple(
+                    Served(model=decode_text(model), fingerprint=decode_text(fingerprint), attempts=attempts)
+                    for model, fingerprint, attempts, _, _ in served
+                ),
+                first=min((first for *_, first, _ in served), default=None),
+                last=max((last for *_, last in served), default=None),
+                failures=tuple(
+                    Failure(status=status, detail=decode_text(detail), attempts=attempts)
+                    for status, detail, attempts in failures
+                ),
+                earlier_failures=earlier,
+            )
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:
         ((prompts, completions),) = self._rows(statement)
@@ -307,10 +281,7 @@ class RunReader:
 
     def _rows(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         with translate_storage_errors(self.path):
-            return self._execute(statement, values).fetchall()
-
-    def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
-        return self._connection.execute(statement, values)
+            return self._connection.execute(statement, values).fetchall()
 
 
 def follow_link(path: Path) -> Path:

@@ -1,24 +1,25 @@
-"""Rows of the run file as polars frames, and frames as rows."""
+"""Values as columns of the run file, and rows as polars frames."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import orjson
 import polars as pl
 from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError
 from equipoise.measuring.exam import ExamQuestion
-from equipoise.runs.file.columns import decode_text, encode_json, encode_text
-from equipoise.runs.file.values import Attempt, Verdict
+from equipoise.runs.file.values import Attempt
 from equipoise.schema import ANSWER, FIRST_TOKEN, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, VERDICT, text_column
 
 BATCH = 20_000
 """Rows in one frame, at most."""
 BATCH_BYTES = 16_000_000
-"""Bytes of answers in one frame of attempts, about."""
+"""Bytes of text in one frame, about."""
 Schema = Mapping[str, type[pl.DataType]]
 ATTEMPTS = {
     ID: pl.String,
@@ -41,6 +42,40 @@ VERDICTS = {ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String, VERDICT: pl.
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN)}
 _MOST_TOKENS = 10**9
 STORED_TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
+
+
+def encode_text(text: str | None) -> str | bytes | None:
+    """Text as text; text with lone surrogates or NULs as its exact UTF-8 bytes.
+
+    Many tools end SQLite's text at a NUL, and it is UTF-8, which has no lone surrogates.
+    """
+    if text is None or (text.isascii() and "\0" not in text):
+        return text
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return encoded if "\0" in text else text
+
+
+def decode_text(value: str | bytes | None) -> str | None:
+    """The text that was given to `encode_text`."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def encode_json(value: object) -> str:
+    """The value as JSON."""
+    return orjson.dumps(value).decode()
+
+
+def decode_json(value: str, path: Path) -> Any:
+    """The value that was given to `encode_json`; IntegrityError if the file holds no valid JSON there."""
+    try:
+        decoded = orjson.loads(value)
+        orjson.dumps(decoded)  # fails for deeper nesting than `encode_json` can have written
+    except (ValueError, TypeError) as error:
+        raise IntegrityError(f"{path} is damaged: {error}.") from None
+    return decoded
 
 
 def stored_types(prompts: pl.DataFrame) -> dict[str, str]:
@@ -66,15 +101,8 @@ def prompt_columns(prompts: pl.DataFrame) -> tuple[list[Any], ...]:
     return tuple(column.to_list() for column in columns)
 
 
-def read_prompts(rows: sqlite3.Cursor, types: Mapping[str, str]) -> Iterator[pl.DataFrame]:
-    """Rows of id, item, prompt, system part and covariates as frames with typed covariates; at least one."""
-    frames = (prompt_frame(batch, types) for batch in _batches(rows))
-    yield next(frames, prompt_frame([], types))
-    yield from frames
-
-
 def prompt_frame(rows: list[Any], types: Mapping[str, str]) -> pl.DataFrame:
-    """The same for a list of rows. Values after these five are ignored."""
+    """Rows of id, item, prompt, system part and covariates, and whatever follows, with typed covariates."""
     try:
         return _prompt_frame(rows, {column: STORED_TYPES[kind] for column, kind in types.items()})
     except (PolarsError, KeyError, TypeError, AttributeError) as error:
@@ -127,16 +155,6 @@ def _text_bytes(row: Any) -> int:
     return sum(len(value) for value in row if isinstance(value, str | bytes))
 
 
-def read_attempts(rows: sqlite3.Cursor) -> Iterator[pl.DataFrame]:
-    """Rows of attempts as frames of bounded size, at least one."""
-    empty = True
-    for batch in _batches_of_attempts(rows):
-        yield typed_frame(batch, ATTEMPTS)
-        empty = False
-    if empty:
-        yield typed_frame([], ATTEMPTS)
-
-
 def typed_frame(rows: list[Any], schema: Schema) -> pl.DataFrame:
     """Rows as a frame with these columns."""
     columns: Iterable[Any] = list(zip(*rows, strict=True)) or [()] * len(schema)
@@ -178,15 +196,10 @@ def attempt_row(attempt: Attempt) -> tuple[object, ...]:
 
 def exam_row(question: ExamQuestion, attempt: Attempt) -> tuple[object, ...]:
     """An answer of a judge to a question of its exam as a row of its table."""
+    reply = attempt.reply
+    tokens = _valid_count(reply.prompt_tokens), _valid_count(reply.completion_tokens)
     known = (question.probe, question.number, question.label, question.gender, encode_text(question.text))
-    _, _, _, status, _, _, _, prompt_tokens, completion_tokens, _, _, _, _, answer, *_ = attempt_row(attempt)
-    return (*known, status, prompt_tokens, completion_tokens, answer)
-
-
-def verdict_row(verdict: Verdict) -> tuple[object, ...]:
-    """A verdict as a row of its table: the columns of an attempt, with the question after the key."""
-    row = attempt_row(verdict.attempt)[:-1]
-    return (*row[:3], encode_text(verdict.question), *row[3:])
+    return (*known, reply.status.value, *tokens, encode_text(reply.answer))
 
 
 def _valid_count(value: int | None) -> int | None:
@@ -198,20 +211,14 @@ def _exact_text(name: str, values: Sequence[str | bytes | None]) -> pl.Series:
     return text_column(name, map(decode_text, values) if bytes in set(map(type, values)) else values)  # type: ignore[arg-type]
 
 
-def _batches_of_attempts(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
-    """The rows in batches that are bounded by the bytes of their answers, too: an answer may have many megabytes."""
+def batches(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
+    """The rows in batches of bounded size, at least one: an answer may have many megabytes."""
     batch: list[Any] = []
     size = 0
     for row in rows:
-        batch.append(row)
-        size += _text_bytes(row)
         if size > BATCH_BYTES or len(batch) == BATCH:
             yield batch
             batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _batches(rows: sqlite3.Cursor) -> Iterator[list[Any]]:
-    while batch := rows.fetchmany(BATCH):
-        yield batch
+        batch.append(row)
+        size += _text_bytes(row)
+    yield batch

@@ -9,7 +9,7 @@ from typing import Any
 
 from equipoise.authoring import Probe
 from equipoise.models.protocol import Asking, Reply
-from equipoise.schema import PROBABILITIES, Status
+from equipoise.schema import PROBABILITIES
 
 
 def utc_now() -> datetime:
@@ -68,24 +68,35 @@ class Attempt:
     finished_at: datetime = field(default_factory=utc_now)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What became of a question to the judge about the answer of an attempt: an attempt of its own."""
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """The model that an endpoint said it served, its fingerprint, and how many attempts ended with them."""
 
-    question: str
-    attempt: Attempt
+    model: str | None
+    fingerprint: str | None
+    attempts: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExamAnswer:
-    """What a judge answered to a question of its exam."""
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A way in which attempts failed, and how many did."""
 
-    probe: str
-    number: int
-    label: str
-    """What people say of the answer that the question is about,"""
-    gender: str
-    """and the gender of its person, if it shows one."""
-    question: str
-    status: Status
-    verdict: str | None
+    status: str
+    detail: str | None
+    attempts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where the answers of a run come from: what an auditor asks."""
+
+    digest: str
+    """SHA-256 of the content."""
+    served: tuple[Served, ...]
+    first: str | None
+    """When the first attempt ended, ISO 8601; None if none has."""
+    last: str | None
+    failures: tuple[Failure, ...]
+    """The most frequent ones."""
+    earlier_failures: int
+    """Failures that were asked again."""

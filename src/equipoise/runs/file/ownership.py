@@ -16,8 +16,7 @@ _LOCKED_BYTE = 1000
 class Lock:
     """The lock of a run file's owner. The constructor takes it at once or raises StorageError.
 
-    The lock file holds the process id of the owner, once the run file is in use. It is removed on release; one that a
-    kill left is taken over.
+    The lock file holds the process id of the owner. It is removed on release; one that a kill left is taken over.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,15 +35,11 @@ class Lock:
             if _is_same_file(self._fd, self._path):
                 break
             os.close(self._fd)  # the previous owner removed the file between opening and locking
-
-    def write_owner(self) -> None:
-        """Write down who owns the run file, before it says itself that it is in use."""
         os.ftruncate(self._fd, 0)
         os.write(self._fd, str(os.getpid()).encode())
 
-    def release(self, *, clean: bool = False) -> None:
-        """Give the lock back. The lock file stays only if the run file was in use and is not left `clean`."""
-        remove = clean or not os.fstat(self._fd).st_size
+    def release(self, *, remove: bool = True) -> None:
+        """Give the lock back. A lock file that is not removed says that the run file was not left as one whole."""
         if remove and sys.platform != "win32":
             self._path.unlink(missing_ok=True)
         os.close(self._fd)
@@ -56,14 +51,6 @@ class Lock:
 def lock_path(path: Path) -> Path:
     """The path of a run file's lock file."""
     return path.with_name(path.name + ".lock")
-
-
-def has_owner(path: Path) -> bool:
-    """Whether the run file is in use, or was when its owner was killed, so that it is not a copy."""
-    try:
-        return lock_path(path).stat().st_size > 0
-    except OSError:
-        return False
 
 
 def _open(path: Path) -> int:

@@ -1,0 +1,189 @@
+"""Connections to a run file: for reading, or for its one owner; and what a disk may answer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from equipoise.errors import IntegrityError, StorageError
+from equipoise.runs.file import checks, sql
+from equipoise.runs.file.checks import Verify, beside
+
+_BUSY_SECONDS = 2.0
+_LONGEST_VALUE = 256 * 1024 * 1024
+_LARGEST_FILE = 2**63 - 1
+_IMMUTABLE = "mode=ro&immutable=1"
+"""Reads the file alone: no -wal, no locks."""
+_STORAGE_ERRORS = {
+    sqlite3.SQLITE_READONLY_ROLLBACK: "a change to it was interrupted; `equipoise resume` repairs the file",
+    sqlite3.SQLITE_FULL: "the disk is full, or the file has reached the allowed size",
+    sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
+    sqlite3.SQLITE_READONLY: "it cannot be written to",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "permission is denied",
+    sqlite3.SQLITE_BUSY: "another program has locked it",
+    sqlite3.SQLITE_LOCKED: "another program has locked it",
+    sqlite3.SQLITE_NOLFS: "the file has grown too large for this disk",
+}
+
+
+@contextmanager
+def translate_storage_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into StorageError or IntegrityError that name the file."""
+    try:
+        yield
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
+        raise  # a bug of ours
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+        code = getattr(error, "sqlite_errorcode", 0)
+        primary_code = code & 0xFF  # the higher bytes only refine it
+        if reason := _STORAGE_ERRORS.get(code) or _STORAGE_ERRORS.get(primary_code):
+            raise StorageError(f"{path}: {reason} ({error}).") from error
+        raise IntegrityError(f"{path} is damaged, or was not written by equipoise: {error}.") from error
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}.") from error
+
+
+@contextmanager
+def on_error(undo: Callable[[], object]) -> Iterator[None]:
+    """Close a file or release a lock if the body fails: the caller will not get it."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
+
+
+def connect_reader(path: Path, verify: Verify) -> sqlite3.Connection:
+    """A read-only connection to a run file, after it was verified."""
+    checks.check_file(path)
+    try:
+        return _connect_reader(path, verify)
+    except IntegrityError:
+        if not beside(path, "-wal").exists():
+            raise
+        # An owner may have begun to write while the file was read without a lock.
+        return _connect_reader(path, verify)
+
+
+def _connect_reader(path: Path, verify: Verify) -> sqlite3.Connection:
+    # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
+    in_change = beside(path, "-wal").exists() or beside(path, "-journal").exists()
+    connection = _connect(path, "mode=ro" if in_change else _IMMUTABLE, sql.READER)
+    with on_error(connection.close), translate_storage_errors(path):
+        checks.check_header(connection, path)
+        checks.check_schema(connection, path)
+        checks.check_content(connection, path, verify)
+    return connection
+
+
+def connect_owner(path: Path, verify: Verify) -> sqlite3.Connection:
+    """The one connection that writes. The caller holds the lock.
+
+    What lies beside a -wal is verified as a whole: they may not belong together. A -wal says that the file is in use,
+    so that a copy without it is recognised. To switch to it is also the first write: a disk that cannot be written to
+    is noticed before anything is asked.
+    """
+    with translate_storage_errors(path):
+        if beside(path, "-journal").exists():  # SQLite undoes a change that a kill interrupted
+            with contextlib.closing(_connect(path, "mode=rw", sql.OWNER)) as interrupted:
+                interrupted.execute(sql.GET_VERSION).fetchall()
+        connect_reader(path, "whole" if beside(path, "-wal").exists() else verify).close()
+        connection = _connect(path, "mode=rw", sql.OWNER)
+        with on_error(connection.close):
+            checks.check_schema(connection, path)
+            connection.execute(sql.USE_WAL).fetchall()
+            connection.execute(sql.HEAD).fetchall()  # SQLite creates the -wal at the first read
+    return connection
+
+
+def leave_one_file(connection: sqlite3.Connection) -> None:
+    """Leave one whole file that can be copied. A reader may keep the -wal for a while; nothing is lost by that."""
+    with contextlib.suppress(sqlite3.OperationalError):
+        for statement in sql.LEAVE_WAL:
+            connection.execute(statement).fetchall()
+
+
+def create_empty(path: Path) -> sqlite3.Connection:
+    """A new file with its tables, readable by its owner only, in an open transaction: empty until the caller commits.
+
+    What SQLite puts beside it gets the same rights.
+    """
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    connection = _connect(path, "mode=rw", sql.OWNER)
+    with on_error(connection.close):
+        for statement in (*sql.SET_HEADER, sql.BEGIN, *sql.TABLES):
+            connection.execute(statement)
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit everything in the body, or nothing."""
+    connection.execute(sql.BEGIN)
+    try:
+        yield
+        connection.execute(sql.COMMIT)
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute(sql.ROLLBACK)
+        raise
+
+
+def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+    with translate_storage_errors(path):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{mode}",
+            uri=True,
+            timeout=_BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,  # the pump uses the connection in a thread of its own, and only there
+        )
+    with on_error(connection.close), translate_storage_errors(path):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        if sys.version_info >= (3, 12):
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)  # a run file has none
+        for pragma in pragmas:
+            connection.execute(pragma)
+    return connection
+
+
+def sync_directory(path: Path) -> None:
+    """Make a new file name in the directory survive a power failure, where the system offers that."""
+    if os.name == "posix":
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def describe_shortage(path: Path, reserve: int) -> str | None:
+    """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
+    wal_file = beside(path, "-wal")
+    wal = wal_file.stat().st_size if wal_file.exists() else 0
+    # The content of the -wal will need its space in the main file, too.
+    free = min(shutil.disk_usage(path.parent).free, _largest_file() - path.stat().st_size) - wal
+    if free >= reserve:
+        return None
+    return (
+        f"{path}: only {max(free, 0) / 2**20:.0f} MB can still be written there, and a run keeps "
+        f"{reserve / 2**20:.0f} MB free so that no answer is lost. Make room first."
+    )
+
+
+def _largest_file() -> int:
+    """How large a file of this process may become, in bytes."""
+    if sys.platform == "win32":
+        return _LARGEST_FILE
+    import resource  # noqa: PLC0415 - not on Windows
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return _LARGEST_FILE if limit == resource.RLIM_INFINITY else limit
