@@ -35,7 +35,7 @@ from equipoise.report.html.write import write_report
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.imports import import_answers
-from equipoise.runs.reaching import describe, open_model
+from equipoise.runs.reaching import Source, reach_model
 from equipoise.runs.spec import Access, RunSpec, make_record
 from equipoise.runs.suites import plan_probes
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, REPETITION, Status
@@ -159,8 +159,8 @@ def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
     if path.exists():
         run = RunFile.open(path)
     else:
-        public, model_settings = describe(spec, open_model(spec, Access()))
-        settings = make_record(public, model_settings=model_settings)
+        reached = reach_model(spec, None, Access(), Source(name="This benchmark", again=[]))
+        settings = make_record(reached.spec, model_settings=reached.settings)
         run = RunFile.create(path, settings=settings, plans=[make_plan(size)])
     with run:
         remaining = islice(answered_attempts(make_plan(size)), answered)

@@ -16,7 +16,7 @@ import pytest
 from calling import exit_code
 from equipoise.errors import EquipoiseError, InputError
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.reaching import APPROVED, describe, open_model
+from equipoise.runs.reaching import APPROVED, Source, reach_model
 from equipoise.runs.resume import resume
 from equipoise.runs.spec import Access, RunSpec, make_record
 from equipoise.runs.start import start
@@ -53,8 +53,8 @@ def send_file(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Pa
     spec = RunSpec(**{"model": "openai/test", "suite": "quick", **options})
     with monkeypatch.context() as there:
         there.setenv(spec.key_variable or "OPENAI_API_KEY", "a-key-of-theirs")
-        public, model_settings = describe(spec, open_model(spec, access))
-    settings = make_record(public, model_settings=model_settings)
+        reached = reach_model(spec, None, access, Source(name="They", again=[]))
+    settings = make_record(reached.spec, model_settings=reached.settings)
     RunFile.create(path, settings=settings, plans=plan_probes("jobs_lum", "quick", {"sample": 3})).close()
     return path
 

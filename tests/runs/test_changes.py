@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
 
 from equipoise.errors import IntegrityError
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.reaching import Reached
+from equipoise.runs.spec import RunSpec
 from equipoise.runs.start import refuse_changes
-from runs.fakes import SETTINGS, create, plan
+from runs.fakes import SETTINGS, answering, create, plan
+
+
+def reach(spec: RunSpec, settings: dict[str, Any] = SETTINGS.model_settings) -> Reached:
+    return Reached(answering(), spec, settings)
 
 
 @pytest.mark.fault("U6")
 def test_the_same_settings_are_accepted(tmp_path: Path) -> None:
     with create(tmp_path / "run.db", plan("alpha"), plan("beta")) as run:
-        refuse_changes(run, SETTINGS.spec, SETTINGS.model_settings, {})
+        refuse_changes(run, reach(SETTINGS.spec), {})
         free = structs.replace(SETTINGS.spec, key_variable="ANOTHER", rpm=5, max_cost=3.0, judge="openai/judge")
-        refuse_changes(run, free, SETTINGS.model_settings, {}, [plan("beta"), plan("alpha")])
+        refuse_changes(run, reach(free), {}, [plan("beta"), plan("alpha")])
 
 
 @pytest.mark.fault("U6")
@@ -28,7 +35,7 @@ def test_other_settings_are_refused_field_by_field(tmp_path: Path) -> None:
     changed = structs.replace(SETTINGS.spec, suite="standard", temperature=1.0)
     with RunFile.create(tmp_path / "run.db", settings=started, plans=[plan("alpha"), plan("beta")]) as run:
         with pytest.raises(IntegrityError, match="other settings") as caught:
-            refuse_changes(run, changed, {"temperature": 1.0, "stop": ("a",), "top_p": None}, {"alpha": [5]})
+            refuse_changes(run, reach(changed, {"temperature": 1.0, "stop": ("a",), "top_p": None}), {"alpha": [5]})
         assert caught.value.exit_code == 6
         assert [line.strip() for line in str(caught.value).splitlines()[1:-1]] == [
             "looks.alpha: was not given, is [5]",
@@ -41,7 +48,7 @@ def test_other_settings_are_refused_field_by_field(tmp_path: Path) -> None:
         assert "equipoise resume" in str(caught.value)
         changed_plan = replace(plan("alpha", repetitions=2), corpus="other")
         with pytest.raises(IntegrityError) as caught:
-            refuse_changes(run, started.spec, started.model_settings, {}, [changed_plan])
+            refuse_changes(run, reach(started.spec, started.model_settings), {}, [changed_plan])
         assert [line.strip() for line in str(caught.value).splitlines()[1:-1]] == [
             'alpha.corpus: was null, is "other"',
             "alpha.parameters.repeat: was 1, is 2",

@@ -18,11 +18,11 @@ from equipoise.runs.ask.policy import Policy, PriceFunction
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.finished import open_audit
 from equipoise.runs.prices import price_for
-from equipoise.runs.reaching import default_suite, is_on_this_machine
+from equipoise.runs.reaching import is_on_this_machine, settle_spec
 from equipoise.runs.run import Run
 from equipoise.runs.sizes import LETTERS_PER_TOKEN, simulate_pilot
-from equipoise.runs.spec import EMBEDDED, RunSpec, read_given
-from equipoise.runs.suites import Probes, choose_probes_for, get_suite, plan_probes
+from equipoise.runs.spec import EMBEDDED, RunSpec
+from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import PROMPT
 
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
@@ -102,18 +102,14 @@ def estimate(
     if certain and pilot is None:
         raise InputError("How many items make a mark certain depends on its value: give a pilot run (--pilot RUN).")
     results = None if pilot is None else open_audit(pilot)
-    spec, _ = read_given(model, probes, None, None, given)
+    spec, _, chosen = settle_spec(model, probes, None, None, given)
     if not spec.local:
         parse_model_name(spec.model)
-    spec = spec if spec.suite else replace(spec, suite=default_suite(spec))
-    suite = spec.suite
-    assert suite is not None
-    spec = get_suite(suite).complete(spec)
-    chosen = choose_probes_for(spec.model, spec.probes or None if probes is None else probes, spec.suite)
 
     def expect(asked: RunSpec) -> RunEstimate:
         rows = []
-        for default in plan_probes(chosen, suite, spec.parameters, asked=True, probabilities=asked.probabilities):
+        suite, by_token = str(asked.suite), asked.probabilities
+        for default in plan_probes(chosen, suite, asked.parameters, asked=True, probabilities=by_token):
             needs: tuple[Need, ...] = ()
             if precision is not None or certain:
                 name = default.probe.name

@@ -1,106 +1,125 @@
-"""A judge, a second model that is asked about answers which a reading leaves open: how it is chosen and paid for."""
+"""A judge, a second model that is asked about answers which a reading leaves open: chosen, examined and paid for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from msgspec import structs
 
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, IntegrityError
 from equipoise.measuring.evaluate import can_be_judged
-from equipoise.measuring.plan import Plan
-from equipoise.models import Model
-from equipoise.runs.ask.policy import Policy, PriceFunction, Spent
+from equipoise.runs.ask.events import Note, OnEvent
+from equipoise.runs.ask.policy import Policy, Spent
+from equipoise.runs.ask.pump import pump
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.reaching import (
-    ModelLike,
-    approve,
-    default_concurrency,
-    describe,
-    open_model,
-    refuse_foreign_address,
-    wrap_model,
-)
+from equipoise.runs.reaching import ModelLike, Reached, Source, approve, default_concurrency, reach_model
 from equipoise.runs.setup import check_probe_version
-from equipoise.runs.spec import Access, RunSpec, find_differences, to_plain
-from equipoise.runs.verdicts import count_verdicts
+from equipoise.runs.spec import Access, RunSpec, describe_differences
+from equipoise.runs.verdicts import Exam, Verdicts, count_verdicts, grade_exams, judged_probes
 from equipoise.schema import Status
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """A judge that can be opened, and what a run file says of it."""
+    """A judge that can be asked, and how."""
 
-    model: Model
-    spec: RunSpec
-    """How it is reached, without secrets."""
-    settings: Mapping[str, Any]
-    """What it says of itself."""
+    reached: Reached
     concurrency: int
     retry: tuple[Status, ...] = ()
     """Verdicts that failed in these ways are asked for again."""
     anyway: bool = False
     """Whether it is used even if it fails its exam."""
 
-    def policy(self, policy: Policy, file: RunReader, requests: int) -> Policy:
-        """The policy of a run for its judge: what was spent on the run counts towards the same limits."""
-        tokens, earlier = file.usage(), file.judge_usage()
-        spent = Spent(
-            requests=requests,
-            prompt_tokens=tokens[0] + earlier[0],
-            completion_tokens=tokens[1] + earlier[1],
-            cost=_cost(policy.price, tokens) + _cost(policy.judge_price, earlier),
-        )
+    async def take_exam(
+        self, file: RunFile, probes: Mapping[str, Probe], policy: Policy, on_event: OnEvent | None
+    ) -> int:
+        """Ask the judge what of its exam it was not asked yet; how many requests that took.
+
+        InputError if it fails, unless the user wants it all the same. The run then has no judge, and can go on without
+        one or with another.
+        """
+        exam = Exam(file, probes)
+        if not exam.counts()[Status.PENDING]:
+            return 0
+        asked = await pump(exam, self.reached.model, self._limit(policy, file, 0), on_event)
+        results = grade_exams(file, judged_probes(file, probes))
+        for name, result in results.items():
+            verdict = f"failed, because {' and '.join(result.faults)}" if result.faults else "passed"
+            if on_event:
+                on_event(Note(text=f"Exam of the judge for {name}: {verdict}. {result.describe()}."))
+        failed = [name for name, result in results.items() if result.faults]
+        if failed and not self.anyway:
+            file.remove_judge()
+            raise InputError(
+                f"The judge {self.reached.model.name} failed its exam for {', '.join(failed)}, and was asked about no "
+                f"answer. To go on without a judge: equipoise resume {file.path} · with another one: add --judge MODEL "
+                "· to use this one all the same, and have every report say so: add --judge-anyway"
+            )
+        return asked.requests
+
+    async def ask(
+        self, file: RunFile, probes: Mapping[str, Probe], policy: Policy, requests: int, on_event: OnEvent | None
+    ) -> None:
+        """Ask for all verdicts that are pending. `requests` of this session were sent before."""
+        verdicts = Verdicts(file, probes, self.retry)
+        await pump(verdicts, self.reached.model, self._limit(policy, file, requests), on_event)
+
+    def _limit(self, policy: Policy, file: RunReader, requests: int) -> Policy:
         concurrency = 1 if self.concurrency == 1 else policy.concurrency
-        return replace(policy, price=policy.judge_price, concurrency=concurrency, spent=spent)
+        return replace(share_budget(policy, file, requests, judge=True), concurrency=concurrency)
 
 
-def spent_on_judge(file: RunReader, policy: Policy, requests: int) -> Policy:
-    """The policy with what the judge of a run has used: tokens in all sessions, requests in this one."""
-    prompt_tokens, completion_tokens = tokens = file.judge_usage()
-    cost = _cost(policy.judge_price, tokens)
-    spent = Spent(requests=requests, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, cost=cost)
-    return replace(policy, spent=spent)
+def share_budget(policy: Policy, file: RunReader, requests: int, *, judge: bool = False) -> Policy:
+    """The policy for the model or for the judge of a run: what was spent on the other counts towards the same limits.
+
+    Tokens and money of all sessions count, and the requests of this one.
+    """
+    tokens, price = (file.usage(), policy.price) if judge else (file.judge_usage(), policy.judge_price)
+    cost = price(*tokens) if price else 0.0
+    spent = Spent(requests=requests, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=cost)
+    return replace(policy, price=policy.judge_price if judge else policy.price, spent=spent)
 
 
-def _cost(price: PriceFunction | None, tokens: tuple[int, int]) -> float:
-    return price(*tokens) if price else 0.0
-
-
-def prepare_judge(
-    spec: RunSpec,
-    given: ModelLike | None,
-    access: Access,
-    plans: Iterable[Plan],
-    policy: Policy,
-    source: object,
-    again: list[str],
+def open_judge(
+    spec: RunSpec, given: ModelLike | None, access: Access, probes: Iterable[Probe], policy: Policy, source: Source
 ) -> Judge:
-    """The judge of a specification, for answers of these plans; nothing is sent yet."""
-    _refuse_no_labels(planned.probe for planned in plans)
-    return _open_judge(spec, given, access, policy, source, again)
+    """The judge of a specification, for answers of these probes; nothing is sent yet."""
+    if not any(can_be_judged(probe) for probe in probes):
+        raise InputError(
+            "None of these probes has answers that a judge can read: it chooses between labels. Leave out --judge."
+        )
+    if policy.max_cost is not None and policy.judge_price is None:
+        raise BadParameter("A limit on the cost needs the price of the judge, too: Policy.judge_price.")
+    asked, function = spec.judge_spec(), None if isinstance(given, str) else given
+    if asked.simulated:
+        raise InputError(f"{asked.model} cannot judge: it is no language model.")
+    source = replace(source, role="judge")
+    return Judge(
+        reached=reach_model(asked, function, _access_of_judge(access), source, policy.deadline),
+        concurrency=default_concurrency(function or asked.model),
+        anyway=spec.judge_anyway,
+    )
 
 
 def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> None:
     """Store a judge that the user chose in the run file, whose verdicts must all be of one judge."""
-    stored = file.settings
+    stored, reached = file.settings, judge.reached
+    new = {"model": reached.spec.model, "base_url": reached.spec.base_url, "settings": reached.settings}
+    old = {"model": stored.spec.judge, "base_url": stored.spec.judge_base_url, "settings": stored.judge_settings}
     if stored.judge_settings is None:
-        chosen = structs.replace(
-            file.spec,
-            judge=judge.spec.model,
-            judge_base_url=judge.spec.base_url,
-            judge_key_variable=spec.judge_key_variable,
-            judge_price=spec.judge_price,
+        chosen = {name: getattr(spec, name) for name in ("judge_key_variable", "judge_price")}
+        chosen |= {"judge": reached.spec.model, "judge_base_url": reached.spec.base_url}
+        file.set_judge(structs.replace(file.spec, **chosen), reached.settings)
+    elif differences := describe_differences(old, new):
+        raise IntegrityError(
+            f"{file.path} has another judge, and verdicts of different judges are not mixed:\n{differences}\n"
+            f"To go on with that judge: equipoise resume {file.path}"
         )
-        file.set_judge(chosen, judge.settings)
-    else:
-        _refuse_other_judge(file, judge)
-    if "function" not in judge.settings:
-        approve(judge.spec, _access_of_judge(access))
+    if "function" not in reached.settings:
+        approve(reached.spec, _access_of_judge(access))
 
 
 def find_judge(
@@ -119,67 +138,21 @@ def find_judge(
         return None
     for planned in file.probes():
         check_probe_version(planned, probes.get(planned.name), file.path)
-    again, is_new = ["equipoise", "resume", str(file.path)], "judge" in access.typed
+    is_new = "judge" in access.typed
     if not is_new and not needed and not count_verdicts(file, probes, retry)[Status.PENDING]:
         return None
-    if is_new:
-        _refuse_no_labels(probes[planned.name] for planned in file.probes() if not planned.asking.probabilities)
-    elif given is None and "function" in (file.settings.judge_settings or {}):
+    if given is None and not is_new and "function" in (file.settings.judge_settings or {}):
         raise InputError(
             f"The judge of {file.path} is a Python function. To go on: "
             f"equipoise.resume({str(file.path)!r}, judge=the_function).ask()"
         )
-    judge = _open_judge(spec, given, access, policy, file.path, again, received=not is_new)
+    asked = [probes[planned.name] for planned in file.probes() if not planned.asking.probabilities]
+    judge = open_judge(spec, given, access, asked, policy, Source.of_run(file.path, received=not is_new))
     take_judge(file, spec, judge, access)
     return replace(judge, retry=tuple(retry))
-
-
-def _open_judge(
-    spec: RunSpec,
-    given: ModelLike | None,
-    access: Access,
-    policy: Policy,
-    source: object,
-    again: list[str],
-    *,
-    received: bool = False,
-) -> Judge:
-    if policy.max_cost is not None and policy.judge_price is None:
-        raise BadParameter("A limit on the cost needs the price of the judge, too: Policy.judge_price.")
-    asked, access = spec.judge_spec(), _access_of_judge(access)
-    if given is None or isinstance(given, str):
-        if asked.simulated:
-            raise InputError(f"{asked.model} cannot judge: it is no language model.")
-        refuse_foreign_address(asked, access, source, again, judge=True, received=received)
-        opened = open_model(asked, access, policy.deadline)
-    else:
-        opened = wrap_model(given)
-    public, settings = describe(asked, opened)
-    concurrency = default_concurrency(given if given is not None else asked.model)
-    return Judge(model=opened, spec=public, settings=settings, concurrency=concurrency, anyway=spec.judge_anyway)
 
 
 def _access_of_judge(access: Access) -> Access:
     """What opens the way to the judge: its key comes from the environment, and no headers go with it."""
     typed = {name.removeprefix("judge_") for name in access.typed if name.startswith("judge_")}
     return replace(access, key_command=None, headers={}, typed=frozenset(typed))
-
-
-def _refuse_no_labels(probes: Iterable[Probe]) -> None:
-    if not any(can_be_judged(probe) for probe in probes):
-        raise InputError(
-            "None of these probes has answers that a judge can read: it chooses between labels. Leave out --judge."
-        )
-
-
-def _refuse_other_judge(file: RunFile, judge: Judge) -> None:
-    """Refuse another judge than the one whose verdicts the file holds."""
-    stored = file.settings
-    old = {"model": stored.spec.judge, "base_url": stored.spec.judge_base_url, "settings": stored.judge_settings}
-    new = {"model": judge.spec.model, "base_url": judge.spec.base_url, "settings": dict(judge.settings)}
-    if differences := list(find_differences(old, to_plain(new))):
-        raise IntegrityError(
-            f"{file.path} has another judge, and verdicts of different judges are not mixed:\n"
-            + "\n".join(f"  {line}" for line in differences)
-            + f"\nTo go on with that judge: equipoise resume {file.path}"
-        )

@@ -10,19 +10,24 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from equipoise import models
+from equipoise.authoring import Probe
 from equipoise.errors import InputError
 from equipoise.models import FunctionModel, Model, parse_model_name
 from equipoise.models.functions import Function, Generator
 from equipoise.models.programs import CONCURRENCY, open_program
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.spec import COMMAND, Access, RunSpec
+from equipoise.runs.spec import COMMAND, Access, RunSpec, read_given
+from equipoise.runs.suites import Probes, choose_probes_for, get_suite
 from equipoise.settings import Settings, environment, write_private
 
 if TYPE_CHECKING:
@@ -59,7 +64,7 @@ def open_model(spec: RunSpec, access: Access, deadline: float = Policy.deadline)
     return prepare_embedded(spec.model, settings=Settings.load(), sampling=spec.sampling, deadline=deadline)
 
 
-def wrap_model(model: Function | Generator | Model) -> Model:
+def _wrap_model(model: Function | Generator | Model) -> Model:
     """A model of the user's own: used as it is, or made of a function."""
     if hasattr(model, "answer"):
         return model  # type: ignore[return-value]
@@ -98,16 +103,65 @@ def default_suite(spec: RunSpec) -> str:
     return "quick" if is_on_this_machine(spec) else "standard"
 
 
-def describe(spec: RunSpec, model: Model) -> tuple[RunSpec, dict[str, object]]:
-    """The specification as a run file keeps it, without secrets, and what the model says of itself."""
+@dataclass(frozen=True)
+class Reached:
+    """A model that can be asked, and what a run file keeps of it."""
+
+    model: Model
+    spec: RunSpec
+    """How it is reached and asked, without secrets."""
+    settings: dict[str, Any]
+    """What the model says of itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What names a model and its address: a file, which may come from anyone."""
+
+    name: object
+    again: list[str]
+    """The words of the command that goes on."""
+    received: bool = False
+    """Whether it is a run file. It does not decide where prompts are posted, although no key goes with them."""
+    role: Literal["model", "judge"] = "model"
+
+    @classmethod
+    def of_run(cls, path: Path, *, received: bool = True) -> Source:
+        """A run file that goes on."""
+        return cls(name=path, again=["equipoise", "resume", str(path)], received=received)
+
+
+def reach_model(
+    spec: RunSpec,
+    function: Function | Generator | Model | None,
+    access: Access,
+    source: Source,
+    deadline: float = Policy.deadline,
+) -> Reached:
+    """The model of a specification, or that of the user's own; nothing is sent yet."""
+    if function is None:
+        refuse_foreign_address(spec, access, source)
+        model = open_model(spec, access, deadline)
+    else:
+        model = _wrap_model(function)
     stored = {name: value for name, value in model.settings.items() if name != "dropped"}
     base_url, extra, system = stored.get("base_url"), stored.get("extra", {}), stored.get("system")
     if not (isinstance(base_url, str | None) and isinstance(system, str | None) and isinstance(extra, dict)):
         raise InputError(f"The settings of the model {model.name!r} need texts for base_url and system.")
-    public = msgspec.structs.replace(
-        spec, model=model.name, base_url=base_url if spec.base_url else None, extra=extra, system=system
-    )
-    return public, stored
+    public = replace(spec, model=model.name, base_url=base_url if spec.base_url else None, extra=extra, system=system)
+    return Reached(model, public, stored)
+
+
+def settle_spec(
+    model: ModelLike | RunSpec, probes: Probes, judge: ModelLike | None, access: Access | None, given: Mapping[str, Any]
+) -> tuple[RunSpec, Access, list[Probe]]:
+    """The specification that the keywords of a function describe, with all that its suite says; and the probes."""
+    spec, access = read_given(model, probes, judge, access, given)
+    named = isinstance(model, str | RunSpec)
+    suite = get_suite(spec.suite or (default_suite(spec) if named else "standard"))
+    spec = suite.complete(replace(spec, suite=suite.name))
+    wanted = probes if probes is not None else spec.probes or None
+    return spec, access, choose_probes_for(spec.model if named else None, wanted, suite.name)
 
 
 # Where a key may be sent
@@ -135,42 +189,35 @@ def approve(spec: RunSpec, access: Access) -> None:
             write_private(settings.config / APPROVED, json.dumps(entries, indent=1))
 
 
-def refuse_foreign_address(
-    spec: RunSpec, access: Access, source: object, again: list[str], *, judge: bool = False, received: bool = False
-) -> None:
-    """Refuse to send a key where only a file says so, for its model or for its judge.
-
-    `source` is the file, and `again` are the words of the command that goes on. A file that was `received` does not
-    decide where prompts are posted either, although no key goes with them.
-    """
+def refuse_foreign_address(spec: RunSpec, access: Access, source: Source) -> None:
+    """Refuse to send a key where only a file says so, for its model or for its judge."""
     if spec.program:
-        named = "judge" if judge else "model"
-        if received and named not in access.typed and not _is_approved(Destination(spec.model, "")):
+        if source.received and source.role not in access.typed and not _is_approved(Destination(spec.model, "")):
             raise InputError(
-                f"{source} wants {spec.model!r} run on this machine. A file cannot decide that, and no run was started "
-                "on this machine in this way. Nothing was run. If you trust this program: "
-                f"{shlex.join([*again, f'--{named}', spec.model])}"
+                f"{source.name} wants {spec.model!r} run on this machine. A file cannot decide that, and no run was "
+                "started on this machine in this way. Nothing was run. If you trust this program: "
+                f"{shlex.join([*source.again, f'--{source.role}', spec.model])}"
             )
         return
     destination = _find_destination(spec, access)
-    if destination is None or (not _has_secret(destination, access) and not received):
+    if destination is None or (not _has_secret(destination, access) and not source.received):
         return
     typed = {name: getattr(spec, name) for name in ("base_url", "key_variable") if name in access.typed}
     own = _find_destination(RunSpec(model=spec.model, **typed), access)
     headers_typed = not access.headers or "headers" in access.typed
     if headers_typed and (destination == own or _is_approved(destination)):
         return
-    prefix = "--judge-" if judge else "--"
-    words = [*again, *(("--judge", spec.model) if judge else ())]
+    is_judge = source.role == "judge"
+    prefix = "--judge-" if is_judge else "--"
+    words = [*source.again, *(("--judge", spec.model) if is_judge else ())]
     words += [f"{prefix}base-url", destination.address]
     words += [f"{prefix}key-variable", destination.key_variable] if destination.key_variable else []
     words += ["--key-command", "…"] if access.key_command else []
     words += [word for name in access.headers for word in ("--header", f"{name}=…")]
-    if _resolve(spec, access).is_exposed:
-        words.append("--allow-insecure")
+    words += ["--allow-insecure"] if _resolve(spec, access).is_exposed else []
     raise InputError(
-        f"{source} wants {_describe_secret(destination, access)} sent to {destination.address}. A file cannot decide "
-        "that, and no run was started on this machine in this way. Nothing was sent. "
+        f"{source.name} wants {_describe_secret(destination, access)} sent to {destination.address}. A file cannot "
+        "decide that, and no run was started on this machine in this way. Nothing was sent. "
         f"If you trust this address: {shlex.join(words)}"
     )
 

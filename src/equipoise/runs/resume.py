@@ -17,14 +17,7 @@ from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.judging import find_judge
-from equipoise.runs.reaching import (
-    ModelLike,
-    default_concurrency,
-    describe,
-    open_model,
-    refuse_foreign_address,
-    wrap_model,
-)
+from equipoise.runs.reaching import ModelLike, Source, default_concurrency, reach_model
 from equipoise.runs.session import Session
 from equipoise.runs.setup import known_probes
 from equipoise.runs.spec import Access, RunSpec, read_given
@@ -71,7 +64,7 @@ def resume(
         # A finished run can be judged without its model, which may be gone, or a function, or unknown.
         if growth or not (spec.judge and not stored.looks and not wants_answers(file, failures)):
             _refuse_small_limit(file, failures, given.get("max_tokens"))
-            opened = _open_again(file, spec, access, model, policy.deadline)
+            opened = _reach_again(file, spec, access, model, policy.deadline)
             _ask_again(file, failures, given.get("max_tokens"), opened)
         if growth:
             file.extend(growth.plans, spec=growth.spec, looks=dict(growth.looks))
@@ -79,7 +72,7 @@ def resume(
     return Session(file, opened, policy, known, asked)
 
 
-def _open_again(file: RunFile, spec: RunSpec, access: Access, model: ModelLike | None, deadline: float) -> Model:
+def _reach_again(file: RunFile, spec: RunSpec, access: Access, model: ModelLike | None, deadline: float) -> Model:
     """The model of a run, reached and asked as before, with the address and the variable that the user gave."""
     stored = file.settings
     if isinstance(model, str) and model != stored.model:
@@ -95,21 +88,11 @@ def _open_again(file: RunFile, spec: RunSpec, access: Access, model: ModelLike |
             f"{file.path} was started with the headers {', '.join(stored.spec.headers)}, and run files "
             f"keep no values of headers. Give them again: equipoise resume {shlex.quote(str(file.path))} {options}"
         )
-    if model is None or isinstance(model, str):
-        again = ["equipoise", "resume", str(file.path)]
-        refuse_foreign_address(spec, access, file.path, again, received=True)
-        opened = open_model(spec, access, deadline)
-    else:
-        opened = wrap_model(model)
-    public, model_settings = describe(spec, opened)
-    # A limit may be raised. How imported answers were asked is not known, so anything goes.
-    public = replace(public, max_tokens=stored.spec.max_tokens)
-    if "max_tokens" in stored.model_settings:
-        model_settings["max_tokens"] = stored.model_settings["max_tokens"]
-    if stored.imported:
-        public, model_settings = stored.spec, stored.model_settings
-    refuse_changes(file, public, model_settings, stored.looks)
-    return opened
+    function = None if isinstance(model, str) else model
+    reached = reach_model(spec, function, access, Source.of_run(file.path), deadline)
+    if not stored.imported:  # how imported answers were asked is not known, so anything goes
+        refuse_changes(file, reached, stored.looks)
+    return reached.model
 
 
 def _refuse_small_limit(file: RunFile, failures: list[Status], max_tokens: int | None) -> None:

@@ -7,8 +7,8 @@ run = session.ask()
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from equipoise.authoring import Probe
@@ -20,14 +20,12 @@ from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.gate import require_open_files
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import pump
-from equipoise.runs.exam import take_exam
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.judging import Judge, spent_on_judge
+from equipoise.runs.judging import Judge, share_budget
 from equipoise.runs.labels import store_labels
 from equipoise.runs.looks import Looks
 from equipoise.runs.run import Run
 from equipoise.runs.setup import check_probe_version
-from equipoise.runs.verdicts import Verdicts
 
 T = TypeVar("T")
 
@@ -87,20 +85,16 @@ class Session:
             if isinstance(self._model, SimulatedModel):
                 run = Run(self.path, self._probes.values(), verify="layout")
                 self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
-            looks = Looks(self._file, self._probes) if self._file.settings.looks else None
             requests = 0
             if self._judge:
-                requests = await take_exam(self._file, self._judge, self._probes, self._policy, on_event)
+                requests = await self._judge.take_exam(self._file, self._probes, self._policy, on_event)
             if self._model:
-                policy = spent_on_judge(self._file, self._policy, requests)
-                look = looks.take if looks else None
+                policy = share_budget(self._policy, self._file, requests)
+                look = Looks(self._file, self._probes).take if self._file.settings.looks else None
                 done = await pump(self._file, self._model, policy, on_event, look, self._raise_limit)
                 requests += done.requests
             if self._judge:
-                verdicts = Verdicts(self._file, self._probes, self._judge.retry)
-                await pump(
-                    verdicts, self._judge.model, self._judge.policy(self._policy, self._file, requests), on_event
-                )
+                await self._judge.ask(self._file, self._probes, self._policy, requests, on_event)
             await asyncio.to_thread(store_labels, self._file, self._probes.values())
         return Run.open(self.path, probes=self._probes.values())
 
@@ -128,18 +122,5 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(asyncio.run(work))
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=run, name="equipoise")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    with ThreadPoolExecutor(1, thread_name_prefix="equipoise") as thread:
+        return thread.submit(asyncio.run, work).result()

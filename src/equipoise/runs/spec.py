@@ -442,6 +442,11 @@ def find_differences(old: object, new: object, field: str = "") -> Iterator[str]
         yield f"{field}: was {_show(old)}, is {_show(new)}"
 
 
+def describe_differences(old: object, new: object) -> str:
+    """The same as lines of a message, with what is new as it would come back from a file; empty if there are none."""
+    return "\n".join(f"  {line}" for line in find_differences(old, to_plain(new)))
+
+
 def _show(value: object) -> str:
     if value is _ABSENT:
         return "not given"

@@ -22,21 +22,20 @@ from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run
 from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import asking_of
-from equipoise.runs.judging import prepare_judge, take_judge
+from equipoise.runs.judging import open_judge, take_judge
 from equipoise.runs.prices import price_for
 from equipoise.runs.reaching import (
     ModelLike,
+    Reached,
+    Source,
     approve,
     default_concurrency,
-    default_suite,
-    describe,
-    open_model,
-    refuse_foreign_address,
-    wrap_model,
+    reach_model,
+    settle_spec,
 )
 from equipoise.runs.session import Session
-from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, find_differences, make_record, read_given, to_plain
-from equipoise.runs.suites import Probes, choose_probes_for, get_suite, plan_probes
+from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, describe_differences, make_record
+from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import SPECIFIED
 
 SUFFIX = ".equipoise"
@@ -68,60 +67,52 @@ def start(
     `confirm` is told what a new run would take before the file is written, unless the model costs neither money nor a
     server's time; if it raises, nothing is started. `source` is the file that the specification comes from.
     """
-    spec, access = read_given(model, probes, judge, access, given)
+    spec, access, wanted = settle_spec(model, probes, judge, access, given)
     named = isinstance(model, str | RunSpec)
-    is_sized = spec.suite is not None or any(name.rpartition(".")[2] == "sample" for name in spec.parameters)
-    spec = spec if spec.suite else replace(spec, suite=default_suite(spec) if named else "standard")
-    assert spec.suite is not None
-    spec = get_suite(spec.suite).complete(spec)
-    wanted = choose_probes_for(
-        spec.model if named else None, spec.probes or None if probes is None else probes, spec.suite
-    )
     chosen = [probe.read_by(spec.reading) for probe in wanted]
     if spec.reading is None and {probe.reading for probe in chosen} == {SPECIFIED}:
         spec = replace(spec, reading=SPECIFIED)
     spec = replace(spec, own=tuple(probe.own for probe in chosen if probe.own))
     policy = policy or make_policy(spec, default_concurrency(spec.model if isinstance(model, RunSpec) else model))
-    again = ["equipoise", "run", spec.model, "--config", str(source)]
-    if named:
-        refuse_foreign_address(spec, access, source, again)
-    opened = open_model(spec, access, policy.deadline) if named else wrap_model(model)  # type: ignore[arg-type]
-    assert spec.suite is not None
-    plans = largest = plan_probes(chosen, spec.suite, spec.parameters, asked=named, probabilities=spec.probabilities)
+    origin = Source(name=source, again=["equipoise", "run", spec.model, "--config", str(source)])
+    reached = reach_model(spec, None if named else model, access, origin, policy.deadline)  # type: ignore[arg-type]
+    plans = plan_probes(chosen, str(spec.suite), spec.parameters, asked=named, probabilities=spec.probabilities)
+    is_sized = given.get("suite") or (isinstance(model, RunSpec) and model.suite)
+    is_sized = is_sized or any(name.rpartition(".")[2] == "sample" for name in spec.parameters)
     if spec.until_certain and not is_sized:
-        plans = largest = [_at_own_size(planned) for planned in plans]
+        plans = [_at_own_size(planned) for planned in plans]
+    largest = plans
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if spec.until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
     if spec.probabilities:
-        _refuse_without_probabilities(opened, plans)
-    asked = prepare_judge(spec, judge, access, plans, policy, source, again) if spec.judge else None
-    public, model_settings = describe(spec, opened)
-    path = Path(out) if out is not None else default_path(opened.name)
+        _refuse_without_probabilities(reached.model, plans)
+    known = {planned.probe.name: planned.probe for planned in plans}
+    asked = open_judge(spec, judge, access, known.values(), policy, origin) if spec.judge else None
+    path = Path(out) if out is not None else default_path(reached.model.name)
     is_new = not path.exists()
     if not path.parent.is_dir():
         raise StorageError(f"{path} cannot be written: there is no folder {path.parent}.")
     confirm_tokens = None
     if confirm and named and not spec.local and is_new:
-        expected = expect_run(
-            (expect_probe(planned, spec) for planned in largest), public, policy.price, policy.concurrency
-        )
+        rows = [expect_probe(planned, spec) for planned in largest]
+        expected = expect_run(rows, reached.spec, policy.price, policy.concurrency)
         confirm(expected)
         confirm_tokens = partial(_confirm_tokens, confirm, expected, policy)
-    # A judge is stored by itself: a run may get one later.
-    record = make_record(public.without_judge(), model_settings=model_settings, looks=looks)
     if is_new:
+        # A judge is stored by itself: a run may get one later.
+        public = reached.spec.without_judge()
+        record = make_record(public, model_settings=reached.settings, looks=looks)
         file = RunFile.create(path, settings=record, plans=plans)
     else:
         file = RunFile.open(path)
-        with on_error(file.close):
-            refuse_changes(file, public, model_settings, looks, plans)
     with on_error(file.close):
+        if not is_new:
+            refuse_changes(file, reached, looks, plans)
         if named:
             approve(spec, access)
         if asked:
-            take_judge(file, public, asked, access)
-    known = {planned.probe.name: planned.probe for planned in plans}
-    return Session(file, opened, policy, known, asked, created=is_new, confirm_tokens=confirm_tokens)
+            take_judge(file, spec, asked, access)
+    return Session(file, reached.model, policy, known, asked, created=is_new, confirm_tokens=confirm_tokens)
 
 
 def _confirm_tokens(confirm: Confirm, expected: RunEstimate, policy: Policy, tokens: int) -> None:
@@ -153,38 +144,37 @@ def default_path(model: str) -> Path:
 
 
 def refuse_changes(
-    file: RunFile,
-    spec: RunSpec,
-    model_settings: Mapping[str, object],
-    looks: Mapping[str, Sequence[int]],
-    plans: Iterable[Plan] = (),
+    file: RunFile, reached: Reached, looks: Mapping[str, Sequence[int]], plans: Sequence[Plan] = ()
 ) -> None:
-    """Refuse to go on in another way than the run was started in: IntegrityError that names each changed field."""
-    stored = file.settings
-    if stored.limit_raised:  # the command that started the run knows nothing of it
+    """Refuse to go on in another way than the run was started in: IntegrityError that names each changed field.
+
+    Without `plans`, those of the file are asked, and their limit on the length of answers may be raised.
+    """
+    stored, spec, model_settings = file.settings, reached.spec, reached.settings
+    if stored.limit_raised or not plans:  # if the limit was raised by itself, the command that started knows nothing
         spec = replace(spec, max_tokens=stored.spec.max_tokens)
-        kept = {name: value for name, value in stored.model_settings.items() if name == "max_tokens"}
-        model_settings = {**model_settings, **kept}
-    old: dict[str, Any] = {**stored.spec.compared(), "model_settings": stored.model_settings, "looks": stored.looks}
-    new: dict[str, Any] = {**spec.compared(), "model_settings": dict(model_settings), "looks": dict(looks)}
+        limit = {name: value for name, value in stored.model_settings.items() if name == "max_tokens"}
+        model_settings = {**model_settings, **limit}
+    old = {**stored.spec.compared(), "model_settings": stored.model_settings, "looks": stored.looks}
+    new = {**spec.compared(), "model_settings": model_settings, "looks": looks}
     for plan in plans:
         asking = asking_of(plan.probe, spec.max_tokens)
         new[plan.probe.name] = _describe_plan(plan, plan.probe.version, asking, grows=plan.probe.name in looks)
     for planned in file.probes() if plans else ():
         grows = planned.name in stored.looks
         old[planned.name] = _describe_plan(planned, planned.version, planned.asking, grows=grows)
-    if differences := list(find_differences(old, to_plain(new))):
+    if differences := describe_differences(old, new):
         raise IntegrityError(
             f"{file.path} was started with other settings, and answers to different questions are not mixed:\n"
-            + "\n".join(f"  {line}" for line in differences)
-            + f"\nTo go on as it was started: equipoise resume {file.path}. For the new settings, start a new run."
+            f"{differences}\n"
+            f"To go on as it was started: equipoise resume {file.path}. For the new settings, start a new run."
             + _offer_extension(file, spec, differences)
         )
 
 
-def _offer_extension(file: RunFile, spec: RunSpec, differences: Sequence[str]) -> str:
+def _offer_extension(file: RunFile, spec: RunSpec, differences: str) -> str:
     """The command that asks more of a run, if that is all in which the new settings differ."""
-    fields = {line.partition(":")[0] for line in differences}
+    fields = {line.partition(":")[0].strip() for line in differences.splitlines()}
     if not all(name in ("suite", "until_certain") or _SIZES.fullmatch(name) for name in fields):
         return ""
     sizes = {name: spec.parameters[name] for name in ("sample", "repeat") if name in spec.parameters}

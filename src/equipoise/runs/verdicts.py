@@ -1,4 +1,4 @@
-"""The verdicts of a judge in a run file, to the pump a run file of their own.
+"""The verdicts of a judge in a run file, and its exam: to the pump, run files of their own.
 
 What is pending are the answers that a reading leaves open and that have no verdict, each as a question to the judge.
 """
@@ -6,24 +6,23 @@ What is pending are the answers that a reading leaves open and that have no verd
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
 from equipoise.measuring.evaluate import ask_judge, can_be_judged, find_unread
-from equipoise.measuring.exam import ExamResult, grade_exam
+from equipoise.measuring.exam import ExamQuestion, ExamResult, grade_exam, set_exam
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
-from equipoise.schema import ATTEMPT, CAREFUL, ID, REPETITION, STATUS, Status
+from equipoise.schema import ATTEMPT, CAREFUL, ID, MEASURED, REPETITION, STATUS, Status
 
 _NOTHING = pl.Series("ended", [], dtype=pl.String)
 
 
 class Verdicts:
-    """The verdicts in a run file, as the pump sees a run file."""
+    """The verdicts in a run file, as the pump sees a run file. Failures to `retry` are asked for again."""
 
     asked = "judge"
     """Whom the pump asks."""
@@ -31,14 +30,12 @@ class Verdicts:
     def __init__(self, file: RunFile, probes: Mapping[str, Probe], retry: Iterable[Status] = ()) -> None:
         self._file = file
         self._retry = list(retry)
+        self._probes = judged_probes(file, probes)
         self._questions: dict[tuple[str, str, int], str] = {}
         """Questions under way."""
-        self._probes = judged_probes(file, probes)
-
-    @property
-    def path(self) -> Path:
-        """The run file."""
-        return self._file.path
+        self.path = file.path
+        self.usage = file.judge_usage
+        self.short_of_space = file.short_of_space
 
     @property
     def owned(self) -> bool:
@@ -67,11 +64,7 @@ class Verdicts:
 
     def answered(self) -> Iterator[Pending]:
         """The question that got the last verdict."""
-        yield from self._file.judged_questions()
-
-    def usage(self) -> tuple[int, int]:
-        """Nothing: what was used before is in `Policy.spent`."""
-        return 0, 0
+        return self._file.judged_questions()
 
     def record(self, attempts: Iterable[Attempt]) -> None:
         """Store verdicts durably."""
@@ -84,9 +77,37 @@ class Verdicts:
         """Add notes about the judge to those of the run, and store which parameters were dropped by then."""
         self._file.add_notes((f"The judge: {note}" for note in notes), judge_dropped=dropped)
 
-    def short_of_space(self) -> str | None:
-        """A message if the disk has too little left."""
-        return self._file.short_of_space()
+
+class Exam(Verdicts):
+    """The exam in a run file, as the pump sees a run file. An answer that failed is no verdict, and not asked again."""
+
+    def __init__(self, file: RunFile, probes: Mapping[str, Probe]) -> None:
+        super().__init__(file, probes)
+        questions = [question for probe in self._probes for question in set_exam(probe)]
+        self._asked: dict[tuple[str, int], ExamQuestion] = {(one.probe, one.number): one for one in questions}
+
+    def pending(self) -> Iterator[Pending]:
+        """Each question that has no answer."""
+        answered = {(question.probe, question.number) for question, _, _ in self._file.exam()}
+        return (_pending(question) for key, question in self._asked.items() if key not in answered)
+
+    def counts(self) -> dict[Status, int]:
+        """How many questions there are, by the state of their answers."""
+        states = [status for _, status, _ in self._file.exam()]
+        counts = {status: states.count(status) for status in Status}
+        return counts | {Status.PENDING: len(self._asked) - len(states)}
+
+    def answered(self) -> Iterator[Pending]:
+        """A question that has an answer."""
+        return (_pending(question) for question, status, _ in self._file.exam() if status in MEASURED)
+
+    def record(self, attempts: Iterable[Attempt]) -> None:
+        """Store answers durably."""
+        self._file.record_exam((self._asked[attempt.probe, int(attempt.prompt)], attempt) for attempt in attempts)
+
+
+def _pending(question: ExamQuestion) -> Pending:
+    return Pending(question.probe, str(question.number), 1, question.text, None, 0.0)
 
 
 def count_verdicts(file: RunReader, probes: Mapping[str, Probe], retry: Iterable[Status] = ()) -> dict[Status, int]:
