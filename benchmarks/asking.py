@@ -42,7 +42,7 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
     sys.path.insert(0, str(ROOT / "tests"))
     from equipoise.models import connect  # noqa: PLC0415
     from equipoise.runs.ask.policy import Policy  # noqa: PLC0415
-    from equipoise.runs.ask.pump import pump  # noqa: PLC0415
+    from equipoise.runs.ask.pump import Pump  # noqa: PLC0415
     from equipoise.runs.file.reader import RunReader  # noqa: PLC0415
     from equipoise.runs.file.store import RunFile  # noqa: PLC0415
     from runs.fakes import SETTINGS, plan  # noqa: PLC0415
@@ -53,7 +53,7 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
         run = RunFile.create(path, settings=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
         model = connect(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
         with measure_time(cost):
-            asyncio.run(pump(run, model, Policy(concurrency=concurrency)))
+            asyncio.run(Pump(run, model, Policy(concurrency=concurrency)).run())
             run.close()
         with RunReader.open(path) as reader:
             answers = [answer for frame in reader.attempts(PROBE) for answer in frame["answer"]]

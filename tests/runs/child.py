@@ -17,7 +17,7 @@ import aiohttp
 from equipoise.errors import EquipoiseError
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply, TransientFault
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.pump import pump
+from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.schema import Status
@@ -87,7 +87,7 @@ def main() -> int:
         with AcknowledgingRunFile.open(options.path, reserve=options.reserve) as run:
             sys.stdout.write("ready\n")
             sys.stdout.flush()
-            asyncio.run(pump(run, Loopback(options.url), policy))
+            asyncio.run(Pump(run, Loopback(options.url), policy).run())
     except EquipoiseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from equipoise.models import connect
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.pump import pump
+from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 
 
@@ -18,7 +18,7 @@ def main(path: str, url: str, concurrency: str) -> None:
     before = peak_megabytes()
     with RunFile.open(Path(path)) as run:
         model = connect("custom/m", base_url=url, key="sk-0123456789abcdef", environ={})
-        asyncio.run(pump(run, model, Policy(concurrency=int(concurrency))))
+        asyncio.run(Pump(run, model, Policy(concurrency=int(concurrency))).run())
     sys.stdout.write(f"{before} {peak_megabytes()}\n")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,16 +13,20 @@ import polars as pl
 from equipoise.errors import EquipoiseError
 from equipoise.runs.ask.events import Event, Note, RunProgress
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.pump import pump
+from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
-from runs.fakes import QUICK, Fake, create, plan
+from runs.fakes import Fake, create, plan
 
+POLICY = Policy(concurrency=4)
 T = TypeVar("T")
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):
-    """An event loop in which nobody waits: when nothing is ready, its time is that of the next timer."""
+    """An event loop in which nobody waits: when nothing is ready, its time is that of the next timer.
+
+    What would be done in a thread is done at once, so that everything happens in the same order each time.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,6 +34,14 @@ class JumpingLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._now
+
+    def run_in_executor(self, executor: Any, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:  # type: ignore[override]
+        future: asyncio.Future[T] = self.create_future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
     def _run_once(self) -> None:
         if not self._ready and self._scheduled:  # type: ignore[attr-defined]
@@ -66,23 +78,22 @@ class Outcome:
         return [event.text for event in self.events if isinstance(event, Note)]
 
 
-def run_pump(path: Path, model: Fake, size: int = 10, *, policy: Policy = QUICK, **planned: Any) -> Outcome:
+def run_pump(path: Path, model: Fake, size: int = 10, *, policy: Policy = POLICY, **planned: Any) -> Outcome:
     """Run the pump on the run file, or on a new one with `size` prompts if there is none."""
     events: list[Event] = []
     error: Exception | None = None
-    with RunFile.open(path) if path.exists() else create(path, plan(size=size, **planned)) as run:
+    with RunFile.open(path) if path.exists() else create(path, plan(size=size, **planned)) as file:
         try:
-            asyncio.run(pump(run, model, policy, events.append))
+            run(Pump(file, model, policy, events.append).run())
         except Exception as caught:
             error = caught
         assert model.open_count == 0
-        return Outcome(error, events, run.counts(), pl.concat(run.attempts("alpha")), list(run.settings.notes))
+        return Outcome(error, events, file.counts(), pl.concat(file.attempts("alpha")), list(file.settings.notes))
 
 
 def assert_fatal(outcome: Outcome, kind: type[EquipoiseError], code: int, words: str, path: Path) -> None:
     """The session ended with this error, whose second line says how to go on."""
-    assert type(outcome.error) is kind
-    assert isinstance(outcome.error, EquipoiseError)
+    assert isinstance(outcome.error, kind)
     assert outcome.error.exit_code == code
     message = str(outcome.error)
     assert words in message

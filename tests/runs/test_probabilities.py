@@ -22,7 +22,7 @@ from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import find_probes, get_probe
 from equipoise.report.text import describe_mark, describe_undecided
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.pump import pump
+from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.resume import resume
@@ -175,7 +175,7 @@ def test_a_model_that_never_gets_to_its_answer_is_not_asked_for_ever(tmp_path: P
     thinking = Fake(lambda prompt, nth: Reply(status=Status.EMPTY, reasoning="Hmm", finish_reason="length"))
     with create(tmp_path / "run", plan(size=60)) as run:
         with pytest.raises(EndpointError, match=r"larger limit: equipoise resume .*--retry empty --max-tokens 16384"):
-            asyncio.run(pump(run, thinking, QUICK))
+            asyncio.run(Pump(run, thinking, QUICK).run())
         assert thinking.requests < 30
 
 
@@ -190,7 +190,7 @@ def test_each_prompt_is_asked_with_the_limit_of_its_probe(tmp_path: Path) -> Non
     model = answering()
     with create(tmp_path / "run", plan(size=2)) as run:
         assert {pending.asking.max_tokens for pending in run.pending()} == {64}
-        asyncio.run(pump(run, model, QUICK))
+        asyncio.run(Pump(run, model, QUICK).run())
     assert {asking.max_tokens for asking in model.askings.values()} == {64}
 
 

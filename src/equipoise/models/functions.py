@@ -14,6 +14,8 @@ from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
 MAX_BATCH = 64
+LONGEST_ANSWER = 16 * 2**20
+"""In characters."""
 
 
 @runtime_checkable
@@ -79,6 +81,8 @@ class FunctionModel:
         if not isinstance(answer, str):
             detail = f"an answer must be a str, got {type(answer).__name__}"
             return Reply(status=Status.MALFORMED, detail=detail, latency=latency)
+        if len(answer) > LONGEST_ANSWER:
+            return Reply(status=Status.TOO_LARGE, detail=f"over {LONGEST_ANSWER:,} characters", latency=latency)
         if not has_visible_text(answer):
             return Reply(status=Status.EMPTY, reasoning=answer or None, latency=latency)
         return Reply(status=Status.OK, answer=answer, latency=latency)

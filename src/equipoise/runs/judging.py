@@ -12,7 +12,7 @@ from equipoise.errors import BadParameter, InputError, IntegrityError
 from equipoise.measuring.evaluate import can_be_judged
 from equipoise.runs.ask.events import Note, OnEvent
 from equipoise.runs.ask.policy import Policy, Spent
-from equipoise.runs.ask.pump import pump
+from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import ModelLike, Reached, Source, approve, default_concurrency, reach_model
@@ -44,7 +44,7 @@ class Judge:
         exam = Exam(file, probes)
         if not exam.counts()[Status.PENDING]:
             return 0
-        asked = await pump(exam, self.reached.model, self._limit(policy, file, 0), on_event)
+        asked = await Pump(exam, self.reached.model, self._limit(policy, file, 0), on_event).run()
         results = grade_exams(file, judged_probes(file, probes))
         for name, result in results.items():
             verdict = f"failed, because {' and '.join(result.faults)}" if result.faults else "passed"
@@ -65,7 +65,7 @@ class Judge:
     ) -> None:
         """Ask for all verdicts that are pending. `requests` of this session were sent before."""
         verdicts = Verdicts(file, probes, self.retry)
-        await pump(verdicts, self.reached.model, self._limit(policy, file, requests), on_event)
+        await Pump(verdicts, self.reached.model, self._limit(policy, file, requests), on_event).run()
 
     def _limit(self, policy: Policy, file: RunReader, requests: int) -> Policy:
         concurrency = 1 if self.concurrency == 1 else policy.concurrency

@@ -17,9 +17,8 @@ from equipoise.models import Model
 from equipoise.models.protocol import NotServed
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import OnEvent
-from equipoise.runs.ask.gate import require_open_files
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.pump import pump
+from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.judging import Judge, share_budget
 from equipoise.runs.labels import store_labels
@@ -91,7 +90,7 @@ class Session:
             if self._model:
                 policy = share_budget(self._policy, self._file, requests)
                 look = Looks(self._file, self._probes).take if self._file.settings.looks else None
-                done = await pump(self._file, self._model, policy, on_event, look, self._raise_limit)
+                done = await Pump(self._file, self._model, policy, on_event, look, self._raise_limit).run()
                 requests += done.requests
             if self._judge:
                 await self._judge.ask(self._file, self._probes, self._policy, requests, on_event)
@@ -113,11 +112,6 @@ class Session:
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, also where a loop is already running, as in a notebook."""
-    try:
-        require_open_files()  # an event loop needs some, too
-    except BaseException:
-        work.close()
-        raise
     try:
         asyncio.get_running_loop()
     except RuntimeError:

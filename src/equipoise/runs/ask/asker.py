@@ -1,28 +1,47 @@
-"""Asking for one attempt until it ends. This is the only place where something is asked again."""
+"""Asking for attempts until they end. This is the only place where something is asked again.
+
+All attempts of a session share one state, which says whether the endpoint works:
+
+    STARTING ── a response ──> OPEN ── an attempt fails, and nothing is answered meanwhile ──> DOWN
+                                 └─────────────────────── a response ────────────────────────────┘
+
+In STARTING and DOWN one request at a time is sent. DOWN also follows STARTING if there is no connection at all. In DOWN
+a prompt that was answered before tests the endpoint, with growing pauses, until it is answered again or the run ends
+because that takes too long. If it fails even once, there was an outage: what failed in it is asked again.
+
+What comes back decides about the attempt:
+
+    a reply                        it ends; if the token limit went into reasoning, it is asked with a larger one
+    rate_limit                     asked again, after the wait that the endpoint asks for or with growing pauses
+    server, connection, timeout    asked again a few times; then it ends, unless there is an outage
+    malformed                      asked again a few times
+    client                         it ends; the same error many times in a row ends the run
+"""
 
 from __future__ import annotations
 
 import asyncio
+import random
 import re
-from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from equipoise.errors import BudgetReached, EndpointError
 from equipoise.models.chat.providers import reasoning_option
 from equipoise.models.protocol import Asking, Model, Reply, TransientFault
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import describe_duration
-from equipoise.runs.ask.gate import OUTAGE_KINDS, Gate, State
+from equipoise.runs.ask.gate import Gate
 from equipoise.runs.ask.policy import FIRST_RAISED_LIMIT, LARGEST_LIMIT, Policy
 from equipoise.runs.ask.tally import Tally
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
+OUTAGE_KINDS = frozenset({"connection", "server", "timeout"})
+"""Kinds of faults by which an endpoint that is down shows itself."""
 SPENT_BEFORE_END = 3
 """So many prompts in a row whose largest limit went into reasoning end the run."""
-LONGEST_ANSWER = 16 * 1024 * 1024
-"""In characters, for every kind of model."""
 STANDSTILL_SECONDS, STANDSTILL_SHARE = 3.0, 0.375
 """A deadline that is noticed later than this, or than this share of it: the process stood still (SIGSTOP)."""
 
@@ -36,21 +55,39 @@ class SpentOnReasoning(EndpointError):
         """The token limit, if it is known."""
 
 
+class State(Enum):
+    """Whether the endpoint works."""
+
+    STARTING = "starting"
+    OPEN = "open"
+    DOWN = "down"
+
+
 @dataclass(slots=True)
 class _Course:
     """How far the asking for one attempt is."""
 
     time_left: float
     """Seconds for further requests and the pauses between them."""
+    outages: int
+    """Outages before it began."""
     tries: int = 0
     strikes: int = 0
-    """Requests that failed by themselves, and not because the endpoint was down."""
-    spent: tuple[int, int] | None = None
-    """Tokens of the prompt and of reasoning in requests whose limit went into reasoning."""
+    """Requests that failed, and not because the endpoint was down."""
+    first_failed: float = 0.0
+    """When the first of them was noticed."""
+    failure: Reply | None = None
+    """How it ends if there was no outage."""
+    spent: list[Reply] = field(default_factory=list)
+    """Replies whose token limit went into reasoning; they were paid for."""
+
+    def begin_again(self, time_left: float) -> None:
+        """Forget the failures."""
+        self.time_left, self.strikes, self.failure = time_left, 0, None
 
 
 class Asker:
-    """Asks for attempts. All attempts of a session share the gate, the budget and repeated errors."""
+    """Asks for attempts. All attempts of a session share its state, the budget and repeated errors."""
 
     def __init__(
         self,
@@ -58,67 +95,49 @@ class Asker:
         policy: Policy,
         tally: Tally,
         concurrency: int,
-        note: Callable[[str], None],
-        find_answered: Callable[[], Awaitable[Pending | None]],
         on_wait: Callable[[], None],
+        answered: Pending | None = None,
         raise_limit: Callable[[int, int], Awaitable[None]] | None = None,
     ) -> None:
+        self.gate = Gate(policy, concurrency, on_wait)
         self._model = model
         self._policy = policy
         self._tally = tally
-        self._note = note
-        self._on_wait = on_wait
+        self._answered = answered
+        """The last prompt that got an answer, which tests whether the endpoint works again."""
         self._raise_limit = raise_limit
         """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
-        self._limit = 0
+        self._raised_limit = 0
         """The limit that was raised in this session, for prompts that were read from the file before."""
-        self._find_answered: Callable[[], Awaitable[Pending | None]] | None = find_answered
-        """Looks for a prompt that was answered in an earlier session; None once it was called."""
+        self._random = random.Random(policy.seed)
         self._clock = asyncio.get_running_loop().time
-        self._last_reply_at = self._waiting_since = self._clock()
+        self._state = State.STARTING
+        self._reached = False
+        """Whether anything ever came back."""
+        self._down_since = self._tested_at = 0.0
+        self._failed_tests = self._outages = 0
+        self._worked_at = self._reply_at = self._waiting_since = self._clock()
+        """When the last request was sent that the endpoint responded to; when the last reply and the last wait came."""
         self._waits = 0
         """Waits that the endpoint asked for, one after another, since the last reply."""
-        self._undecided: list[tuple[Pending, Attempt]] = []
-        """Attempts that failed, while no response shows yet whether it was their own fault or an outage."""
-        self._answered: Pending | None = None
-        """The last prompt that got an answer. In an outage it tests whether the endpoint works again."""
-        self._client_error, self._client_errors = "", 0
-        self._spent_on_reasoning: Counter[Asking] = Counter()
-        """For each way of asking the answers, one after another, that ended at the limit before any text came."""
-        self._served_model = self._asked_model = model.settings.get("model")
-        self._stopping = False
-        self.asked_again: deque[Pending] = deque()
-        """Attempts that must be asked again, because an outage made them fail."""
-        self.gate = Gate(policy, concurrency, model.name)
+        self._repeated, self._repetitions = "", 0
+        """What went wrong in the same way, so many times in a row."""
+        self._asked_model = self._served_model = model.settings.get("model")
 
-    def stop(self) -> None:
-        """Send nothing more. Requests under way may still come back."""
-        self._stopping = True
-        self.gate.stop()
-
-    def take_undecided(self) -> list[Attempt]:
-        """The attempts that failed, and not because of an outage as far as is known."""
-        if self.gate.state is State.DOWN:
-            return []
-        undecided, self._undecided = self._undecided, []
-        return [attempt for _, attempt in undecided]
-
-    async def ask(self, pending: Pending) -> list[Attempt] | None:
-        """Ask until the attempt ends; None if everything stops before. Raises errors that end the run.
-
-        The list holds the attempts that have ended by this: none if it failed and an outage may be the reason; several
-        if the answer shows that others have failed by themselves.
-        """
-        course = _Course(self._policy.deadline)
-        while await self.gate.enter():
-            if self.gate.state is State.DOWN and (answered := await self._get_answered()):
-                await self._test_endpoint(answered)
-                continue
-            course.tries += 1
-            course.strikes += 1
-            if self._limit and self._can_raise(pending.asking):
-                pending = _with_limit(pending, max(self._limit, pending.asking.max_tokens or 0))
+    async def ask(self, pending: Pending) -> Attempt | None:
+        """Ask until the attempt ends; None if everything stops before. Raises errors that end the run."""
+        course = _Course(self._policy.deadline, self._outages)
+        while await self._enter():
+            if course.outages != self._outages:
+                course.begin_again(self._policy.deadline)
+                course.outages = self._outages
+            if course.failure:
+                self.gate.leave()
+                return self._end(pending, course.failure, course)
+            if self._raised_limit and self._can_raise(pending.asking):
+                pending = _with_limit(pending, max(self._raised_limit, pending.asking.max_tokens or 0))
             sent = self._clock()
+            course.tries += 1
             try:
                 outcome = await self._request(pending, course.time_left)
                 if course.spent and isinstance(outcome, Reply) and outcome.status in MEASURED:
@@ -126,101 +145,71 @@ class Asker:
             finally:
                 self.gate.leave()
             if isinstance(outcome, TransientFault):
-                if self._stopping:
+                if self.gate.stopped.is_set():
                     return None
-                pause = self._pause_before_retry(outcome, pending, course, sent)
-                if pause is not None:
-                    await self.gate.sleep(pause)
-                    continue
-            reply = outcome.reply if isinstance(outcome, TransientFault) else outcome
-            if is_spent_on_reasoning(reply) and self._can_raise(pending.asking):
+                if outcome.kind not in OUTAGE_KINDS:
+                    self._count_response(sent)
+                pause = self._pause_before_retry(outcome, course, sent)
+                if pause is None:
+                    return self._end(pending, outcome.reply, course)
+                await self.gate.sleep(pause)
+            elif is_spent_on_reasoning(outcome) and self._can_raise(pending.asking):
                 raised = min(LARGEST_LIMIT, max(FIRST_RAISED_LIMIT, 2 * (pending.asking.max_tokens or 0)))
                 pending = _with_limit(pending, raised)
-                course = replace(
-                    course, time_left=self._policy.deadline, strikes=0, spent=_add_tokens(course.spent, reply)
-                )
-                continue
-            reply = _with_tokens(reply, course.spent)
-            attempt = Attempt(
-                probe=pending.probe,
-                prompt=pending.prompt,
-                repetition=pending.repetition,
-                reply=reply,
-                tries=course.tries,
-            )
-            if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
-                self._undecided.append((pending, attempt))
-                return []
-            self._count_response()
-            if reply.status in MEASURED:
-                self._answered = pending
-            return [attempt, *self.take_undecided()] if self._undecided else [attempt]
+                course.spent.append(outcome)
+                course.begin_again(self._policy.deadline)
+            else:
+                self._count_response(sent)
+                if outcome.status in MEASURED:
+                    self._answered = pending
+                return self._end(pending, outcome, course)
         return None
 
-    async def _get_answered(self) -> Pending | None:
-        find, self._find_answered = self._find_answered, None
-        if self._answered is None and find is not None:
-            self._answered = await find()
-        return self._answered
-
-    async def _test_endpoint(self, answered: Pending) -> None:
-        """Test an endpoint that seems to be down with a prompt that it has answered before."""
-        sent = self._clock()
-        try:
-            outcome = await self._request(answered, self._policy.deadline)
-        finally:
-            self.gate.leave()
-        if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
-            if not self._stopping:
-                self._fail(outcome, answered, sent)
-        else:
-            self._count_response()
-
-    def _count_response(self) -> None:
-        """Note that the endpoint works. If that ends an outage, what it made fail is asked again."""
-        if self.gate.open():
-            self.asked_again += [pending for pending, _ in self._undecided]
-            self._undecided.clear()
-
-    def _fail(self, fault: TransientFault, pending: Pending, sent: float) -> bool:
-        """Count a failure; True if the endpoint is down."""
-        is_down = self.gate.fail(fault, (pending.probe, pending.prompt), sent)
-        if is_down:
-            self._on_wait()
-        return is_down
+    def _end(self, pending: Pending, reply: Reply, course: _Course) -> Attempt:
+        if course.spent and reply.completion_tokens is not None:
+            paid = [*course.spent, reply]
+            prompt_tokens = sum(one.prompt_tokens or 0 for one in paid)
+            completion_tokens = sum(one.completion_tokens or 0 for one in paid)
+            reply = replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+        return Attempt(
+            probe=pending.probe, prompt=pending.prompt, repetition=pending.repetition, reply=reply, tries=course.tries
+        )
 
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
+        """Send one request, and count what comes back."""
+        if limit := self._tally.limit_reached():
+            raise BudgetReached(
+                f"The budget of {limit} is used up: one more request could exceed it. "
+                "Limits are not stored in the run file: give them again when you resume."
+            )
+        self._tally.count_request()
         try:
-            if limit := self._tally.limit_reached():
-                raise BudgetReached(
-                    f"The budget of {limit} is used up: one more request could exceed it. "
-                    "Limits are not stored in the run file: give them again when you resume."
-                )
-            self._tally.count_request()
-            try:
-                async with asyncio.timeout(time_left):
-                    if isinstance(self._model, SimulatedModel):
-                        reply = await self._model.answer_attempt(
-                            pending.probe, pending.prompt, pending.repetition, pending.asking
-                        )
-                    else:
-                        reply = await self._model.answer(pending.text, pending.system, pending.asking)
-            finally:
-                self._tally.in_flight -= 1
+            async with asyncio.timeout(time_left):
+                if isinstance(self._model, SimulatedModel):
+                    reply = await self._model.answer_attempt(
+                        pending.probe, pending.prompt, pending.repetition, pending.asking
+                    )
+                else:
+                    reply = await self._model.answer(pending.text, pending.system, pending.asking)
         except TimeoutError:
             detail = f"no answer within {self._policy.deadline:g} s"
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except TransientFault as fault:
             return fault
+        finally:
+            self._tally.in_flight -= 1
         self._count_reply(reply, pending.asking)
-        return _limit_size(reply)
+        return reply
 
     def _count_reply(self, reply: Reply, asking: Asking) -> None:
-        self._last_reply_at = self._clock()
-        self._client_errors = self._waits = 0
+        self._reply_at = self._clock()
+        self._waits = 0
         self.gate.speed_up()
         self._tally.count_reply(reply)
-        self._count_spent_on_reasoning(reply, asking)
+        if not is_spent_on_reasoning(reply):
+            self._repetitions = 0
+        elif not self._can_raise(asking):
+            self._count_spent_on_reasoning(asking.max_tokens)
         if self._tally.lacks_token_counts and self._policy.limits_tokens:
             self._note("The endpoint does not count tokens, so limits on tokens and cost have no effect.")
         if reply.served_model != self._served_model and reply.served_model:
@@ -231,41 +220,61 @@ class Asker:
                     "The run file keeps the served name of each attempt."
                 )
 
-    def _pause_before_retry(
-        self, fault: TransientFault, pending: Pending, course: _Course, sent: float
-    ) -> float | None:
+    def _note(self, text: str) -> None:
+        if text not in self._model.notes:
+            self._model.notes.append(text)
+
+    # After a failure
+
+    def _pause_before_retry(self, fault: TransientFault, course: _Course, sent: float) -> float | None:
         """How long to pause before the attempt is asked again; None if it ends with this fault."""
         elapsed = self._clock() - sent
         late = min(STANDSTILL_SECONDS, STANDSTILL_SHARE * self._policy.deadline)
-        stood_still = fault.kind == "timeout" and elapsed > course.time_left + late
-        if stood_still or (fault.kind in OUTAGE_KINDS and self._fail(fault, pending, sent)):
-            course.strikes, course.time_left = 0, self._policy.deadline
-            if fault.retry_after is not None:
-                self._wait_as_asked(fault.retry_after)
+        if fault.kind == "timeout" and elapsed > course.time_left + late:
+            course.begin_again(self._policy.deadline)
             return 0.0
         if fault.kind == "client":
             self._count_client_error(fault.reply.detail or "")
             return None
+        if (fault.kind == "connection" and not self._reached) or self._is_test(fault):
+            self._go_down(fault, sent)
+            course.begin_again(self._policy.deadline)
+            return 0.0
+        course.strikes += 1
+        if course.strikes == 1:
+            course.first_failed = self._clock()
         if fault.kind == "rate_limit":
             self.gate.slow_down(sent)
-        else:
-            if fault.kind == "malformed" and self.gate.state is State.DOWN:
-                self._count_response()
-            if course.strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
-                return None
+        elif course.strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
+            return self._end_or_go_down(fault, course, sent)
         if fault.retry_after is not None:
             if sent >= self._waiting_since:  # otherwise it was sent together with one that is counted already
                 self._waits, self._waiting_since = self._waits + 1, self._clock()
             # Some endpoints ask for no wait at all, or for one in the past.
-            self._wait_as_asked(max(fault.retry_after, self.gate.backoff(self._waits)))
-            return self.gate.backoff(1)
-        pause = self.gate.backoff(course.strikes)
+            self._wait_as_asked(max(fault.retry_after, self._backoff(self._waits)))
+            return self._backoff(1)
+        pause = self._backoff(course.strikes)
         course.time_left -= elapsed + pause
         # With less time than the pause before it, a request would only turn what is known into a timeout.
-        return pause if course.time_left >= pause else None
+        return pause if course.time_left >= pause else self._end_or_go_down(fault, course, sent)
+
+    def _end_or_go_down(self, fault: TransientFault, course: _Course, sent: float) -> float | None:
+        """None if the attempt has failed by itself: others were answered, or it is not the fault of an outage."""
+        if fault.kind not in OUTAGE_KINDS or self._worked_at > course.first_failed:
+            return None
+        course.failure = fault.reply
+        self._go_down(fault, sent)
+        return 0.0
+
+    def _backoff(self, tries: int) -> float:
+        """How long to wait after this many tries: twice as long each time, up to a limit, with jitter."""
+        return self._doubled(tries - 1) * self._random.uniform(0.5, 1.0)
+
+    def _doubled(self, times: int) -> float:
+        return min(self._policy.longest_backoff, self._policy.first_backoff * 2.0 ** min(times, 60))
 
     def _wait_as_asked(self, seconds: float) -> None:
-        longest, silent = self._policy.longest_wait, self._clock() - self._last_reply_at
+        longest, silent = self._policy.longest_wait, self._clock() - self._reply_at
         if seconds > longest:
             raise EndpointError(
                 f"{self._model.name} asks to wait {describe_duration(seconds)}, "
@@ -276,7 +285,104 @@ class Asker:
                 f"{self._model.name} has only asked to wait for {describe_duration(silent)}. Go on later."
             )
         self.gate.hold(seconds, "rate limit")
-        self._on_wait()
+
+    # Whether the endpoint works
+
+    async def _enter(self) -> bool:
+        """Wait until a request may start; False when everything stops. While the endpoint is down, test it.
+
+        If no prompt was ever answered, the request that starts is the test.
+        """
+        while await self.gate.enter():
+            if self._state is not State.DOWN or self._answered is None:
+                return True
+            sent = self._clock()
+            try:
+                outcome = await self._request(self._answered, self._policy.deadline)
+            finally:
+                self.gate.leave()
+            if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
+                self._fail_test(outcome, sent)
+            else:
+                self._count_response(sent)
+        return False
+
+    def _count_response(self, sent: float) -> None:
+        """Note that the endpoint worked when this request was sent."""
+        self._reached = True
+        self._worked_at = max(self._worked_at, sent)
+        if self._state is not State.OPEN:
+            self._state = State.OPEN
+            self.gate.one_at_a_time = False
+            self.gate.wake()
+
+    def _go_down(self, fault: TransientFault, sent: float) -> None:
+        """Test the endpoint before anything else is sent."""
+        if self._state is not State.DOWN:
+            self._state, self._down_since, self._failed_tests = State.DOWN, sent, 0
+            self.gate.one_at_a_time = True
+            self.gate.hold(self._doubled(0), "outage")
+        if self._answered is None:
+            self._fail_test(fault, sent)
+
+    def _is_test(self, fault: TransientFault) -> bool:
+        """Whether a request that failed was sent to test the endpoint."""
+        return fault.kind in OUTAGE_KINDS and self._state is State.DOWN and self._answered is None
+
+    def _fail_test(self, fault: TransientFault, sent: float) -> None:
+        """Count a test that failed, and pause. Raises EndpointError when it is time to give up."""
+        if sent < self._tested_at or self.gate.stopped.is_set():
+            return  # it was sent before the last pause began, so it says nothing new
+        self._tested_at = self._clock()
+        self._outages += not self._failed_tests
+        self._failed_tests += 1
+        name, detail, tries = self._model.name, fault.reply.detail or "no connection", self._failed_tests
+        now, pause = self._clock(), self._doubled(tries)
+        away = now - self._down_since
+        self._reached = self._reached or fault.kind != "connection"
+        if self._reached and away > self._policy.outage_patience:
+            problem = "could not be reached" if fault.kind == "connection" else "has only failed"
+            raise EndpointError(f"{name} {problem} for {describe_duration(away)}: {detail}.")
+        if not self._reached:  # something is misconfigured
+            pause /= 2
+            if tries >= self._policy.tries or away + pause + now - sent > self._policy.start_patience:
+                raise EndpointError(
+                    f"{name} cannot be reached: {detail} ({tries} {'try' if tries == 1 else 'tries'}). Check the "
+                    "address, the network and that the server runs."
+                )
+        if fault.retry_after is not None:
+            self._wait_as_asked(fault.retry_after)
+        self.gate.hold(pause, "outage")
+
+    # The same again and again
+
+    def _count_repeated(self, problem: str) -> int:
+        """How many times in a row this went wrong."""
+        self._repetitions = self._repetitions + 1 if problem == self._repeated else 1
+        self._repeated = problem
+        return self._repetitions
+
+    def _count_client_error(self, detail: str) -> None:
+        status = re.match(r"HTTP \d+", detail)
+        times = self._count_repeated(status[0] if status else detail)
+        if times >= self._policy.client_faults:
+            raise EndpointError(
+                f"{self._model.name} has answered {times} times in a row with the same error: {detail}."
+            )
+
+    def _count_spent_on_reasoning(self, limit: int | None) -> None:
+        """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""
+        times = self._count_repeated("reasoning")
+        if times >= (SPENT_BEFORE_END if self._raise_limit else self._policy.client_faults):
+            reached = "the token limit" if limit is None else f"the limit of {limit:,} tokens"
+            raise SpentOnReasoning(
+                f"{self._model.name} has reached {reached} {times} times in a row before it wrote anything: its "
+                "reasoning takes them all. In a new run it may reason less, as by "
+                f"{reasoning_option(self._model.name)}.",
+                limit,
+            )
+
+    # A larger token limit for a model that reasons
 
     def _can_raise(self, asking: Asking) -> bool:
         """Whether a prompt whose limit went into reasoning can be asked again with a larger one."""
@@ -288,42 +394,14 @@ class Asker:
 
         Later, only the prompts that need it are asked with more.
         """
-        if self._answered is None and self._raise_limit and not any(self._tally.counts.get(one) for one in MEASURED):
+        if self._answered is None and self._raise_limit:
             limit = min(LARGEST_LIMIT, 2 * (asking.max_tokens or 0))
             await self._raise_limit(limit, reply.completion_tokens or limit)
-            self._limit = limit
+            self._raised_limit = limit
             self._note(
                 f"{self._model.name} reasons before it answers. Its answers may have up to {limit:,} tokens, reasoning "
-                f"included, instead of the usual limit of each probe. To let it reason less, start a new run with "
+                "included, instead of the usual limit of each probe. To let it reason less, start a new run with "
                 f"{reasoning_option(self._model.name)}."
-            )
-
-    def _count_spent_on_reasoning(self, reply: Reply, asking: Asking) -> None:
-        """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""
-        if not is_spent_on_reasoning(reply):
-            if self._spent_on_reasoning:
-                self._spent_on_reasoning[asking] = 0
-            return
-        if self._can_raise(asking):
-            return
-        self._spent_on_reasoning[asking] += 1
-        if self._spent_on_reasoning[asking] >= (SPENT_BEFORE_END if self._raise_limit else self._policy.client_faults):
-            limit = "the token limit" if asking.max_tokens is None else f"the limit of {asking.max_tokens:,} tokens"
-            raise SpentOnReasoning(
-                f"{self._model.name} has reached {limit} {self._spent_on_reasoning[asking]} times in a row before it "
-                "wrote anything: its reasoning takes them all. In a new run it may reason less, as by "
-                f"{reasoning_option(self._model.name)}.",
-                asking.max_tokens,
-            )
-
-    def _count_client_error(self, detail: str) -> None:
-        status = re.match(r"HTTP \d+", detail)
-        error = status[0] if status else detail
-        self._client_errors = self._client_errors + 1 if error == self._client_error else 1
-        self._client_error = error
-        if self._client_errors >= self._policy.client_faults:
-            raise EndpointError(
-                f"{self._model.name} has answered {self._client_errors} times in a row with the same error: {detail}."
             )
 
 
@@ -341,24 +419,3 @@ def is_spent_on_reasoning(reply: Reply) -> bool:
 
 def _with_limit(pending: Pending, limit: int) -> Pending:
     return replace(pending, asking=replace(pending.asking, max_tokens=limit))
-
-
-def _add_tokens(spent: tuple[int, int] | None, reply: Reply) -> tuple[int, int]:
-    prompt_tokens, completion_tokens = spent or (0, 0)
-    return prompt_tokens + (reply.prompt_tokens or 0), completion_tokens + (reply.completion_tokens or 0)
-
-
-def _with_tokens(reply: Reply, spent: tuple[int, int] | None) -> Reply:
-    """The reply with the tokens of requests before it, which were paid for."""
-    if spent is None or reply.completion_tokens is None:
-        return reply
-    prompt_tokens, completion_tokens = _add_tokens(spent, reply)
-    return replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
-
-
-def _limit_size(reply: Reply) -> Reply:
-    size = len(reply.answer or "") + len(reply.reasoning or "")
-    if size <= LONGEST_ANSWER:
-        return reply
-    detail = f"{size:,} characters; an answer may have {LONGEST_ANSWER:,} at most"
-    return replace(reply, status=Status.TOO_LARGE, answer=None, reasoning=None, detail=detail)

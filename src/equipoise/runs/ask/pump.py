@@ -9,10 +9,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import shlex
+import signal
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
+from types import FrameType
 from typing import TypeVar
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
@@ -20,11 +25,8 @@ from equipoise.models.protocol import Model, NotServed, Reply
 from equipoise.models.redact import excerpt
 from equipoise.runs.ask.asker import Asker, SpentOnReasoning
 from equipoise.runs.ask.events import Event, Look, Note, OnEvent, RunProgress
-from equipoise.runs.ask.gate import limit_connections, require_open_files
 from equipoise.runs.ask.policy import Policy, retry_options
-from equipoise.runs.ask.signals import stop_on_signals
 from equipoise.runs.ask.tally import Tally
-from equipoise.runs.ask.writer import Writer
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.verdicts import Verdicts
@@ -32,32 +34,11 @@ from equipoise.schema import Status
 
 T = TypeVar("T")
 _PAGE = 1024
-Ledger = RunFile | Verdicts
-"""What is filled: a run file, or the verdicts in it."""
-TakeLook = Callable[[], Look]
-"""Looks at what has been answered, and plans more where that is not enough."""
-RaiseLimit = Callable[[int, int], None]
-"""Takes a larger token limit for all that is asked from now on, and how many tokens the first answer took."""
-
-
-async def pump(
-    run: Ledger,
-    model: Model,
-    policy: Policy | None = None,
-    on_event: OnEvent | None = None,
-    take_look: TakeLook | None = None,
-    raise_limit: RaiseLimit | None = None,
-) -> RunProgress:
-    """Ask the model for everything that is pending; return how far the run is then. Opens and closes the model.
-
-    When nothing is pending, `take_look` may plan more; it says what it found, and the asking goes on. With
-    `raise_limit`, an answer whose token limit went into reasoning is asked for again with a larger one.
-    In the main thread, SIGINT and SIGTERM stop it in order. Raises EndpointError, BudgetReached, StorageError or
-    Interrupted, with a message that says how to go on.
-    """
-    work = Pump(run, model, policy or Policy(), on_event or (lambda _: None), take_look, raise_limit)
-    with stop_on_signals(work.stop):
-        return await work.run()
+FULL_BATCH, LINGER_SECONDS = 256, 0.05
+"""Attempts are committed when so many have ended, or so long after the first of them."""
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+SPARE_FILES = 64
+"""Open files that are not connections: the run file, its lock, standard streams, libraries."""
 
 
 class Pump:
@@ -65,50 +46,59 @@ class Pump:
 
     def __init__(
         self,
-        run: Ledger,
+        run: RunFile | Verdicts,
         model: Model,
-        policy: Policy,
-        on_event: OnEvent,
-        take_look: TakeLook | None = None,
-        raise_limit: RaiseLimit | None = None,
+        policy: Policy | None = None,
+        on_event: OnEvent | None = None,
+        take_look: Callable[[], Look] | None = None,
+        raise_limit: Callable[[int, int], None] | None = None,
     ) -> None:
+        """Fill a run file, or the verdicts in it.
+
+        `take_look` looks at what was answered when nothing is pending, and may plan more. `raise_limit` takes a larger
+        token limit for all that is asked from now on, and how many tokens the first answer took; without it, an answer
+        whose limit went into reasoning is not asked for again.
+        """
         assert run.owned, "answers could not be stored"
         self._run = run
         self._model = model
-        self._policy = policy
+        self._policy = policy or Policy()
         self._on_event = on_event
         self._take_look = take_look
         self._raise_limit = raise_limit
         self._look = ""
-        self._loop = asyncio.get_running_loop()
-        self._started_at = self._loop.time()
         # SQLite waits for the disk, so everything with the file is done in one thread beside the loop.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="equipoise-run-file")
-        self._tally = Tally(policy, dict.fromkeys(Status, 0))
+        self._tally = Tally(self._policy, dict.fromkeys(Status, 0))
+        self._asker: Asker | None = None
         self._pending: Iterator[Pending] = iter(())
         self._page: deque[Pending] = deque()
         self._page_lock = asyncio.Lock()
-        self._notes: dict[str, bool] = {}
-        """Each note that was reported, and whether it is stored."""
-        self._forwarded_notes = 0
-        self._counting_started = False
+        self._unstored: list[Attempt] = []
+        """Attempts that have ended and are not stored yet."""
+        self._writer: asyncio.Task[None] | None = None
+        self._notes_reported = self._notes_stored = 0
         self._failure: Exception | None = None
         self._interrupted = False
-        self._unstored = 0
         self._task: asyncio.Task[object] | None = None
         self._workers: list[asyncio.Task[None]] = []
 
     async def run(self) -> RunProgress:
-        """Ask until nothing is pending, or raise the error that ended it."""
-        self._task = asyncio.current_task()
+        """Ask until nothing is pending, and return how far the run is then. Opens and closes the model.
+
+        In the main thread, SIGINT and SIGTERM stop it in order. Raises EndpointError, BudgetReached, StorageError or
+        Interrupted, with a message that says how to go on.
+        """
+        self._task, self._loop = asyncio.current_task(), asyncio.get_running_loop()
+        self._started_at = self._loop.time()
         try:
-            await self._look_for_more()
-            self._tally = Tally(self._policy, await self._in_thread(self._run.counts))
-            if self._policy.limits_tokens or not self._tally.counts[Status.PENDING]:
-                await self._count_earlier_tokens()
-            self._report(self._progress())
-            if self._tally.counts[Status.PENDING] and not self._failure:
-                await self._ask_pending()
+            with stop_on_signals(self.stop):
+                await self._look_for_more()
+                counts, used = await self._in_thread(self._run.counts), await self._in_thread(self._run.usage)
+                self._tally = Tally(self._policy, counts, used)
+                self._report(self._progress())
+                if counts[Status.PENDING] and not self._failure:
+                    await self._ask_pending()
         except asyncio.CancelledError:
             if not self._interrupted or self._task is None:
                 raise
@@ -131,44 +121,36 @@ class Pump:
         self._interrupted = True
 
     async def _ask_pending(self) -> None:
-        require_open_files()
         concurrency = limit_connections(self._policy.concurrency)
         if concurrency < self._policy.concurrency:
-            self._note(f"Only {concurrency} requests at a time: this process may not have more files open.")
+            self._model.notes.append(
+                f"Only {concurrency} requests at a time: this process may not have more files open."
+            )
         dropped = self._run.dropped
         if self._tally.counts[Status.OK] and dropped is not None:
             self._model.continue_after(dropped)
-        async with self._model:
-            await self._ask_planned(concurrency)
-            while not self._failure and await self._look_for_more():
-                await self._ask_planned(concurrency)
-
-    async def _ask_planned(self, concurrency: int) -> None:
+        answered = await self._in_thread(lambda: next(self._run.answered(), None))
+        raise_limit = self._store_limit if self._raise_limit else None
         self._asker = Asker(
-            self._model,
-            self._policy,
-            self._tally,
-            concurrency,
-            self._note,
-            self._find_answered,
-            lambda: self._report(self._progress()),
-            self._store_limit if self._raise_limit else None,
+            self._model, self._policy, self._tally, concurrency, self._report_progress, answered, raise_limit
         )
-        self._writer = Writer(self._store, self._halt)
-        self._workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
-        # In a large file counting takes a second, and without a limit nothing needs to wait for it.
-        counting = None if self._counting_started else asyncio.create_task(self._count_earlier_tokens())
+        async with self._model:
+            await self._ask_planned(self._asker, concurrency)
+            while not self._failure and await self._look_for_more():
+                await self._ask_planned(self._asker, concurrency)
+
+    async def _ask_planned(self, asker: Asker, concurrency: int) -> None:
+        self._workers = [asyncio.create_task(self._work(asker)) for _ in range(concurrency)]
         try:
             await asyncio.wait(self._workers)
         finally:
             self._cancel_work()
-            await asyncio.gather(*self._workers, *([counting] if counting else []), return_exceptions=True)
-            for attempt in self._asker.take_undecided():
-                if not self._failure:
-                    await self._writer.put(attempt)
-            self._unstored = await self._writer.close()
-            self._forward_notes()
-            self._report(self._progress())
+            await asyncio.gather(*self._workers, return_exceptions=True)
+            if self._writer:
+                await self._writer
+            await self._write()
+            self._report_notes()
+            self._report_progress()
 
     async def _look_for_more(self) -> bool:
         """Take the look that is due, if this run stops when its marks are certain; True if there is more to ask."""
@@ -178,51 +160,55 @@ class Pump:
             self._look, added = look.name, look.added
             self._tally.counts[Status.PENDING] += added
             for text in look.notes:
-                self._notes.setdefault(text, True)
                 self._report(Note(text=text))
         self._pending = self._run.pending()
         return added > 0
-
-    async def _find_answered(self) -> Pending | None:
-        """A prompt that has an answer in the run file."""
-        return await self._in_thread(lambda: next(self._run.answered(), None))
 
     async def _store_limit(self, limit: int, tokens: int) -> None:
         raise_limit = self._raise_limit
         assert raise_limit is not None
         await self._in_thread(lambda: raise_limit(limit, tokens))
 
-    async def _count_earlier_tokens(self) -> None:
-        self._counting_started = True
-        try:
-            self._tally.add_earlier_usage(*await self._in_thread(self._run.usage))
-        except Exception as error:
-            self._halt(error)
-
-    async def _work(self) -> None:
+    async def _work(self, asker: Asker) -> None:
         try:
             while pending := await self._next_pending():
-                attempts = await self._asker.ask(pending)
-                self._forward_notes()
-                if attempts is None:
+                attempt = await asker.ask(pending)
+                self._report_notes()
+                if attempt is None:
                     return
-                for attempt in attempts:
-                    await self._writer.put(attempt)
+                self._unstored.append(attempt)
+                if self._writer is None or self._writer.done():
+                    self._writer = asyncio.create_task(self._write_soon())
+                if len(self._unstored) >= FULL_BATCH:
+                    await asyncio.wait([self._writer])
         except Exception as error:
             self._halt(error)
 
     async def _next_pending(self) -> Pending | None:
-        if self._asker.asked_again and not self._failure:
-            return self._asker.asked_again.popleft()
         if not self._page:
             async with self._page_lock:
                 if not self._page and not self._failure:
                     self._page += await self._in_thread(lambda: list(itertools.islice(self._pending, _PAGE)))
         return self._page.popleft() if self._page and not self._failure else None
 
+    async def _write_soon(self) -> None:
+        await asyncio.wait(self._workers, timeout=LINGER_SECONDS)
+        await self._write()
+
+    async def _write(self) -> None:
+        """Store what has ended. What cannot be stored is kept, and tried again at the end."""
+        while self._unstored:
+            batch, self._unstored = self._unstored[:FULL_BATCH], self._unstored[FULL_BATCH:]
+            try:
+                await self._store(batch)
+            except Exception as error:
+                self._unstored = batch + self._unstored
+                self._halt(error)
+                return
+
     async def _store(self, batch: list[Attempt]) -> None:
         """Commit attempts, and only then report them."""
-        notes = [text for text, stored in self._notes.items() if not stored]
+        notes = self._model.notes[self._notes_stored :]
 
         def commit() -> str | None:
             batch[:] = _record(self._run, batch)
@@ -232,9 +218,9 @@ class Pump:
             return self._run.short_of_space()
 
         short_of_space = await self._in_thread(commit)
-        self._notes.update(dict.fromkeys(notes, True))
+        self._notes_stored += len(notes)
         self._tally.count_stored(batch)
-        self._report(self._progress())
+        self._report_progress()
         if short_of_space:
             self._halt(StorageError(short_of_space))
 
@@ -242,8 +228,8 @@ class Pump:
         """Send nothing more because of this error. Requests under way have a while to come back."""
         if self._failure is None:
             self._failure = error
-            if self._workers:
-                self._asker.stop()
+            if self._asker:
+                self._asker.gate.stop()
                 self._loop.call_later(self._policy.drain, self._cancel_work)
 
     def _cancel_work(self) -> None:
@@ -253,20 +239,18 @@ class Pump:
         if not self._workers and self._task:
             self._task.cancel()
 
-    def _note(self, text: str) -> None:
-        if text not in self._notes:
-            self._notes[text] = False
+    def _report_notes(self) -> None:
+        for text in self._model.notes[self._notes_reported :]:
+            self._notes_reported += 1
             self._report(Note(text=text))
 
-    def _forward_notes(self) -> None:
-        if len(self._model.notes) != self._forwarded_notes:
-            for text in self._model.notes[self._forwarded_notes :]:
-                self._note(text)
-            self._forwarded_notes = len(self._model.notes)
+    def _report_progress(self) -> None:
+        self._report(self._progress())
 
     def _report(self, event: Event) -> None:
         try:
-            self._on_event(event)
+            if self._on_event:
+                self._on_event(event)
         except Exception as error:
             self._halt(error)
 
@@ -284,15 +268,15 @@ class Pump:
             elapsed=self._loop.time() - self._started_at,
             look=self._look,
             asked=self._run.asked,
-            wait=self._asker.gate.wait if self._workers else None,
+            wait=self._asker.gate.wait if self._asker else None,
         )
 
     def _how_to_go_on(self) -> str:
-        counts, path = self._tally.counts, self._run.path
-        unstored = f"{self._unstored:,} answers that came back could not be stored. " if self._unstored else ""
+        counts, unstored = self._tally.counts, len(self._unstored)
+        lost = f"{unstored:,} answers that came back could not be stored. " if unstored else ""
         ended = sum(counts.values()) - counts[Status.PENDING]
         what = "verdicts of the judge" if self._run.asked == "judge" else "attempts"
-        holds = f"{unstored}{path} holds {ended:,} of {sum(counts.values()):,} {what}."
+        holds = f"{lost}{self._run.path} holds {ended:,} of {sum(counts.values()):,} {what}."
         if isinstance(self._failure, NotServed):
             # To resume would be to ask the same model at the same address.
             failure = self._failure
@@ -313,7 +297,7 @@ class Pump:
         return await self._loop.run_in_executor(self._thread, function)
 
 
-def _record(run: Ledger, batch: list[Attempt]) -> list[Attempt]:
+def _record(run: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:
     """Store attempts; return what was stored. One that cannot be stored becomes `malformed`, and the others stay."""
     try:
         run.record(batch)
@@ -325,3 +309,35 @@ def _record(run: Ledger, batch: list[Attempt]) -> list[Attempt]:
         reply = Reply(status=Status.MALFORMED, detail=excerpt(f"cannot be stored: {error}"))
         return _record(run, [replace(batch[0], reply=reply)])
     return batch
+
+
+@contextmanager
+def stop_on_signals(stop: Callable[[int], None]) -> Iterator[None]:
+    """On each SIGINT (Ctrl-C) or SIGTERM, call `stop` in the running loop with the exit code to end with.
+
+    Python delivers signals only to the main thread. In another thread, as in a notebook, this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stop, EXIT_CODES[signal.Signals(number)])
+
+    previous = {number: signal.signal(number, handle) for number in EXIT_CODES}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def limit_connections(wanted: int) -> int:
+    """As many connections as wanted, or as the system's limit on open files allows."""
+    if sys.platform == "win32":
+        return wanted
+    import resource  # noqa: PLC0415 - not on Windows
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if limit == resource.RLIM_INFINITY else max(1, min(wanted, limit - SPARE_FILES))

@@ -13,33 +13,37 @@ from equipoise.schema import Status
 class Tally:
     """The running totals of a run. Tokens and cost include earlier sessions, requests do not."""
 
-    def __init__(self, policy: Policy, counts: dict[Status, int]) -> None:
+    def __init__(self, policy: Policy, counts: dict[Status, int], used: tuple[int, int] = (0, 0)) -> None:
+        """`used` are the tokens of prompts and of answers that the run file holds."""
         self._policy = policy
+        self._before = policy.spent or Spent()
+        self._used = used
         self.counts = counts
-        spent = policy.spent or Spent()
-        self.prompt_tokens, self.completion_tokens = spent.prompt_tokens, spent.completion_tokens
-        self.cost = policy.price(0, 0) + spent.cost if policy.price else None
-        self.requests = 0
+        self.requests = self.in_flight = self._replies = 0
         self.ended = 0
         """Attempts that ended in this session and are stored."""
-        self._earlier_requests = spent.requests
-        self.in_flight = 0
+        self._sent_tokens = self._received_tokens = 0
+        """Those of this session."""
         self.lacks_token_counts = False
         """Whether an answer came without the number of its tokens."""
-        self._replies = 0
-        self._earlier_tokens, self._earlier_cost = self.tokens, spent.cost
 
     @property
-    def tokens(self) -> int:
-        """Tokens of prompts and answers."""
-        return self.prompt_tokens + self.completion_tokens
+    def prompt_tokens(self) -> int:
+        """Tokens of all prompts."""
+        return self._before.prompt_tokens + self._used[0] + self._sent_tokens
 
-    def add_earlier_usage(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Count the tokens of earlier sessions."""
-        self._add_usage(prompt_tokens, completion_tokens)
-        self._earlier_tokens += prompt_tokens + completion_tokens
-        if self._policy.price:
-            self._earlier_cost += self._policy.price(prompt_tokens, completion_tokens)
+    @property
+    def completion_tokens(self) -> int:
+        """Tokens of all answers."""
+        return self._before.completion_tokens + self._used[1] + self._received_tokens
+
+    @property
+    def cost(self) -> float | None:
+        """Money for all tokens, if the price is known."""
+        price, (prompts, completions) = self._policy.price, self._used
+        if price is None:
+            return None
+        return self._before.cost + price(prompts + self._sent_tokens, completions + self._received_tokens)
 
     def count_request(self) -> None:
         """Count a request that is sent."""
@@ -49,16 +53,10 @@ class Tally:
     def count_reply(self, reply: Reply) -> None:
         """Count the tokens of a reply, whether or not it is stored yet."""
         self._replies += 1
-        if reply.prompt_tokens is None and reply.completion_tokens is None:
-            self.lacks_token_counts = self.lacks_token_counts or reply.answer is not None
-            return
-        self._add_usage(reply.prompt_tokens or 0, reply.completion_tokens or 0)
-
-    def _add_usage(self, prompt_tokens: int, completion_tokens: int) -> None:
-        self.prompt_tokens += prompt_tokens
-        self.completion_tokens += completion_tokens
-        if self._policy.price and self.cost is not None:
-            self.cost += self._policy.price(prompt_tokens, completion_tokens)
+        if reply.prompt_tokens is None and reply.completion_tokens is None and reply.answer is not None:
+            self.lacks_token_counts = True
+        self._sent_tokens += reply.prompt_tokens or 0
+        self._received_tokens += reply.completion_tokens or 0
 
     def count_stored(self, attempts: Iterable[Attempt]) -> None:
         """Move attempts from pending to the state in which they ended."""
@@ -72,16 +70,16 @@ class Tally:
 
         Requests under way, and the next one, are assumed to be as large as the replies of this session on average.
         """
-        policy, unknown, replies = self._policy, self.in_flight + 1, max(self._replies, 1)
-        if policy.max_requests is not None and self._earlier_requests + self.requests >= policy.max_requests:
+        policy, unknown = self._policy, (self.in_flight + 1) / max(self._replies, 1)
+        if policy.max_requests is not None and self._before.requests + self.requests >= policy.max_requests:
             return f"{policy.max_requests:,} requests"
         if policy.max_tokens_total is not None:
-            mean = (self.tokens - self._earlier_tokens) / replies
-            if _exceeds(self.tokens, unknown * mean, policy.max_tokens_total):
+            more = unknown * (self._sent_tokens + self._received_tokens)
+            if _exceeds(self.prompt_tokens + self.completion_tokens, more, policy.max_tokens_total):
                 return f"{policy.max_tokens_total:,} tokens"
-        if policy.max_cost is not None and self.cost is not None:
-            mean = (self.cost - self._earlier_cost) / replies
-            if _exceeds(self.cost, unknown * mean, policy.max_cost):
+        if policy.max_cost is not None and policy.price and self.cost is not None:
+            more = unknown * policy.price(self._sent_tokens, self._received_tokens)
+            if _exceeds(self.cost, more, policy.max_cost):
                 return f"{policy.max_cost:,.2f} dollars"
         return None
 
