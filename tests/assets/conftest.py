@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assets.sites import Site, register
-from equipoise.assets import Asset, Https
+from equipoise.assets import Asset
 from equipoise.settings import Settings
 
 
@@ -27,4 +27,4 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def asset(site: Site, monkeypatch: pytest.MonkeyPatch) -> Asset:
-    return register(monkeypatch, Https(url=f"{site.url}/source"))
+    return register(monkeypatch, f"{site.url}/source")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.assets import REGISTRY, Asset, Https, InWheel
+from equipoise.assets import REGISTRY, Asset, InWheels
 from equipoise.settings import Settings
 
 DATA = bytes(range(256)) * 4000
@@ -94,7 +94,7 @@ def redirect(to: str) -> Page:
     return page
 
 
-def register(monkeypatch: pytest.MonkeyPatch, *sources: Https | InWheel, data: bytes = DATA) -> Asset:
+def register(monkeypatch: pytest.MonkeyPatch, *sources: str | InWheels, data: bytes = DATA) -> Asset:
     asset = Asset(
         name="tiny",
         title="A tiny asset",

@@ -18,7 +18,6 @@ import pytest
 from assets.sites import (
     DATA,
     FILE,
-    WRONG,
     Site,
     cached_files,
     digest,
@@ -26,7 +25,7 @@ from assets.sites import (
     register,
     serve,
 )
-from equipoise.assets import Asset, Https, fetch, locate
+from equipoise.assets import Asset, fetch, locate
 from equipoise.errors import AssetUnavailable, StorageError
 from equipoise.settings import Settings
 
@@ -37,7 +36,7 @@ def test_when_all_sources_fail_each_reason_is_given_and_what_to_do(
     closed = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     closed.server_close()
     refused = f"http://127.0.0.1:{closed.server_address[1]}/tiny"
-    register(monkeypatch, Https(url=f"{site.url}/gone"), Https(url=refused))
+    register(monkeypatch, f"{site.url}/gone", refused)
     with pytest.raises(AssetUnavailable) as caught:
         locate("tiny", Settings(mirror=str(tmp_path / "nowhere"), cache=settings.cache))
     message = str(caught.value)
@@ -147,11 +146,11 @@ def test_a_redirect_from_https_is_followed_to_https_only(old: str, new: str, fol
 FETCHING = """
 import sys
 from pathlib import Path
-from equipoise.assets import REGISTRY, Asset, Https, locate
+from equipoise.assets import REGISTRY, Asset, locate
 from equipoise.settings import Settings
 url, cache, size, sha256 = sys.argv[1:]
 REGISTRY["tiny"] = Asset(name="tiny", title="", file="tiny.bin", size=int(size), sha256=sha256, licence="",
-                         citation="", homepage="", sources=(Https(url=url),))
+                         citation="", homepage="", sources=(url,))
 print(locate("tiny", Settings(cache=Path(cache))))
 """
 
@@ -180,23 +179,3 @@ def test_two_processes_can_fetch_the_same_asset_at_once(site: Site, settings: Se
     assert site.asked == ["/source", "/source"]
     assert cached_files(settings) == [FILE]
     assert Path(outputs[0]).read_bytes() == DATA
-
-
-@pytest.mark.parametrize(("existing", "is_right"), [(DATA, True), (WRONG, False)])
-def test_a_file_that_cannot_be_replaced_is_used_if_its_hash_is_right(
-    asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch, existing: bytes, is_right: bool
-) -> None:
-    """On Windows, a file that another process has fetched meanwhile and reads cannot be replaced."""
-
-    def refuse(part: Path, target: Path) -> Path:
-        target.write_bytes(existing)
-        raise PermissionError(13, "Permission denied", str(target))
-
-    site.pages["/source"] = serve(DATA)
-    monkeypatch.setattr(Path, "replace", refuse)
-    if is_right:
-        assert locate("tiny", settings).read_bytes() == DATA
-    else:
-        with pytest.raises(StorageError, match="Permission denied"):
-            locate("tiny", settings)
-    assert cached_files(settings) == [FILE]

@@ -26,7 +26,7 @@ from assets.sites import (
     write_to_cache,
     write_to_mirror,
 )
-from equipoise.assets import Asset, Https, StoredFile, find_stored, locate, store
+from equipoise.assets import Asset, StoredFile, find_stored, locate, store
 from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, UnknownName
 from equipoise.settings import Settings
 
@@ -101,7 +101,7 @@ def test_a_mirror_of_another_kind_is_refused_and_not_shown(asset: Asset, setting
 def test_after_a_source_that_fails_the_next_is_tried(
     site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    register(monkeypatch, Https(url=f"{site.url}/gone"), Https(url=f"{site.url}/source"))
+    register(monkeypatch, f"{site.url}/gone", f"{site.url}/source")
     site.pages["/source"] = serve(DATA)
     assert locate("tiny", settings).read_bytes() == DATA
     assert site.asked == ["/gone", "/source"]
@@ -229,7 +229,7 @@ def test_a_download_that_is_longer_than_registered_is_stopped(asset: Asset, site
 def test_wrong_bytes_of_one_source_are_logged_and_the_next_is_tried(
     site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    register(monkeypatch, Https(url=f"{site.url}/forged"), Https(url=f"{site.url}/source"))
+    register(monkeypatch, f"{site.url}/forged", f"{site.url}/source")
     site.pages |= {"/forged": serve(WRONG), "/source": serve(DATA)}
     with caplog.at_level(logging.WARNING):
         assert locate("tiny", settings).read_bytes() == DATA

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 import tempfile
 import tracemalloc
@@ -16,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.assets import REGISTRY, Asset, InWheel, InWheels, locate, wheel
-from equipoise.assets.wheel import stream_from_archive
+from equipoise.assets import REGISTRY, Asset, InWheels, fetch, locate
+from equipoise.assets.fetch import stream_from_archive
 from equipoise.errors import AssetUnavailable, IntegrityError
 from equipoise.settings import Settings
 
@@ -151,7 +150,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         licence="CC0",
         citation="Nobody 2025",
         homepage="https://example.org/tiny",
-        sources=(InWheel(package="tiny-data", version="1.0", member=MEMBER),),
+        sources=(InWheels(package="tiny-data", version="1.0", member=MEMBER),),
     )
     monkeypatch.setitem(REGISTRY, "tiny", asset)
     return folder
@@ -181,8 +180,8 @@ def test_only_the_registered_member_is_read(index: Path, tmp_path: Path) -> None
 
 def register_pieces(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """The asset `tiny` comes from so many wheels."""
-    pieces = [InWheel(package=f"tiny-part{n}", version="1.0", member=f"part{n}.bin") for n in range(1, count + 1)]
-    monkeypatch.setitem(REGISTRY, "tiny", replace(REGISTRY["tiny"], sources=(InWheels(pieces=tuple(pieces)),)))
+    source = InWheels(package="tiny-part{n}", version="1.0", member="part{n}.bin", pieces=count)
+    monkeypatch.setitem(REGISTRY, "tiny", replace(REGISTRY["tiny"], sources=(source,)))
 
 
 def write_piece(index: Path, number: int, content: bytes) -> Path:
@@ -264,10 +263,10 @@ def test_a_source_distribution_is_not_used(index: Path, tmp_path: Path) -> None:
 def test_without_pip_the_message_says_how_to_add_it(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bare = tmp_path / "bare"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
-    python = next(path for path in (bare / "bin" / "python", bare / "Scripts" / "python.exe") if path.exists())
-    monkeypatch.setattr(sys, "executable", str(python))
+    bare = tmp_path / "python"
+    bare.write_text("#!/bin/sh\necho 'No module named pip' >&2\nexit 1\n", encoding="utf-8")
+    bare.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(bare))
     with pytest.raises(AssetUnavailable, match=r"no pip; it can be added: .*ensurepip"):
         locate("tiny", Settings(cache=tmp_path / "cache"))
 
@@ -279,7 +278,7 @@ def test_a_missing_python_is_an_error_about_pip(index: Path, tmp_path: Path, mon
 
 
 def test_a_pip_that_does_not_finish_is_stopped(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "PIP_TIMEOUT", 0.001)
+    monkeypatch.setattr(fetch, "PIP_TIMEOUT", 0.001)
     with pytest.raises(AssetUnavailable, match="pip did not finish"):
         locate("tiny", Settings(cache=tmp_path / "cache"))
     assert remaining_files(tmp_path) == []

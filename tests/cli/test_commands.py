@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import equipoise
 from calling import Command, output
-from equipoise.assets import REGISTRY, Https
+from equipoise.assets import REGISTRY
 from equipoise.cli import app
 from equipoise.errors import InputError
 from equipoise.measuring import plan as plans
@@ -193,7 +193,7 @@ def test_a_corpus_that_cannot_be_fetched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setitem(REGISTRY, asset, replace(REGISTRY[asset], sources=(Https(url=CLOSED + asset),)))
+    monkeypatch.setitem(REGISTRY, asset, replace(REGISTRY[asset], sources=(CLOSED + asset,)))
     (tmp_path / "answers.jsonl").write_text("", encoding="utf-8")
     outcome = (
         command("prompts", probe)

