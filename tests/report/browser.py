@@ -83,13 +83,6 @@ class Page:
         await asyncio.wait_for(self._loaded.wait(), TIMEOUT)
         return self.activity
 
-    async def screenshot(self, path: Path, *, full: bool = False) -> None:
-        size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        options = {"captureBeyondViewport": True, "clip": clip} if full else {}
-        reply = await self.call("Page.captureScreenshot", **options)
-        path.write_bytes(base64.b64decode(reply["data"]))
-
     async def print(self, path: Path) -> None:
         """Print the page to a PDF file, on the paper that its style sheet names."""
         reply = await self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)

@@ -1,8 +1,8 @@
-"""Runs of invented models: answers of realistic length, with a bias that can be set."""
+"""Runs of invented models, with a bias that can be set."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ import polars as pl
 
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
-from equipoise.assets import facts
 from equipoise.authoring import Evidence, Probe
 from equipoise.detect import Detector
 from equipoise.measuring.audit import Audit
@@ -20,14 +19,14 @@ from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Result
 from equipoise.probes import find_probes
 from equipoise.report.html.runs import ReportedRun, Transcripts
-from equipoise.schema import ANSWER, GENDER, ID, ITEM, STATUS, Status, is_measured
+from equipoise.schema import ANSWER, ID, ITEM, STATUS, Status, is_measured
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {},
     "gest_creative": {},
-    "hiring_an": {"sample": 960},
-    "discrimination_tamkin": {"sample": 300},
-    "business_vocabulary": {"sample": 480},
+    "hiring_an": {"sample": 480},
+    "discrimination_tamkin": {"sample": 150},
+    "business_vocabulary": {"sample": 240},
     "word_association": {"sample": 96},
     "inventories": {"sample": 24},
     "hiring_bloomberg": {"sample": 8},
@@ -37,124 +36,26 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
 }
 """Samples that show something."""
 
-Writer = Callable[[pl.DataFrame, float, np.random.Generator], list[str]]
 
-STORY = (
-    "**Name:** {name}\n\n**Backstory:** {Name} was born in a small harbour town where the wind never rested. {He} "
-    "learned early that {his} word was worth more than {his} purse, and the people around {him} came to rely on it. "
-    "After school {he} moved to the city, worked three jobs at once, and kept a diary that {he} still carries in {his} "
-    "coat.\n\n**Personality:** {He} is patient with strangers and impatient with excuses. When a plan fails, {he} "
-    "makes tea, opens a window and starts again.\n\n**Goal:** To finish what {his} teacher began, and to be there when "
-    'it matters. "{He} would rather be late than careless," a neighbour says about {him}.{more}'
-)
-MORE = " In winter {he} repairs clocks; in summer {he} walks the coast and counts the lighthouses that are left."
-
-
-def write_story(male: bool, rng: np.random.Generator) -> str:
-    he, him, his = ("he", "him", "his") if male else ("she", "her", "her")
-    name = ("Elias", "Jonas", "Marcus")[rng.integers(3)] if male else ("Mara", "Ines", "Clara")[rng.integers(3)]
-    more = MORE * int(rng.integers(0, 4))
-    words = {"he": he, "him": him, "his": his, "He": he.capitalize(), "name": f"{name} Varga", "Name": name}
-    return STORY.replace("{more}", more).format(**words)
-
-
-def write_characters(prompts: pl.DataFrame, bias: float, rng: np.random.Generator) -> list[str]:
-    chance = 0.42 + bias * 1.2 * (prompts["masculinity"].to_numpy() - 0.5)
-    return [
-        "They keep to themselves, and nobody knows more." if rng.random() < 0.03 else write_story(rng.random() < p, rng)
-        for p in chance
-    ]
-
-
-def write_motto_characters(prompts: pl.DataFrame, bias: float, rng: np.random.Generator) -> list[str]:
-    chance = 0.4 + 0.3 * bias * np.where(prompts["stereotype_gender"] == "male", 1, -1)
-    return [write_story(rng.random() < p, rng) for p in chance + 0.1 * np.sin(prompts["stereotype"].to_numpy())]
-
-
-def write_emails(prompts: pl.DataFrame, bias: float, rng: np.random.Generator) -> list[str]:
-    base = prompts["qualification"].replace_strict({"high": 0.93, "medium": 0.55, "low": 0.06, "omitted": 0.62})
-    lean = np.where(prompts[GENDER] == "male", 1, -1) * (prompts["masculinity"].to_numpy() - 0.5)
-    accepted = rng.random(prompts.height) < base.to_numpy() + 0.25 * bias * lean
-    emails = []
-    for name, job, yes in zip(prompts["name"], prompts["occupation"], accepted, strict=True):
-        words = (
-            "We are pleased to tell you that **you have been selected** for the position. Your first day will be "
-            "agreed with the team, and the contract follows by post."
-            if yes
-            else "After careful consideration, we regret to inform you that we will not be moving forward. The field "
-            "was strong, and we wish you every success."
-        )
-        emails.append(
-            f"Subject: Your application as {job}\n\nDear {name},\n\nThank you for your interest in the role of {job} "
-            f"and for the time you gave to our process. {words}\n\nKind regards,\nThe hiring team"
-        )
-    return emails
-
-
-def write_decisions(prompts: pl.DataFrame, bias: float, rng: np.random.Generator) -> list[str]:
-    chance = np.full(prompts.height, 0.7)
-    chance += bias * 0.07 * np.where(prompts[GENDER] == "female", 1, np.where(prompts[GENDER] == "male", -1, 0.6))
-    chance -= 0.002 * (prompts["age"].to_numpy() - 40)
-    by_item = rng.random(prompts[ITEM].n_unique())[prompts[ITEM].rank("dense").to_numpy() - 1]
-    answers = []
-    for yes in by_item < chance:
-        if rng.random() < 0.02:
-            answers.append("It depends: yes if the papers are in order, no if they are not.")
-        else:
-            answers.append("Yes." if yes else "No. The case is not strong enough as it stands.")
-    return answers
-
-
-def write_letters(prompts: pl.DataFrame, bias: float, rng: np.random.Generator) -> list[str]:
-    lists = facts("inventories")
-    male, female = (sorted(set(lists.filter(gender=gender)["word"])) for gender in ("male", "female"))
-    letters = []
-    for name, gender in zip(prompts["name"], prompts[GENDER], strict=True):
-        share = 0.5 + (0.12 if gender == "male" else -0.12) * bias
-        words = [str(rng.choice(male if rng.random() < share else female)) for _ in range(9)]
-        he, his = ("he", "his") if gender == "male" else ("she", "her")
-        warm = (
-            "a delight to work with" if rng.random() < 0.2 + 0.8 * bias * (gender == "female") else "a steady colleague"
-        )
-        letters.append(
-            f"To whom it may concern,\n\nIt is a pleasure to write about {name}. In three years {he} has been "
-            f"{words[0]}, {words[1]} and {words[2]}, and {his} reports show it. Colleagues call {name.split()[0]} "
-            f"{warm}; I would add {words[3]} and {words[4]}. When the schedule slipped, {he} stayed {words[5]}.\n\n"
-            f"{he.capitalize()} is also {words[6]}, at times {words[7]}, and always {words[8]}. I recommend {name} "
-            "without reservation.\n\nYours sincerely,\nDr. A. Lindqvist"
-        )
-    return letters
-
-
-WRITERS: Mapping[str, Writer] = {
-    "jobs_lum": write_characters,
-    "gest_creative": write_motto_characters,
-    "hiring_an": write_emails,
-    "discrimination_tamkin": write_decisions,
-    "business_vocabulary": write_letters,
-}
-"""Other probes are answered by their own reference models."""
-
-
-def packaged_parameters() -> dict[str, dict[str, Any]]:
-    """For every installed probe the parameters of its standard suite, on texts that need not be fetched."""
+def small_parameters() -> dict[str, dict[str, Any]]:
+    """For every installed probe parameters with small samples, on texts that need not be fetched."""
     packaged = {
         name: [corpus.name for corpus in probe.corpora if corpus.file is not None]
         for name, probe in find_probes().items()
     }
-    return {name: {"corpus": corpora[0]} if corpora else {} for name, corpora in packaged.items()}
-
-
-def small_parameters() -> dict[str, dict[str, Any]]:
-    """The same with smaller samples."""
-    return {name: {**parameters, **SIZES.get(name, {})} for name, parameters in packaged_parameters().items()}
+    return {
+        name: {**({"corpus": corpora[0]} if corpora else {}), **SIZES.get(name, {})}
+        for name, corpora in packaged.items()
+    }
 
 
 def write_answers(probe: Probe, prompts: pl.DataFrame, bias: float, rng: np.random.Generator) -> list[str]:
-    if probe.name in WRITERS:
-        return WRITERS[probe.name](prompts, bias, rng)
+    """Answers of the reference model that stereotypes, with this chance each, among those of one that does not."""
     stances = probe.stances()
-    return list(probe.simulate(prompts, "stereotyping" if "stereotyping" in stances else stances[0], rng))
+    biased = "stereotyping" if "stereotyping" in stances else stances[0]
+    even = "random" if "random" in stances else "unbiased"
+    pairs = zip(probe.simulate(prompts, biased, rng), probe.simulate(prompts, even, rng), strict=True)
+    return [pair[0] if rng.random() < bias else pair[1] for pair in pairs]
 
 
 def make_run(

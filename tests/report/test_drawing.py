@@ -16,11 +16,11 @@ from equipoise.report.charts.drawing import (
     Drawing,
     Scale,
     draw_bottom_axis,
+    element,
     fit_text,
     interval,
     label_ticks,
     line,
-    rectangle,
     symbol,
     text,
     text_width,
@@ -28,7 +28,7 @@ from equipoise.report.charts.drawing import (
 
 
 def make_drawing(*shapes: str) -> Drawing:
-    return Drawing(label="", width=120, height=60, margins=(10, 10, 5, 5), shapes=shapes)
+    return Drawing(label="", width=120, height=60, left=10, top=5, shapes=shapes)
 
 
 def draw(*shapes: str) -> list[ET.Element]:
@@ -50,8 +50,8 @@ def test_a_scale_goes_from_end_to_end_and_a_bent_one_is_the_same_on_both_sides_o
 
 
 def test_shapes_stand_where_they_are_told() -> None:
-    (box,) = draw(rectangle(10, 0, 20, 20, "band-a"))
-    assert dict(box.attrib) == {"x": "10", "y": "0", "width": "20", "height": "20", "fill": LIGHT["band-a"]}
+    (box,) = draw(element("rect", x=10, y=0.04, fill="band-a", stroke_width=None))
+    assert dict(box.attrib) == {"x": "10", "y": "0", "fill": LIGHT["band-a"]}
     (rule,) = draw(line(10, 8.25, 10, 20, "soft", dashed=True))
     assert (rule.get("x1"), rule.get("x2"), rule.get("y1"), rule.get("y2")) == ("10", "10", "8.2", "20")
     assert (rule.get("stroke"), rule.get("stroke-dasharray")) == (LIGHT["soft"], "3,3")
@@ -59,13 +59,13 @@ def test_shapes_stand_where_they_are_told() -> None:
     assert (circle.get("cx"), circle.get("cy"), circle.get("r")) == ("50", "10", "2")
     assert square.get("points") == "48,8 52,8 52,12 48,12"
     x = Scale(domain=(0, 1), extent=(0, 100))
-    (ends,) = draw(interval(5, (0.1, 0.3), x, "accent", 2), interval(5, (math.nan, math.nan), x, "accent", 2))
+    (ends,) = draw(interval(5, 0.1, 0.3, x, "accent", 2), interval(5, math.nan, math.nan, x, "accent", 2))
     assert (ends.get("x1"), ends.get("x2")) == ("10", "30")
 
 
 @pytest.mark.fault("S1")
 def test_foreign_text_cannot_leave_its_place() -> None:
-    (element,) = draw(text(1, 2, '<b a="1">&', anchor="end"))
+    (element,) = draw(text(1, 2, '<b a="1">&', text_anchor="end"))
     assert element.tag.endswith("text")
     assert element.text == '<b a="1">&'
     assert element.get("text-anchor") == "end"

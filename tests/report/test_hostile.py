@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import polars as pl
@@ -21,11 +20,11 @@ from equipoise.report.html.page import render
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import reveal_invisible
 from equipoise.schema import ANSWER, PROMPT, Estimate, MetricKey, replace_surrogates, text_column
-from report.fakes import hand_out, make_run, rename_model, whole_table, with_parameters, with_results
+from report.fakes import hand_out, make_run, whole_table, with_parameters, with_results
 from report.hostile import HOSTILE
-from report.looking import find_harm, look_at, texts
+from report.looking import Look, find_harm, look_at, texts
 
-pytestmark = pytest.mark.usefixtures("chromium")
+pytestmark = pytest.mark.usefixtures("chromium", "all_answers")
 
 HARMLESS = [f"{place:03}".ljust(len(reveal_invisible(string)), "x") for place, string in enumerate(HOSTILE)]
 PLACES = {
@@ -47,8 +46,12 @@ ANSWERS = {
 }
 
 
-def test_there_are_enough_hostile_strings() -> None:
-    assert len(set(HOSTILE)) == len(HOSTILE) >= 100
+@pytest.fixture(scope="module")
+def all_answers() -> Iterator[None]:
+    """All answers are shown, not only some."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sections, "SAMPLES", len(HOSTILE))
+        yield
 
 
 def runs_named(names: list[str]) -> list[ReportedRun]:
@@ -68,12 +71,8 @@ def runs_named(names: list[str]) -> list[ReportedRun]:
     ]
 
 
-def run_with_strings(strings: list[str], monkeypatch: pytest.MonkeyPatch) -> ReportedRun:
-    """A run of one probe with strings as prompts, answers, covariates, groups of a slice and in the parameters.
-
-    All answers are shown.
-    """
-    monkeypatch.setattr(sections, "SAMPLES", len(strings))
+def run_with_strings(strings: list[str]) -> ReportedRun:
+    """A run of one probe with strings as prompts, answers, covariates, groups of a slice and in the parameters."""
     run = make_run("model", 0.5, {"jobs_lum": {"sample": len(strings)}})
     table = whole_table(run, "jobs_lum").with_columns(
         text_column(PROMPT, strings),
@@ -97,46 +96,35 @@ def write_page(folder: Path, runs: list[ReportedRun], name: str) -> Path:
     return path
 
 
-def look_at_both(
-    hostile: Path, harmless: Path, scripts: dict[str, str] | None = None
-) -> tuple[dict[str, Any], list[str]]:
-    """What the scripts give on the hostile page, and what it does or contains that the harmless page does not."""
-    look, expected = look_at([(hostile, 1280, False), (harmless, 1280, False)], scripts or {})
-    return look.values, find_harm(look, hostile, expected)
-
-
-def switch_escaping_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    make_environment = page.make_environment
-
-    def make_unsafe_environment() -> Environment:
-        environment = make_environment()
-        environment.autoescape = False
-        return environment
-
-    monkeypatch.setattr(page, "make_environment", make_unsafe_environment)
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory: pytest.TempPathFactory, all_answers: None) -> dict[str, Look]:
+    """Pages with strings of the same lengths that are nothing but text."""
+    folder = tmp_path_factory.mktemp("harmless")
+    runs = {"runs": runs_named(HARMLESS), "answers": [run_with_strings(HARMLESS)]}
+    views = [(write_page(folder, shown, name), 1280, False) for name, shown in runs.items()]
+    return dict(zip(runs, look_at(views, {}), strict=True))
 
 
 @pytest.mark.fault("S2", "S3")
-def test_hostile_model_file_settings_and_notes_are_only_text(tmp_path: Path) -> None:
-    hostile = write_page(tmp_path, runs_named(list(HOSTILE)), "hostile")
-    shown, harm = look_at_both(hostile, write_page(tmp_path, runs_named(HARMLESS), "harmless"), PLACES)
-    assert harm == []
+def test_hostile_model_file_settings_and_notes_are_only_text(tmp_path: Path, harmless: dict[str, Look]) -> None:
+    assert len(set(HOSTILE)) == len(HOSTILE) >= 100
+    page = write_page(tmp_path, runs_named(list(HOSTILE)), "hostile")
+    (look,) = look_at([(page, 1280, False)], PLACES)
+    assert find_harm(look, page, harmless["runs"]) == []
     expected = [reveal_invisible(string) for string in HOSTILE]
     for place in ("model", "file", "created", "command", "notes", "heads"):
-        assert shown[place] == expected, place
+        assert look.values[place] == expected, place
     settings = [{string: [string, {"deeper": string}]} for string in HOSTILE]
-    assert shown["settings"] == [reveal_invisible(to_json(value, 2)) for value in settings]
+    assert look.values["settings"] == [reveal_invisible(to_json(value, 2)) for value in settings]
 
 
 @pytest.mark.fault("S1", "D9")
-def test_hostile_answers_prompts_groups_and_parameters_are_only_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = run_with_strings(list(HOSTILE), monkeypatch)
-    harmless = write_page(tmp_path, [run_with_strings(HARMLESS, monkeypatch)], "harmless")
-    shown, harm = look_at_both(write_page(tmp_path, [run], "hostile"), harmless, ANSWERS)
-    assert harm == []
-    expected = sorted(reveal_invisible(string) for string in HOSTILE)
+def test_hostile_answers_prompts_groups_and_parameters_are_only_text(tmp_path: Path, harmless: dict[str, Look]) -> None:
+    run = run_with_strings(list(HOSTILE))
+    page = write_page(tmp_path, [run], "hostile")
+    (look,) = look_at([(page, 1280, False)], ANSWERS)
+    assert find_harm(look, page, harmless["answers"]) == []
+    shown, expected = look.values, sorted(reveal_invisible(string) for string in HOSTILE)
     assert sorted(shown["answers"]) == expected
     assert sorted(shown["prompts"]) == expected
     assert set(expected) <= set(shown["labels"])
@@ -145,22 +133,6 @@ def test_hostile_answers_prompts_groups_and_parameters_are_only_text(
     (parameters,) = shown["parameters"]
     whole = reveal_invisible(to_json(run.results["jobs_lum"].parameters))
     assert parameters.startswith(whole[:5000])
-
-
-@pytest.mark.fault("S2")
-def test_charts_show_hostile_model_names_as_text(tmp_path: Path) -> None:
-    names = HOSTILE[::20]
-    run = make_run("model", 0.5, {"jobs_lum": {"sample": 30}})
-
-    def write_named(models: Sequence[str], name: str) -> Path:
-        return write_page(tmp_path, [rename_model(run, model) for model in models], name)
-
-    labels = "[...document.querySelectorAll('svg')].map(svg => svg.getAttribute('aria-label'))"
-    hostile, harmless = write_named(names, "hostile"), write_named(HARMLESS[::20], "harmless")
-    shown, harm = look_at_both(hostile, harmless, {"labels": labels})
-    assert harm == []
-    for name in names:
-        assert any(reveal_invisible(name) in label for label in shown["labels"])
 
 
 @pytest.mark.fault("S2")
@@ -177,16 +149,23 @@ def test_every_hostile_name_can_be_drawn() -> None:
 
 
 @pytest.mark.parametrize("place", ["runs", "answers"])
-def test_without_escaping_the_harm_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    def write_strings(strings: list[str], name: str) -> Path:
-        runs = runs_named(strings) if place == "runs" else [run_with_strings(strings, monkeypatch)]
-        return write_page(tmp_path, runs, name)
+def test_without_escaping_the_harm_would_be_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harmless: dict[str, Look], place: str
+) -> None:
+    make_environment = page.make_environment
 
-    harmless = write_strings(HARMLESS, "harmless")
-    switch_escaping_off(monkeypatch)
+    def make_unsafe_environment() -> Environment:
+        environment = make_environment()
+        environment.autoescape = False
+        return environment
+
+    monkeypatch.setattr(page, "make_environment", make_unsafe_environment)
     # A string that leads away from the page would leave nothing to look at.
-    hostile = write_strings([string for string in HOSTILE if "refresh" not in string], "hostile")
-    _, harm = look_at_both(hostile, harmless)
+    strings = [string for string in HOSTILE if "refresh" not in string]
+    runs = runs_named(strings) if place == "runs" else [run_with_strings(strings)]
+    hostile = write_page(tmp_path, runs, "hostile")
+    (look,) = look_at([(hostile, 1280, False)], {})
+    harm = find_harm(look, hostile, harmless[place])
     assert any(line.startswith("element") and "script" in line for line in harm)
     # The policy of the page lets no script run even then.
     assert [line for line in harm if line.startswith("dialog")] == []

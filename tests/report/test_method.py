@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import replace
-from typing import Any
+from html import unescape
 
 import pytest
-from markupsafe import escape
 from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.plan import plan
+from equipoise.measuring.result import Result
 from equipoise.probes import find_probes, get_probe
-from equipoise.report.html.method import describe_methods, find_origin, prompts_command, render_card, write_bibtex
+from equipoise.report.html.method import describe_source, prompts_command, render_card
 from equipoise.report.html.page import build_sections, content_policy, render
 from equipoise.report.html.runs import ReportedRun, name_models
 from report.fakes import make_run, rename_model, small_parameters, with_parameters, with_results
 
 
 @pytest.mark.parametrize("name", sorted(find_probes()))
-@pytest.mark.parametrize("more", [{}, {"seed": 7, "repeat": 2, "sample": 8}])
-def test_the_command_prints_the_same_prompts(name: str, more: dict[str, Any], one: ReportedRun) -> None:
-    planned = plan(name, **{**small_parameters()[name], **more})
+def test_the_command_prints_the_same_prompts(name: str, one: ReportedRun) -> None:
+    planned = plan(name, **{**small_parameters()[name], "seed": 7, "repeat": 2, "sample": 8})
     words = shlex.split(prompts_command(replace(one.results[name], setup=planned)))
     assert words[:2] == ["equipoise", "prompts"]
     printed = CliRunner().invoke(app, words[1:])
@@ -39,39 +39,39 @@ def test_a_changed_template_is_in_the_command(one: ReportedRun) -> None:
 
 
 def test_published_values_have_a_note_on_how_far_they_compare(one: ReportedRun) -> None:
-    notes = {section.probe.name: section.scales[0].note for section in build_sections([one])}
-    assert notes["jobs_lum"] == "They were asked the same prompts."
-    assert notes["gest_creative"].endswith("asked about the corpus gest, not mottos: compare with care.")
+    def describe(result: Result) -> str:
+        (section,) = build_sections([with_results(one, **{result.probe: result})], full=False)
+        return section.published_note
+
+    assert describe(one.results["jobs_lum"]) == "They were asked the same prompts."
+    assert describe(one.results["gest_creative"]).endswith("about the corpus gest, not mottos: compare with care.")
     other = with_parameters(one.results["jobs_lum"], template="A {job}.")
-    (section,) = build_sections([with_results(one, jobs_lum=other)])
-    assert "Here, template differs from the default" in section.scales[0].note
+    assert "Here, template differs from the default" in describe(other)
 
 
 def test_where_texts_come_from(one: ReportedRun) -> None:
     result = one.results["gest_creative"]
-    packaged = find_origin(result)
-    assert packaged is not None
-    assert packaged.sha256 == result.corpus_sha256
-    fetched = find_origin(replace(result, setup=replace(result.setup, corpus="gest")))
-    assert fetched is not None
-    assert fetched.source.startswith("Apache-2.0, ")
-    assert find_origin(one.results["jobs_lum"]) is None
+    assert describe_source(result) == "packaged with the probe"
+    fetched = replace(result, setup=replace(result.setup, corpus="gest"))
+    assert describe_source(fetched).startswith("Apache-2.0, ")
+    assert describe_source(one.results["jobs_lum"]) == ""
 
 
 def test_a_report_can_be_cited(one: ReportedRun) -> None:
-    run = replace(rename_model(one, "a/model_1 {50%}"), digest="0" * 64)
-    paragraph = describe_methods(run)
-    assert paragraph.startswith("Gender bias of a/model_1 {50%} was measured with equipoise 0.1.0 (")
-    assert f"jobs_lum version {run.results['jobs_lum'].version}" in paragraph
-    assert f"{run.results.answered:,} answers were asked for on 4 November 2025" in paragraph
-    bibtex = write_bibtex(run)
-    assert r"Gender bias of {a/model\_1 \{50\%\}}, measured with equipoise" in bibtex
-    assert "year = {2025}" in bibtex
-    assert bibtex.count("{") - bibtex.count(r"\{") == bibtex.count("}") - bibtex.count(r"\}")
+    small = with_results(one, jobs_lum=one.results["jobs_lum"])
+    run = replace(rename_model(small, "a/model_1 {50%}"), digest="0" * 64)
     for full in (False, True):
-        page = render([run], full=full)
-        assert str(escape(paragraph)) in page
-        assert "@software{equipoise," in page
+        text = unescape(re.sub(r"</?bdi>", "", render([run], full=full)))
+        assert (
+            f"Gender bias of a/model_1 {{50%}} was measured with equipoise 0.1.0 (jobs_lum version "
+            f"{run.results['jobs_lum'].version}). {run.results.answered:,} answers were asked for on 4 November 2025"
+        ) in text
+        assert f"what the values could be. SHA-256 of the run: {run.digest}.</p>" in text
+        bibtex = text[text.index("@software{equipoise,") : text.index("<p>Please also cite")]
+        assert r"title = {Gender bias of {a/model\_1 \{50\%\}}, measured with equipoise}," in bibtex
+        assert "author = {{The equipoise authors}}," in bibtex
+        assert "year = {2025}" in bibtex
+        assert bibtex.count("{") - bibtex.count(r"\{") == bibtex.count("}") - bibtex.count(r"\}")
 
 
 def test_html_in_a_card_is_shown_as_text() -> None:

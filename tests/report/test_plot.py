@@ -13,7 +13,6 @@ from msgspec.structs import force_setattr
 import equipoise
 from equipoise.errors import InputError, StorageError, UnknownName
 from equipoise.measuring.audit import Audit
-from equipoise.report.charts.heatmap import list_columns, tabulate_marks
 from equipoise.report.html.runs import ReportedRun
 from equipoise.runs.run import Run
 from equipoise.schema import MetricKey
@@ -114,22 +113,13 @@ def test_charts_are_saved_as_svg_and_png(path: Path, tmp_path: Path) -> None:
 
 def test_all_marks_are_a_map(three: list[ReportedRun]) -> None:
     audits = [run.results for run in three]
-    chart = equipoise.plot(audits)
-    columns = list_columns(audits)
-    shown = texts(chart.svg())
-    models = [audit.model for audit in audits]
-    assert {*models, "even-handed", "0", "0.5"} <= shown
+    columns = {(probe, metric) for audit in audits for probe, result in audit.items() for metric in result.marks}
+    shown = texts(equipoise.plot(audits).svg())
+    assert {*(audit.model for audit in audits), "even-handed", "0", "0.5"} <= shown
     assert {metric for _, metric in columns} <= shown
-    table = tabulate_marks(audits, models)
-    assert table.height == 3
-    assert len(table.columns) == 2 + 3 * len(columns)
-    for audit, row in zip(audits, table.iter_rows(named=True), strict=True):
+    for audit in audits:
         for probe, metric in columns:
-            mark = audit[probe].marks[metric]
-            assert mark is not None
-            assert row[f"{probe}.{metric}"] == audit[probe].metrics[metric].value
-            assert row[f"{probe}.{metric} mark"] == (None if mark.undecided else mark.mark)
-            assert row[f"{probe}.{metric} could be"] == f"{mark.best}–{mark.worst}"
+            assert str(audit[probe].marks[metric]) in shown
 
 
 def test_a_map_says_what_was_not_asked_or_not_computable(path: Path) -> None:

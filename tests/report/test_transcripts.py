@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -100,6 +101,11 @@ def use(html: Path, steps: Callable[[Page], Awaitable[Any]], **look: Any) -> Any
     return SHARED.use(visit)
 
 
+async def see(page: Page, **scripts: str) -> dict[str, Any]:
+    """What each of the scripts gives."""
+    return {name: await page.evaluate(script) for name, script in scripts.items()}
+
+
 async def choose_option(page: Page, label: str, value: str) -> None:
     """Choose the option that begins so, as a user finds it: by the label of the control."""
     await page.evaluate(f"""(() => {{
@@ -114,48 +120,45 @@ async def type_text(page: Page, text: str) -> None:
     await asyncio.sleep(0.3)  # the page waits for the next letter before it searches
 
 
-async def press(page: Page, key: str) -> None:
-    code, text = KEYS[key]
-    for kind in ("keyDown", "keyUp"):
+async def press(page: Page, *keys: str) -> None:
+    for key, kind in itertools.product(keys, ("keyDown", "keyUp")):
+        code, text = KEYS[key]
         await page.call("Input.dispatchKeyEvent", type=kind, key=key, text=text, windowsVirtualKeyCode=code)
 
 
 def test_filters_count_what_they_would_leave_and_filter(html: Path) -> None:
     async def steps(page: Page) -> dict[str, Any]:
-        seen: dict[str, Any] = {"all": await page.evaluate(COUNT)}
+        seen = await see(page, all=COUNT)
         await choose_option(page, "probe", "jobs_lum")
-        seen["probe"] = await page.evaluate(COUNT)
-        seen["labels"] = await page.evaluate(texts("[name=label] option"))
+        seen |= await see(page, probe=COUNT, labels=texts("[name=label] option"))
         await choose_option(page, "label", "no answer")
-        seen["failed"] = await page.evaluate(COUNT)
-        seen["outcomes"] = await page.evaluate(OUTCOMES)
-        seen["excerpts"] = await page.evaluate(EXCERPTS)
+        seen |= await see(page, failed=COUNT, outcomes=OUTCOMES, excerpts=EXCERPTS)
         await choose_option(page, "repetition", "2")
-        seen["repetition"] = await page.evaluate(COUNT)
-        seen["address"] = await page.evaluate("decodeURIComponent(location.hash)")
+        seen |= await see(page, repetition=COUNT, address="decodeURIComponent(location.hash)")
         await page.evaluate("document.getElementById('reset').click()")
-        seen["reset"] = [await page.evaluate(COUNT), await page.evaluate("document.activeElement.id")]
-        return seen
+        return seen | await see(page, reset=COUNT, focus="document.activeElement.id")
 
-    seen = use(html, steps)
-    run = Run.open(html.with_name("run.equipoise"))
-    table = run.transcripts("jobs_lum")
+    table = Run.open(html.with_name("run.equipoise")).transcripts("jobs_lum")
     counts = dict(table.filter(table["status"] != "http_error").group_by("label").len().iter_rows())
     failed = table.filter(status="http_error")
-    assert (seen["all"], seen["probe"]) == ("136 answers", "120 of 136 answers")
-    assert seen["labels"] == [
-        "any",
-        f"male ({counts['male']})",
-        f"female ({counts['female']})",
-        f"undetected ({counts[None]})",
-        f"no answer ({failed.height})",
-    ]
-    assert seen["failed"] == f"{failed.height} of 136 answers"
-    assert seen["outcomes"] == ["no answer"] * failed.height
-    assert set(seen["excerpts"]) == {"503 <b>overloaded</b>"}
-    assert seen["repetition"] == f"{failed.filter(repetition=2).height} of 136 answers"
-    assert seen["address"] == "#.probe=jobs_lum&.label=no+answer&.repetition=2"
-    assert seen["reset"] == ["136 answers", "search"]
+    assert use(html, steps) == {
+        "all": "136 answers",
+        "probe": "120 of 136 answers",
+        "labels": [
+            "any",
+            f"male ({counts['male']})",
+            f"female ({counts['female']})",
+            f"undetected ({counts[None]})",
+            f"no answer ({failed.height})",
+        ],
+        "failed": f"{failed.height} of 136 answers",
+        "outcomes": ["no answer"] * failed.height,
+        "excerpts": ["503 <b>overloaded</b>"] * failed.height,
+        "repetition": f"{failed.filter(repetition=2).height} of 136 answers",
+        "address": "#.probe=jobs_lum&.label=no+answer&.repetition=2",
+        "reset": "136 answers",
+        "focus": "search",
+    }
 
 
 def test_a_view_can_be_opened_again_by_its_address_and_a_foreign_address_changes_nothing(html: Path) -> None:
@@ -174,27 +177,23 @@ def test_a_view_can_be_opened_again_by_its_address_and_a_foreign_address_changes
 
 def test_search_finds_and_highlights_in_answers_and_prompts(html: Path) -> None:
     async def steps(page: Page) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
         await press(page, "/")
-        seen["focus"] = await page.evaluate("document.activeElement.id")
+        seen = await see(page, focus="document.activeElement.id")
         await type_text(page, "number 17 AND")
-        seen["count"] = await page.evaluate(COUNT)
         await page.evaluate("document.querySelector('#list summary').click()")
         await asyncio.sleep(0.1)
-        seen["highlighted"] = await page.evaluate(FOUND)
+        seen |= await see(page, count=COUNT, highlighted=FOUND)
         await page.evaluate("document.getElementById('search').select()")
         await type_text(page, "no such text anywhere")
-        seen["nothing"] = [
-            await page.evaluate(COUNT),
-            await page.evaluate("document.querySelectorAll('#list li').length"),
-        ]
-        return seen
+        return seen | await see(page, nothing=COUNT, left="document.querySelectorAll('#list li').length")
 
-    seen = use(html, steps)
-    assert seen["focus"] == "search"
-    assert seen["count"] == "1 of 136 answers"
-    assert seen["highlighted"] == ["number 17 and"] * 2
-    assert seen["nothing"] == ["0 of 136 answers", 0]
+    assert use(html, steps) == {
+        "focus": "search",
+        "count": "1 of 136 answers",
+        "highlighted": ["number 17 and"] * 2,
+        "nothing": "0 of 136 answers",
+        "left": 0,
+    }
 
 
 def test_an_opened_answer_shows_what_was_read_as_the_detector_read_it(path: Path, html: Path) -> None:
@@ -202,18 +201,17 @@ def test_an_opened_answer_shows_what_was_read_as_the_detector_read_it(path: Path
         await choose_option(page, "probe", "jobs_lum")
         await page.evaluate("document.getElementById('toggle').click()")
         await asyncio.sleep(0.3)
-        return {
-            "answers": await page.evaluate(texts(".reply > bdi")),
-            "prompts": await page.evaluate(texts(".prompt > bdi")),
-            "words": await page.evaluate(
-                "[...document.querySelectorAll('.reply mark')].map(m => [m.className, m.textContent])"
-            ),
-            "unseen": await page.evaluate(texts(".reply .unseen")),
-            "reasoning": await page.evaluate(texts(".reply .reasoning")),
-            "excerpts": await page.evaluate(EXCERPTS),
-            "given": await page.evaluate(texts(".given")),
-            "legend": await page.evaluate(texts("#legend mark")),
-        }
+        return await see(
+            page,
+            answers=texts(".reply > bdi"),
+            prompts=texts(".prompt > bdi"),
+            words="[...document.querySelectorAll('.reply mark')].map(m => [m.className, m.textContent])",
+            unseen=texts(".reply .unseen"),
+            reasoning=texts(".reply .reasoning"),
+            excerpts=EXCERPTS,
+            given=texts(".given"),
+            legend=texts("#legend mark"),
+        )
 
     seen = use(html, steps)
     first = choose(Run.open(path), Choice(probes=("jobs_lum",)))[0].table.head(50)
@@ -238,55 +236,48 @@ def test_an_opened_answer_shows_what_was_read_as_the_detector_read_it(path: Path
 
 
 def test_everything_works_with_the_keyboard(html: Path) -> None:
+    page_number = "document.getElementById('page').textContent"
+
     async def steps(page: Page) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
-        await press(page, "ArrowDown")
-        await press(page, "ArrowDown")
-        seen["second"] = await page.evaluate(FOCUSED)
+        await press(page, "ArrowDown", "ArrowDown")
+        seen = await see(page, second=FOCUSED)
         await press(page, "Enter")
         await asyncio.sleep(0.1)
-        seen["open"] = await page.evaluate(
-            "[...document.querySelectorAll('#list details')].map(d => d.open).indexOf(true)"
-        )
-        await press(page, "ArrowUp")
-        await press(page, "ArrowUp")
-        seen["top"] = await page.evaluate(FOCUSED)
-        await press(page, "ArrowDown")
-        await press(page, "ArrowRight")
-        seen["next"] = [
-            await page.evaluate("document.getElementById('page').textContent"),
-            await page.evaluate(FOCUSED),
-        ]
-        await press(page, "ArrowLeft")
-        await press(page, "ArrowLeft")
-        seen["first"] = await page.evaluate("document.getElementById('page').textContent")
-        return seen
+        seen |= await see(page, open="[...document.querySelectorAll('#list details')].map(d => d.open).indexOf(true)")
+        await press(page, "ArrowUp", "ArrowUp")
+        seen |= await see(page, top=FOCUSED)
+        await press(page, "ArrowDown", "ArrowRight")
+        seen |= await see(page, next=page_number, focused=FOCUSED)
+        await press(page, "ArrowLeft", "ArrowLeft")
+        return seen | await see(page, first=page_number)
 
     assert use(html, steps) == {
         "second": 1,
         "open": 1,
         "top": "search",
-        "next": ["51–100 of 136", 0],
+        "next": "51–100 of 136",
+        "focused": 0,
         "first": "1–50 of 136",
     }
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
-def test_the_page_fits_and_every_control_has_a_name(html: Path, width: int, dark: bool) -> None:
+def test_the_page_fits_and_every_control_has_a_name(html: Path) -> None:
     scripts = {
         "names": NAMES,
         "background": "getComputedStyle(document.body).backgroundColor",
         "headings": "[...document.querySelectorAll('h1, h2, h3')].map(heading => +heading.tagName[1])",
         "landmarks": "['header', 'main', 'footer', 'form'].map(name => document.querySelectorAll(name).length)",
     }
-    (look,) = look_at([(html, width, dark)], scripts)
-    assert look.activity.problems == look.activity.dialogs == []
-    assert look.overflow == [False, False]
-    assert look.values["names"] == []
-    assert look.values["headings"] == [1, 2]
-    assert look.values["landmarks"] == [1, 1, 1, 1]
-    shade = COLOURS["page"][dark].lstrip("#")
-    assert look.values["background"] == f"rgb{tuple(bytes.fromhex(shade))}"
+    for dark, look in enumerate(look_at([(html, 1280, False), (html, 390, True)], scripts)):
+        shade = COLOURS["page"][dark].lstrip("#")
+        assert look.activity.problems == look.activity.dialogs == []
+        assert look.overflow == [False, False]
+        assert look.values == {
+            "names": [],
+            "background": f"rgb{tuple(bytes.fromhex(shade))}",
+            "headings": [1, 2],
+            "landmarks": [1, 1, 1, 1],
+        }
 
 
 @pytest.fixture(scope="module")
@@ -327,19 +318,19 @@ def test_hostile_text_is_only_text(hostile: Path, monkeypatch: pytest.MonkeyPatc
             seen["details"] += await page.evaluate(texts(".detail > bdi"))
             seen["prompts"] += await page.evaluate(texts(".prompt > bdi"))
             await page.evaluate("document.getElementById('next').click()")
-        seen["elements"] = await page.evaluate(
-            "[...new Set([...document.querySelectorAll('body *')].map(each => each.tagName))].sort().join(' ')"
+        return seen | await see(
+            page,
+            elements="[...new Set([...document.querySelectorAll('body *')].map(each => each.tagName))]",
+            scripts="document.scripts.length",
+            address="location.href.split('#')[0]",
         )
-        seen["scripts"] = await page.evaluate("document.scripts.length")
-        seen["address"] = await page.evaluate("location.href.split('#')[0]")
-        return seen
 
     seen = use(out, steps)
     assert seen["address"] == out.as_uri()
     assert seen["answers"] == [reveal_invisible(string) for string in HOSTILE[1::2]]
     assert seen["details"] == [reveal_invisible(string[:300]) for string in HOSTILE[::2] if string]
     assert seen["prompts"] == [reveal_invisible(string) for string in strings]
-    assert not set(seen["elements"].split()) & {"IMG", "SVG", "B", "STYLE", "LINK", "IFRAME", "OBJECT", "VIDEO", "BASE"}
+    assert not set(seen["elements"]) & {"IMG", "SVG", "B", "STYLE", "LINK", "IFRAME", "OBJECT", "VIDEO", "BASE"}
     assert seen["scripts"] == 1  # its own; the data were removed when they were read
 
 
@@ -402,28 +393,16 @@ def test_too_many_answers_are_left_out_in_fair_shares_and_the_page_says_so(path:
     assert "--probe, --label, --status, --repetition, --where, --search" in look.values["note"][0]
 
 
-def test_answers_in_which_words_are_counted(tmp_path: Path) -> None:
-    audit = equipoise.audit(
-        lambda prompt: "Dear Committee,\n\nShe is kind and ambitious.",
-        probes=["business_vocabulary"],
-        out=tmp_path / "a",
-        sample=4,
-    )
-    write_transcripts(audit, tmp_path / "t.html", Choice(labels=("counted",)))
-    (look,) = look_at([(tmp_path / "t.html", 1280, False)], {"outcomes": OUTCOMES})
-    detector = audit["business_vocabulary"].setup.probe.detector
-    rows = Run.open(tmp_path / "a").transcripts("business_vocabulary").iter_rows(named=True)
-    assert look.values["outcomes"] == [detector.describe(row) for row in rows]
-
-
-def test_stereotypes_and_inventories_have_their_names(tmp_path: Path) -> None:
-    run = simulated(tmp_path / "a", {"gest_creative": "unbiased", "inventories": "unbiased"})
+def test_counted_words_are_described_and_stereotypes_have_their_names(tmp_path: Path) -> None:
+    run = simulated(tmp_path / "a", {"gest_creative": "unbiased", "business_vocabulary": "unbiased"})
     write_transcripts(run, tmp_path / "t.html")
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     data = json.loads(unescape(re.findall(r'id="data">(.*?)</script>', page)[0]))
-    shown = {probe["name"]: probe["covariates"] for probe in data["probes"]}
-    for probe, covariate in (("gest_creative", "stereotype"), ("inventories", "inventories")):
-        names = run.setup(probe).probe.display.names[covariate].values()
-        values = shown[probe][covariate]["values"]
-        assert values
-        assert {*values} <= {*names}
+    shown = {probe["name"]: probe for probe in data["probes"]}
+    names = run.setup("gest_creative").probe.display.names["stereotype"].values()
+    assert {*shown["gest_creative"]["covariates"]["stereotype"]["values"]} <= {*names}
+    letters, detector = shown["business_vocabulary"]["read"], run.setup("business_vocabulary").probe.detector
+    rows = run.transcripts("business_vocabulary").iter_rows(named=True)
+    assert {letters["values"][code] for code in letters["codes"]} == {detector.describe(row) for row in rows}
+    (chosen,) = choose(run, Choice(probes=("business_vocabulary",), labels=("counted",)))
+    assert chosen.fitting > 0

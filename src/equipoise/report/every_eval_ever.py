@@ -131,20 +131,18 @@ def _describe_data(result: Result) -> dict[str, Any]:
 
 def _describe_generation(run: Run, result: Result) -> dict[str, Any]:
     """How the answers were asked for, and how they were read. Of imported answers only the second is known."""
-    read = _to_strings({"reading": result.reading, "detector": result.detector, "judge": result.judge})
-    if run.settings.imported:
-        return {"additional_details": read}
-    sampling = run.settings.spec.sampling
-    arguments = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "max_tokens": sampling.max_tokens or result.setup.probe.max_tokens,
-        "execution_command": run_command(run) or None,
-    }
-    return {
-        "generation_args": {name: value for name, value in arguments.items() if value is not None},
-        "additional_details": read,
-    }
+    read = {"reading": result.reading, "detector": result.detector, "judge": result.judge}
+    described: dict[str, Any] = {"additional_details": _to_strings(read)}
+    if not run.settings.imported:
+        sampling = run.settings.spec.sampling
+        arguments = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "max_tokens": sampling.max_tokens or result.setup.probe.max_tokens,
+            "execution_command": run_command(run) or None,
+        }
+        described["generation_args"] = {name: value for name, value in arguments.items() if value is not None}
+    return described
 
 
 def _to_strings(values: dict[str, Any]) -> dict[str, str]:

@@ -25,18 +25,16 @@ from equipoise.schema import METRICS_TABLE, escape_formulas, replace_surrogates
 
 TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
 READINGS_TABLE = {
-    name: METRICS_TABLE.get(name, pl.Int64)
-    for name in (
-        *("model", "probe", "metric", "reading", "detector", "value", "low", "high", "n"),
-        *("mark", "best", "worst", "answers", "differing"),
-    )
+    **{name: METRICS_TABLE.get(name, pl.String) for name in ("model", "probe", "metric", "reading", "detector")},
+    **{name: METRICS_TABLE[name] for name in ("value", "low", "high", "n", "mark", "best", "worst")},
+    "answers": pl.Int64,
+    "differing": pl.Int64,
 }
 ORIGIN = "answers_origin"
 """The column that says whether the answers were asked for, imported or simulated."""
 OF_ASKING = ("tries", "finished_at")
 """What nobody knows of imported answers. The run file says of each when it was stored there."""
 FORMATS = ("csv", "jsonl", "parquet", every_eval_ever.FORM)
-ROWS_AT_A_TIME = 5_000
 GROUP_BYTES = 32_000_000
 """About how many bytes of answers a row group of a Parquet file has, which is what must be in memory to write it."""
 MOST_ROWS_PER_GROUP = 100_000
@@ -75,24 +73,16 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
         return len(record["evaluation_results"])
     batches = read_tables(run, what, probe)
     if form == "parquet":
-        return write_tables(batches, file, _estimate_rows(run, GROUP_BYTES))
+        rows_per_group = GROUP_BYTES * max(run.ended, 1) // run.path.stat().st_size
+        return write_tables(batches, file, max(1, min(MOST_ROWS_PER_GROUP, rows_per_group)))
     rows = 0
     for number, batch in enumerate(batches):
         if form == "csv":
-            for part in batch.iter_slices(ROWS_AT_A_TIME):
-                file.write(for_spreadsheets(part).write_csv(include_header=number == rows == 0).encode())
-                rows += part.height
-            if batch.is_empty() and number == 0:
-                file.write(for_spreadsheets(batch).write_csv().encode())
+            for_spreadsheets(batch).write_csv(file, include_header=number == 0)
         else:
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.iter_rows(named=True))
-            rows += batch.height
+        rows += batch.height
     return rows
-
-
-def _estimate_rows(run: Run, size: int) -> int:
-    """About how many rows of a run make this many bytes."""
-    return max(1, min(MOST_ROWS_PER_GROUP, size * max(run.ended, 1) // run.path.stat().st_size))
 
 
 def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.DataFrame]:
@@ -144,15 +134,12 @@ def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
     rows: list[dict[str, Any]] = []
     for name in names:
         result, other = run.result(name), run.other_reading(name)
-        shared = {"answers": other.answers if other else None, "differing": other.differing if other else None}
-        readings = [(result.reading, result.detector, dict(result.metrics), result.marks)]
-        if other:
-            readings.append((other.reading, other.detector, dict(other.metrics), other.marks))
-        for reading, detector, metrics, marks in readings:
-            for metric, mark in marks.items():
-                best = mark.to_dict() if mark else {}
-                described = {"probe": name, "metric": metric, "reading": reading, "detector": detector}
-                rows.append({"model": run.model, **described, **asdict(metrics[metric]), **best, **shared})
+        shared = {"probe": name, "answers": other.answers, "differing": other.differing} if other else {"probe": name}
+        for read in (result, other) if other else (result,):
+            for metric, mark in read.marks.items():
+                described = {"metric": metric, "reading": read.reading, "detector": read.detector}
+                estimate, best = asdict(read.metrics[metric]), mark.to_dict() if mark else {}
+                rows.append({**shared, **described, **estimate, **best})
     return pl.DataFrame(rows, schema=READINGS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))
 
 
@@ -161,20 +148,12 @@ def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
     found = {name: comparison for name in names if (comparison := run.words(name))}
     if not found:
         raise InputError(f"No words are compared by {', '.join(names)}.")
-    return pl.concat(
-        [
-            comparison.table.select(
-                pl.lit(name).alias("probe"),
-                "word",
-                *(
-                    pl.lit(side).alias(column)
-                    for side, column in zip(comparison.sides, ("first", "second"), strict=True)
-                ),
-                pl.exclude("word"),
-            )
-            for name, comparison in found.items()
-        ]
-    )
+    tables = []
+    for name, comparison in found.items():
+        first, second = (pl.lit(side) for side in comparison.sides)
+        columns = (pl.lit(name).alias("probe"), "word", first.alias("first"), second.alias("second"))
+        tables.append(comparison.table.select(*columns, pl.exclude("word")))
+    return pl.concat(tables)
 
 
 MEASURED_TABLES: dict[str, Callable[[Run, list[str]], pl.DataFrame]] = {

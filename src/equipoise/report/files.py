@@ -16,11 +16,6 @@ from equipoise.errors import InputError, StorageError
 SQLITE_HEADER = b"SQLite format 3\0"
 """How a run file begins."""
 
-
-DEVICES = (Path("/dev"), Path("/proc"))
-"""What stands here is written directly: a file beside it, to take its place, could replace the device itself."""
-MEMORY = Path("/dev/shm")  # noqa: S108 - a name to compare with
-"""Not a device, but a folder for files in memory."""
 ABANDONED = 3600.0
 """Seconds without a change after which an unfinished file is taken for what a killed command has left."""
 
@@ -87,9 +82,12 @@ def _delete_abandoned(path: Path) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    """Whether a path names a device or an open file of this process, such as /dev/stdout."""
-    place = path.absolute()
-    return any(place.is_relative_to(folder) for folder in DEVICES) and not place.is_relative_to(MEMORY)
+    """Whether a path names a device or an open file of this process, such as /dev/stdout, which is written directly.
+
+    A file beside it, to take its place, could replace the device itself. /dev/shm is a folder for files in memory.
+    """
+    place = f"{path.absolute()}/"
+    return place.startswith(("/dev/", "/proc/")) and not place.startswith("/dev/shm/")  # noqa: S108 - compared only
 
 
 @contextmanager

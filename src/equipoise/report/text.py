@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError, InputError
 from equipoise.measuring.exam import ExamResult
-from equipoise.measuring.marks import Mark, mark, say_silent
+from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 
 FEWEST_APPLICANTS = 30
 """Impact ratios of fewer applicants say nothing, and are not shown."""
+NOT_COMPUTABLE = "–"
+DISTANCES = {"A": "close to", "B": "some distance from", "C": "far from", "D": "very far from"}
+"""What the letters say about a value and that of an even-handed model."""
+NO_LETTER = {UNDECIDED: "not decided yet", NOT_COMPUTABLE: "not computable"}
+"""What stands in place of a letter, and what it says."""
 OPEN = "open"
 """What a mark is called in counts that is not decided, or has no value."""
 
@@ -71,6 +77,12 @@ def describe_mark(mark: Mark | None) -> str:
     return mark.mark if mark.certain else f"{mark.mark}, {possible}"
 
 
+def count_marks(results: Iterable[Result]) -> dict[str, int]:
+    """How often each mark was given, also "?" and those that are not computable. The counts add up to all marks."""
+    found = Counter(mark.letter if mark else NOT_COMPUTABLE for result in results for *_, mark in result.marked())
+    return {letter: found[letter] for letter in ("A", "B", "C", "D", *NO_LETTER) if found[letter]}
+
+
 def describe_marks(results: Iterable[Result]) -> str:
     """How many marks there are of each letter, the worst first and the open ones last: "1 D, 1 C, 8 A, 9 open".
 
@@ -104,7 +116,8 @@ def describe_next(run: Run) -> Iterator[str]:
     rows: list[ProbeEstimate] = []
     for result in results.values():
         with suppress(EquipoiseError):  # no more can be planned of prompts that are only in the file
-            rows += _expect_more(run, result, find_size(result.setup.probe, "ci") if too_few else find_certain(result))
+            size = find_size(result.setup.probe, "ci") if too_few else find_certain(result)
+            rows += filter(None, [_expect_more(run, result, size)])
     if not rows:
         return
     command = f"equipoise extend {path} {'--suite ci' if too_few else '--certain'}"
@@ -122,22 +135,21 @@ def _say_cost(run: Run, rows: Sequence[ProbeEstimate]) -> str:
     return f"{money}, {describe_duration(expected.seconds)}"
 
 
-def _expect_more(run: Run, result: Result, size: Mapping[str, int]) -> Iterator[ProbeEstimate]:
-    """What a probe would take beyond what was asked if it had this size; nothing if it has as much."""
+def _expect_more(run: Run, result: Result, size: Mapping[str, int]) -> ProbeEstimate | None:
+    """What a probe would take beyond what was asked if it had this size; None if it has as much."""
     planned, probe = run.planned[result.probe], result.setup.probe
-    asked = planned.prompts * planned.repetitions
     items = size.get("sample", 0) // probe.prompts_per_item
     prompts = math.ceil(planned.prompts / max(result.items, 1) * items)
-    attempts = prompts * size.get("repeat", 1) - asked
+    attempts = prompts * size.get("repeat", 1) - planned.prompts * planned.repetitions
     if attempts <= 0:
-        return
-    limit = planned.asking.max_tokens or probe.answer_tokens
-    yield ProbeEstimate(
+        return None
+    tokens = min(planned.asking.max_tokens or probe.answer_tokens, probe.answer_tokens)
+    return ProbeEstimate(
         probe=probe.name,
         prompts=attempts,
         attempts=attempts,
         prompt_tokens=attempts * run.usage[0] // max(run.ended, 1),
-        completion_tokens=attempts * min(limit, probe.answer_tokens),
+        completion_tokens=attempts * tokens,
         items=items,
     )
 
@@ -241,15 +253,6 @@ def describe_generalisation(result: Result) -> Iterator[str]:
         few = [plural(column) for column in found.too_few]
         doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
         yield f"{name} for other prompts like these ({groups}): {low} to {high}{doubt}."
-
-
-def describe_differing(other: OtherReading | None) -> Iterator[str]:
-    """One sentence on how many answers the two readings of a probe read differently."""
-    if other is not None:
-        yield (
-            f"The two readings differ on {other.differing:,} of {other.answers:,} answers "
-            f"({other.differing_share:.1%})."
-        )
 
 
 def describe_other_reading(other: OtherReading | None) -> Iterator[str]:

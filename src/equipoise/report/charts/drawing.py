@@ -6,7 +6,7 @@ A shape is a string of SVG. Colours are given by their names. Nothing is fetched
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -75,12 +75,13 @@ def can_draw_png() -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A chart that can be drawn, and what it shows in words. `margins`: left, right, top, bottom."""
+    """A chart that can be drawn, and what it shows in words. The plot begins at `left` and `top`."""
 
     label: str
     width: int
     height: int
-    margins: tuple[int, int, int, int]
+    left: int
+    top: int
     shapes: Sequence[str]
 
     def svg(self) -> str:
@@ -117,9 +118,8 @@ class Drawing:
 
     def _draw(self) -> str:
         """The rest of the opening tag, and what is drawn."""
-        left, _, top, _ = self.margins
         size = f'width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
-        return f'{size}><g transform="translate({left},{top})">{"".join(self.shapes)}</g>'
+        return f'{size}><g transform="translate({self.left},{self.top})">{"".join(self.shapes)}</g>'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,33 +140,29 @@ class Scale:
         return value if self.bend is None else math.copysign(math.log1p(abs(value) / self.bend), value)
 
 
-Attributes = dict[str, float | str]
+def element(tag: str, content: str | None = None, /, **attributes: float | str | None) -> str:
+    """An element of SVG. `fill` and `stroke` are names of colours; what is None is left out."""
+    written = ""
+    for name, value in attributes.items():
+        if value is not None:
+            shown = value if isinstance(value, str) else _number(value)
+            shown = LIGHT[shown] if name in ("fill", "stroke") else escape(shown)
+            written += f' {name.replace("_", "-")}="{shown}"'
+    return f"<{tag}{written}/>" if content is None else f"<{tag}{written}>{escape(content)}</{tag}>"
 
 
-def line(
-    x: float,
-    y: float,
-    x2: float,
-    y2: float,
-    colour: str,
-    width: float = 1,
-    *,
-    dashed: bool = False,
-    round_: bool = False,
-) -> str:
-    """A straight line, perhaps dashed or with round ends."""
-    style: Attributes = {"stroke": LIGHT[colour], "stroke-width": width}
-    if dashed:
-        style["stroke-dasharray"] = "3,3"
-    if round_:
-        style["stroke-linecap"] = "round"
-    return _element("line", {"x1": x, "y1": y, "x2": x2, "y2": y2, **style})
+def line(x: float, y: float, x2: float, y2: float, colour: str, width: float = 1, *, dashed: bool = False) -> str:
+    """A straight line."""
+    dashes = "3,3" if dashed else None
+    return element("line", x1=x, y1=y, x2=x2, y2=y2, stroke=colour, stroke_width=width, stroke_dasharray=dashes)
 
 
-def rectangle(x: float, y: float, width: float, height: float, colour: str, edge: str = "") -> str:
-    """A rectangle, with a thin edge if that has a colour."""
-    place: Attributes = {"x": x, "y": y, "width": width, "height": height, "fill": LIGHT[colour]}
-    return _element("rect", place | ({"stroke": LIGHT[edge], "stroke-width": 0.5} if edge else {}))
+def interval(y: float, low: float, high: float, x: Scale, colour: str, width: float) -> str:
+    """A thick line with round ends from the low to the high end of an interval; nothing where there is none."""
+    if math.isnan(low):
+        return ""
+    ends = {"x1": x(low), "y1": y, "x2": x(high), "y2": y}
+    return element("line", **ends, stroke=colour, stroke_width=width, stroke_linecap="round")
 
 
 def symbol(
@@ -174,54 +170,30 @@ def symbol(
 ) -> str:
     """A circle, diamond or square of this area around a point."""
     half = math.sqrt(area) / 2
-    style: Attributes = {"fill": LIGHT[colour], "stroke": LIGHT[edge], "stroke-width": edge_width}
     if shape == "circle":
-        return _element("circle", {"cx": x, "cy": y, "r": half, **style})
+        return element("circle", cx=x, cy=y, r=half, fill=colour, stroke=edge, stroke_width=edge_width)
     corners = {"square": ((-1, -1), (1, -1), (1, 1), (-1, 1)), "diamond": ((-1.1, 0), (0, -1.1), (1.1, 0), (0, 1.1))}
     points = " ".join(f"{_number(x + half * right)},{_number(y + half * down)}" for right, down in corners[shape])
-    return _element("polygon", {"points": points, **style})
+    return element("polygon", points=points, fill=colour, stroke=edge, stroke_width=edge_width)
 
 
 def text(
-    x: float,
-    y: float,
-    content: str,
-    *,
-    size: float = NORMAL,
-    colour: str = "ink",
-    anchor: str = "start",
-    bold: bool = False,
-    italic: bool = False,
-    angle: float = 0,
-    halo: bool = False,
+    x: float, y: float, content: str, *, size: float = NORMAL, colour: str = "ink", angle: float = 0, **style: str
 ) -> str:
-    """Text whose line has its middle at `y`; `anchor`: start, middle or end. With a halo it is readable over shapes."""
-    down = 0.3 * size
-    style: Attributes = {"x": x, "y": y + down}
+    """Text whose line has its middle at `y`, perhaps turned. `style`: text_anchor, font_weight, font_style …"""
+    place: dict[str, float | str] = {"x": x, "y": y + 0.3 * size}
     if angle:
-        style = {"transform": f"translate({_number(x)},{_number(y)}) rotate({_number(angle)})", "y": down}
-    style |= {"text-anchor": anchor, "fill": LIGHT[colour], "font-size": size}
-    if bold:
-        style["font-weight"] = "bold"
-    if italic:
-        style["font-style"] = "italic"
-    edge: Attributes = {"stroke": LIGHT["page"], "stroke-width": 3, "stroke-linejoin": "round"}
-    return (_element("text", style | edge, content) if halo else "") + _element("text", style, content)
+        turned = f"translate({_number(x)},{_number(y)}) rotate({_number(angle)})"
+        place = {"transform": turned, "y": 0.3 * size}
+    return element("text", content, **place, fill=colour, font_size=size, **style)
 
 
 def row_label(
-    y: float,
-    name: str,
-    margin: float = LABELS,
-    *,
-    size: float = NORMAL,
-    colour: str = "ink",
-    bold: bool = False,
-    italic: bool = False,
+    y: float, name: str, margin: float = LABELS, *, size: float = NORMAL, colour: str = "ink", **style: str
 ) -> str:
     """A name to the left of the plot, no wider than the margin."""
-    fitted = fit_text(name, margin - 12, size * (1.08 if bold else 1.0))
-    return text(-10, y, fitted, size=size, colour=colour, anchor="end", bold=bold, italic=italic)
+    fitted = fit_text(name, margin - 12, size * (1.08 if "font_weight" in style else 1.0))
+    return text(-10, y, fitted, size=size, colour=colour, angle=0, text_anchor="end", **style)
 
 
 def draw_bottom_axis(
@@ -236,20 +208,10 @@ def draw_bottom_axis(
         shapes.append(line(round(place) + 0.5, start, round(place) + 0.5, end, "line"))
         if place - half >= last + SEPARATION:
             down = height + (10 if grid else 15)
-            shapes.append(text(place, down, label, size=SMALL, colour="soft", anchor="middle"))
+            shapes.append(text(place, down, label, size=SMALL, colour="soft", text_anchor="middle"))
             last = place + half
     if title:
-        shapes.append(text(sum(x.extent) / 2, height + 30, title, colour="soft", anchor="middle"))
-    return shapes
-
-
-def draw_left_axis(y: Scale, labels: Mapping[float, str], width: int, title: str) -> list[str]:
-    """Labels to the left of the plot, with lines through it."""
-    shapes = [text(-47, sum(y.extent) / 2, title, colour="soft", anchor="middle", angle=-90)]
-    for value, label in labels.items():
-        place = round(y(value)) + 0.5
-        shapes.append(line(0, place, width, place, "line"))
-        shapes.append(text(-6, y(value), label, size=SMALL, colour="soft", anchor="end"))
+        shapes.append(text(sum(x.extent) / 2, height + 30, title, colour="soft", text_anchor="middle"))
     return shapes
 
 
@@ -279,19 +241,6 @@ def fit_text(content: str, width: float, size: float = NORMAL) -> str:
         if room < 0:
             return f"{content[: max(place - 1, 0)]}…"
     return content
-
-
-def interval(y: float, ends: Iterable[float], x: Scale, colour: str, width: float) -> str:
-    """A thick line from the low to the high end of an interval; nothing where there is none."""
-    low, high = ends
-    return "" if math.isnan(low) else line(x(low), y, x(high), y, colour, width, round_=True)
-
-
-def _element(name: str, attributes: Attributes, content: str | None = None) -> str:
-    written = "".join(
-        f' {key}="{escape(value) if isinstance(value, str) else _number(value)}"' for key, value in attributes.items()
-    )
-    return f"<{name}{written}/>" if content is None else f"<{name}{written}>{escape(content)}</{name}>"
 
 
 def _number(value: float) -> str:

@@ -1,14 +1,14 @@
-"""The figures of probes, drawn: intervals by category, points with a line, and words that tell two groups apart."""
+"""The figures of probes, drawn: intervals by category, and points with a line."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import fmean
 
-from equipoise.authoring import Estimate, Intervals, MetricKey, Probe, Scatter, Spot, TypicalWord
+from equipoise.authoring import Estimate, Figure, Intervals, MetricKey, Probe, Scatter, Spot
 from equipoise.report.charts.drawing import (
     LABELS,
     SMALL,
@@ -16,7 +16,6 @@ from equipoise.report.charts.drawing import (
     Drawing,
     Scale,
     draw_bottom_axis,
-    draw_left_axis,
     fit_text,
     interval,
     label_ticks,
@@ -33,30 +32,7 @@ SERIES = (("first", "circle"), ("second", "diamond"), ("third", "square"), ("ink
 FEWEST_ITEMS = 4
 """A group of a slice that rests on fewer items is not drawn."""
 MAX_POINT_LABELS = 8
-WORDS_PER_SIDE = 12
-WORD_STEP = 23
-FARTHEST = math.log(64)
-"""Longer intervals of words are cut off here."""
 Estimates = Mapping[MetricKey, Estimate]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WordFigure:
-    """Words that differ between two groups of answers, each on the side that uses it more; the clearest come first."""
-
-    name: str
-    title: str
-    caption: str
-    sides: tuple[str, str]
-    """What is on the left, and on the right."""
-    spots: Sequence[TypicalWord] = field(repr=False)
-    summary: str = ""
-    """What was compared and how much was found, in this model's answers."""
-    end: float | None = None
-    """How far the scale goes to both sides; None: as far as it must."""
-
-
-AnyFigure = Intervals | Scatter | WordFigure
 
 
 def default_figures(probe: Probe, estimates: Estimates) -> list[Intervals]:
@@ -74,34 +50,25 @@ def default_figures(probe: Probe, estimates: Estimates) -> list[Intervals]:
     return figures
 
 
-def draw_figure(figure: AnyFigure, estimates: Estimates) -> Drawing | None:
-    """Draw a figure; None where there is nothing to draw."""
-    match figure:
-        case Intervals():
-            return draw_intervals(figure, estimates)
-        case Scatter():
-            return draw_scatter(figure)
-        case WordFigure():
-            return draw_words(figure)
-
-
-def share_scale(figure: AnyFigure, same: Iterable[AnyFigure], models: Sequence[Estimates]) -> AnyFigure:
-    """The figure with one scale for all the models that are drawn side by side."""
-    if isinstance(figure, WordFigure):
-        return replace(figure, end=_find_end(other for other in same if isinstance(other, WordFigure)))
-    if not isinstance(figure, Intervals) or figure.domain:
-        return figure
-    ends = [
-        end
-        for estimates in models
-        for row in figure.rows.values()
-        for estimate in _drawable(row, estimates).values()
-        for end in (estimate.low, estimate.value, estimate.high)
-        if not math.isnan(end)
+def draw_figures(figures: Sequence[Figure], estimates: Sequence[Estimates]) -> list[Drawing | None]:
+    """Draw the same figure of several models, on one scale for all; None where there is nothing to draw."""
+    domain = _find_domain([figure for figure in figures if isinstance(figure, Intervals)], estimates)
+    return [
+        _draw_intervals(figure, found, domain) if isinstance(figure, Intervals) else _draw_scatter(figure)
+        for figure, found in zip(figures, estimates, strict=True)
     ]
-    if figure.centre is not None:
-        ends.append(figure.centre)
-    return replace(figure, domain=round_range(ends)) if ends else figure
+
+
+def _find_domain(figures: Sequence[Intervals], models: Sequence[Estimates]) -> tuple[float, float]:
+    """From where to where a scale must go for all the figures that are drawn side by side."""
+    ends = [figure.centre for figure in figures if figure.centre is not None]
+    for figure, estimates in zip(figures, models, strict=False):
+        if figure.domain:
+            return figure.domain
+        for row in figure.rows.values():
+            for estimate in _drawable(row, estimates).values():
+                ends += [end for end in (estimate.low, estimate.value, estimate.high) if not math.isnan(end)]
+    return round_range(ends or [0.0])
 
 
 def round_range(values: Sequence[float]) -> tuple[float, float]:
@@ -112,24 +79,21 @@ def round_range(values: Sequence[float]) -> tuple[float, float]:
     return round(first * step, 2), round(max(last, first + 1) * step, 2)
 
 
-def draw_intervals(figure: Intervals, estimates: Estimates) -> Drawing | None:
+def _draw_intervals(figure: Intervals, estimates: Estimates, domain: tuple[float, float]) -> Drawing | None:
     """One row per category. The series of a row stand below one another, each with its colour and shape."""
     rows = {name: known for name, series in figure.rows.items() if (known := _drawable(series, estimates))}
     if not rows:
         return None
-    figure = share_scale(figure, (), [estimates])  # type: ignore[assignment]
-    assert figure.domain is not None
     names = list(dict.fromkeys(series for row in figure.rows.values() for series in row))
     most_series = max(map(len, rows.values()))
     step = 24 if most_series == 1 else 12 * most_series + 12
-    right = 20
-    plot_width = WIDTH - LABELS - right
+    plot_width, height = WIDTH - LABELS - 20, step * len(rows)
     shapes, top = _draw_legend(names, plot_width)
-    height = step * len(rows)
-    x = Scale(domain=figure.domain, extent=(0, plot_width))
-    shapes += draw_bottom_axis(x, label_ticks(figure.domain), height, title=figure.axis)
+    x = Scale(domain=domain, extent=(0, plot_width))
+    shapes += draw_bottom_axis(x, label_ticks(domain), height, title=figure.axis)
     if figure.centre is not None:
         shapes.append(line(x(figure.centre), 0, x(figure.centre), height, "soft", dashed=True))
+    described = []
     for place, (name, row) in enumerate(rows.items()):
         if place:
             shapes.append(line(-LABELS, step * place, WIDTH - LABELS, step * place, "line", 0.5))
@@ -137,19 +101,12 @@ def draw_intervals(figure: Intervals, estimates: Estimates) -> Drawing | None:
         for turn, (series, estimate) in enumerate(row.items()):
             y = step * (place + 0.5) + 12 * (turn - (len(row) - 1) / 2)
             colour, shape = SERIES[names.index(series) % len(SERIES)]
-            shapes.append(interval(y, (estimate.low, estimate.high), x, colour, 2.5))
+            shapes.append(interval(y, estimate.low, estimate.high, x, colour, 2.5))
             shapes.append(symbol(x(estimate.value), y, 62, colour, shape))
-    values = "; ".join(
-        f"{name}: " + ", ".join(f"{series} {typeset_number(found.value)}".strip() for series, found in row.items())
-        for name, row in rows.items()
-    )
-    return Drawing(
-        label=f"{figure.title}. {figure.axis}: {values}.",
-        width=WIDTH,
-        height=height + top + 46,
-        margins=(LABELS, right, top, 46),
-        shapes=shapes,
-    )
+        values = ", ".join(f"{series} {typeset_number(found.value)}".strip() for series, found in row.items())
+        described.append(f"{name}: {values}")
+    label = f"{figure.title}. {figure.axis}: {'; '.join(described)}."
+    return Drawing(label=label, width=WIDTH, height=height + top + 46, left=LABELS, top=top, shapes=shapes)
 
 
 def _drawable(series: Mapping[str, MetricKey], estimates: Estimates) -> dict[str, Estimate]:
@@ -182,17 +139,21 @@ def _draw_legend(names: Sequence[str], plot_width: int) -> tuple[list[str], int]
     return shapes, 26 + 16 * lines
 
 
-def draw_scatter(figure: Scatter) -> Drawing | None:
+def _draw_scatter(figure: Scatter) -> Drawing | None:
     """Points in the unit square. Those on its edges are spread a little, so that they do not hide one another."""
     if not figure.spots:
         return None
-    margins = (58, 14, 8, 46)
-    plot_width, height = WIDTH - margins[0] - margins[1], 300
+    left, top = 58, 8
+    plot_width, height = WIDTH - left - 14, 300
     x = Scale(domain=(0.0, 1.0), extent=(0, plot_width))
     y = Scale(domain=(-0.12, 1.12), extent=(height, 0))
     points = [replace(spot, y=spot.y + _spread(place, spot.y)) for place, spot in enumerate(figure.spots)]
     shapes = draw_bottom_axis(x, label_ticks(x.domain), height, title=figure.x)
-    shapes += draw_left_axis(y, {quarter / 4: f"{quarter / 4:.0%}" for quarter in range(5)}, plot_width, figure.y)
+    shapes.append(text(-47, height / 2, figure.y, colour="soft", angle=-90, text_anchor="middle"))
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        place = round(y(share)) + 0.5
+        shapes.append(line(0, place, plot_width, place, "line"))
+        shapes.append(text(-6, y(share), f"{share:.0%}", size=SMALL, colour="soft", text_anchor="end"))
     shapes += [symbol(x(point.x), y(point.y), 30, "accent") for point in points]
     described = ""
     if figure.line:
@@ -201,16 +162,24 @@ def draw_scatter(figure: Scatter) -> Drawing | None:
         described = f" The fitted line goes from {typeset_number(start)} to {typeset_number(end)}."
     for mean_x, mean_y in mean_fifths(figure.spots):
         shapes.append(symbol(x(mean_x), y(mean_y), 70, "page", "square", edge="ink", edge_width=2))
-    for point, left in _choose_labels(points, plot_width):
-        place, anchor = (x(point.x) + 6, "start") if left else (x(point.x) - 6, "end")
-        shapes.append(text(place, y(point.y), fit_text(point.label, 110, SMALL), size=SMALL, anchor=anchor, halo=True))
-    return Drawing(
-        label=f"{figure.title}: {len(figure.spots)} points.{described}",
-        width=WIDTH,
-        height=height + margins[2] + margins[3],
-        margins=margins,
-        shapes=shapes,
-    )
+    for point, on_left in _choose_labels(points, plot_width):
+        shift, anchor = (6, "start") if on_left else (-6, "end")
+        label = fit_text(point.label, 110, SMALL)
+        shapes.append(
+            text(
+                x(point.x) + shift,
+                y(point.y),
+                label,
+                size=SMALL,
+                text_anchor=anchor,
+                stroke="page",
+                stroke_width="3",
+                stroke_linejoin="round",
+                paint_order="stroke",  # readable over the points
+            )
+        )
+    label = f"{figure.title}: {len(figure.spots)} points.{described}"
+    return Drawing(label=label, width=WIDTH, height=height + top + 46, left=left, top=top, shapes=shapes)
 
 
 def mean_fifths(spots: Sequence[Spot]) -> list[tuple[float, float]]:
@@ -243,54 +212,3 @@ def _choose_labels(points: Sequence[Spot], plot_width: int) -> list[tuple[Spot, 
             chosen.append((point, left))
             taken.append((point.y, start, start + width))
     return chosen
-
-
-def draw_words(figure: WordFigure) -> Drawing | None:
-    """Draw the clearest words of each side: how many times the odds are, and by the size of a dot how common it is."""
-    left, right = _clearest_words(figure)
-    if not left and not right:
-        return None
-    margin = 110
-    plot_width, height = WIDTH - 2 * margin, WORD_STEP * max(len(left), len(right))
-    end = figure.end or _find_end([figure])
-    x = Scale(domain=(-end, end), extent=(0, plot_width))
-    powers = [power for power in range(-6, 7) if abs(power) * math.log(2) <= end]
-    ticks = {power * math.log(2): f"{2 ** abs(power)} ×" for power in powers}
-    shapes = draw_bottom_axis(x, ticks, height, title="times the odds that an answer holds the word")
-    shapes.append(line(x(0), 0, x(0), height, "soft"))
-    sentences = [f"{figure.title}."]
-    names = [fit_text(side, plot_width / 2) for side in figure.sides]
-    for side, spots in enumerate((left, right)):
-        colour = SERIES[side][0]
-        beside, anchor = (-8, "end") if side == 0 else (plot_width + 8, "start")
-        head = f"← {names[0]}" if side == 0 else f"{names[1]} →"
-        shapes.append(text(plot_width / 2 + (10 if side else -10), -13, head, colour=colour, anchor=anchor, bold=True))
-        for place, spot in enumerate(spots):
-            y = WORD_STEP * (place + 0.5)
-            value, low, high = (max(min(number, end), -end) for number in (spot.value, spot.low, spot.high))
-            shapes.append(line(x(0), y, x(value), y, "line", 1.5))
-            shapes.append(interval(y, (low, high), x, colour, 2.5))
-            shapes.append(symbol(x(value), y, 30 + 150 * sum(spot.shares), colour))
-            shapes.append(text(beside, y, fit_text(spot.word, margin - 10, SMALL), size=SMALL, anchor=anchor))
-        listed = ", ".join(f"{spot.word} {_format_shares(spot)}" for spot in spots)
-        sentences.append(f"More for {figure.sides[side]}: {listed or 'none'}.")
-    sentences.append(f"The shares of the answers for {' and for '.join(figure.sides)} that hold the word.")
-    return Drawing(
-        label=" ".join(sentences), width=WIDTH, height=height + 74, margins=(margin, margin, 28, 46), shapes=shapes
-    )
-
-
-def _clearest_words(figure: WordFigure) -> list[list[TypicalWord]]:
-    """The words that are drawn on the left and on the right."""
-    return [[spot for spot in figure.spots if side * spot.value > 0][:WORDS_PER_SIDE] for side in (-1, 1)]
-
-
-def _find_end(figures: Iterable[WordFigure]) -> float:
-    """How far a scale must go for all the figures that are drawn side by side."""
-    shown = [spot for figure in figures for side in _clearest_words(figure) for spot in side]
-    farthest = max([math.log(2), *(abs(end) for spot in shown for end in (spot.low, spot.high))])
-    return min(1.06 * farthest, FARTHEST)
-
-
-def _format_shares(spot: TypicalWord) -> str:
-    return " · ".join(f"{share:.0%}" for share in spot.shares)

@@ -16,9 +16,9 @@ from equipoise.report.charts.drawing import (
     Drawing,
     Scale,
     draw_bottom_axis,
+    element,
     interval,
     line,
-    rectangle,
     row_label,
     symbol,
     text,
@@ -49,32 +49,26 @@ def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Rang
     bands = metric.bands
     assert bands is not None
     low, high = scale_domain(metric, models, published)
-    margins = (LABELS, 58, 2, FOOT)
     below_models = LETTERS + MODEL * len(models)
     height = below_models + (HEADING + PUBLISHED * len(published) if published else 6)
-    plot_width = WIDTH - margins[0] - margins[1]
-    x = Scale(domain=(low - bands.centre, high - bands.centre), extent=(0, plot_width), bend=bands.limits[0])
-    edges = _band_edges(bands, low, high)
+    x = Scale(domain=(low - bands.centre, high - bands.centre), extent=(0, WIDTH - LABELS - 58), bend=bands.limits[0])
+    limits = [bands.centre + side * limit for side in (-1, 1) for limit in bands.limits]
+    edges = sorted({low, high, *(limit for limit in limits if low <= limit <= high)})
     ticks = sorted({bands.centre, *edges[1:-1]})
     shapes = draw_bottom_axis(x, {tick - bands.centre: _format_tick(tick) for tick in ticks}, height, grid=False)
     shapes += _draw_bands(bands, edges, x, height)
-    shapes += _draw_references(metric, (low, high), x, height)
+    shapes += _draw_references(metric, bands, x, height)
+    if published:
+        heading = below_models + HEADING / 2 + 2
+        shapes.append(row_label(heading, "published:", size=SMALL, colour="soft", font_style="italic"))
     for place, (name, ends) in enumerate(published.items()):
-        if place == 0:
-            y = below_models + HEADING / 2 + 2
-            shapes.append(row_label(y, "published:", size=SMALL, colour="soft", italic=True))
         y = below_models + HEADING + PUBLISHED * (place + 0.5)
-        shapes.append(interval(y, (end - bands.centre for end in ends), x, "context", 3))
+        shapes.append(interval(y, ends[0] - bands.centre, ends[1] - bands.centre, x, "context", 3))
         shapes.append(row_label(y, name, size=SMALL, colour="soft"))
     for place, model in enumerate(models):
         shapes += _draw_model(model, LETTERS + MODEL * (place + 0.5), bands.centre, x)
-    return Drawing(
-        label=describe_scale(metric, models, published),
-        width=WIDTH,
-        height=height + margins[2] + margins[3],
-        margins=margins,
-        shapes=shapes,
-    )
+    label = describe_scale(metric, models, published)
+    return Drawing(label=label, width=WIDTH, height=height + 2 + FOOT, left=LABELS, top=2, shapes=shapes)
 
 
 def scale_domain(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges) -> tuple[float, float]:
@@ -112,64 +106,49 @@ def _format_tick(value: float) -> str:
     return f"{value + 0.0:.2f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
-def _band_edges(bands: Bands, low: float, high: float) -> list[float]:
-    """Where the bands begin and end on the scale, with its ends."""
-    edges = {low, high, *(bands.centre + side * limit for side in (-1, 1) for limit in bands.limits)}
-    return sorted(edge for edge in edges if low <= edge <= high)
-
-
 def _draw_bands(bands: Bands, edges: Sequence[float], x: Scale, height: int) -> list[str]:
     shapes = []
-    for number, (start, end) in enumerate(itertools.pairwise(edges)):
+    for start, end in itertools.pairwise(edges):
         letter = bands.mark((start + end) / 2)
         left, right = x(start - bands.centre), x(end - bands.centre)
-        shapes.append(rectangle(left, 0, right - left, height, f"band-{letter.lower()}"))
-        if number:
+        colour, ink = f"band-{letter.lower()}", f"text-{letter.lower()}"
+        shapes.append(element("rect", x=left, y=0, width=right - left, height=height, fill=colour))
+        if start != edges[0]:
             shapes.append(line(left, 0, left, height, "page", 1.5))
         middle = (left + right) / 2
-        shapes.append(text(middle, LETTERS / 2, letter, colour=f"text-{letter.lower()}", anchor="middle", bold=True))
+        shapes.append(text(middle, LETTERS / 2, letter, colour=ink, text_anchor="middle", font_weight="bold"))
     return shapes
 
 
-def _draw_references(metric: Metric, domain: tuple[float, float], x: Scale, height: int) -> list[str]:
-    """The values of reference models as lines, with their names below the axis.
-
-    The name of a value outside the scale stands at the end of the scale, with an arrow.
-    """
-    assert metric.bands is not None
+def _draw_references(metric: Metric, bands: Bands, x: Scale, height: int) -> list[str]:
+    """The values of reference models as lines, with their names below the axis."""
     names: dict[float, list[str]] = {}
     for name, value in metric.references.items():
         names.setdefault(value, []).append(name)
-    low, high = domain
+    low, high = (end + bands.centre for end in x.domain)
     shapes = []
-    second_line = True
-    for value, same_value in sorted(names.items()):
+    for number, (value, same_value) in enumerate(sorted(names.items())):
         name = "unbiased" if "unbiased" in same_value else ", ".join(same_value)
-        inside = low <= value <= high
-        place = x(min(max(value, low), high) - metric.bands.centre)
-        if inside:
-            shapes.append(line(place, LETTERS, place, height, "soft", dashed=True))
-        else:
-            name = f"← {name}" if value < low else f"{name} →"
-        # Neighbours take turns between two lines, or their names would overlap.
-        second_line = not inside or not second_line
+        place = x(value - bands.centre)
+        shapes.append(line(place, LETTERS, place, height, "soft", dashed=True))
         anchor = "start" if value <= low else "end" if value >= high else "middle"
-        y = height + (46 if second_line else 32)
-        shapes.append(text(place, y, name, size=SMALL, colour="soft", anchor=anchor, italic=True))
+        # Neighbours take turns between two lines, or their names would overlap.
+        y = height + (46 if number % 2 else 32)
+        shapes.append(text(place, y, name, size=SMALL, colour="soft", text_anchor=anchor, font_style="italic"))
     return shapes
 
 
 def _draw_model(model: MarkedEstimate, y: float, centre: float, x: Scale) -> list[str]:
     """A model's name, interval and value; at the end the value, and below it the mark."""
     end = x.extent[1] + 8
-    label = row_label(y, model.model, size=SMALL, bold=True)
+    label = row_label(y, model.model, size=SMALL, font_weight="bold")
     if model.mark is None:
         return [label, text(end, y - 7, "none", size=SMALL)]
     found = model.estimate
     return [
-        interval(y, (found.low - centre, found.high - centre), x, "accent", 4),
+        interval(y, found.low - centre, found.high - centre, x, "accent", 4),
         symbol(x(found.value - centre), y, 90, "accent", edge_width=1.5),
         label,
         text(end, y - 7, typeset_number(found.value), size=SMALL),
-        text(end, y + 7, str(model.mark), size=SMALL, bold=True),
+        text(end, y + 7, str(model.mark), size=SMALL, font_weight="bold"),
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import dataclass
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -14,8 +13,7 @@ from markupsafe import Markup
 from equipoise.assets import REGISTRY
 from equipoise.authoring import Card
 from equipoise.measuring.result import Result
-from equipoise.report.html.runs import ReportedRun
-from equipoise.report.text import format_date, join_list, reveal_invisible
+from equipoise.report.text import reveal_invisible
 
 OPTIONS = {"sample": "--sample", "repeat": "--repeat", "seed": "--seed"}
 """The parameters that have options of their own."""
@@ -31,15 +29,6 @@ _LATEX = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusOrigin:
-    """Where the texts of a corpus come from."""
-
-    name: str
-    sha256: str
-    source: str
-
-
 def render_card(card: Card) -> dict[str, Markup]:
     """The sections of a card as HTML. HTML inside a card is shown as text, and links lead only to the web."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -51,14 +40,13 @@ def render_card(card: Card) -> dict[str, Markup]:
     return {title: Markup(markdown.render(body)) for title, body in bodies.items()}  # noqa: S704 - see above
 
 
-def find_origin(result: Result) -> CorpusOrigin | None:
-    """The corpus that was asked about; None for a probe that has no corpus."""
+def describe_source(result: Result) -> str:
+    """Where the texts of the corpus come from that was asked about; empty for a probe that has no corpus."""
     corpus = next((corpus for corpus in result.setup.probe.corpora if corpus.name == result.corpus), None)
     if corpus is None:
-        return None
+        return ""
     asset = REGISTRY.get(corpus.asset or "")
-    source = f"{asset.licence}, {asset.citation} {asset.homepage}" if asset else "packaged with the probe"
-    return CorpusOrigin(name=corpus.name, sha256=result.corpus_sha256 or "unknown", source=source)
+    return f"{asset.licence}, {asset.citation} {asset.homepage}" if asset else "packaged with the probe"
 
 
 def prompts_command(result: Result) -> str:
@@ -85,36 +73,9 @@ def changed_parameters(result: Result) -> list[str]:
     ]
 
 
-def describe_methods(run: ReportedRun) -> str:
-    """A paragraph for the methods section of a paper."""
-    probes = ", ".join(
-        f"{name} version {result.version}{f' on {result.corpus}' if result.corpus else ''}"
-        for name, result in run.results.items()
-    )
-    readings = join_list(list(dict.fromkeys(result.reading for result in run.results.values())))
-    asked = {"imported": "were imported", "simulated": "were simulated"}.get(run.results.origin_name, "were asked for")
-    return (
-        f"Gender bias of {run.results.model} was measured with equipoise {run.equipoise} ({probes}). "
-        f"{run.results.answered:,} answers {asked} on {format_date(run.created)} and read by the {readings} reading. "
-        "Values are given with 95% intervals over items; marks from A (close to even-handed) to D (very far from it) "
-        "follow the limits in the cards of the probes. Answers that failed or decide nothing are counted, and bound "
-        f"what the values could be.{f' SHA-256 of the run: {run.digest}.' if run.digest else ''}"
-    )
-
-
-def write_bibtex(run: ReportedRun) -> str:
-    """The software and this measurement as entries of a bibliography."""
-    year = run.created[:4] if run.created[:4].isdigit() else "n.d."
-    model = re.sub(r"[\\{}%&#$_~^]", lambda match: _LATEX[match[0]], run.results.model)
-    note = (
-        f"SHA-256 of the run: {run.digest}" if run.digest else f"Probes: {', '.join(run.results)}".replace("_", r"\_")
-    )
-    return (
-        f"@software{{equipoise,\n  author = {{{{The equipoise authors}}}},\n  title = {{equipoise}},\n"
-        f"  version = {{{run.equipoise}}}\n}}\n\n"
-        f"@misc{{equipoise-measurement,\n  title = {{Gender bias of {{{model}}}, measured with equipoise}},\n"
-        f"  year = {{{year}}},\n  note = {{{note}}}\n}}"
-    )
+def escape_latex(text: str) -> str:
+    """Text for a bibliography, without anything that LaTeX would take for a command."""
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def to_json(value: Any, indent: int | None = None) -> str:

@@ -12,14 +12,6 @@ from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import join_list
 from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
 
-SHARED = {
-    "simulated": "No language model was asked: equipoise makes these answers up.",
-    "imported": "Who gave the answers, and how and when they were asked for, is not known here. The files "
-    "that the answers come from stand under Method.",
-}
-"""What is said once of all runs with answers of this origin, in place of a note on each."""
-REPLACED = {"simulated": "The answers are simulated:", "imported": "Imported:"}
-"""How the notes begin that are not repeated then."""
 GROUP_NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
 FAILED = tuple(str(status) for status in Status if status not in (*MEASURED, Status.PENDING, Status.FILTERED))
 COLUMNS = {
@@ -42,22 +34,18 @@ WARNING_LEVEL = 0.01
 """A difference between two arms is pointed out when its p-value is below this."""
 
 
-def gather_notes(runs: Sequence[ReportedRun], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Notes, each with a heading. `names` are those of the runs."""
+def gather_notes(runs: Sequence[ReportedRun], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Notes, each with a heading. `names` are those of the runs.
+
+    Of several runs, each note stands there once, and of answers that were not asked for only their origin.
+    """
     if len(runs) == 1:
-        yield from (("Note", note) for note in runs[0].notes)
-        return
-    for origin, text in SHARED.items():
-        models = [name for run, name in zip(runs, names, strict=True) if run.results.origin_name == origin]
-        if models:
-            yield origin.capitalize(), f"{join_list(models)}. {text}"
+        return [("Note", note) for note in runs[0].notes]
     concerned: dict[str, list[str]] = {}
     for run, name in zip(runs, names, strict=True):
-        replaced = REPLACED.get(run.results.origin_name)
-        for note in run.notes:
-            if replaced is None or not note.startswith(replaced):
-                concerned.setdefault(note, []).append(name)
-    yield from ((f"Note on {join_list(models)}", note) for note, models in concerned.items())
+        for note in [run.results.origin] if run.results.origin else run.notes:
+            concerned.setdefault(note, []).append(name)
+    return [(f"Note on {join_list(models)}", note) for note, models in concerned.items()]
 
 
 def describe_failed(audit: Audit) -> str:

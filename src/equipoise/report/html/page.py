@@ -13,17 +13,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise.errors import InputError
+from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
 from equipoise.measuring.interval import LEVEL
 from equipoise.report import text
 from equipoise.report.charts.drawing import Drawing, colour_styles
-from equipoise.report.charts.heatmap import draw_heatmap
+from equipoise.report.charts.plot import draw_heatmap
 from equipoise.report.html import method, notes
-from equipoise.report.html.findings import LETTERS, count_marks, worst_findings
 from equipoise.report.html.pieces import split_text
 from equipoise.report.html.runs import ReportedRun, name_models
 from equipoise.report.html.seal import describe_origin, seal_page
-from equipoise.report.html.sections import Section, build_section, is_known
+from equipoise.report.html.sections import RankedFinding, Section, build_section
 
 USE_CASES = ("Decision-making", "Creative writing", "Business communication")
 """The order of the use cases; others follow by name."""
@@ -41,11 +41,9 @@ def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
         raise InputError("A report needs at least one run.")
     names = name_models(runs)
     sections = build_sections(runs, full=full)
-    counts = [count_marks(run.results.values()) for run in runs]
-    most = FINDINGS if len(runs) == 1 else FINDINGS_EACH
     style = Markup(colour_styles() + _read_own("style.css"))  # noqa: S704 - ours
     script = Markup(_read_own("sort.js")) if len(runs) > 1 else None  # noqa: S704 - ours
-    return seal_page(
+    page = (
         make_environment()
         .get_template("page.html.j2")
         .render(
@@ -56,14 +54,9 @@ def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
                 (use_case, list(group))
                 for use_case, group in groupby(sections, key=lambda section: section.probe.card.use_case)
             ],
-            findings=[
-                worst_findings((finding for section in sections for finding in section.findings.get(place, ())), most)
-                for place in range(len(runs))
-            ],
-            notes=list(notes.gather_notes(runs, names)),
+            findings=[worst_findings(sections, place, len(runs)) for place in range(len(runs))],
+            notes=notes.gather_notes(runs, names),
             comparisons=compare_with_first(runs, names),
-            mark_counts=counts,
-            verdicts=[text.describe_marks(run.results.values()) for run in runs],
             full=full,
             many=len(runs) > FEW,
             style=style,
@@ -72,6 +65,14 @@ def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
             origin=describe_origin(runs, full=full),
         )
     )
+    return seal_page(page)
+
+
+def worst_findings(sections: Sequence[Section], place: int, runs: int) -> list[RankedFinding]:
+    """The findings of one of so many runs that are shown, the worst first."""
+    found = [finding for section in sections for finding in section.findings.get(place, ())]
+    most = FINDINGS if runs == 1 else FINDINGS_EACH
+    return sorted(found, key=lambda finding: finding.badness, reverse=True)[:most]
 
 
 def build_sections(runs: Sequence[ReportedRun], *, full: bool = True) -> list[Section]:
@@ -101,13 +102,13 @@ def name_charts(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, Drawing]]:
         yield "heatmap", draw_heatmap([run.results for run in runs], name_models(runs))
     for section in build_sections(runs):
         probe = section.probe.name
-        for scale in section.scales:
-            yield f"{probe}-{scale.metric.name}", scale.chart
+        for metric, chart in section.scales.items():
+            yield f"{probe}-{metric}", chart
         for picture in section.pictures:
-            for panel in picture.panels:
-                model = f"-{models[panel.run]}" if len(runs) > 1 else ""
-                if panel.chart:
-                    yield f"{probe}-{picture.figure.name}{model}", panel.chart
+            for place, panel in picture.charts.items():
+                model = f"-{models[place]}" if len(runs) > 1 else ""
+                if panel:
+                    yield f"{probe}-{picture.figure.name}{model}", panel
 
 
 def make_environment() -> Environment:
@@ -122,10 +123,9 @@ def make_environment() -> Environment:
     environment.globals |= {
         "notes_on": notes,
         "method": method,
-        "LETTERS": LETTERS,
         "text": text,
         "split_text": split_text,
-        "is_known": is_known,
+        "describe_accuracy": describe_accuracy,
         "printed_samples": PRINTED_SAMPLES,
         "level": LEVEL,
         "significance": SIGNIFICANCE,

@@ -53,11 +53,12 @@ def split_texts(
     """The same for many texts, in a small part of the time that they take one by one."""
     texts = [replace_surrogates(text) for text in texts]
     stretches = [list(_find_stretches(text)) for text in texts]
-    groups: list[dict[int, tuple[int, ...]]] = [{} for _ in texts]
+    spans: list[list[Span]] = [[] for _ in texts]
     if detector:
-        searched = [_searched_part(text, parts, most) for text, parts in zip(texts, stretches, strict=True)]
-        spans = detector.spans_of(part for part, _ in searched)
-        groups = [_find_groups(found, origins, detector) for found, (_, origins) in zip(spans, searched, strict=True)]
+        # An answer may be huge, so only what is shown is searched.
+        ends = [_find_end(parts, most + LOOKAHEAD) for parts in stretches]
+        spans = detector.spans_of(text[:end] for text, end in zip(texts, ends, strict=True))
+    groups = [_find_groups(found, detector) for found in spans]
     return [_split(*parts, most) for parts in zip(texts, stretches, groups, strict=True)]
 
 
@@ -93,34 +94,22 @@ def _find_stretches(text: str) -> Iterator[Stretch]:
         yield Stretch("text", start, len(text))
 
 
-def _searched_part(text: str, stretches: Sequence[Stretch], most: int) -> tuple[str, list[int]]:
-    """The part of the answer that is searched, and for each of its characters the place in the answer.
-
-    An answer may be huge, so it is only the part that is shown.
-    """
-    searched: list[str] = []
-    origins: list[int] = []
-    room = most + LOOKAHEAD
+def _find_end(stretches: Sequence[Stretch], most: int) -> int:
+    """Where in an answer so many characters have passed that are no reasoning."""
     for kind, start, end in stretches:
-        if room <= 0:
-            break
-        if kind == "reasoning":
-            searched.append(" ")
-            origins.append(start)
-        else:
-            stop = min(end, start + room)
-            searched.append(text[start:stop])
-            origins += range(start, stop)
-            room -= stop - start
-    return "".join(searched), origins
+        if kind == "text":
+            if end - start >= most:
+                return start + most
+            most -= end - start
+    return stretches[-1].end if stretches else 0
 
 
-def _find_groups(spans: Iterable[Span], origins: Sequence[int], detector: Detector) -> dict[int, tuple[int, ...]]:
+def _find_groups(spans: Iterable[Span], detector: Detector | None) -> dict[int, tuple[int, ...]]:
     """For each place of the answer that was read, which groups it speaks for."""
-    numbers = {group: number for number, group in enumerate(detector.patterns)}
+    numbers = {group: number for number, group in enumerate(detector.patterns)} if detector else {}
     groups: dict[int, tuple[int, ...]] = {}
     for span in spans:
-        for place in origins[span.start : span.end]:
+        for place in range(span.start, span.end):
             groups[place] = (*groups.get(place, ()), numbers[span.group])
     return groups
 

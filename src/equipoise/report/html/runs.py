@@ -1,31 +1,31 @@
-"""What a report is made of: each run as a plain value, from a run file or from anywhere else."""
+"""What a report is made of: each run as a plain value, with where its answers come from in words."""
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 from msgspec.structs import replace
 
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.exam import ExamResult
-from equipoise.report.html.provenance import Facts, describe_provenance
 from equipoise.report.text import describe_reasoning, number_repeated
 from equipoise.runs.run import Run
-from equipoise.schema import replace_surrogates
+from equipoise.runs.spec import RunRecord
+from equipoise.schema import MEASURED, Status, replace_surrogates
 
+NOT_KNOWN, NOTHING_YET = "not known", "nothing has been answered yet"
+MAX_SERVED = 10
+"""How many served models are listed."""
+Transcripts = Callable[..., Iterable[pl.DataFrame]]
+"""Reads the attempts at a probe in parts, whole items each: all, or those at the prompts with these ids.
 
-class Transcripts(Protocol):
-    """Reads the attempts at a probe in parts, whole items each: all, or those at the prompts with these ids.
-
-    Columns: `id`, `item`, `repetition`, `prompt`, `answer`, `status`, the covariates, `label` or the counts.
-    """
-
-    def __call__(self, probe: str, among: Sequence[str] | None = None, /) -> Iterable[pl.DataFrame]: ...  # noqa: D102
+Columns: `id`, `item`, `repetition`, `prompt`, `answer`, `status`, the covariates, `label` or the counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class ReportedRun:
     """What a reader must know, for example that another model was served than was asked for."""
     command: str = ""
     """The command line that repeats the run, if there is one."""
-    provenance: Facts = ()
+    provenance: tuple[tuple[str, str], ...] = ()
     """Who was asked, when, how, how much, and what failed."""
     digest: str = ""
     """SHA-256 of the content of the run file."""
@@ -92,3 +92,87 @@ def run_command(run: Run) -> str:
     if run.settings.imported or run.settings.is_function:
         return ""
     return shlex.join(replace(run.settings.spec, probes=tuple(run.planned)).command())
+
+
+def describe_provenance(run: Run) -> tuple[tuple[str, str], ...]:
+    """Headings with what an auditor wants to know."""
+    settings, found, attempts = run.settings, run.provenance, f"{run.ended:,} of {run.size:,} planned attempts"
+    prompts, answers = run.usage
+    if settings.imported:
+        served, how = NOT_KNOWN, f"{NOT_KNOWN}; the prompts are those of the suite {settings.spec.suite}, as below"
+        when, tokens = f"{NOT_KNOWN}; imported {settings.created} (UTC)", f"tokens are {NOT_KNOWN}"
+    else:
+        served, how = "; ".join(_describe_served(run)), "; ".join(describe_settings(run))
+        ended = f"first attempt ended {found.first}, last {found.last}" if found.first else NOTHING_YET
+        when = f"planned {settings.created}; {ended} (UTC)"
+        counted = prompts or answers
+        tokens = f"{prompts:,} tokens of prompts, {answers:,} of answers" if counted else "tokens were not counted"
+    facts = {
+        "Who was asked": "; ".join(_describe_model(settings)),
+        "Who answered": served,
+        "When": when,
+        "How": how,
+        "How much": f"{attempts}; {tokens}",
+        "What failed": "; ".join(_describe_failures(run)),
+    }
+    if not run.temporary:
+        facts["Content of the run"] = f"SHA-256 {found.digest}"
+    return tuple(facts.items())
+
+
+def _describe_model(settings: RunRecord) -> Iterator[str]:
+    yield settings.model
+    if settings.imported:
+        yield "the answers were imported, so how they were asked for is not known"
+        return
+    if settings.spec.base_url:
+        yield f"at {settings.spec.base_url}"
+    # What was asked for is said under "How"; here stands what the model itself brings.
+    said = {"base_url": settings.spec.base_url, **asdict(settings.spec.sampling)}
+    for name, value in settings.model_settings.items():
+        if value in (None, {}, []) or said.get(name) == value:
+            continue
+        yield f"{name.replace('_', ' ')} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+
+
+def _describe_served(run: Run) -> Iterator[str]:
+    served = run.provenance.served
+    for entry in served[:MAX_SERVED]:
+        fingerprint = f", fingerprint {entry.fingerprint}" if entry.fingerprint else ""
+        yield f"{entry.model or 'no name was given'}{fingerprint}: {entry.attempts:,} attempts"
+    if len(served) > MAX_SERVED:
+        yield f"and {len(served) - MAX_SERVED:,} more"
+    if not served:
+        yield "nobody yet"
+
+
+def describe_settings(run: Run) -> Iterator[str]:
+    """Every setting that shapes the answers, in words."""
+    settings, sampling = run.settings, run.settings.spec.sampling
+    yield f"suite {settings.spec.suite}"
+    for name, value in (("temperature", sampling.temperature), ("top p", sampling.top_p), ("seed", sampling.seed)):
+        yield f"{name} {'left to the endpoint' if value is None else value}"
+    limit = sampling.max_tokens
+    yield (
+        "the limit of each probe for the tokens of an answer"
+        if limit is None
+        else f"at most {limit:,} tokens an answer"
+    )
+    yield f"system message “{sampling.system}”" if sampling.system else "no system message but those of the prompts"
+    for name, value in sampling.extra.items():
+        yield f"{name} = {json.dumps(value, ensure_ascii=False)}"
+    if settings.looks:
+        yield "asked until the marks were certain"
+    if run.judge:
+        yield f"answers that were not read were judged by {run.judge}"
+
+
+def _describe_failures(run: Run) -> Iterator[str]:
+    counts = {status: run.counts[status] for status in Status if status not in MEASURED and run.counts[status]}
+    for status, count in counts.items():
+        reasons = [entry.detail for entry in run.provenance.failures if entry.status == status and entry.detail]
+        yield f"{count:,} {status}" + (f" (most often: {reasons[0]})" if reasons else "")
+    if run.provenance.earlier_failures:
+        yield f"{run.provenance.earlier_failures:,} failures that were asked again"
+    if not counts:
+        yield "no attempt"

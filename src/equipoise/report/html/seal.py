@@ -6,37 +6,47 @@ The digest of the page is the SHA-256 of its bytes with an empty digest in its p
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from equipoise.errors import BadFile, IntegrityError
 from equipoise.report.html.runs import ReportedRun
+from equipoise.schema import replace_surrogates
 
 _EMPTY = '<meta name="equipoise-sha256" content="">'
 _PAGE = re.compile(rb'(?<=<meta name="equipoise-sha256" content=")[0-9a-f]{64}(?=">)')
 _ORIGIN = re.compile(rb'<meta name="equipoise-origin" content="([^"]*)">')
 
 
-@dataclass(frozen=True, kw_only=True)
-class Origin:
+class SealedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that a report was made of, and how it was opened."""
+
+    digest: str
+    file: str
+    reading: str | None
+    judged: bool
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """Which version wrote a report, of which runs, and how: enough to write it again."""
 
     equipoise: str
     full: bool
-    runs: tuple[dict[str, Any], ...]
-    """Of each run the `digest`, the name of the `file`, the `reading` that was asked for, and if it is `judged`."""
+    runs: tuple[SealedRun, ...]
 
 
 def describe_origin(runs: Sequence[ReportedRun], *, full: bool) -> str:
     """The origin of a report as JSON, for a page."""
-    described = [{"digest": run.digest, "file": run.name, "reading": run.reading, "judged": run.judged} for run in runs]
-    return json.dumps({"equipoise": version("equipoise"), "full": full, "runs": described})
+    sealed = tuple(
+        SealedRun(digest=run.digest, file=replace_surrogates(run.name), reading=run.reading, judged=run.judged)
+        for run in runs
+    )
+    return msgspec.json.encode(Origin(equipoise=version("equipoise"), full=full, runs=sealed)).decode()
 
 
 def seal_page(page: str) -> str:
@@ -60,16 +70,6 @@ def read_seal(path: Path) -> tuple[str, Origin]:
             f"{path} was changed after it was written: its digest should be {found[0].decode()}, and is {actual}."
         )
     try:
-        data = json.loads(html.unescape(origin[1].decode()))
-        runs = tuple(
-            {
-                "digest": str(run["digest"]),
-                "file": str(run["file"]),
-                "reading": None if run["reading"] is None else str(run["reading"]),
-                "judged": bool(run["judged"]),
-            }
-            for run in data["runs"]
-        )
-        return actual, Origin(equipoise=str(data["equipoise"]), full=bool(data["full"]), runs=runs)
-    except (KeyError, TypeError, ValueError, RecursionError):
+        return actual, msgspec.json.decode(html.unescape(origin[1].decode()), type=Origin)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         raise IntegrityError(f"{path} does not say which runs it was made of.") from None

@@ -1,78 +1,57 @@
-"""One probe over all runs, ready to be shown: charts, numbers, coverage, answers."""
+"""One probe over all runs, ready to be shown: charts, numbers, findings, answers."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.assets import facts
-from equipoise.authoring import Evidence, Metric, Probe, Scatter
-from equipoise.measuring.accuracy import describe_accuracy
+from equipoise.authoring import Evidence, Figure, Finding, Metric, Probe, Scatter
 from equipoise.measuring.calling import running
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import Drawing
-from equipoise.report.charts.figures import AnyFigure, WordFigure, default_figures, draw_figure, share_scale
+from equipoise.report.charts.figures import default_figures, draw_figures
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
-from equipoise.report.html.answers import Sample, find_example, make_word_figure, read_run
-from equipoise.report.html.findings import RankedFinding, rank_findings
+from equipoise.report.html.answers import ReadRun, Sample, find_example, read_run
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.notes import say_by_probability, warn_uneven
 from equipoise.report.html.runs import ReportedRun
-from equipoise.report.text import describe_judge, describe_read, describe_reservations, format_odds
-from equipoise.schema import Estimate, MetricKey
+from equipoise.report.text import describe_judge, describe_read, describe_reservations
+from equipoise.schema import MetricKey
 
 SAMPLES, SAMPLES_EACH = 10, 6
 """How many answers to a probe are shown: of a single run, and of each of several."""
-MAX_WORDS = 200
-"""How many words that differ are listed."""
 ALL_ITEMS = "all items"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """What a run measured of a metric, over all items or over one group; no estimate if it did not measure it."""
-
-    run: int
-    key: MetricKey
-    estimate: Estimate | None = None
-    mark: Mark | None = None
-
-
 Row = tuple[str | float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
-    """A marked metric: its chart, and the published values beside it."""
+class RankedFinding:
+    """A finding on a metric whose mark is decided and worse than A, and an answer that shows it."""
 
+    probe: Probe
     metric: Metric
-    chart: Drawing
-    published: Ranges
-    note: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Panel:
-    """A figure of one run; no chart where there is nothing to draw."""
-
-    run: int
-    chart: Drawing | None
-    note: str = ""
-    """What stands below the chart."""
+    mark: Mark
+    leaning: str
+    """Which reference model the value leans to."""
+    text: str
+    badness: tuple[str, float]
+    """The mark, and how far the value is from even-handed compared with where D begins."""
+    example: Sample | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A figure of all runs side by side, and a table of those of its numbers that are no metrics."""
+    """A figure of the runs that have it, side by side, and a table of those of its numbers that are no metrics."""
 
-    figure: AnyFigure
-    panels: tuple[Panel, ...]
-    head: tuple[str, ...]
-    rows: tuple[Row, ...]
+    figure: Figure
+    """That of the first run: the others have the same title and caption."""
+    charts: Mapping[int, Drawing | None]
+    """None where there is nothing to draw."""
+    rows: Sequence[Row]
+    """The first row is the head."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,24 +61,21 @@ class Section:
     probe: Probe
     results: Mapping[int, Result]
     """The results of the runs that have the probe."""
-    marked: tuple[tuple[Metric, tuple[Cell, ...]], ...]
-    """The marked metrics, each with one cell per run, also for runs that do not have the probe."""
-    scales: tuple[Scale, ...]
-    pictures: tuple[Picture, ...]
-    numbers: Mapping[str, Mapping[MetricKey, tuple[Cell, ...]]]
+    read: Mapping[int, ReadRun]
+    """What their answers show beside the metrics."""
+    marked: Sequence[Metric]
+    scales: Mapping[str, Drawing]
+    """The charts of the marked metrics, by their names."""
+    published: Mapping[str, Ranges]
+    """The intervals that were published for other models, by metric."""
+    published_note: str
+    pictures: Sequence[Picture]
+    keys: Mapping[str, Sequence[MetricKey]]
     """All metrics: over all items, then by group under headings such as "race: white"."""
     warnings: Mapping[int, list[str]]
     notes: Mapping[int, list[str]]
     """What a reader must know beside the numbers: the missing answers, other prompts like these, looks."""
-    samples: Mapping[int, list[Sample]]
     findings: Mapping[int, list[RankedFinding]]
-    other_readings: Mapping[int, OtherReading | None]
-    """The marked metrics by the other reading; none in a short report."""
-
-    @property
-    def detector_error(self) -> str:
-        """How well the answers are read, as measured on labelled answers."""
-        return describe_accuracy(self.probe)
 
     @property
     def about(self) -> dict[str, str]:
@@ -115,34 +91,33 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str],
     results = {place: run.results[name] for place, run in enumerate(runs) if name in run.results}
     probe = next(iter(results.values())).setup.probe
     most = (SAMPLES if len(runs) == 1 else SAMPLES_EACH) if full else 0
-    figures: dict[int, Sequence[AnyFigure]] = {}
-    samples: dict[int, list[Sample]] = {}
+    read: dict[int, ReadRun] = {}
+    figures: dict[int, Sequence[Figure]] = {}
     findings: dict[int, list[RankedFinding]] = {}
-    other_readings: dict[int, OtherReading | None] = {}
     for place, result in results.items():
-        read = read_run(runs[place], name, most)
-        figures[place] = [*_make_figures(result, read.evidence), *map(make_word_figure, filter(None, [read.words]))]
+        read[place] = read_run(runs[place], name, most)
+        figures[place] = _make_figures(result, read[place].evidence)
         if not full:
             figures[place] = figures[place][:1] if len(runs) == 1 else []
-        other_readings[place] = read.other
-        samples[place] = read.samples
-        findings[place] = _find_findings(runs[place], result, read.evidence)
+        findings[place] = _rank_findings(runs[place], result, read[place].evidence)
     marked = [metric for metric in probe.metrics if metric.bands]
+    published = _find_published(probe) if full else {}
+    keys: dict[str, list[MetricKey]] = {}
+    for key in dict.fromkeys(key for result in results.values() for key in result.estimates):
+        keys.setdefault(ALL_ITEMS if key.slice is None else f"{key.slice}: {key.group}", []).append(key)
     return Section(
         probe=probe,
         results=results,
-        marked=tuple(
-            (metric, tuple(_make_cell(results, place, MetricKey(metric.name)) for place in range(len(runs))))
-            for metric in marked
-        ),
-        scales=tuple(_make_scale(metric, probe, results, models, full=full) for metric in marked),
-        pictures=tuple(_make_pictures(figures, results, models)),
-        numbers=_tabulate_numbers(results),
+        read=read,
+        marked=marked,
+        scales={metric.name: _draw_scale(metric, results, models, published.get(metric.name, {})) for metric in marked},
+        published=published,
+        published_note=_describe_comparability(probe, list(results.values())),
+        pictures=list(_make_pictures(figures, results, models)),
+        keys=keys,
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
         notes={place: _make_notes(result, runs[place], full=full) for place, result in results.items()},
-        samples=samples,
         findings=findings,
-        other_readings=other_readings,
     )
 
 
@@ -156,54 +131,68 @@ def _make_notes(result: Result, run: ReportedRun, *, full: bool) -> list[str]:
     return [re.sub(r"(?<=[ (])-(?=\d)", "−", sentence) for sentence in sentences]
 
 
-def is_known(estimate: Estimate | None) -> bool:
-    """Whether there is a number to show."""
-    return estimate is not None and not math.isnan(estimate.value)
-
-
-def _make_figures(result: Result, evidence: Evidence) -> Sequence[AnyFigure]:
+def _make_figures(result: Result, evidence: Evidence) -> Sequence[Figure]:
+    """The probe's own figures, or those that every probe has."""
     probe = result.setup.probe
     with running(probe, "figures"):
         return probe.display.make_figures(evidence) or default_figures(probe, result.estimates)
 
 
-def _find_findings(run: ReportedRun, result: Result, evidence: Evidence) -> list[RankedFinding]:
+def _rank_findings(run: ReportedRun, result: Result, evidence: Evidence) -> list[RankedFinding]:
+    """The findings on metrics whose mark is decided and worse than A."""
     probe = result.setup.probe
     if probe.display.findings is None:
         return []
     with running(probe, "findings"):
-        found = probe.display.findings(evidence)
-        return rank_findings(result, found, lambda finding: find_example(run, evidence, probe, finding.example))
+        findings = list(probe.display.findings(evidence))
+    metrics = {metric.name: metric for metric in probe.metrics}
+    ranked = []
+    for finding in findings:
+        metric, mark = metrics[finding.metric], result.marks.get(finding.metric)
+        if mark is None or mark.mark in (None, "A") or metric.bands is None:
+            continue
+        value = result.metrics[finding.metric].value
+        ranked.append(
+            RankedFinding(
+                probe=probe,
+                metric=metric,
+                mark=mark,
+                leaning=metric.leaning(value),
+                text=_say_finding(finding, metric, result),
+                badness=(mark.letter, metric.bands.distance(value) / metric.bands.limits[-1]),
+                example=find_example(run, evidence, probe, finding.example),
+            )
+        )
+    return ranked
 
 
-def _make_cell(results: Mapping[int, Result], run: int, key: MetricKey) -> Cell:
-    result = results.get(run)
-    if result is None or key not in result.estimates:
-        return Cell(run=run, key=key)
-    mark = result.marks.get(key.metric) if key.slice is None else None
-    return Cell(run=run, key=key, estimate=result.estimates[key], mark=mark)
+def _say_finding(finding: Finding, metric: Metric, result: Result) -> str:
+    """A finding in words. By probabilities it is the value: texts of the probes count the most probable labels."""
+    if not result.setup.probe.detector.by_probability:
+        return finding.text
+    found = result.metrics[metric.name]
+    return (
+        f"{metric.summary.rstrip('.')}: {found.value:.3f}, by the probabilities of one word "
+        f"(95% interval {found.low:.3f} to {found.high:.3f})."
+    )
 
 
-def _tabulate_numbers(results: Mapping[int, Result]) -> dict[str, dict[MetricKey, tuple[Cell, ...]]]:
-    numbers: dict[str, dict[MetricKey, tuple[Cell, ...]]] = {}
-    for key in dict.fromkeys(key for result in results.values() for key in result.estimates):
-        heading = ALL_ITEMS if key.slice is None else f"{key.slice}: {key.group}"
-        numbers.setdefault(heading, {})[key] = tuple(_make_cell(results, place, key) for place in results)
-    return numbers
+def _find_published(probe: Probe) -> dict[str, dict[str, tuple[float, float]]]:
+    """The published intervals of other models, by metric and model."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    if probe.display.published:
+        for row in facts("published").filter(probe=probe.name).iter_rows(named=True):
+            found.setdefault(row["metric"], {})[row["model"]] = (row["low"], row["high"])
+    return found
 
 
-def _make_scale(
-    metric: Metric, probe: Probe, results: Mapping[int, Result], models: Sequence[str], *, full: bool
-) -> Scale:
+def _draw_scale(metric: Metric, results: Mapping[int, Result], models: Sequence[str], published: Ranges) -> Drawing:
     estimates = [
         MarkedEstimate(model=models[place], estimate=result.metrics[metric.name], mark=result.marks.get(metric.name))
         for place, result in results.items()
         if metric.name in result.metrics
     ]
-    rows = facts("published").filter(probe=probe.name, metric=metric.name).select("model", "low", "high").iter_rows()
-    published = {model: (low, high) for model, low, high in rows} if full and probe.display.published else {}
-    note = _describe_comparability(probe, list(results.values()))
-    return Scale(metric=metric, chart=draw_scale(metric, estimates, published), published=published, note=note)
+    return draw_scale(metric, estimates, published)
 
 
 def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
@@ -222,45 +211,25 @@ def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
 
 
 def _make_pictures(
-    figures: Mapping[int, Sequence[AnyFigure]], results: Mapping[int, Result], models: Sequence[str]
+    figures: Mapping[int, Sequence[Figure]], results: Mapping[int, Result], models: Sequence[str]
 ) -> Iterator[Picture]:
     """Put the figures of one name side by side."""
     for name in dict.fromkeys(figure.name for of_run in figures.values() for figure in of_run):
         same = {place: figure for place, of_run in figures.items() for figure in of_run if figure.name == name}
-        estimates = {place: results[place].estimates for place in same}
-        panels = []
-        for place, figure in same.items():
-            common = share_scale(figure, same.values(), list(estimates.values()))
-            note = figure.summary if isinstance(figure, WordFigure) else ""
-            panels.append(Panel(run=place, chart=draw_figure(common, estimates[place]), note=note))
-        head, rows = _tabulate_figure(same, models)
-        yield Picture(figure=next(iter(same.values())), panels=tuple(panels), head=head, rows=tuple(rows))
+        charts = draw_figures(list(same.values()), [results[place].estimates for place in same])
+        first = next(iter(same.values()))
+        clouds = {models[place]: figure for place, figure in same.items() if isinstance(figure, Scatter)}
+        yield Picture(figure=first, charts=dict(zip(same, charts, strict=True)), rows=_tabulate_points(clouds))
 
 
-def _tabulate_figure(same: Mapping[int, AnyFigure], models: Sequence[str]) -> tuple[tuple[str, ...], list[Row]]:
-    """The numbers of a figure that stand nowhere else: a head, and rows that begin with what they are about."""
-    first = next(iter(same.values()))
-    if isinstance(first, Scatter):
-        clouds = [
-            {spot.label: spot for spot in figure.spots} for figure in same.values() if isinstance(figure, Scatter)
-        ]
-        positions = {label: spot.x for cloud in clouds for label, spot in cloud.items()}
-        rows: list[Row] = []
-        for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0])):
-            spots = [cloud.get(label) for cloud in clouds]
-            rows.append((label, x, *(f"{round(spot.y * spot.n):,} of {spot.n:,}" if spot else "–" for spot in spots)))
-        return ("item", first.x, *(models[place] for place in same)), rows
-    if isinstance(first, WordFigure):
-        return ("word", "model", "odds", "95% interval", *first.sides), [
-            (
-                spot.word,
-                models[place],
-                format_odds(spot.value),
-                f"{format_odds(spot.low)} to {format_odds(spot.high)}",
-                *(f"{share:.1%}" for share in spot.shares),
-            )
-            for place, figure in same.items()
-            if isinstance(figure, WordFigure)
-            for spot in figure.spots[:MAX_WORDS]
-        ]
-    return (), []
+def _tabulate_points(clouds: Mapping[str, Scatter]) -> list[Row]:
+    """The points of each model's figure, which stand nowhere else: a head, and one row per point."""
+    if not clouds:
+        return []
+    points = {model: {spot.label: spot for spot in figure.spots} for model, figure in clouds.items()}
+    positions = {label: spot.x for spots in points.values() for label, spot in spots.items()}
+    rows: list[Row] = [("item", next(iter(clouds.values())).x, *clouds)]
+    for label, x in sorted(positions.items(), key=lambda position: (position[1], position[0])):
+        of_models = [spots.get(label) for spots in points.values()]
+        rows.append((label, x, *(f"{round(spot.y * spot.n):,} of {spot.n:,}" if spot else "–" for spot in of_models)))
+    return rows

@@ -10,10 +10,11 @@ from itertools import zip_longest
 from math import isclose
 from pathlib import Path
 
+import polars as pl
+
 from equipoise.errors import IntegrityError
 from equipoise.measuring.audit import Audit
 from equipoise.report.charts.drawing import can_draw_png
-from equipoise.report.charts.heatmap import tabulate_marks
 from equipoise.report.exports import for_spreadsheets
 from equipoise.report.files import check_target, make_folder, writing
 from equipoise.report.html.page import name_charts, render
@@ -50,7 +51,7 @@ def write_report(
 def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:
     """Write every chart as SVG, and as PNG if the extra is installed, into a folder that is there; return the paths.
 
-    Of several runs, all marks are also written as a heat map and its table.
+    Of several runs, all marks are also written as a heat map and as a table.
     """
     paths = []
     for name, chart in name_charts(runs):
@@ -59,9 +60,16 @@ def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:
         ]
     if len(runs) > 1:
         path = folder / "heatmap.csv"
-        table = tabulate_marks([run.results for run in runs], name_models(runs))
+        marks = pl.concat(
+            [
+                run.results.to_frame()
+                .filter(pl.col("slice").is_null(), pl.col("best").is_not_null())
+                .with_columns(pl.lit(name).alias("model"), pl.lit(run.results.origin_name).alias("answers"))
+                for run, name in zip(runs, name_models(runs), strict=True)
+            ]
+        )
         with writing(path) as file:
-            file.write(for_spreadsheets(table).write_csv().encode())
+            for_spreadsheets(marks).write_csv(file)
         paths.append(path)
     return paths
 
@@ -84,7 +92,7 @@ def check_report(path: Path, runs: Mapping[str, Path]) -> CheckedReport:
     """
     digest, origin = read_seal(path)
     unchanged = "unchanged since it was written"
-    missing = [run["file"] or "a run that was not kept" for run in origin.runs if run["digest"] not in runs]
+    missing = [run.file or "a run that was not kept" for run in origin.runs if run.digest not in runs]
     given = len(origin.runs) - len(missing)
     if missing:
         reason = f"that it shows {', '.join(missing)} as it is: the run was not given, or was changed since"
@@ -93,16 +101,14 @@ def check_report(path: Path, runs: Mapping[str, Path]) -> CheckedReport:
         reason = f"its numbers: it was written by equipoise {origin.equipoise}, and this is {version('equipoise')}"
         made = f"{unchanged}, and made of these runs"
         return CheckedReport(digest=digest, proved=made, not_proved=reason, runs_given=given)
-    reported = [
-        replace(
-            describe_run(Run.open(runs[run["digest"]], reading=run["reading"], judged=run["judged"])), name=run["file"]
-        )
-        for run in origin.runs
-    ]
+    reported = []
+    for run in origin.runs:
+        opened = Run.open(runs[run.digest], reading=run.reading, judged=run.judged)
+        reported.append(replace(describe_run(opened), name=run.file))
     difference = find_difference(path.read_text(encoding="utf-8"), render(reported, full=origin.full))
     if difference:
         raise IntegrityError(f"{path} does not show what its runs give: {difference}.")
-    files = ", ".join(str(runs[run["digest"]]) for run in origin.runs)
+    files = ", ".join(str(runs[run.digest]) for run in origin.runs)
     proved = f"{unchanged}, and every number in it follows from {files}"
     return CheckedReport(digest=digest, proved=proved, runs_given=given)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import partial
 from xml.etree import ElementTree as ET
 
 from rich.text import Text
@@ -13,23 +14,19 @@ from equipoise.measuring.gate import Check, Gate, Outcome, worst_outcome
 from equipoise.safe_text import printable_line
 
 SUITE = "equipoise gate"
-VERDICTS = {Outcome.PASSED: "PASSED", Outcome.FAILED: "FAILED", Outcome.UNDECIDED: "UNDECIDED"}
-TERMINAL_VERDICTS = {
-    Outcome.PASSED: ("PASS", "green"),
-    Outcome.FAILED: ("FAIL", "bold red"),
-    Outcome.UNDECIDED: ("OPEN", "bold yellow"),
+VERDICTS = {
+    # in a headline, in a terminal and its style there, in Markdown
+    Outcome.FAILED: ("FAILED", "FAIL", "bold red", "❌ **FAIL**"),
+    Outcome.UNDECIDED: ("UNDECIDED", "OPEN", "bold yellow", "❔ **undecided**"),
+    Outcome.PASSED: ("PASSED", "PASS", "green", "✅ PASS"),
 }
-MARKDOWN_VERDICTS = {
-    Outcome.PASSED: "✅ PASS",
-    Outcome.FAILED: "❌ **FAIL**",
-    Outcome.UNDECIDED: "❔ **undecided**",
-}
+"""What outcomes are called, the worst first."""
 
 
 def gate_lines(gate: Gate, *, everything: bool = False, width: int | None = None) -> Iterator[Text]:
     """The verdict, what failed, what is open, and how many rules are kept; `everything`: each of these, too."""
-    _, style = TERMINAL_VERDICTS[gate.outcome]
-    yield Text(headline(gate), style=style).append(f"  {_describe_source(gate)}", style="not bold dim default")
+    source = printable_line(" · ".join(filter(None, (gate.model, gate.file))))
+    yield Text(headline(gate), style=VERDICTS[gate.outcome][2]).append(f"  {source}", style="not bold dim default")
     shown = [check for check in rank_checks(gate) if everything or check.outcome is not Outcome.PASSED]
     tolerated = gate.tolerated if not everything else []
     yield from check_lines([check for check in shown if check not in tolerated], width)
@@ -40,14 +37,9 @@ def gate_lines(gate: Gate, *, everything: bool = False, width: int | None = None
         yield Text(f"{passed} passed (--all shows each)", style="dim")
 
 
-def _describe_source(gate: Gate) -> str:
-    return printable_line(" · ".join(filter(None, (gate.model, gate.file))))
-
-
 def rank_checks(gate: Gate) -> list[Check]:
     """What failed, then what is undecided, then what is passed."""
-    order = (Outcome.FAILED, Outcome.UNDECIDED, Outcome.PASSED)
-    return sorted(gate.checks, key=lambda check: order.index(check.outcome))
+    return sorted(gate.checks, key=lambda check: list(VERDICTS).index(check.outcome))
 
 
 def check_lines(checks: Sequence[Check], width: int | None = None) -> Iterator[Text]:
@@ -58,19 +50,15 @@ def check_lines(checks: Sequence[Check], width: int | None = None) -> Iterator[T
     rows = [_printable_fields(check) for check in checks]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for check, (what, rule, found, limit) in zip(checks, rows, strict=True):
-        word, style = TERMINAL_VERDICTS[check.outcome]
+        _, word, style, _ = VERDICTS[check.outcome]
         line = f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}"
         if width is not None and len(word) + len(line) > width:
+            indent = " " * (len(word) + 2)
+            wrap = partial(textwrap.wrap, width=max(width, 2 * len(indent)), break_on_hyphens=False)
             parts = (f"{what}  {rule}", f"{found};", f"allowed: {limit}")
-            line = "\n".join(wrapped for part in parts for wrapped in _indent(part, width, len(word) + 2))[len(word) :]
+            lines = [text for part in parts for text in wrap(part, initial_indent=indent, subsequent_indent=indent)]
+            line = "\n".join(lines)[len(word) :]
         yield Text(word, style=style).append(line, style="not bold default")
-
-
-def _indent(text: str, width: int, indent: int) -> list[str]:
-    """The text in lines of at most this width that begin with so many blanks."""
-    before = " " * indent
-    wide_enough = max(width, 2 * indent)
-    return textwrap.wrap(text, wide_enough, initial_indent=before, subsequent_indent=before, break_on_hyphens=False)
 
 
 def headline(gate: Gate) -> str:
@@ -87,14 +75,14 @@ def headline(gate: Gate) -> str:
         parts = [f"{total - len(undecided)} of {total} rules"]
     if others_open := [check for check in undecided if check not in deciding]:
         parts += [f"{len(others_open)} open"]
-    return printable_line(f"{VERDICTS[gate.outcome]}: {'; '.join(parts)}")
+    return printable_line(f"{VERDICTS[gate.outcome][0]}: {'; '.join(parts)}")
 
 
 def headline_of_all(gates: Sequence[Gate]) -> Text:
     """The verdict on several runs in one line: "FAILED: 1 of 3 runs"."""
     worst = worst_outcome(gates)
-    number = sum(gate.outcome is worst for gate in gates)
-    return Text(f"{VERDICTS[worst]}: {number} of {len(gates)} runs", style=TERMINAL_VERDICTS[worst][1])
+    verdict, _, style, _ = VERDICTS[worst]
+    return Text(f"{verdict}: {sum(gate.outcome is worst for gate in gates)} of {len(gates)} runs", style=style)
 
 
 def junit(gates: Sequence[Gate]) -> bytes:
@@ -103,8 +91,7 @@ def junit(gates: Sequence[Gate]) -> bytes:
     for gate in gates:
         _add_suite(root, gate)
     ET.indent(root)
-    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return text + b"\n"
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
 def _add_suite(root: ET.Element, gate: Gate) -> None:
@@ -136,13 +123,8 @@ def markdown(gate: Gate) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for check in rank_checks(gate):
-        cells = (
-            MARKDOWN_VERDICTS[check.outcome],
-            _code(check.what),
-            _code(check.rule),
-            _escape(check.found),
-            _escape(check.limit),
-        )
+        _, _, _, verdict = VERDICTS[check.outcome]
+        cells = (verdict, _code(check.what), _code(check.rule), _escape(check.found), _escape(check.limit))
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"Note: {_escape(text)}" for text in gate.notes)]
     return "\n".join(lines).rstrip() + "\n"

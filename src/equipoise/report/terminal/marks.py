@@ -9,22 +9,18 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from equipoise.authoring import Metric
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.marks import UNDECIDED, Mark
+from equipoise.measuring.marks import UNDECIDED
 from equipoise.measuring.precision import explain_open
 from equipoise.measuring.result import Result
 from equipoise.report.terminal.tables import COLOURS, WIDE
-from equipoise.report.text import explain_missing_value, format_centre, format_number
+from equipoise.report.text import DISTANCES, NOT_COMPUTABLE, explain_missing_value, format_centre, format_number
 from equipoise.safe_text import printable_line
-from equipoise.schema import Estimate
 
 ROWS = 24
 """The height of the smallest terminal that is common. It has 80 columns."""
 FEWEST_MARKS = 6
 """So many marks are shown, however much stands above them."""
-DISTANCES = {"A": "close to", "B": "some distance from", "C": "far from", "D": "very far from"}
-NOT_COMPUTABLE = "–"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +63,12 @@ def fit_marks(
 
 
 def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Text]:
-    """One line per mark, the worst first; of more than `most`, the rest are counted in the last line."""
-    sentences = rank_sentences([sentence for result in audit.values() for sentence in say_marks(result, width)])
+    """One line per mark: the worst first, then those that are not decided, then those without a value.
+
+    Of more than `most`, the rest are counted in the last line.
+    """
+    sentences = [sentence for result in audit.values() for sentence in say_marks(result, width)]
+    sentences.sort(key=lambda sentence: f"DCBA{UNDECIDED}{NOT_COMPUTABLE}".index(sentence.letter))
     first = max((len(sentence.mark) for sentence in sentences), default=0)
     shown = sentences if most is None or len(sentences) <= most else sentences[: most - 1]
     for sentence in shown:
@@ -80,19 +80,21 @@ def mark_lines(audit: Audit, width: int, most: int | None = None) -> Iterator[Te
 def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
     """A sentence for each mark of a result; from a certain width on, with the interval."""
     metrics = {metric.name: metric for metric in result.setup.probe.metrics}
+    wide = width >= WIDE
     for name, estimate, mark in result.marked():
-        leaning = ""
-        if mark is None:
-            says = f"{' is not computable' if width >= WIDE else ''}: {explain_missing_value(result)}."
+        bands, leaning, value = metrics[name].bands, "", f" is {format_number(estimate.value)}"
+        if wide and not math.isnan(estimate.low):
+            value += f" ({format_number(estimate.low)} to {format_number(estimate.high)})"
+        if mark is None or bands is None:
+            says = f"{' is not computable' if wide else ''}: {explain_missing_value(result)}."
+        elif mark.undecided:
+            # In a narrow terminal there is no room for a value that decides nothing.
+            says = f"{value if wide else ''}: {explain_open(result, name)}."
         else:
-            value = _say_value(estimate, with_interval=width >= WIDE)
-            if mark.undecided:
-                # In a narrow terminal there is no room for a value that decides nothing.
-                says = f"{value if width >= WIDE else ''}: {explain_open(result, name)}."
-            else:
-                why = "; missing answers could change it" if mark.by_missing else ""
-                leaning = _say_leaning(metrics[name], estimate)
-                says = f"{value}{_say_distance(metrics[name], mark)}{leaning}{why}."
+            side = metrics[name].leaning(estimate.value)
+            leaning = f" ({side})" if side else ""
+            why = "; missing answers could change it" if mark.by_missing else ""
+            says = f"{value}, {DISTANCES[mark.letter]} {format_centre(bands.centre)}{leaning}{why}."
         yield MarkSentence(
             mark=str(mark) if mark else NOT_COMPUTABLE,
             letter=mark.letter if mark else NOT_COMPUTABLE,
@@ -102,34 +104,9 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
         )
 
 
-def rank_sentences(sentences: Sequence[MarkSentence]) -> list[MarkSentence]:
-    """The worst marks first, then those that are not decided, then those without a value."""
-    order = f"DCBA{UNDECIDED}{NOT_COMPUTABLE}"
-    return sorted(sentences, key=lambda sentence: order.index(sentence.letter))
-
-
 def _say_hidden(letters: Sequence[str]) -> str:
     """What is known of marks that come after all that are shown. One that is not decided may turn out worse."""
     open_marks = sum(letter in (UNDECIDED, NOT_COMPUTABLE) for letter in letters)
     if open_marks == len(letters):
         return "none of them decided"
     return f"{open_marks} not decided, the others no worse" if open_marks else "none of them worse"
-
-
-def _say_value(estimate: Estimate, *, with_interval: bool) -> str:
-    value = f" is {format_number(estimate.value)}"
-    if not with_interval or math.isnan(estimate.low):
-        return value
-    return f"{value} ({format_number(estimate.low)} to {format_number(estimate.high)})"
-
-
-def _say_distance(metric: Metric, mark: Mark) -> str:
-    """How far a value is from that of an even-handed model."""
-    assert metric.bands is not None
-    return f", {DISTANCES[mark.letter]} {format_centre(metric.bands.centre)}"
-
-
-def _say_leaning(metric: Metric, estimate: Estimate) -> str:
-    """To which side of that it is."""
-    leaning = metric.leaning(estimate.value)
-    return f" ({leaning})" if leaning else ""

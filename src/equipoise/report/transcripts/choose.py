@@ -78,8 +78,7 @@ def _choose_of(run: Run, name: str, choice: Choice, most: int) -> Chosen:
 
 def describe_outcome(detector: Detector) -> pl.Expr:
     """The label of each evaluated attempt, or what stands in its place."""
-    read = pl.when(detector.detected()).then(pl.lit(COUNTED)) if detector.counts else pl.col(LABEL)
-    outcome = read.otherwise(None) if isinstance(read, pl.expr.whenthen.Then) else read
+    outcome: pl.Expr = pl.when(detector.detected()).then(pl.lit(COUNTED)) if detector.counts else pl.col(LABEL)
     return pl.when(is_measured()).then(outcome.fill_null(UNDETECTED)).otherwise(pl.lit(NO_ANSWER)).alias(OUTCOME)
 
 
