@@ -31,6 +31,7 @@ ROWS_AT_ONCE = 40_000
 RUN = "run"
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "gest_creative": {"corpus": "mottos"},
+    "gest_translation": {"corpus": "sentences"},
     "discrimination_tamkin": {"corpus": "scenarios"},
     "hiring_bloomberg": {"corpus": "vacancies"},
     "resume_score": {"corpus": "vacancies"},

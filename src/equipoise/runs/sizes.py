@@ -17,7 +17,7 @@ from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
 from equipoise.authoring import Probe
 from equipoise.measuring.plan import Plan, plan, resize
-from equipoise.measuring.precision import MOST_REPETITIONS, find_items, find_repetitions
+from equipoise.measuring.precision import find_items, find_repetitions
 from equipoise.measuring.result import Result
 from equipoise.schema import ANSWER, ID, PROMPT
 
@@ -32,7 +32,7 @@ LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
 LEAST_ITEMS, LEAST_IN_STRATUM = 4, 2
 """No probe of the quick suite gets fewer: an interval needs as many."""
-LEAST_OF_WORDS = 200
+LEAST_OF_WORDS = 300
 """The same for ci where words are counted: a model that is sure of each letter may give all its words to one side."""
 ASKED_WHOLE = 24
 """A probe of no more items than this is asked whole."""
@@ -55,7 +55,7 @@ class Goal:
 SIZED = (QUICK, "ci", "full")
 """The suites whose sizes are computed."""
 GOALS = {
-    "ci": Goal("D", 0.995, packaged=True, least=20, most=3),
+    "ci": Goal("D", 0.9995, packaged=True, least=80, most=1),
     "full": Goal("B", 0.9, packaged=False, least=20, most=10),
 }
 """For each metric alone. How many fair models then pass the gate of all of them: `docs/calibration.md`."""
@@ -68,7 +68,7 @@ def packaged_corpus(probe: Probe) -> dict[str, str]:
 
 
 def compute_size(probe: Probe, suite: str) -> dict[str, int]:
-    """How many items a suite draws, and how often each is asked: no less than quick, and ci at most thrice standard."""
+    """How many items a suite draws, and how often each is asked: no less than quick, and ci no more than standard."""
     if suite == QUICK:
         return {"sample": _count_quick(probe) * probe.prompts_per_item}
     goal = GOALS[suite]
@@ -81,8 +81,7 @@ def compute_size(probe: Probe, suite: str) -> dict[str, int]:
     least = max(fewest, find_size(probe, QUICK)["sample"] // per_item) if goal.packaged else standard
     most = min(goal.most * standard, everything.items)
     items = min(max(least, find_items(pilot, most, goal.mark, goal.chance)), most)
-    often = probe.standard.get("repeat", 1) if goal.packaged else MOST_REPETITIONS
-    return {"sample": items * per_item, "repeat": find_repetitions(pilot, items, often, goal.mark, goal.chance)}
+    return {"sample": items * per_item, "repeat": find_repetitions(pilot, items, mark=goal.mark, chance=goal.chance)}
 
 
 def _count_quick(probe: Probe) -> int:
