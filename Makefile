@@ -11,11 +11,12 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --edi
 .PHONY: demo docs test check generate detectors format calibrate bench bench-quick fuzz clean
 
 # The embedded model is asked for one token a prompt; docs/embedded.md says why these probes and sizes.
-CHARACTERS := --probe jobs_lum --probe inventories --probe gest_creative
+CHARACTERS := --probe jobs_lum --probe inventories --probe gest_creative --probe gest_translation
 SIZES := --set jobs_lum.sample=120 --set inventories.sample=120 --set gest_creative.sample=48
+CHOOSE := --set gest_translation.sample=40 --set gest_translation.design=choose
 
 demo: $(RUNS)  ## audit the embedded model (characters, by probability) beside two simulated ones; a report
-	$(BIN)/equipoise run embedded --suite quick --probabilities $(CHARACTERS) $(SIZES) --out demo.equipoise
+	$(BIN)/equipoise run embedded --suite quick --probabilities $(CHARACTERS) $(SIZES) $(CHOOSE) --out demo.equipoise
 	@$(BIN)/equipoise run simulated/stereotyping --suite ci $(CHARACTERS) --out demo-stereotyping.equipoise >/dev/null
 	@$(BIN)/equipoise run simulated/unbiased --suite ci $(CHARACTERS) --out demo-unbiased.equipoise >/dev/null
 	$(BIN)/equipoise report demo.equipoise demo-stereotyping.equipoise demo-unbiased.equipoise -o demo.html

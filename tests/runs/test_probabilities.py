@@ -140,11 +140,26 @@ def test_two_models_are_told_apart_by_their_shares(tmp_path: Path) -> None:
 
 @pytest.mark.fault("L1")
 def test_models_and_probes_that_cannot_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"None of the probes salary_advice, hiring_an can .* discrimination_tamkin"):
+    with pytest.raises(
+        InputError, match=r"Not one of the probes salary_advice, hiring_an can .* discrimination_tamkin"
+    ):
         start(Fake(deciding), probes=["salary_advice", "hiring_an"], out=tmp_path / "run", probabilities=True)
     with pytest.raises(InputError, match="cannot be asked for the probabilities"):
         equipoise.audit(lambda prompt: "Yes.", probes=PROBE, probabilities=True, **SIZE)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_choice_between_translations_is_read_from_its_letter(tmp_path: Path) -> None:
+    letters: FirstToken = [{"token": "a", "p": 0.6}, {"token": "(b", "p": 0.3}, {"token": "c", "p": 0.1}]
+    model = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="a", first_token=letters))
+    texts = {"corpus": "sentences", "design": "choose"}
+    run = start(model, probes=["gest_translation"], out=tmp_path / "run", **texts, probabilities=True).ask()
+    metrics = run.results()["gest_translation"].metrics
+    assert run.planned["gest_translation"].asking.opening == "("
+    assert metrics["masculine_rate"].value == pytest.approx(0.5)
+    assert metrics["neither_mass"].value == pytest.approx(0.1, abs=1e-6)
+    with pytest.raises(InputError, match="design=choose"):
+        start(model, probes=["gest_translation"], out=tmp_path / "two", corpus="sentences", probabilities=True)
 
 
 @pytest.mark.parametrize(("name", "opening"), [("word_association", ""), ("jobs_lum", "Gender: ")])
@@ -226,6 +241,7 @@ BY_ONE_WORD = [name for name, probe in find_probes().items() if probe.opening is
 def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, tmp_path: Path) -> None:
     corpus: dict[str, Any] = {"corpus": "mottos"} if name == "gest_creative" else {}
     corpus |= {"corpus": "scenarios"} if name == PROBE else {}
+    corpus |= {"corpus": "sentences", "design": "choose"} if name == "gest_translation" else {}
     for stance in ("unbiased", get_probe(name).stances()[-1]):
         results = [
             start(

@@ -177,15 +177,24 @@ def plan_probes(
     With `probabilities`, the probes that can be are read from the probabilities of first tokens, the others as usual.
     """
     chosen = choose_probes(probes)
-    if probabilities:
-        chosen = [probe.read_by(PROBABILITIES) if probe.opening is not None else probe for probe in chosen]
-        if not any(probe.opening is not None for probe in chosen):
-            able = [probe.name for probe in find_probes().values() if probe.opening is not None]
-            raise InputError(
-                f"None of the probes {', '.join(probe.name for probe in chosen)} can be read from probabilities: that "
-                f"needs answers that one word decides, as those of {', '.join(able)}. Leave out --probabilities."
-            )
     if not chosen:
         raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
+    if probabilities:
+        chosen = _read_first_words(chosen, suite_parameters(get_suite(suite), chosen, parameters))
     values = suite_parameters(get_suite(suite), chosen, parameters, asked=asked)
     return [plan(probe, **values[probe.name]) for probe in chosen]
+
+
+def _read_first_words(probes: Sequence[Probe], values: Mapping[str, Mapping[str, Any]]) -> list[Probe]:
+    """The probes, read from probabilities where one word decides the answers to what they ask with these parameters."""
+    able = [
+        probe.name for probe in probes if probe.with_parameters(probe.resolve(values[probe.name])).opening is not None
+    ]
+    if not able:
+        known = [probe.name for probe in find_probes().values() if probe.opening is not None]
+        raise InputError(
+            f"Not one of the probes {', '.join(probe.name for probe in probes)} can be read from probabilities with "
+            f"these parameters: that needs answers that one word decides, as those of {', '.join(known)} (of "
+            "gest_translation with design=choose). Leave out --probabilities."
+        )
+    return [probe.read_by(PROBABILITIES) if probe.name in able else probe for probe in probes]
