@@ -83,18 +83,18 @@ def _weigh() -> pl.Expr:
 
 
 def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
-    kept = (eq.ITEM, *COVARIATES, *USED)
     rows = items.with_columns(pl.lit(parameters["design"]).alias("design"))
+    slots = {"language": pl.col("language"), "sentence": pl.col("sentence")}
     if parameters["design"] == "translate":
-        text = eq.fill_template(parameters["template"], language=pl.col("language"), sentence=pl.col("sentence"))
-        return rows.with_columns(pl.lit("").alias("first"), text.alias(eq.PROMPT)).select(*kept, eq.PROMPT)
-    a, b = pl.col("masculine_translation"), pl.col("feminine_translation")
-    orders = []
-    for first, (one, other) in {"male": (a, b), "female": (b, a)}.items():
-        slots = {"language": pl.col("language"), "sentence": pl.col("sentence"), "a": one, "b": other}
-        text = eq.fill_template(CHOOSE, **slots)
-        orders.append(rows.with_columns(pl.lit(first).alias("first"), text.alias(eq.PROMPT)).select(*kept, eq.PROMPT))
-    return pl.concat(orders)
+        rows = rows.with_columns(pl.lit("").alias("first"))
+        text = eq.fill_template(parameters["template"], **slots)
+    else:
+        rows = rows.with_columns(pl.lit(list(SIDES)).alias("first")).explode("first")
+        forms = ("masculine_translation", "feminine_translation")
+        is_male = pl.col("first") == "male"
+        a, b = (pl.when(is_male).then(one).otherwise(other) for one, other in (forms, forms[::-1]))
+        text = eq.fill_template(CHOOSE, **slots, a=a, b=b)
+    return rows.select(eq.ITEM, *COVARIATES, *USED, text.alias(eq.PROMPT))
 
 
 def statistics(parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
