@@ -89,7 +89,7 @@ def test_each_prompt_is_sent_with_its_own_system_part_only(protocol: str) -> Non
 
 
 def test_each_answer_belongs_to_its_prompt() -> None:
-    prompts = [f"Prompt {number}" for number in range(300)]
+    prompts = [f"Prompt {number}" for number in range(60)]
     with FaultyServer() as server:
         replies = ask(connect_to(server), *prompts)
         assert set(server.requests.values()) == {1}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Iterable
 
 import pytest
@@ -46,24 +45,6 @@ def half_a_head_too_many(prompt: str) -> Iterable[Piece]:
     yield from (response[:-10], 0.002, response[-10:] + response[:20])
 
 
-def doubled(*pause: float, every: int = 1) -> Respond:
-    """The copy comes in a piece of its own: before the next request, or when that is already under way."""
-    numbers = itertools.count(1)
-
-    def respond(prompt: str) -> Iterable[Piece]:
-        response = with_length(completion(answer_of(prompt)))
-        pieces: list[Piece] = [response, *pause, response] if next(numbers) % every == 0 else [response]
-        yield from pieces
-
-    return respond
-
-
-def doubled_between_others(prompt: str) -> Iterable[Piece]:
-    """A copy of the first response comes instead of the fourth."""
-    number = PROMPTS.index(prompt)
-    yield with_length(completion(answer_of(PROMPTS[number - 3] if number % 8 == 3 else prompt)))
-
-
 def ask_in_turn(url: str, workers: int) -> dict[str, str]:
     """The answer to each prompt. A prompt whose connection breaks is asked again."""
     answers: dict[str, str] = {}
@@ -93,15 +74,11 @@ def ask_in_turn(url: str, workers: int) -> dict[str, str]:
     "respond",
     [
         doubled_at_once,
-        pytest.param(doubled(), id="doubled_in_two_pieces"),
         doubled_with_the_end_of_the_first,
         doubled_in_chunks,
         longer_than_its_length,
         junk_after_the_last_chunk,
         half_a_head_too_many,
-        pytest.param(doubled(0.01), id="doubled_late"),
-        pytest.param(doubled(0.02, every=5), id="every_fifth_doubled_20_ms_late"),
-        pytest.param(doubled(0.06, every=5), id="every_fifth_doubled_60_ms_late"),
     ],
 )
 def test_a_response_too_many_reaches_no_other_prompt(respond: Respond, workers: int) -> None:
@@ -118,39 +95,3 @@ def test_a_connection_in_order_is_reused() -> None:
     with RawServer(lambda prompt: [with_length(completion(answer_of(prompt)))]) as server:
         ask_in_turn(server.url, 1)
     assert server.connections == 1
-
-
-@pytest.mark.fault("E25")
-def test_a_copy_that_comes_after_other_responses_is_recognised() -> None:
-    with RawServer(doubled_between_others) as server:
-        ask_in_turn(server.url, 1)
-    assert server.connections > 5, "a connection with a copy is closed, and the prompt is asked on one of its own"
-
-
-@pytest.mark.fault("E25")
-def test_a_constant_id_changes_nothing() -> None:
-    with RawServer(lambda prompt: [with_length(completion(answer_of(prompt), number=1))]) as server:
-        answers = ask_in_turn(server.url, 4)
-    assert answers == {prompt: answer_of(prompt) for prompt in PROMPTS}
-    assert len(server.prompts) == len(PROMPTS)
-
-
-@pytest.mark.fault("E25")
-def test_answers_that_are_alike_are_asked_once_more_and_count() -> None:
-    with RawServer(lambda prompt: [with_length(completion("Yes."))]) as server:
-        answers = ask_in_turn(server.url, 1)
-    assert answers == dict.fromkeys(PROMPTS, "Yes.")
-    assert len(server.prompts) <= 2 * len(PROMPTS)
-
-
-@pytest.mark.fault("E25")
-def test_a_connection_on_which_an_error_came_is_not_used_again() -> None:
-    def respond(prompt: str) -> Iterable[Piece]:
-        if prompt == PROMPTS[0] and len(server.prompts) == 1:
-            yield b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
-        yield with_length(completion(answer_of(prompt)))
-
-    with RawServer(respond) as server:
-        answers = ask_in_turn(server.url, 1)
-    assert answers == {prompt: answer_of(prompt) for prompt in PROMPTS}
-    assert server.connections == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Callable
 from typing import Any, cast
@@ -213,12 +214,9 @@ ECHOES: dict[str, Callable[[str], str]] = {
     "base64 for URLs": lambda key: base64.urlsafe_b64encode(key.encode()).decode(),
     "the beginning": lambda key: key[:16],
     "URL": lambda key: quote(key, safe=""),
-    "URL, each character": lambda key: "".join(f"%{ord(char):02X}" for char in key),
-    "JSON": lambda key: "".join(f"\\u{ord(char):04x}" for char in key),
+    "URL in small letters": lambda key: quote(key, safe="").replace("%2F", "%2f").replace("%2B", "%2b"),
+    "JSON": json.dumps,
     "JSON, the slash": lambda key: key.replace("/", "\\/"),
-    "HTML": lambda key: "".join(f"&#{ord(char)};" for char in key),
-    "HTML in hex": lambda key: "".join(f"&#x{ord(char):X};" for char in key),
-    "HTML, by name": lambda key: key.replace("/", "&sol;").replace("+", "&plus;"),
 }
 
 

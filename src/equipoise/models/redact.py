@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import html
-import html.entities
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote
 
 from equipoise.errors import InputError
 
@@ -17,17 +15,13 @@ Redact = Callable[[str], str]
 
 REDACTED = "[redacted]"
 RECOGNISED_PREFIX = 12
-"""So many characters of a secret are enough to recognise it; the characters that follow are blotted out too."""
+"""So many characters of a secret are enough to recognise it; the rest of its word is blotted out, too."""
 MAX_EXCERPT = 200
 MIN_SECRET_IN_ANSWERS = 12
 """A shorter key is a placeholder such as `none`; blotting it out would change answers."""
 MIN_SECRET_IN_ERRORS = 4
-LONGEST_SPELLED = 300
-"""Characters of a secret that are looked for; longer ones consist of what `WORD` matches."""
-WORD = r"(?:[A-Za-z0-9_\-.~+/=%\\]|&#x?[0-9A-Fa-f]+;|&\w{2,8};)*"
-"""The rest of the word in which a secret stands."""
+WORD = r"[\w\-.~+/=%\\]*"
 MASK = r"(?:\*{2,}|•{2,}|…|\.{3})"
-JSON_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\[/\"\\]")
 
 SECRET_NAME = re.compile(
     r"(?:.*[-_.])?(?:keys?|apikeys?|secrets?|passwords?|passwd|pwd|authorization|signature|sig)"
@@ -51,7 +45,7 @@ TAG = re.compile(r"<[^<>]*>")
 class Redactor:
     """Blots the secrets of one model out of what is stored and shown. A renewed key is one more of them.
 
-    A secret is recognised by its first twelve characters: as it is, in base64, or escaped as in URLs, JSON or HTML.
+    A secret is recognised by its first twelve characters: as it is, in a URL, in JSON, or in base64.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -61,74 +55,39 @@ class Redactor:
     def add(self, *secrets: str) -> None:
         """Blot these out, too, from now on."""
         self._secrets.update(secrets)
-        self._in_answers = _Forms(secret for secret in self._secrets if len(secret) >= MIN_SECRET_IN_ANSWERS)
-        self._in_errors = _Forms(secret for secret in self._secrets if len(secret) >= MIN_SECRET_IN_ERRORS)
+        self._in_answers = _find_starts(self._secrets, MIN_SECRET_IN_ANSWERS)
+        self._in_errors = _find_starts(self._secrets, MIN_SECRET_IN_ERRORS)
         masks = [mask for secret in self._secrets if len(secret) >= RECOGNISED_PREFIX for mask in _masks(secret)]
-        self._masked = re.compile("|".join(masks), re.ASCII) if masks else None
+        self._masked = re.compile("|".join(masks) or r"(?!)", re.ASCII)
 
     def answer(self, text: str) -> str:
         """A text of the model. Masked forms (`sk-ab***yz`) are looked for only where the secret stands beside them."""
-        redacted = self._in_answers.redact(text)
-        return text if redacted == text else self._redact_masked(redacted)
+        redacted = _redact(text, self._in_answers)
+        return text if redacted is text else self._masked.sub(REDACTED, redacted)
 
     def error(self, text: str) -> str:
         """A message of the endpoint, in which masked forms are common."""
-        return self._redact_masked(self._in_errors.redact(text))
-
-    def _redact_masked(self, text: str) -> str:
-        return self._masked.sub(REDACTED, text) if self._masked else text
+        return self._masked.sub(REDACTED, _redact(text, self._in_errors))
 
 
-class _Forms:
-    """The ways to write some secrets."""
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        forms: set[str] = set()
-        for secret in secrets:
-            data = secret.encode("utf-8", "surrogatepass")
-            encoded = (base64.b64encode(data), base64.urlsafe_b64encode(data))
-            forms |= {secret, *(code.decode().rstrip("=") for code in encoded)}
-        self._starts = tuple({form[:RECOGNISED_PREFIX] for form in forms})
-        self._forms = sorted(forms)
-        self._shortest = min(map(len, self._starts), default=0)
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        patterns = []
-        for form in self._forms:
-            symbols = [_spell(char) for char in form[:LONGEST_SPELLED]]
-            start, rest = "".join(symbols[:RECOGNISED_PREFIX]), "".join(symbols[RECOGNISED_PREFIX:])
-            patterns.append(f"{start}(?:{rest})?{WORD}")
-        return re.compile("|".join(patterns))
-
-    def redact(self, text: str) -> str:
-        # Searching for plain strings is a hundred times faster than the pattern.
-        if len(text) < self._shortest:
-            return text
-        if self._holds_start(text) or ((decoded := _unescape(text)) is not text and self._holds_start(decoded)):
-            return self._pattern.sub(REDACTED, text)
-        return text
-
-    def _holds_start(self, text: str) -> bool:
-        return any(start in text for start in self._starts)
+def _find_starts(secrets: Iterable[str], shortest: int) -> list[str]:
+    """How the secrets begin in each way to write them."""
+    starts = set()
+    for secret in secrets:
+        if len(secret) >= shortest:
+            data, in_json = secret.encode("utf-8", "surrogatepass"), json.dumps(secret)[1:-1]
+            in_url = quote(secret, safe="", errors="surrogatepass")
+            in_base64 = [base64.b64encode(data), base64.urlsafe_b64encode(data)]
+            in_small_letters = re.sub("%..", lambda escape: escape[0].lower(), in_url)
+            forms = [secret, in_url, in_small_letters, in_json, in_json.replace("/", "\\/")]
+            forms += [code.decode().rstrip("=") for code in in_base64]
+            starts |= {form[:RECOGNISED_PREFIX] for form in forms}
+    return sorted(starts)
 
 
-def _spell(char: str) -> str:
-    """A pattern for a character as it is, or escaped as in URLs, JSON or HTML."""
-    code = ord(char)
-    names = [re.escape(f"&{name}") for name, value in html.entities.html5.items() if value == char and name[-1] == ";"]
-    in_url = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
-    escapes = [in_url, rf"\\u{code:04x}", rf"&#0*{code};", f"&#x0*{code:x};"]
-    return f"(?:{'|'.join([re.escape(char), re.escape(chr(92) + char), *names])}|(?i:{'|'.join(escapes)}))"
-
-
-def _unescape(text: str) -> str:
-    """The text with the escapes of URLs, JSON and HTML replaced by what they stand for."""
-    if "\\" in text:
-        text = JSON_ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[0][1], text)
-    if "%" in text:
-        text = unquote(text)
-    return html.unescape(text) if "&" in text else text
+def _redact(text: str, starts: Iterable[str]) -> str:
+    found = [re.escape(start) for start in starts if start in text]
+    return re.sub(f"(?:{'|'.join(found)}){WORD}", REDACTED, text) if found else text
 
 
 def _masks(secret: str) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-import zlib
+import weakref
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Self
 
@@ -32,11 +33,9 @@ from equipoise.models.chat.first_token import (
 )
 from equipoise.models.chat.keys import Key
 from equipoise.models.chat.transport import (
-    ByteBudget,
+    SMALL_BODY,
+    BodyReader,
     CheckedConnector,
-    Copies,
-    ResponseBody,
-    TrackedResponse,
     describe_failure,
     describe_lasting_failure,
     parse_json,
@@ -47,12 +46,10 @@ from equipoise.models.redact import Redactor, excerpt, find_secrets, without_sec
 from equipoise.models.sampling import Sampling
 from equipoise.schema import Status
 
-Outcome = Reply | TransientFault | Refused | str | None
-"""What became of a request: a str is the name of a rejected parameter, None means a response that is not to be used."""
+Outcome = Reply | TransientFault | Refused | str
+"""What became of a request: a str is the name of a rejected parameter."""
 MAX_ANSWER_BYTES = 16 * 2**20
 """After decompression."""
-MAX_HELD_BYTES = 4 * MAX_ANSWER_BYTES
-"""Of all large answers that are being read or not stored yet. Decoding one takes several times its size."""
 MAX_ERROR_BYTES = 2**18
 MAX_RAW_BYTES = 2**16
 CONNECT_TIMEOUT = 4.0
@@ -160,27 +157,19 @@ class ChatModel:
         await self._key.open()
         if self._key.value:
             self._redactor.add(self._key.value)
-        self._budget = ByteBudget(MAX_HELD_BYTES)
-        self._copies = Copies()
-        self._session, self._session_for_one = self._open_session(), self._open_session(force_close=True)
-        return self
-
-    def _open_session(self, *, force_close: bool = False) -> aiohttp.ClientSession:
-        """An HTTP session; with `force_close` each request has a connection of its own."""
-        return aiohttp.ClientSession(
+        self._bodies = BodyReader()
+        self._session = aiohttp.ClientSession(
             # The number of concurrent requests is limited by whoever calls `answer`.
-            connector=CheckedConnector(limit=0, ttl_dns_cache=300, force_close=force_close),
-            response_class=TrackedResponse,
+            connector=CheckedConnector(limit=0, ttl_dns_cache=300),
             headers=self._headers,
             timeout=aiohttp.ClientTimeout(total=self._deadline, sock_connect=min(CONNECT_TIMEOUT, self._deadline)),
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
         )
+        return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         """Close all connections."""
         await self._session.close()
-        await self._session_for_one.close()
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
@@ -213,16 +202,13 @@ class ChatModel:
         self._continues = True
 
     async def _ask(self, messages: Body, asking: Asking) -> Reply:
-        session = self._session
         while True:
             key = self._key.value
-            outcome = await self._post(session, self._parameters.body(asking), messages, asking)
+            outcome = await self._post(self._parameters.body(asking), messages, asking)
             if isinstance(outcome, Reply):
                 self._key.note_accepted()
                 return outcome
-            if outcome is None:
-                session = self._session_for_one
-            elif isinstance(outcome, str):
+            if isinstance(outcome, str):
                 self._parameters.drop(outcome)
             elif not isinstance(outcome, KeyRefused) or not await self._renew_key(key):
                 # Raised here and not where the fault was caught, so that the traceback does not hold the request.
@@ -235,52 +221,43 @@ class ChatModel:
             self._redactor.add(self._key.value)
         return renewed
 
-    async def _post(self, session: aiohttp.ClientSession, parameters: Body, messages: Body, asking: Asking) -> Outcome:
+    async def _post(self, parameters: Body, messages: Body, asking: Asking) -> Outcome:
         """Send one request and return its outcome."""
         request = orjson.dumps({**parameters, **messages})
         headers = None
         if self._sends_key and (key := self._key.value):
             headers = {self._key_header: f"Bearer {key}" if self._key_header == "Authorization" else key}
         started = time.monotonic()
-        body = ResponseBody(self._budget)
-        try:
-            async with session.post(
-                self._endpoint.url, data=request, headers=headers, allow_redirects=False, proxy=self._proxy
-            ) as response:
-                assert isinstance(response, TrackedResponse)
-                status, connection = response.status, response.protocol
-                if 300 <= status < 400:
-                    response.close()
-                    return self._redirect_refused(status, response.headers.get("Location", ""))
-                await body.read(response, MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES)
+        is_compressed = False
+        with ExitStack() as held:
+            try:
+                async with self._session.post(
+                    self._endpoint.url, data=request, headers=headers, allow_redirects=False, proxy=self._proxy
+                ) as response:
+                    status, is_compressed = response.status, "Content-Encoding" in response.headers
+                    if 300 <= status < 400:
+                        response.close()
+                        return self._redirect_refused(status, response.headers.get("Location", ""))
+                    limit = MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES
+                    data = await self._bodies.read(response, limit, held)
+            except aiohttp.ConnectionTimeoutError:
+                return self._connection_failed(f"no connection to {self._target.url} in time")
+            except TimeoutError:
+                detail = f"no complete answer within {self._deadline:g} s"
+                return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
+            except (aiohttp.ClientError, OSError) as error:
+                if is_compressed and isinstance(error, aiohttp.ClientPayloadError):
+                    return self._malformed(b"", "the compressed body is damaged")
+                if problem := describe_lasting_failure(error, self._proxy):
+                    return Refused(self._redact_error(problem))
+                return self._connection_failed(describe_failure(error))
             latency = time.monotonic() - started
-            if status < 300 and not body.complete:
-                return Reply(status=Status.TOO_LARGE, detail=f"more than {MAX_ANSWER_BYTES:,} bytes", latency=latency)
-            data = bytes(body.data)
-            outcome = self._interpret(status, response.headers, data, parameters, asking, latency)
-            if not isinstance(outcome, Reply):
-                # After an error that nobody asked for, the answers on a connection would be one too late.
-                connection.close()
-            elif self._copies.is_copy(data, connection):
-                connection.close()
-                return None
-            else:
-                body.hand_over(outcome)
-        except zlib.error:
-            return self._malformed(b"", "the compressed body is damaged")
-        except aiohttp.ConnectionTimeoutError:
-            return self._connection_failed(f"no connection to {self._target.url} in time")
-        except TimeoutError:
-            detail = f"no complete answer within {self._deadline:g} s"
-            return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
-        except (aiohttp.ClientError, OSError) as error:
-            if problem := describe_lasting_failure(error, self._proxy):
-                return Refused(self._redact_error(problem))
-            return self._connection_failed(describe_failure(error))
-        else:
+            if status < 300 and len(data) > limit:
+                return Reply(status=Status.TOO_LARGE, detail=f"more than {limit:,} bytes", latency=latency)
+            outcome = self._interpret(status, response.headers, data[:limit], parameters, asking, latency)
+            if isinstance(outcome, Reply) and len(data) > SMALL_BODY:
+                weakref.finalize(outcome, held.pop_all().close).atexit = False
             return outcome
-        finally:
-            body.release()
 
     def _interpret(
         self, status: int, headers: Mapping[str, str], data: bytes, sent: Body, asking: Asking, latency: float

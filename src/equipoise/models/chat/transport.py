@@ -1,33 +1,25 @@
-"""HTTP: checked connections, responses with a bounded body, the JSON in it, or the reason why there is none."""
+"""HTTP: checked connections, bodies of a bounded size, the JSON in them, or the reason why there is none."""
 
 from __future__ import annotations
 
 import asyncio
 import codecs
-import contextlib
 import json
-import weakref
-import zlib
-from collections import deque
+from contextlib import ExitStack, suppress
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import aiohttp
 import orjson
-from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from yarl import URL
 
 from equipoise.models.chat.classify import PROXY_LOGIN_NEEDED
 
-COMPRESSED = {"gzip", "x-gzip", "deflate"}
-FREE_BYTES = 2**18
-"""Bytes of each response that are read without a reservation."""
+SMALL_BODY = 2**18
+"""Bytes of each response that are read at once."""
+MAX_LARGE_BODIES = 4
+"""So many larger responses are read or not stored yet at a time."""
 PROXY_AUTHENTICATION_REQUIRED, FIRST_SERVER_ERROR = 407, 500
-RESPONSES_COMPARED = 16
-"""So many responses on a connection are compared with the next one."""
-GZIP_OR_ZLIB = 47
-"""The `wbits` with which zlib detects the header by itself."""
 
 
 class CheckedConnector(aiohttp.TCPConnector):
@@ -42,141 +34,34 @@ class CheckedConnector(aiohttp.TCPConnector):
             connection.close()
 
 
-class TrackedResponse(aiohttp.ClientResponse):
-    """A response that knows which connection it came on, also after the connection was given back."""
-
-    protocol: ResponseHandler
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Remember the connection, then read the head of the response."""
-        assert connection.protocol is not None
-        self.protocol = connection.protocol
-        return await super().start(connection)
-
-
-class Copies:
-    """Recognises a response that was sent twice.
-
-    HTTP/1.1 matches responses to requests by their order only, so the copy of a response answers the wrong request. It
-    is the same, byte for byte, as an earlier one on its connection; what is left of that connection is of no use then.
-    """
+class BodyReader:
+    """Reads bodies up to a limit. Of the large ones only a few are held at a time, and the others wait unread."""
 
     def __init__(self) -> None:
-        self._seen: WeakKeyDictionary[ResponseHandler, deque[int]] = WeakKeyDictionary()
+        self._large = asyncio.Semaphore(MAX_LARGE_BODIES)
+        self._loop = asyncio.get_running_loop()
 
-    def is_copy(self, data: bytes, protocol: ResponseHandler) -> bool:
-        """Whether one of the last responses on this connection had the same body."""
-        digest = hash(data)
-        seen = self._seen.get(protocol)
-        if seen is None:
-            seen = self._seen[protocol] = deque(maxlen=RESPONSES_COMPARED)
-        if digest in seen:
-            return True
-        seen.append(digest)
-        return False
+    async def read(self, response: aiohttp.ClientResponse, limit: int, held: ExitStack) -> bytes:
+        """The body, or a little more than `limit` bytes of it. A large one counts until `held` is closed."""
+        data = bytearray()
+        is_large = False
+        while len(data) <= limit and (piece := await response.content.readany()):
+            if not is_large and len(data) + len(piece) > SMALL_BODY:
+                is_large = True
+                await self._large.acquire()
+                held.callback(self._release)
+            data += piece
+        if len(data) > limit:
+            response.close()
+        return bytes(data)
 
-
-class ByteBudget:
-    """Limits how many bytes of large responses are held at once. A response that does not fit waits unread.
-
-    Small responses are read at once: only the part of a response beyond `FREE_BYTES` is counted.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._free = limit
-        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
-
-    async def reserve(self, size: int) -> None:
-        """Wait until so many bytes are free, in the order in which they are asked for."""
-        if not self._waiters and size <= self._free:
-            self._free -= size
-            return
-        granted = asyncio.get_running_loop().create_future()
-        self._waiters.append((size, granted))
-        try:
-            await granted
-        except BaseException:
-            if granted.done() and not granted.cancelled():
-                self.release(size)
-            raise
-
-    def release(self, size: int) -> None:
-        """Give bytes back."""
-        self._free += size
-        while self._waiters:
-            needed, granted = self._waiters[0]
-            if not granted.done():
-                if needed > self._free:
-                    return
-                self._free -= needed
-                granted.set_result(None)
-            self._waiters.popleft()
+    def _release(self) -> None:
+        """Let another large body be read. Called from any thread: that which stores a reply lets it go."""
+        with suppress(RuntimeError):  # The loop is closed, and nobody waits.
+            self._loop.call_soon_threadsafe(self._large.release)
 
 
-class ResponseBody:
-    """The body of a response, read and decompressed up to a limit. It holds its part of the budget until `release`."""
-
-    def __init__(self, budget: ByteBudget) -> None:
-        self.data = bytearray()
-        self.complete = True
-        """Whether `data` is the whole body."""
-        self.reserved = 0
-        self._budget = budget
-
-    async def read(self, response: aiohttp.ClientResponse, limit: int) -> None:
-        """Read at most `limit` bytes.
-
-        aiohttp's own decompression is switched off: it inflates a whole piece at once, however large it becomes.
-        """
-        encoding = response.headers.get("Content-Encoding", "").strip().lower()
-        stream = zlib.decompressobj(wbits=GZIP_OR_ZLIB) if encoding in COMPRESSED else None
-        largest = min(limit, response.content_length or limit) if stream is None else limit
-        received = 0
-        while piece := await response.content.readany():
-            received += len(piece)
-            if stream is None:
-                await self._add(piece, largest)
-            while stream is not None and piece and len(self.data) <= limit:
-                if stream.eof:
-                    stream = zlib.decompressobj(wbits=GZIP_OR_ZLIB)
-                await self._add(stream.decompress(piece, min(FREE_BYTES, limit + 1 - len(self.data))), largest)
-                piece = stream.unconsumed_tail or stream.unused_data
-            if len(self.data) > limit or received > limit:
-                response.close()
-                self.complete = False
-                self.data = self.data[:limit]
-                return
-        if stream is not None and received and not stream.eof:
-            raise aiohttp.ClientPayloadError("the compressed body is cut off")
-
-    async def _add(self, piece: bytes, largest: int) -> None:
-        if not self.reserved and len(self.data) + len(piece) > FREE_BYTES:
-            await self._budget.reserve(largest)
-            self.reserved = largest
-        self.data += piece
-
-    def release(self) -> None:
-        """Give the reserved bytes back."""
-        if self.reserved:
-            self._budget.release(self.reserved)
-            self.reserved = 0
-
-    def hand_over(self, reply: object) -> None:
-        """Keep as many bytes as a reply may hold reserved until it is gone, and give back the rest."""
-        if self.reserved:
-            held = min(self.reserved, len(self.data))
-            self.reserved -= held
-            finalizer = weakref.finalize(reply, _release_later, asyncio.get_running_loop(), self._budget, held)
-            finalizer.atexit = False
-
-
-def _release_later(loop: asyncio.AbstractEventLoop, budget: ByteBudget, size: int) -> None:
-    """Give bytes back from any thread: a reply may be let go by the one that stores it."""
-    with contextlib.suppress(RuntimeError):  # The loop is closed, and nobody waits.
-        loop.call_soon_threadsafe(budget.release, size)
-
-
-def parse_json(data: bytes | bytearray) -> Any:
+def parse_json(data: bytes) -> Any:
     """The JSON document, or None if it is not JSON. A byte-order mark before it is left out."""
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
