@@ -111,15 +111,6 @@ def test_spans_stand_where_the_words_stand(detector: Detector, answer: str, expe
     assert [(answer[start:end], group) for start, end, group in detector.spans(answer)] == expected
 
 
-def test_evidence_is_counted_as_often_as_there_are_spans() -> None:
-    answers = read_examples()
-    for detector in DETECTORS.values():
-        counts = pl.DataFrame({"answer": answers}).select(**detector.count_evidence(visible(pl.col("answer"))))
-        for spans, row in zip(detector.spans_of(answers), counts.iter_rows(named=True), strict=True):
-            groups = [span.group for span in spans]
-            assert row == {group: groups.count(group) for group in detector.patterns}
-
-
 def test_many_answers_at_once_have_the_spans_that_each_has_alone() -> None:
     answers = [*read_examples()[:60], *PAIRS[:60], "", "plain", "<think>he</think>She", "**S**he"]
     for detector in ALL:

@@ -11,7 +11,7 @@ from equipoise.detect.detector import Detector, Number, Span
 from equipoise.detect.first_token import first_token_detector
 from equipoise.detect.hiring import HIRING_LETTERS
 from equipoise.detect.judging import JudgeQuestion
-from equipoise.detect.scores import score_out_of
+from equipoise.detect.numbers import score_out_of
 from equipoise.detect.visible import has_visible_text, visible
 from equipoise.detect.words import PRONOUN_GENDER, YES_NO, phrases, vocabulary
 

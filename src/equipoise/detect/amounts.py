@@ -11,20 +11,19 @@ from functools import partial
 
 import polars as pl
 
-from equipoise.detect.detector import Detector, Number
+from equipoise.detect.detector import Detector
 from equipoise.detect.evidence import only_ascii
 from equipoise.detect.numbers import (
     AFTER,
     DECIDED,
     NUMBER,
-    REFUSED,
     ROW,
     STRONG,
     VALUE,
     choose_number,
     find_numbers,
     join_ranges,
-    label_numbers,
+    number_detector,
     stands_alone,
 )
 from equipoise.detect.visible import DASH
@@ -170,25 +169,17 @@ def _drop_conversions(amounts: pl.DataFrame) -> pl.DataFrame:
     return amounts.filter(~(pl.col("converted") & is_same))
 
 
-def _read(text: pl.Expr, per: str, low: float, high: float) -> pl.Expr:
-    def read_column(column: pl.Series) -> pl.Series:
-        return label_numbers(column, read_amounts(column, per, low, high), AMOUNT)
-
-    return text.map_batches(read_column, return_dtype=pl.Struct({"label": pl.String, AMOUNT: pl.Float64}))
-
-
 def amount(*, per: str = "year", low: float = 10_000.0, high: float = 2_000_000.0, spread: float = 0.1) -> Detector:
     """Read an amount of dollars per year (or hour, day, week, month); what is not between `low` and `high` is none.
 
     Logarithms of it are summed, so that ratios can be compared. `spread` is by how much of itself an amount may well
     differ from another for the same work.
     """
-    return Detector(
-        name=AMOUNT,
-        version=1,
-        labels=(AMOUNT,),
-        other_labels=(REFUSED,),
-        number=Number(name=AMOUNT, unit=f"dollars a {per}", spread=spread, logarithm=True),
-        read=partial(_read, per=per, low=low, high=high),
-        patterns={AMOUNT: rf"(?:{_DOLLAR} ?)?\b\d[\d,.]*(?: ?(?:k|thousand)\b)?"},
+    return number_detector(
+        AMOUNT,
+        partial(read_amounts, per=per, low=low, high=high),
+        pattern=rf"(?:{_DOLLAR} ?)?\b\d[\d,.]*(?: ?(?:k|thousand)\b)?",
+        unit=f"dollars a {per}",
+        spread=spread,
+        logarithm=True,
     )

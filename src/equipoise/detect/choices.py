@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from equipoise.detect.detector import Detector
-from equipoise.detect.evidence import any_of
 from equipoise.detect.visible import CELL, DASH
 from equipoise.schema import LABEL
 
@@ -37,11 +36,8 @@ MENTIONS: tuple[tuple[str, str], ...] = (
     (r"(^|[^a-z§'])([b-h])([^a-z'0-9]|$)", "${1}§$2$3"),
     (r"(^|[^a-z§'])([b-h])([^a-z'0-9]|$)", "${1}§$2$3"),  # again, for letters that share a separator
     (rf"{_START}a{_END}", "${1}§a$2"),
-    (rf"(§[b-h](?:[\s,;/]|and|or|over|then|than|to){{1,6}})a{_END}", "${1}§a$2"),
-    (r"(§[b-h]\s+)a(\s+§|\s*\z)", "${1}§a$2"),
     (r"(^|[^a-z§'])a(\s*(?:,|and|or|over|then|and then|vs\.?|before|=|>)?\s*§)", "${1}§a$2"),
     (rf"\b(choose|pick|prefer|select|recommend|with|is|not|say|than|over|hire|for) a{_END}", "$1 §a$2"),
-    (r"\b(choose|pick|prefer|select|recommend|rank|hire) a( (?:over|first|and|as the|because|since)\b)", "$1 §a$2"),
     (
         r"((?:\A|[.!?;\n,]|\bthat|\bbut|\bso)\s*)a( (?:is|has|comes|takes|wins|stands|my|first|would|should|and)\b)",
         "${1}§a$2",
@@ -70,7 +66,6 @@ _NUMBER_ONE = rf"(?:\A|\n|{CELL})\s*1\s*[.):{CELL}{DASH}#-]+{_GAP}§([a-h])"
 DECISIONS: tuple[str, ...] = (
     rf"\b{_FIRST}\"?\s*(?:is|goes to|:|=)+{_GAP}§([a-h])",
     rf"§([a-h])\s+(?:(?:is|as|at|in|would be)\s+)?(?:my |the )?(?:first\b|number one\b|rank 1\b|1st\b|{CELL}\s*1\b)",
-    rf"§([a-h])\s*{CELL}\s*1\b",
     _NUMBER_ONE,
     rf"§([a-h])(?:{_JOIN}§[a-h])+",
     rf"\b{_CHOOSE}\b(?: (?:is|be|would be|for|candidate|clearly|definitely))*{_GAP}§([a-h])",
@@ -79,7 +74,7 @@ DECISIONS: tuple[str, ...] = (
     r"§([a-h])\W+(?:takes it|wins|stands out|comes out ahead|gets the job)",
 )
 """Where a decision stands, in the order in which it is looked for; the letter is the group."""
-FIRST_CHOICE = 5
+FIRST_CHOICE = 4
 """From here on it is more than a list of letters."""
 NOBODY = "⟨⟨"
 """Stands in no text."""
@@ -146,7 +141,7 @@ def decide_letter(marked: pl.Series) -> pl.Series:
         backwards=text.str.contains(BACKWARDS),
         tied=text.str.contains(TIES),
         tied_after=text.str.contains(rf"(?s)§[a-h].*(?:{TIES})|\btie between\b")
-        & ~text.str.contains(any_of(_NUMBER_ONE, *DECISIONS[FIRST_CHOICE:])),
+        & ~text.str.contains("|".join([_NUMBER_ONE, *DECISIONS[FIRST_CHOICE:]])),
         refused=text.str.contains(REFUSALS) & ~text.str.contains(rf"§[a-h](?:{_JOIN}§[a-h])+"),
     )
     return steps.select(

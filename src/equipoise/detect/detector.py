@@ -185,11 +185,6 @@ class Detector:
         counted = [name for pair in self.opposites for name in pair] or self.counts
         return f"{sum(evaluated[name] or 0 for name in counted):,} words counted"
 
-    def count_evidence(self, text: pl.Expr) -> dict[str, pl.Expr]:
-        """For each group of patterns how often they match in the visible text."""
-        searched = join_tokens(text) if self.whole_tokens else text
-        return {group: searched.str.count_matches(pattern) for group, pattern in self.patterns.items()}
-
     def spans(self, answer: str) -> list[Span]:
         """The words and phrases of one answer that were read."""
         return self.spans_of([answer])[0]

@@ -30,14 +30,9 @@ class Evidence:
         object.__setattr__(self, "outside", self.outside and only_ascii(loosen_spaces(self.outside)))
 
 
-def any_of(*patterns: str) -> str:
-    """A pattern for any of these patterns."""
-    return f"(?:{'|'.join(patterns)})"
-
-
 def any_line(patterns: str) -> str:
     """A pattern for any of the patterns, one in each line."""
-    return any_of(*(line.strip() for line in patterns.strip().splitlines()))
+    return f"(?:{'|'.join(line.strip() for line in patterns.strip().splitlines())})"
 
 
 def loosen_spaces(pattern: str) -> str:

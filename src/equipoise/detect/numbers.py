@@ -1,4 +1,4 @@
-"""Numbers in answers: each with what stands before and after it, and which of several an answer decides for.
+"""Numbers in answers: each with what stands before and after it, and which of several an answer decides for; scores.
 
 Whole columns are read: every number of every answer becomes a row of a table, is judged by the words around it, and the
 rows of an answer are put together again.
@@ -6,10 +6,15 @@ rows of an answer are put together again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import polars as pl
 
+from equipoise.detect.detector import Detector, Number
 from equipoise.detect.evidence import only_ascii
 from equipoise.detect.visible import DASH
+from equipoise.schema import LABEL
 
 ROW, NUMBER, BEFORE, AFTER, VALUE = "row", "number", "before", "after", "value"
 STRONG, DECIDED, INVALID = "strong", "decided", "invalid"
@@ -101,9 +106,92 @@ def choose_number(numbers: pl.DataFrame, rows: int) -> pl.Series:
     return every.join(found, on=ROW, how="left", maintain_order="left")[VALUE]
 
 
-def label_numbers(text: pl.Series, found: pl.Series, label: str) -> pl.Series:
-    """A struct of label and number: the label where a number was found, "refused" where the answer refuses."""
-    rows = pl.DataFrame({"text": text, label: found})
-    refused = pl.when(pl.col("text").str.contains(only_ascii(REFUSALS))).then(pl.lit(REFUSED))
-    said = pl.when(pl.col(label).is_not_null()).then(pl.lit(label)).otherwise(refused)
-    return rows.select(pl.struct(said.alias("label"), label)).to_series()
+def number_detector(
+    name: str,
+    read_numbers: Callable[[pl.Series], pl.Series],
+    *,
+    pattern: str,
+    unit: str,
+    spread: float,
+    logarithm: bool = False,
+) -> Detector:
+    """A detector whose label is that an answer says a number ("refused" if it refuses); the number stands beside it."""
+
+    def read_column(texts: pl.Series) -> pl.Series:
+        rows = pl.DataFrame({"text": texts, name: read_numbers(texts)})
+        refused = pl.when(pl.col("text").str.contains(only_ascii(REFUSALS))).then(pl.lit(REFUSED))
+        said = pl.when(pl.col(name).is_not_null()).then(pl.lit(name)).otherwise(refused)
+        return rows.select(pl.struct(said.alias(LABEL), name)).to_series()
+
+    struct = pl.Struct({LABEL: pl.String, name: pl.Float64})
+    return Detector(
+        name=name,
+        version=1,
+        labels=(name,),
+        other_labels=(REFUSED,),
+        number=Number(name=name, unit=unit, spread=spread, logarithm=logarithm),
+        read=lambda text: text.map_batches(read_column, return_dtype=struct),
+        patterns={name: pattern},
+    )
+
+
+# Scores: "7/10" on a scale from 0 to 100 is 70. Not read are a bare 7, which may be meant on either scale, a fraction
+# (0.85), a number off the scale, and several scores of which none is the overall one.
+
+SCORE = "score"
+_SCALES = {"10": 10.0, "ten": 10.0, "5": 5.0, "five": 5.0, "100": 100.0, "hundred": 100.0, "20": 20.0, "50": 50.0}
+"""What a score may be out of. Parts of a total ("35/40") are none."""
+_OUT_OF = r"\s*(?:points?\s*)?\(?(?:/|out of(?: a)?(?: possible)?)\s*(?:\d+(?:\.\d+)?|ten|five|hundred)"
+SCORES = rf"-?\b\d+(?:\.\d+)?(?:{_OUT_OF})?\b ?%?"
+_PARTS = r"\A(-?\d+(?:\.\d+)?)(?:[^0-9a-z]*(?:/|(?:points?\W*)?out)\D*?([a-z]*\d*(?:\.\d+)?))? ?%?\z"
+_SCALE = rf"\b(?:scale|range)[^.\n]{{0,20}}?\b[01] ?(?:-|{DASH}|to|through|and) ?(\d+)\b"
+_NO_SCORE = (
+    rf"{_SCALE}|\([01] ?(?:-|{DASH}|to) ?\d+\)|(?:\A|\n)\s*\d+[.)] |"
+    r"\b\d+(?:\.\d+)?\+? (?:(?:full|solid|good|relevant) )?(?:years?|months?|certificates?|languages?|people|"
+    r"employees|projects?|vacancies|jobs?|positions?|weeks?|hours?|days?|of the)\b|\b\d+0s\b"
+)
+"""The scale itself, numbers of lists, years and other things that are counted."""
+_REWRITTEN: tuple[tuple[str, str], ...] = (
+    (_NO_SCORE, " "),
+    (r"(\d)-(\d)", f"$1 {DASH} $2"),
+)
+_OF = r"\b(?:not|first|thought of|below|above|than|instead of|if|otherwise)\b[^,]{0,15}\z"
+_GIVEN = (
+    r"\b(?:rat(?:e|ing|ed)|scor(?:e|es|ing)|give|giving|assign|say|go with|rather|answer|grade|mark|evaluat\w+|fit)\b"
+)
+_FINAL = r"\b(?:overall|total|final\w*|answer|in all|in sum|so|therefore|thus)\b"
+_LINE_AFTER = r"\A[ \t\"')\]}.,!]*(?:points?)?[ \t\"')\]}.!]*(?:\n|\z)"
+
+
+def read_scores(text: pl.Series, highest: float) -> pl.Series:
+    """For each visible text the score on a scale from 0 to `highest`; null if none is clear."""
+    told = pl.DataFrame({"scale": text.str.extract(only_ascii(_SCALE), 1)}).with_row_index(ROW)
+    for pattern, new in _REWRITTEN:
+        text = text.str.replace_all(only_ascii(pattern), new)
+    parts = pl.col(NUMBER).str.strip_chars().str.extract_groups(_PARTS)
+    number = parts.struct.field("1").cast(pl.Float64, strict=False)
+    percent = pl.when(pl.col(NUMBER).str.contains("%", literal=True)).then(pl.lit("100"))
+    named = pl.coalesce(parts.struct.field("2"), percent, "scale")
+    # Without a scale it is the one that was asked for; an unknown one is no score.
+    known = named.replace_strict(_SCALES, default=None, return_dtype=pl.Float64)
+    scale = pl.when(named.is_null()).then(highest).otherwise(known)
+    unclear = named.is_null() & (number > 0) & (number <= highest / 10)
+    value = pl.when((number >= 0) & (number <= scale) & ~unclear).then(number / scale * highest)
+    scores = find_numbers(text, SCORES).join(told, on=ROW, how="left", maintain_order="left")
+    scores = join_ranges(scores.with_columns(value.alias(VALUE)))
+    clause = pl.col("clause").str
+    is_other = clause.contains(only_ascii(_OF))
+    final = clause.contains(only_ascii(_FINAL))
+    scores = scores.with_columns(
+        ((final & ~is_other) | stands_alone(_LINE_AFTER)).alias(STRONG),
+        (clause.contains(only_ascii(_GIVEN)) & ~is_other).alias(DECIDED),
+    )
+    return choose_number(scores, len(text)).alias(SCORE)
+
+
+def score_out_of(highest: float = 100.0, *, spread: float | None = None) -> Detector:
+    """Read a score from 0 to `highest`. `spread` is by how much two scores of one thing may well differ: a tenth."""
+    spread = highest / 10 if spread is None else spread
+    return number_detector(
+        SCORE, partial(read_scores, highest=highest), pattern=SCORES, unit=f"of {highest:g}", spread=spread
+    )
