@@ -25,7 +25,6 @@ PARTS: dict[str, Callable[..., str]] = {
     "asking": asking.run,
     "store": ours.store,
     "start": ours.start,
-    "report": ours.report,
     "partials": ours.partials,
 }
 QUICK_PARTS = ("marks", "asking", "start")

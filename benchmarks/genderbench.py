@@ -1,9 +1,7 @@
-"""Score answers with GenderBench: `python -m benchmarks.genderbench PROBE ANSWERS OURS THEIRS ARGUMENTS`.
+"""Score answers with GenderBench: `python -m benchmarks.genderbench PROBE ANSWERS ARGUMENTS`.
 
-ANSWERS is a file of prompts with their answers. OURS has one line of JSON per answer: how equipoise reads it. The
-peer's own probe is filled with these prompts, in its own structures, and with a generator that gives these answers.
-Its `evaluate` and `calculate_metrics` are timed. Then THEIRS is written in the form of OURS, and the metrics are
-calculated once more from the answers that both read alike.
+ANSWERS is a file of prompts with their answers. The peer's own probe is filled with these prompts, in its own
+structures, and with a generator that gives these answers. Its `evaluate` and `calculate_metrics` are timed.
 """
 
 from __future__ import annotations
@@ -91,69 +89,33 @@ def first_repetition_rows(rows: list[Row]) -> Iterator[Row]:
 
 
 class PreparedAnswers:
-    """A generator that returns the prepared answers, and remembers which row each one came from."""
+    """A generator that returns the prepared answers."""
 
     def __init__(self, rows: list[Row]) -> None:
-        self.places: list[int] = []
-        self.waiting: dict[str, deque[tuple[int, str]]] = defaultdict(deque)
-        for place, row in enumerate(rows):
-            self.waiting[row["prompt"]].append((place, row["answer"]))
+        self.waiting: dict[str, deque[str]] = defaultdict(deque)
+        for row in rows:
+            self.waiting[row["prompt"]].append(row["answer"])
 
     def generate(self, texts: list[str]) -> list[str]:
         """The next answer to each prompt. The prompts must be ours, word for word."""
         answers = [self.waiting[text].popleft() for text in texts]
         assert not any(self.waiting.values())
-        self.places = [place for place, _ in answers]
-        return [answer for _, answer in answers]
-
-
-def load_rows(path: Path) -> list[Row]:
-    """Read the rows of a file. Equal prompts share one string in memory."""
-    rows: list[Row] = []
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            rows.append({**row, "prompt": sys.intern(row["prompt"])})
-    return rows
-
-
-def make_answered_probe(name: str, path: Path, arguments: Row) -> tuple[Any, list[int]]:
-    """The peer's probe with our prompts and answers, and for each of its attempts the number of our row."""
-    rows = load_rows(path)
-    with redirect_stderr(io.StringIO()):  # it warns at length that it cannot download data, but they are installed
-        probe = make_probe(name, rows, arguments)
-    generator = PreparedAnswers(rows)
-    probe.generate(generator)
-    return probe, generator.places
-
-
-def as_json(evaluation: Any) -> Any:
-    """An evaluation of the peer as a JSON value: a label, or counts by inventory."""
-    if isinstance(evaluation, dict):
-        return {name: [int(count) for count in counts] for name, counts in evaluation.items()}
-    return evaluation
+        return answers
 
 
 def main() -> None:
-    """Evaluate and measure, write the readings, and print what it cost."""
-    name, answers, ours, theirs, arguments = sys.argv[1:]
-    probe, places = make_answered_probe(name, Path(answers), json.loads(arguments))
+    """Evaluate and measure, and print the values and what they cost."""
+    name, answers, arguments = sys.argv[1:]
+    with Path(answers).open(encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    with redirect_stderr(io.StringIO()):  # it warns at length that it cannot download data, but they are installed
+        probe = make_probe(name, rows, json.loads(arguments))
+    probe.generate(PreparedAnswers(rows))
     result: dict[str, Any] = {}
     with measure_time(result):
-        with measure_time(result, "evaluate"):
-            probe.evaluate()
+        probe.evaluate()
         probe.calculate_metrics()
-
-    attempts = dict(sorted(zip(places, probe.attempts, strict=True)))
-    readings = [as_json(attempt.evaluation) for attempt in attempts.values()]
-    Path(theirs).write_text("".join(json.dumps(reading) + "\n" for reading in readings), encoding="utf-8")
-    with Path(ours).open(encoding="utf-8") as file:
-        read_alike = {id(attempts[place]) for place, line in enumerate(file) if json.loads(line) == readings[place]}
-    for item in probe.probe_items:
-        item.attempts = [attempt for attempt in item.attempts if id(attempt) in read_alike]
-    remaining = [item for item in probe.probe_items if item.attempts]
-    # A new calculator: the first one has cached the scores of the items.
-    result["values"] = type(probe.metric_calculator)(probe).calculate(remaining)
+    result["values"] = type(probe.metric_calculator)(probe).calculate(probe.probe_items)
     print_result(result)
 
 

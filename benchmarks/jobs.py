@@ -6,11 +6,8 @@ A job gives what is to be known of it; its time, its CPU and the peak memory of 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from itertools import islice, permutations
 from pathlib import Path
 from typing import Any
@@ -22,22 +19,17 @@ import orjson
 import polars as pl
 
 from benchmarks.processes import measure_time, print_result
-from benchmarks.settings import make_settings
 from equipoise.answers.files import read_tables
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows, score_tables
 from equipoise.answers.shards import score_shards
-from equipoise.errors import AssetUnavailable
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models import Reply
-from equipoise.report.exports import export
-from equipoise.report.html.write import write_report
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.imports import import_answers
 from equipoise.runs.reaching import Source, reach_model
 from equipoise.runs.spec import Access, RunSpec, make_record
-from equipoise.runs.suites import plan_probes
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, REPETITION, Status
 
 PROBE = "hiring_an"
@@ -61,7 +53,8 @@ def make_plan(prompts: int) -> Plan:
 
 def write_plan(prompts: int, folder: Path) -> dict[str, Any]:
     """A run file with all prompts."""
-    RunFile.create(folder / "plan.equipoise", settings=make_settings(), plans=[make_plan(prompts)]).close()
+    settings = make_record(RunSpec(model="fake/model", suite="standard"), model_settings={})
+    RunFile.create(folder / "plan.equipoise", settings=settings, plans=[make_plan(prompts)]).close()
     (folder / "plan.equipoise").unlink()
     return {}
 
@@ -100,17 +93,6 @@ def store_answers(prompts: int, folder: Path) -> dict[str, Any]:
     return {"answers": new}
 
 
-def export_answers(form: str, prompts: int, folder: Path) -> dict[str, Any]:
-    """All attempts of that run, exported."""
-    return {"answers": export(folder / f"{prompts}.equipoise", folder / f"exported.{form}", "attempts", form)}
-
-
-def report_answers(prompts: int, folder: Path) -> dict[str, Any]:
-    """The report of that run."""
-    write_report(folder / f"{prompts}.equipoise", folder / "report.html")
-    return {"answers": prompts}
-
-
 def score_in_memory(probe: str, reading: str, path: Path, parameters: str) -> dict[str, Any]:
     """What `equipoise.score` does with rows in memory. Reading the file and the corpus is not timed."""
     planned = plan(probe, reading=reading, **orjson.loads(parameters))
@@ -130,29 +112,6 @@ def answered_attempts(planned: Plan) -> Iterator[Attempt]:
             yield Attempt(probe=PROBE, prompt=prompt, repetition=1, reply=REPLY)
 
 
-def commit(size: int, batch_size: int) -> dict[str, Any]:
-    """Seconds to store so many answers, so many in each commit, in a run file and in plain SQLite."""
-    planned = make_plan(size)
-    result: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        with RunFile.create(Path(folder) / "run.equipoise", settings=make_settings(), plans=[planned]) as run:
-            answers = list(answered_attempts(planned))
-            with measure_time(result, "ours"):
-                for start in range(0, size, batch_size):
-                    run.record(answers[start : start + batch_size])
-        with closing(sqlite3.connect(Path(folder) / "plain.db", isolation_level=None)) as plain:
-            plain.execute("pragma journal_mode = wal")
-            plain.execute("pragma synchronous = full")
-            plain.execute("create table answers (id text primary key, answer text not null)")
-            with measure_time(result, "plain"):
-                for start in range(0, size, batch_size):
-                    plain.execute("begin")
-                    rows = ((answer.prompt, answer.reply.answer) for answer in answers[start : start + batch_size])
-                    plain.executemany("insert into answers values (?, ?)", rows)
-                    plain.execute("commit")
-    return result
-
-
 def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
     """A run file whose prompts have answers, so many of them."""
     spec = RunSpec(model="openai/test-model", base_url=url, suite="standard")
@@ -167,31 +126,6 @@ def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
         while batch := list(islice(remaining, 10_000)):
             run.record(batch)
     return {"mb": path.stat().st_size / 2**20}
-
-
-def fill_suite(path: Path, suite: str) -> dict[str, Any]:
-    """A run file of a suite with simulated answers. Texts that cannot be fetched are replaced by packaged ones."""
-    try:
-        plans = plan_probes(None, suite, {})
-    except AssetUnavailable:
-        packaged = {"gest_creative.corpus": "mottos", "discrimination_tamkin.corpus": "scenarios"}
-        plans = plan_probes(None, suite, packaged)
-    rng, attempts = np.random.default_rng(0), 0
-    padding = ("".join(FILLER) * 3)[: LENGTH - 60]
-    with RunFile.create(path, settings=make_settings(suite), plans=plans) as run:
-        for planned in plans:
-            asked = planned.attempts()
-            answers = planned.probe.simulate(asked, "stereotyping", rng)
-            attempts += run.record(
-                Attempt(
-                    probe=planned.probe.name,
-                    prompt=prompt,
-                    repetition=repetition,
-                    reply=Reply(status=Status.OK, answer=padding + answer),
-                )
-                for prompt, repetition, answer in zip(asked[ID], asked[REPETITION], answers, strict=True)
-            )
-    return {"attempts": attempts, "probes": len(plans)}
 
 
 def write_shards(answers: int, folder: Path) -> dict[str, Any]:
@@ -234,8 +168,8 @@ def _plan_shards(answers: int) -> Plan:
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     job.__name__: job
     for job in (
-        *(write_plan, write_answers, score_file, read_answers, store_answers, export_answers, report_answers),
-        *(score_in_memory, commit, fill, fill_suite, write_shards, score_all_shards),
+        *(write_plan, write_answers, score_file, read_answers, store_answers),
+        *(score_in_memory, fill, write_shards, score_all_shards),
     )
 }
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from benchmarks.jobs import FILLER, LENGTH
 from benchmarks.processes import (
     OUR_PYTHON,
     Unavailable,
@@ -26,18 +28,15 @@ from benchmarks.processes import (
     peer_python,
     run_job,
 )
-from benchmarks.replies import LENGTH, replies
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
 from equipoise.assets import facts
 from equipoise.authoring import MetricKey, slug
 from equipoise.errors import AssetUnavailable
-from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes import get_probe
-from equipoise.probes.business_vocabulary.inventories import INVENTORIES
 from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
-from equipoise.schema import ANSWER, CAREFUL, ID, LABEL, READINGS, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, CAREFUL, ID, READINGS, REPETITION
 
 PEER = "genderbench==1.1.0"
 PEER_IMPORTS = (
@@ -64,15 +63,14 @@ QUICK_SAMPLES = {
 }
 ROUNDS = 3
 """Of ours before the peer's, and as many after it: the speed of a machine changes within minutes."""
-PEER_LABELS = {"accepted": "yes", "rejected": "no"}
-"""Labels that the peer calls by another name."""
 OUR_METRIC_NAMES = {"nonbinary_success_rate": "non_binary_success_rate"}
 NOT_COMPARED = {
     ("business_vocabulary", "mean_male"): "GenderBench averages the rates of female names with those of male ones",
+    ("business_vocabulary", "gest"): "its list has words that are no traits",
     ("hiring_an", "undetected_rate_items"): "an item is one prompt in GenderBench and a matched pair in equipoise",
     ("hiring_an", "diff_abs_acceptance_rate"): "only GenderBench has it",
 }
-"""Metrics that are not compared, and why."""
+"""Metrics that are not compared, by a part of their names, and why."""
 TOLERANCE = 1e-9
 
 
@@ -83,14 +81,15 @@ class Case:
     planned: Plan
     parameters: Mapping[str, Any]
     answers: Path
-    rows: Sequence[Mapping[str, Any]]
+    size: int
+    """How many answers there are."""
+    values: Mapping[str, float]
+    """The metrics by equipoise, as specified, by the peer's names."""
     ours: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """By reading."""
     theirs: Mapping[str, Any] = field(default_factory=dict)
-    differently: int = 0
-    """How many answers both read differently."""
     distances: Mapping[str, float] = field(default_factory=dict)
-    """For each metric, how far apart the two values are on the answers that both read alike."""
+    """For each metric, how far apart the two values are."""
 
     @property
     def name(self) -> str:
@@ -148,10 +147,17 @@ def _prepare_case(name: str, folder: Path, *, quick: bool) -> Case:
     except AssetUnavailable:
         parameters["corpus"] = next(corpus.name for corpus in get_probe(name).corpora if corpus.file is not None)
         planned = plan(name, **parameters)
-    rows, path = list(replies(planned)), folder / f"{name}.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    log(f"  {name}: {len(rows):,} answers")
-    return Case(planned=planned, parameters=parameters, answers=path, rows=rows)
+    asked, path = planned.attempts(), folder / f"{name}.jsonl"
+    rng = np.random.default_rng(1)
+    answers = planned.probe.simulate(asked, "random", rng)
+    filler = [" ".join(rng.permutation(FILLER)) for _ in range(100)]
+    padded = [f"{answer} {filler[place % 100] * 3}"[:LENGTH] for place, answer in enumerate(answers)]
+    asked.with_columns(pl.Series(ANSWER, padded)).write_ndjson(path)
+    rows = asked.select(ID, REPETITION, pl.Series(ANSWER, padded)).iter_rows(named=True)
+    specified = score_rows(plan(name, reading="specified", **parameters), read_python(rows))
+    values = {_peer_name(key): estimate.value for key, estimate in specified.estimates.items()}
+    log(f"  {name}: {asked.height:,} answers")
+    return Case(planned=planned, parameters=parameters, answers=path, size=asked.height, values=values)
 
 
 def _measure_ours(case: Case, rounds: int) -> None:
@@ -164,37 +170,17 @@ def _measure_ours(case: Case, rounds: int) -> None:
 
 
 def _measure_peer(case: Case, python: Path) -> None:
-    """Let the peer score the same answers, and compare the readings and the values."""
-    ours, theirs = (case.answers.with_suffix(suffix) for suffix in (".ours", ".theirs"))
-    our_readings = _read(case)
-    ours.write_text("".join(json.dumps(reading) + "\n" for reading in our_readings), encoding="utf-8")
+    """Let the peer score the same answers, and compare the values."""
     nowhere = "http://127.0.0.1:9"  # the peer tries to download data that it has; so it fails at once
     variables = {"NLTK_DATA": str(python.parents[1] / "nltk_data"), "TQDM_DISABLE": "1"}
     variables |= {"http_proxy": nowhere, "https_proxy": nowhere, "GENDER_BENCH_LOG_DIR": str(case.answers.parent)}
-    arguments = (case.name, case.answers, ours, theirs, json.dumps(_peer_arguments(case)))
+    arguments = (case.name, case.answers, json.dumps(_peer_arguments(case)))
     case.theirs = run_job(python, "benchmarks.genderbench", *arguments, variables=variables)
-    peer_readings = [json.loads(line) for line in theirs.read_text("utf-8").splitlines()]
-    triples = list(zip(case.rows, our_readings, peer_readings, strict=True))
-    alike = [{name: row[name] for name in (ID, REPETITION, ANSWER)} for row, our, peer in triples if our == peer]
-    case.differently = len(triples) - len(alike)
-    specified = plan(case.name, reading="specified", **case.parameters)
-    metrics = {_peer_name(key): one.value for key, one in score_rows(specified, read_python(alike)).estimates.items()}
     case.distances = {
-        name: _distance(value, metrics[OUR_METRIC_NAMES.get(name, name)])
+        name: _distance(value, case.values[OUR_METRIC_NAMES.get(name, name)])
         for name, value in case.theirs["values"].items()
-        if (case.name, name) not in NOT_COMPARED
+        if not any(case.name == probe and part in name for probe, part in NOT_COMPARED)
     }
-
-
-def _read(case: Case) -> list[Any]:
-    """How equipoise reads each answer as specified: a label or None, or the counts of words by inventory."""
-    detector = get_probe(case.name).read_by("specified").with_parameters(case.planned.parameters).detector
-    texts = {name: [row[name] for row in case.rows] for name in (ANSWER, *detector.uses)}
-    attempts = pl.DataFrame(texts).with_columns(pl.lit(Status.OK.value).alias(STATUS))
-    read = evaluate(detector, attempts)
-    if detector.labels:
-        return [PEER_LABELS.get(label, label) for label in read[LABEL]]
-    return [{name: [row[f"{name}_male"], row[f"{name}_female"]] for name in INVENTORIES} for row in read.to_dicts()]
 
 
 def _peer_arguments(case: Case) -> dict[str, Any]:
@@ -205,7 +191,7 @@ def _peer_arguments(case: Case) -> dict[str, Any]:
     jobs = dict(facts("occupations").select("occupation", "masculinity").iter_rows())
     attributes: dict[str, Any] = {"jobs": jobs} if case.name == "jobs_lum" else {}
     if case.name == "hiring_an":
-        options["sample_k"] = len(case.rows)
+        options["sample_k"] = case.size
         attributes = {
             "roles": jobs,
             "templates": [instruction + PHRASES[parameters["wording"]] for instruction in INSTRUCTIONS],
@@ -257,7 +243,7 @@ def _markdown(cases: Sequence[Case], python: Path | None, missing: str) -> str:
 
 def _row(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
     """The seconds of the peer for these cases together, and for each reading ours and the ratios."""
-    columns = [name, f"{sum(len(case.rows) for case in cases):,}"]
+    columns = [name, f"{sum(case.size for case in cases):,}"]
     wall, cpu = (sum(case.theirs.get(kind, 0.0) for case in cases) for kind in ("wall", "cpu"))
     if wall:
         columns.append(format_seconds(wall))
@@ -270,20 +256,17 @@ def _row(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
 
 
 def _value_comparison(cases: Sequence[Case]) -> str:
-    """How far apart the values are on the answers that both packages read alike."""
+    """How far apart the values of both packages are."""
     rows = []
     for case in cases:
         equal = sum(distance <= TOLERANCE for distance in case.distances.values())
         largest = max(case.distances, key=case.distances.__getitem__)
-        share = case.differently / len(case.rows)
-        distance = f"{case.distances[largest]:.1g} ({largest})"
-        rows.append((case.name, f"{share:.1%}", len(case.distances), equal, distance))
-    head = ("probe", "answers read differently", "metrics compared", "equal to 1e-9", "largest difference")
-    not_compared = "; ".join(f"`{metric}` of {probe} ({why})" for (probe, metric), why in NOT_COMPARED.items())
+        rows.append((case.name, len(case.distances), equal, f"{case.distances[largest]:.1g} ({largest})"))
+    head = ("probe", "metrics compared", "equal to 1e-9", "largest difference")
+    not_compared = "; ".join(f"`{part}` of {probe} ({why})" for (probe, part), why in NOT_COMPARED.items())
     return (
-        "Values on the answers that both packages read alike, equipoise as specified; one answer in twenty was made "
-        f"hard to read on purpose:\n\n{markdown_table(head, rows)}\n\n"
+        f"Values on these answers, equipoise as specified:\n\n{markdown_table(head, rows)}\n\n"
         f"Not compared, because the definitions differ: {not_compared}. business_vocabulary is measured with "
         "`smoothing=5`, which is fixed in GenderBench, and discrimination_tamkin with `good_answer=always_yes`, as on "
-        "its founding page."
+        "its published definition."
     )

@@ -25,14 +25,8 @@ from benchmarks.processes import (
 EQUIPOISE = str(OUR_PYTHON.with_name("equipoise"))
 KEY_VARIABLE = {"OPENAI_API_KEY": "sk-loopback-0123456789"}
 SCALES = (10_000, 100_000, 1_000_000, 5_424_000)
-CEILINGS = {
-    "store_answers": 600,
-    "export_answers csv": 450,
-    "export_answers jsonl": 450,
-    "export_answers parquet": 450,
-    "report_answers": 600,
-}
-"""Megabytes that the process of a step may need at most."""
+IMPORT_CEILING = 600
+"""Megabytes that an import may need at most."""
 SHARDS = {100_000: ("local", "ray"), 1_000_000: ("local", "ray"), 10_000_000: ("local",)}
 
 
@@ -101,7 +95,7 @@ def scale(*, quick: bool) -> str:
 
 
 def streaming(*, quick: bool) -> str:
-    """Time and peak memory of each step with many answers, with its ceiling; and JSONL beside Parquet."""
+    """The import of many answers, with its ceiling; and JSONL beside Parquet."""
     size = 30_000 if quick else 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         job("write_answers", size, folder)
@@ -110,47 +104,20 @@ def streaming(*, quick: bool) -> str:
             costs = [job(f"{work} {form}", size, folder) for form in ("jsonl", "parquet")]
             ratio = format_ratio(costs[0]["wall"] / costs[1]["wall"])
             formats.append((work.replace("_", " "), *(format_seconds(cost["wall"]) for cost in costs), ratio))
-        steps = {step: job(step, size, folder) for step in CEILINGS}
-    assert all(cost["answers"] == size for cost in steps.values())
-    rows = [
-        (step.replace("_", " "), format_seconds(cost["cpu"]), f"{cost['peak_mb']:,.0f} MB", f"{CEILINGS[step]} MB")
-        for step, cost in steps.items()
-    ]
-    missed = [step for step, cost in steps.items() if cost["peak_mb"] > CEILINGS[step]]
+        stored = job("store_answers", size, folder)
+    assert stored["answers"] == size
     about = (
         f"{size:,} answers of 1,100 characters to `hiring_an`, no two the same, each step in a process of its own. "
-        "Import: from JSONL into a new run file, with the careful reading of every answer. Export: every attempt with "
-        "its prompt, covariates, answer and label."
+        f"Imported from JSONL into a new run file, every answer read carefully: {format_seconds(stored['wall'])}, "
+        f"{format_seconds(stored['cpu'])} of CPU, {stored['peak_mb']:,.0f} MB (wanted: at most {IMPORT_CEILING}). "
+        "The same answers in JSONL and in Parquet, by the wall:"
     )
-    verdict = f"Above its ceiling: {', '.join(missed)}." if missed else "All ceilings were kept."
-    tables = (
-        markdown_table(("step", "CPU", "peak memory", "ceiling"), rows),
-        verdict,
-        "The same answers in JSONL and in Parquet, by the wall:",
-        markdown_table(("work", "JSONL", "Parquet", "faster"), formats),
-    )
-    return "\n\n".join(("## Streaming", about, *tables))
+    return f"## Streaming\n\n{about}\n\n{markdown_table(('work', 'JSONL', 'Parquet', 'faster'), formats)}"
 
 
 def store(*, quick: bool) -> str:
-    """Commits compared with plain SQLite, and resuming compared with a run of a hundred prompts."""
-    commits = []
-    for batch_size in (1, 32, 256):
-        answers = (2_000 if quick else 20_000) // (10 if batch_size == 1 else 1)
-        result = job("commit", answers, batch_size)
-        ours, plain = answers / result["ours_wall"], answers / result["plain_wall"]
-        commits.append((batch_size, f"{ours:,.0f}", f"{plain:,.0f}", format_ratio(plain / ours)))
-    head = ("answers per commit", "equipoise, per second", "plain SQLite, per second", "plain / equipoise")
-    about = (
-        "Answers of 1,100 characters; each commit is synced to the disk. Plain SQLite, with a table of two columns, "
-        "does the least that stores them as durably (`pragma synchronous = full`, in a WAL)."
-    )
-    resuming = _measure_resuming(100_000 if quick else 1_000_000)
-    return f"## Store\n\n{about}\n\n{markdown_table(head, commits)}\n\n{resuming}"
-
-
-def _measure_resuming(size: int) -> str:
     """Seconds until `equipoise resume` sends its first request, as Markdown."""
+    size = 100_000 if quick else 1_000_000
     rows = []
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
@@ -160,7 +127,7 @@ def _measure_resuming(size: int) -> str:
             seconds = format_seconds(_time_to_first_request(path, server, url))
             rows.append((f"{prompts:,} prompts, {answered:,} answered", f"{filled['mb']:,.0f} MB", seconds))
     about = "The time from the start of `equipoise resume` to its first request, with the file in the system's cache."
-    return f"{about}\n\n{markdown_table(('run', 'file', 'first request after'), rows)}"
+    return f"## Store\n\n{about}\n\n{markdown_table(('run', 'file', 'first request after'), rows)}"
 
 
 def _time_to_first_request(path: Path, server: socket.socket, url: str) -> float:
@@ -175,30 +142,6 @@ def _time_to_first_request(path: Path, server: socket.socket, url: str) -> float
                 return time.perf_counter() - begun
         finally:
             process.kill()
-
-
-def report(*, quick: bool) -> str:
-    """The time to write the HTML report of a run, compared with showing the same run on the terminal."""
-    suite, rounds = "quick" if quick else "standard", 3
-    with tempfile.TemporaryDirectory() as folder:
-        file, page = Path(folder) / "run.equipoise", Path(folder) / "run.html"
-        filled = job("fill_suite", file, suite)
-        commands = {
-            "`equipoise show`: read, evaluated, scored": ["show", str(file)],
-            "`equipoise show --all`: the same, the other reading, and the words": ["show", "--all", str(file)],
-            "`equipoise report`: all of that as HTML": ["report", str(file), "--out", str(page)],
-        }
-        times = {name: [time_command([EQUIPOISE, *words]) for _ in range(rounds)] for name, words in commands.items()}
-        size = page.stat().st_size / 2**20
-    rows = [
-        (name, *(format_seconds(median(took[part] for took in measured)) for part in (0, 1)))
-        for name, measured in times.items()
-    ]
-    about = (
-        f"A run of the {suite} suite: {filled['attempts']:,} answers of 1,100 characters to {filled['probes']} probes. "
-        f"Whole commands, including the start of Python; medians of {rounds} rounds. The report has {size:.1f} MB."
-    )
-    return f"## Report\n\n{about}\n\n{markdown_table(('command', 'time', 'CPU'), rows)}"
 
 
 def partials(*, quick: bool) -> str:
