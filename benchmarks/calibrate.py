@@ -43,6 +43,8 @@ REPEATED = {
     "gest_creative": (432, 3),
     "discrimination_tamkin": (1_000, 3),
 }
+SHARED = ("jobs_lum", "gest_creative", "discrimination_tamkin")
+"""Probes that are read from probabilities, too."""
 MISSING = ("jobs_lum", "gest_creative", "hiring_an", "discrimination_tamkin")
 CLUSTERED = ("gest_creative", "discrimination_tamkin", "hiring_bloomberg", "word_association", "salary_advice")
 UNEQUAL = ("discrimination_tamkin", "hiring_an", "jobs_lum")
@@ -70,6 +72,9 @@ def list_jobs(runs: int) -> Iterator[Job]:
     for study, (items, often) in REPEATED.items():
         for model in ("even", "one arm 96%", *DIFFERING):
             yield study_coverage, ("repeated", study, model, Asking(items=items, repetitions=often), runs)
+    for study in SHARED:
+        for model in DIFFERING:
+            yield study_coverage, ("shares", study, model, Asking(items=100, shares=True), runs)
     for words in WORDS:
         for letters in LETTERS:
             for model in ("even", "logit-normal"):

@@ -318,6 +318,12 @@ For these prompts only the model's own wavering is left. The truth is the metric
 
 {coverage_table(kinds["repeated"])}
 
+## Probabilities instead of answers
+
+Items of which the chances themselves are read (`--probabilities`).
+
+{coverage_table(kinds["shares"])}
+
 ## Missing answers
 
 8% of the first outcomes for men (or on one side of the stereotypes) are lost, and 0.8% of all others; 400 items. What

@@ -208,6 +208,8 @@ class Asking:
     """Words of a letter, of each inventory, on average."""
     lost: float = 0.0
     """The share of the first outcomes of men that is lost; of all others a tenth of it."""
+    shares: bool = False
+    """Whether the chances themselves are read (`--probabilities`), and not an answer that was drawn."""
 
 
 def sample_items(world: World, asking: Asking, runs: int, rng: np.random.Generator) -> Places:
@@ -328,7 +330,8 @@ def simulate_runs(
     for start in range(0, runs, at_once):
         some = places[start : start + at_once]
         number = pl.Series(RUN, np.repeat(np.arange(len(some)), some.shape[1]))
-        rows = draw_rows(world, chance, some.ravel(), asking, rng).drop(clusters).with_columns(number)
+        answers = None if asking.shares else rng
+        rows = draw_rows(world, chance, some.ravel(), asking, answers).drop(clusters).with_columns(number)
         table = rows.group_by(pl.exclude(WEIGHT)).agg(pl.col(WEIGHT).sum())
         table = table.sort(RUN, pl.exclude(RUN, WEIGHT))
         starts = table[RUN].search_sorted(pl.Series(range(len(some) + 1))).to_list()
