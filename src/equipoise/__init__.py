@@ -34,15 +34,13 @@ if TYPE_CHECKING:
     from equipoise.report.exports import export
     from equipoise.report.html.write import write_report
     from equipoise.runs.ask.policy import Policy
-    from equipoise.runs.audit import audit, audit_async
     from equipoise.runs.estimate import estimate
-    from equipoise.runs.extend import extend
     from equipoise.runs.finished import compare, compare_all, gate
     from equipoise.runs.imports import import_answers
-    from equipoise.runs.resume import resume
+    from equipoise.runs.resume import extend, resume
     from equipoise.runs.run import Run
     from equipoise.runs.spec import RunSpec
-    from equipoise.runs.start import start
+    from equipoise.runs.start import audit, audit_async, start
     from equipoise.schema import Estimate, MetricKey
 
 __version__ = "0.1.0"
@@ -69,10 +67,8 @@ _MODULES = {
     "runs.spec": ("RunSpec",),
     "runs.finished": ("compare", "compare_all", "gate"),
     "runs.imports": ("import_answers",),
-    "runs.audit": ("audit", "audit_async"),
-    "runs.extend": ("extend",),
-    "runs.resume": ("resume",),
-    "runs.start": ("start",),
+    "runs.resume": ("extend", "resume"),
+    "runs.start": ("audit", "audit_async", "start"),
     "schema": ("Estimate", "MetricKey"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

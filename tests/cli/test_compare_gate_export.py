@@ -219,7 +219,7 @@ def exported(command: Command, form: str, *words: object) -> pl.DataFrame:
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_metrics_come_back_as_they_are(command: Command, runs: dict[str, Path], form: str) -> None:
     table = exported(command, form, runs["fair"])
-    expected = Run.open(runs["fair"]).metrics().drop("model", strict=False)
+    expected = Run.open(runs["fair"]).to_frame().drop("model", strict=False)
     assert table.columns == ["model", *expected.columns, "answers_origin"]
     assert table.drop("model", "answers_origin").rows() == expected.rows()
 

@@ -13,8 +13,7 @@ import pytest
 from calling import Command
 from equipoise.report.html.seal import seal_page
 from equipoise.runs.run import Run
-from runs.test_opening import execute
-from runs.test_verify import forge
+from runs.test_opening import execute, forge
 from runs.test_verify import path as path  # noqa: PLC0414 - a fixture
 
 SSH_KEYGEN = shutil.which("ssh-keygen")
@@ -105,7 +104,7 @@ def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) ->
 
 
 def test_a_forged_run_does_not_fit_its_report(path: Path, report: Path, command: Command) -> None:
-    forge(path, "update settings set value = json_set(value, '$.model', 'openai/better') where key = 'spec'")
+    forge("update settings set value = json_set(value, '$.model', 'openai/better') where key = 'spec'")(path)
     assert command("verify", path).code == 0
     outcome = command("verify", path, report, "--digest")
     assert outcome.code == 6
@@ -139,5 +138,5 @@ def test_digests_are_signed_with_the_users_own_key(path: Path, report: Path, com
     check = ("-Y", "verify", "-f", folder / "signers", "-I", "auditor@example.org", "-n", "equipoise")
     signature = ("-s", folder / "digests.txt.sig")
     assert ssh(*check, *signature, given=command("verify", path, report, "--digest").out) == 0
-    forge(path, "update attempts set answer = 'She wrote.' where place = 2")
+    forge("update attempts set answer = 'She wrote.' where place = 2")(path)
     assert ssh(*check, *signature, given=command("verify", path, "--digest").out) != 0

@@ -40,7 +40,6 @@ def test_a_run_is_indexed_by_probe_and_shows_itself(path: Path, tmp_path: Path) 
     assert run["jobs_lum"] is run.result("jobs_lum")
     with pytest.raises(UnknownName, match="Did you mean 'jobs_lum'"):
         run["jobs_lam"]
-    assert run.to_frame().equals(run.metrics())
     assert len(run.to_pandas()) == run.to_frame().height
     assert set(run.to_frame()["model"]) == {"a/model"}
     assert run["hiring_an"]._repr_html_() in run._repr_html_()

@@ -26,7 +26,7 @@ from equipoise.schema import Status
 from runs.fakes import create, finish, plan
 from runs.test_opening import create_and_kill, execute
 
-FLIPS = 60
+FLIPS = 40
 PROBE_COLUMNS = "name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, opening"
 INSERT = """
     insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at)
@@ -92,6 +92,11 @@ CHANGES = [
     ("update probes set version = version + 1", "probe alpha"),
     ("update prompts set prompt = prompt || ' ' where position = 7", "probe alpha"),
     ("update prompts set item = 'other' where position = 7", "probe alpha"),
+    ("update probes set max_tokens = 5", "probe alpha"),
+    ("update probes set opening = ''", "probe alpha"),
+    ("update probes set corpus_sha256 = 'abc'", "probe alpha"),
+    ("update attempts set first_token = '[]' where place = 3", "the attempt of alpha at the prompt {third}"),
+    ("update attempts set served_model = 'other' where place = 3", "the attempt of alpha at the prompt {third}"),
     ("update attempts set answer = 'yes' where place = 3", "the attempt of alpha at the prompt {third}, repetition 1"),
     ("update attempts set status = 'empty' where place = 3", "the attempt of alpha at the prompt {third}"),
     ("update attempts set digest = x'' where place = 3", "the attempt of alpha at the prompt {third}"),

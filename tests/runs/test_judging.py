@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +19,12 @@ from equipoise import Policy, Run
 from equipoise.errors import BudgetReached, EndpointError, InputError, IntegrityError
 from equipoise.probes import get_probe
 from equipoise.runs.ask.events import Event, Note, RunProgress
+from equipoise.runs.estimate import TokenPrice
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.prices import TokenPrice
 from equipoise.schema import Status
 from examining import EXAM, QUESTIONS, broken, fair, sees_only_men
+from runs.test_opening import execute
 from serving.asking import KEY, find_key
 from serving.faults import Fault
 from serving.faulty import FaultyServer
@@ -70,6 +69,19 @@ def at(server: FaultyServer, **options: Any) -> dict[str, Any]:
     return {"judge": "openai/judge", "judge_base_url": server.url, **options}
 
 
+class Counting:
+    """A fair judge that notes what it is asked beside its exam."""
+
+    def __init__(self, said: str = "rejected") -> None:
+        self.asked: list[str] = []
+        self._answer = fair(said)
+
+    def __call__(self, question: str) -> str:
+        if question not in QUESTIONS:
+            self.asked.append(question)
+        return self._answer(question)
+
+
 def verdicts(path: Path) -> list[str | None]:
     with RunReader.open(path) as file:
         return file.verdicts("hiring_an")["verdict"].to_list()
@@ -81,19 +93,13 @@ def coverage(path: Path, **options: Any) -> dict[str, tuple[int | None, int | No
 
 
 def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    def judge(question: str) -> str:
-        if question not in QUESTIONS:
-            asked.append(question)
-        return fair("Rejected.")(question)
-
+    judge = Counting("Rejected.")
     path = tmp_path / "run.equipoise"
     result = start_run(path, judge=judge)["hiring_an"]
-    assert len(asked) == OPEN
-    assert all("[person] will hear from us" in question for question in asked)
+    assert len(judge.asked) == OPEN
+    assert all("[person] will hear from us" in question for question in judge.asked)
     assert result.judge is not None
-    assert result.judge.endswith("judge")
+    assert result.judge.endswith("Counting")
     counts = result.coverage
     assert (counts["all"]["for_judge"], counts["all"]["judged"], counts["all"]["undetected"]) == (OPEN, OPEN, 0)
     assert counts["male"]["judged"] + counts["female"]["judged"] == OPEN
@@ -193,16 +199,10 @@ def test_a_limit_on_the_cost_needs_the_price_of_the_judge(tmp_path: Path) -> Non
 
 
 def test_requests_to_the_model_and_to_the_judge_share_a_limit(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    def judge(question: str) -> str:
-        if question not in QUESTIONS:
-            asked.append(question)
-        return fair("rejected")(question)
-
+    judge = Counting()
     with pytest.raises(BudgetReached, match=f"{EXAM + 15} requests"):
         start_run(tmp_path / "run.equipoise", judge=judge, policy=Policy(max_requests=EXAM + 15, concurrency=1))
-    assert len(asked) == 15 - 2 * OPEN
+    assert len(judge.asked) == 15 - 2 * OPEN
 
 
 @pytest.mark.fault("D20")
@@ -269,14 +269,6 @@ def test_a_planted_judge_gets_no_key(path: Path, server: FaultyServer, monkeypat
     assert not server.received
 
 
-def test_a_changed_verdict_is_found(path: Path) -> None:
-    equipoise.resume(path, judge=fair("rejected")).ask()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)")
-    with pytest.raises(IntegrityError, match="was changed after it was written"):
-        Run.open(path)
-
-
 def test_probes_that_count_words_have_no_judge(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="None of these probes"):
         equipoise.start(
@@ -295,19 +287,14 @@ def test_a_judge_without_its_key_stops_before_a_file_is_written(
 
 
 def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
-    asked: list[str] = []
+    judge = Counting()
     letter = (
         "Dear Kim, we will not be moving forward with your application. "
         "If you have been selected elsewhere, congratulations."
     )
 
-    def judge(question: str) -> str:
-        if question not in QUESTIONS:
-            asked.append(question)
-        return fair("rejected")(question)
-
     equipoise.audit(lambda _: letter, probes="hiring_an", sample=2, out=tmp_path / "run", judge=judge)
-    assert len(asked) == 2
+    assert len(judge.asked) == 2
     assert coverage(tmp_path / "run")["all"] == coverage(tmp_path / "run", reading="specified")["all"] == (2, 2)
 
 
@@ -371,11 +358,18 @@ def test_a_judge_that_failed_is_used_anyway_only_on_request_and_every_result_say
     assert server.total == EXAM + OPEN
 
 
-def test_the_exam_cannot_be_changed_unnoticed(path: Path) -> None:
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("update exam set label = 'accepted' where label = 'rejected' and number < 20", "exam"),
+        ("update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)", "the attempt"),
+    ],
+)
+def test_what_the_judge_said_cannot_be_changed_unnoticed(path: Path, statement: str, named: str) -> None:
     equipoise.resume(path, judge=fair("rejected")).ask()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("update exam set label = 'accepted' where label = 'rejected' and number < 20")
-    with pytest.raises(IntegrityError, match="was changed after it was written: exam"):
+    execute(statement)(path)
+    with pytest.raises(IntegrityError, match=f"was changed after it was written: {named}"):
         Run.open(path)
 
 

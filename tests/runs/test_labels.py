@@ -13,19 +13,14 @@ import pytest
 
 import equipoise
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.runs import labels
 from equipoise.runs.file.store import Reading, RunFile
-from equipoise.runs.run import Run
+from equipoise.runs.run import Run, store_labels
+from runs.test_opening import execute
 
 
 def select(path: Path, statement: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         return connection.execute(statement).fetchall()
-
-
-def change(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(statement)
 
 
 def write_answer(prompt: str) -> str:
@@ -80,24 +75,23 @@ def test_failed_attempts_have_no_label_and_imported_answers_have_one(tmp_path: P
 
 
 def test_a_changed_label_is_noticed(path: Path) -> None:
-    change(path, "update labels set label = 'female' where place = 1")
+    execute("update labels set label = 'female' where place = 1")(path)
     with pytest.raises(IntegrityError, match="changed after it was written: labels"):
         Run.open(path)
-    change(path, "delete from labels")
-    change(path, "delete from readings")
+    execute("delete from labels", "delete from readings")(path)
     with pytest.raises(IntegrityError, match="changed after it was written: labels"):
         Run.open(path)
 
 
 def test_results_never_rest_on_stored_labels(path: Path) -> None:
-    before = Run.open(path).metrics()
+    before = Run.open(path).to_frame()
     wrong = Run.open(path).setup("jobs_lum").probe.detector
     frame = Run.open(path).transcripts("jobs_lum").with_columns(pl.lit("female").alias("label"))
     with RunFile.open(path) as file:
         reading = Reading(probe="jobs_lum", reading="careful", detector=wrong, judge=None)
         file.replace_labels([(reading, [frame])])
     assert select(path, "select distinct label from labels") == [("female",)]
-    assert Run.open(path).metrics().equals(before, null_equal=True)
+    assert Run.open(path).to_frame().equals(before, null_equal=True)
 
 
 def test_labels_that_cannot_be_stored_end_no_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +102,6 @@ def test_labels_that_cannot_be_stored_end_no_run(path: Path, monkeypatch: pytest
 
     monkeypatch.setattr("equipoise.runs.file.store.write_digest", fail)
     with RunFile.open(path) as file:
-        labels.store_labels(file, ())
+        store_labels(file, ())
     assert select(path, "select place, label, counts from labels") == before
     Run.open(path)

@@ -23,7 +23,7 @@ from equipoise.measuring.looks import SPENT, look_level, look_number, look_sizes
 from equipoise.probes import get_probe
 from equipoise.runs.ask.events import Event, Look, Note, RunProgress
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.looks import Looks, wants_more
+from equipoise.runs.growth import Looks, wants_more
 from equipoise.runs.resume import resume
 from equipoise.runs.sizes import find_size
 from equipoise.schema import ID, Status
@@ -136,7 +136,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def check_same(run: Run, whole: Run) -> None:
-    assert run.metrics().drop("model").equals(whole.metrics().drop("model"))
+    assert run.to_frame().drop("model").equals(whole.to_frame().drop("model"))
     assert run.settings.notes == whole.settings.notes
     assert run.planned == whole.planned
     assert run.prompts("jobs_lum").equals(whole.prompts("jobs_lum"))

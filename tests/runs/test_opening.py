@@ -117,10 +117,8 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     *(
         (f"the covariate {name} is {value}", forge(_set_covariate(name, value)), f"of prompt .* of alpha: .*{name}")
         for name, value in [
-            *(("gender", value) for value in ("null", "1", "true", "[]", "{}")),
-            *(("score", value) for value in ("null", '"x"', "true")),
-            *(("template", value) for value in ("null", "1.5", '"1"')),
-            ("odd", "0"),
+            *(("gender", value) for value in ("null", "1", "[]")),
+            *(("score", "true"), ("template", "1.5"), ("odd", "0")),
         ]
     ),
     ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "field `odd`"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import pickle
 import re
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,7 @@ from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
 from equipoise.schema import PROBABILITIES, Status
-from runs.fakes import QUICK, SETTINGS, Fake, answering, create, plan
+from runs.fakes import QUICK, SETTINGS, Fake, create, plan
 
 PROBE = "discrimination_tamkin"
 OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
@@ -76,6 +74,7 @@ def test_the_metrics_are_means_of_shares(tmp_path: Path) -> None:
     for name in ("neither_mass", "neither_mass_female", "neither_mass_male", "neither_mass_non_binary"):
         assert metrics[name] == pytest.approx(0.2, abs=1e-6)
     assert set(result.to_frame()["reading"]) == {PROBABILITIES}
+    assert result.selection == (), "a share is no selection"
 
 
 def test_what_is_below_the_floor_is_undecided_and_bounded(tmp_path: Path) -> None:
@@ -152,7 +151,7 @@ def test_models_and_probes_that_cannot_are_refused_before_anything_is_asked(tmp_
 def test_a_choice_between_translations_is_read_from_its_letter(tmp_path: Path) -> None:
     letters: FirstToken = [{"token": "a", "p": 0.6}, {"token": "(b", "p": 0.3}, {"token": "c", "p": 0.1}]
     model = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="a", first_token=letters))
-    texts = {"corpus": "sentences", "design": "choose"}
+    texts: dict[str, Any] = {"corpus": "sentences", "design": "choose"}
     run = start(model, probes=["gest_translation"], out=tmp_path / "run", **texts, probabilities=True).ask()
     metrics = run.results()["gest_translation"].metrics
     assert run.planned["gest_translation"].asking.opening == "("
@@ -199,31 +198,6 @@ def test_the_limit_of_an_answer_is_the_users_or_that_of_the_probe() -> None:
     assert asking_of(probe, None).max_tokens == probe.max_tokens == 256
     assert asking_of(probe, 5).max_tokens == 5
     assert asking_of(get_probe(PROBE).read_by(PROBABILITIES), 5).max_tokens == 1
-
-
-def test_each_prompt_is_asked_with_the_limit_of_its_probe(tmp_path: Path) -> None:
-    model = answering()
-    with create(tmp_path / "run", plan(size=2)) as run:
-        assert {pending.asking.max_tokens for pending in run.pending()} == {64}
-        asyncio.run(Pump(run, model, QUICK).run())
-    assert {asking.max_tokens for asking in model.askings.values()} == {64}
-
-
-def test_a_changed_probability_is_noticed(tmp_path: Path) -> None:
-    ask(tmp_path / "run", Fake(deciding))
-    with closing(sqlite3.connect(tmp_path / "run")) as connection, connection:
-        connection.execute("update attempts set first_token = replace(first_token, '0.5', '0.6') where place = 3")
-    with pytest.raises(IntegrityError, match="was changed after it was written: the attempt of"):
-        Run.open(tmp_path / "run")
-
-
-@pytest.mark.parametrize("column", ["max_tokens", "opening"])
-def test_a_changed_way_of_asking_is_noticed(tmp_path: Path, column: str) -> None:
-    ask(tmp_path / "run", Fake(deciding))
-    with closing(sqlite3.connect(tmp_path / "run")) as connection, connection:
-        connection.execute(f"update probes set {column} = 0")
-    with pytest.raises(IntegrityError, match="was changed after it was written: probe discrimination_tamkin"):
-        Run.open(tmp_path / "run")
 
 
 def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> None:
@@ -300,10 +274,6 @@ def test_bias_in_what_decides_is_a_finding_however_little_that_is(tmp_path: Path
     found = result[PROBE].marks["max_diff"]
     assert found is not None
     assert found.mark == "D"
-
-
-def test_selection_rates_of_probabilities_are_left_out(tmp_path: Path) -> None:
-    assert ask(tmp_path / "run", Fake(deciding)).results()[PROBE].selection == ()
 
 
 def test_a_finding_says_the_value_of_the_metric_and_its_example_the_probabilities(tmp_path: Path) -> None:

@@ -39,9 +39,9 @@ def assert_whole(path: Path, server: Server, printed: set[tuple[str, str, int]],
 
 @POSIX
 @pytest.mark.fault("P1")
-def test_twenty_kills_lose_and_duplicate_no_answer(tmp_path: Path) -> None:
-    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 20
-    create(path, plan("alpha", 700), plan("beta", 150, repetitions=2)).close()
+def test_kills_lose_and_duplicate_no_answer(tmp_path: Path) -> None:
+    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 8
+    create(path, plan("alpha", 500), plan("beta", 100, repetitions=2)).close()
     with Server(delay=0.02) as server:
         for _ in range(kills):
             child = start(path, server, f"--concurrency={CONCURRENCY}")
@@ -155,57 +155,40 @@ def answer_at_length(prompt: str, nth: int) -> str:
     return seal(prompt) + " and so on" * 300
 
 
-@POSIX
-@pytest.mark.fault("P5")
-@pytest.mark.parametrize("reserve", [0, 1_000_000], ids=["a commit fails", "the reserve is reached"])
-def test_a_limit_on_the_size_of_files_stops_the_run_and_keeps_the_file(tmp_path: Path, reserve: int) -> None:
-    path = tmp_path / "run.db"
-    create(path, plan(size=2000)).close()
-    with Server(answer_at_length) as server:
-        child = start(path, server, f"--largest-file={3_000_000}", f"--reserve={reserve}")
-        out, err = child.communicate(timeout=120)
-        assert child.returncode == 5, err
-        assert f"To go on: equipoise resume {path}" in err
-        assert str(path) in err
-        asked = sum(server.requests.values())
-        with RunReader.open(path) as run:
-            counts = run.counts()
-            assert sum(counts.values()) == 2000
-            assert stored(run).keys() == acknowledged(out)
-            assert 0 < counts[Status.OK] <= asked < 2000, "it stopped before paying for more"
-            if reserve:
-                assert counts[Status.OK] == asked, "no answer that was paid for is lost"
-        finish(path, server)
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
     if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("This user cannot mount a small disk.")
     yield disk
     subprocess.run(["umount", str(disk)], check=True)
 
 
+@POSIX
 @pytest.mark.fault("P5")
-@pytest.mark.parametrize("reserve", [0, 2_000_000], ids=["a commit fails", "the reserve is reached"])
-def test_a_full_disk_stops_the_run_and_keeps_the_file(tmp_path: Path, small_disk: Path, reserve: int) -> None:
-    path, moved = small_disk / "run.db", tmp_path / "moved"
-    create(path, plan(size=2000), reserve=0).close()
+@pytest.mark.parametrize("reserve", [0, 1_000_000], ids=["a commit fails", "the reserve is reached"])
+@pytest.mark.parametrize("place", ["a limit on the size of files", "a full disk"])
+def test_a_full_place_stops_the_run_and_keeps_the_file(
+    tmp_path: Path, request: pytest.FixtureRequest, place: str, reserve: int
+) -> None:
+    is_disk = place == "a full disk"
+    path = (request.getfixturevalue("small_disk") if is_disk else tmp_path) / "run.db"
+    create(path, plan(size=1000), reserve=0).close()
     with Server(answer_at_length) as server:
-        child = start(path, server, f"--reserve={reserve}")
+        child = start(path, server, f"--reserve={reserve}", *([] if is_disk else [f"--largest-file={2_000_000}"]))
         out, err = child.communicate(timeout=120)
         assert child.returncode == 5, err
-        assert "equipoise resume" in err
+        assert f"To go on: equipoise resume {path}" in err
         asked = sum(server.requests.values())
-        assert asked < 2000
-        shutil.copytree(small_disk, moved)
-        for place in (moved / "run.db", path):
-            with RunReader.open(place) as run:
-                assert sum(run.counts().values()) == 2000
-                assert stored(run).keys() == acknowledged(out)
-                if reserve:
-                    assert run.counts()[Status.OK] == asked
-        finish(moved / "run.db", server)
+        with RunReader.open(path) as run:
+            counts = run.counts()
+            assert sum(counts.values()) == 1000
+            assert stored(run).keys() == acknowledged(out)
+            assert 0 < counts[Status.OK] <= asked < 1000, "it stopped before paying for more"
+            if reserve:
+                assert counts[Status.OK] == asked, "no answer that was paid for is lost"
+        if is_disk:
+            path = shutil.copytree(path.parent, tmp_path / "moved") / "run.db"
+        finish(path, server)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +17,7 @@ from equipoise.runs.run import Run
 from equipoise.runs.verify import verify_run
 from equipoise.schema import PROMPT, Status
 from runs.fakes import create, finish
-from runs.test_opening import execute
-from simulating import renew_digests
+from runs.test_opening import execute, forge
 
 
 @pytest.fixture
@@ -39,12 +36,10 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def forge(path: Path, *statements: str) -> None:
-    """Change a file as someone would who knows how its digests are made."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        renew_digests(connection)
+def test_what_is_changed_is_named(path: Path) -> None:
+    execute("update attempts set answer = 'She wrote.' where place = 2")(path)
+    with pytest.raises(IntegrityError, match="the attempt of jobs_lum at the prompt"):
+        verify_run(path)
 
 
 def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -> None:
@@ -64,42 +59,23 @@ def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -
     assert verify_run(path).digest != found.digest
 
 
-@pytest.mark.parametrize(
-    ("statement", "named"),
-    [
-        ("update attempts set answer = 'She wrote.' where place = 2", "the attempt of jobs_lum at the prompt"),
-        ("update attempts set served_model = 'other' where place = 3", "the attempt of jobs_lum at the prompt"),
-        ("delete from attempts where place = 2", "attempt number 2 of 5 is missing"),
-        ("delete from attempts where place = 5", "it holds 4 of 5 attempts"),
-        ("update settings set value = json_set(value, '$.model', 'openai/another') where key = 'spec'", "setting spec"),
-        ("update settings set value = json_set(value, '$.temperature', 0.5) where key = 'spec'", "setting spec"),
-        ("update prompts set prompt = prompt || '!' where position = 1", "probe jobs_lum"),
-        ("update probes set corpus_sha256 = 'abc'", "probe jobs_lum"),
-    ],
-)
-def test_what_is_changed_is_named(path: Path, statement: str, named: str) -> None:
-    execute(statement)(path)
-    with pytest.raises(IntegrityError, match=named):
-        verify_run(path)
-
-
 def test_a_forged_run_has_another_digest(path: Path) -> None:
     before = verify_run(path)
-    forge(path, "update attempts set answer = 'She wrote.' where place = 2")
+    forge("update attempts set answer = 'She wrote.' where place = 2")(path)
     after = verify_run(path)
     assert not after.problems
     assert after.digest != before.digest
 
 
 def test_forged_prompts_are_not_those_of_the_probe(path: Path) -> None:
-    forge(path, "update prompts set prompt = prompt || ' Be fair.' where position = 3")
+    forge("update prompts set prompt = prompt || ' Be fair.' where position = 3")(path)
     (problem,) = verify_run(path).problems
     assert "jobs_lum" in problem
     assert "are not those that version" in problem
 
 
 def test_another_corpus_is_named(path: Path) -> None:
-    forge(path, "update probes set corpus = 'jobs', corpus_sha256 = 'abc'")
+    forge("update probes set corpus = 'jobs', corpus_sha256 = 'abc'")(path)
     (problem,) = verify_run(path).problems
     assert "had the SHA-256 abc" in problem
 

@@ -52,7 +52,7 @@ def command(
     Examples: equipoise extend run.equipoise --sample 400 · equipoise extend run.equipoise --certain ·
     equipoise extend run.equipoise --repeat 3 --yes
     """
-    from equipoise.runs.extend import extend
+    from equipoise.runs.resume import extend
 
     check_target(report)
     sizes = {"sample": sample, "suite": suite, "repeat": repeat, "certain": certain, "until_certain": until_certain}

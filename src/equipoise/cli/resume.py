@@ -51,7 +51,7 @@ def command(
     equipoise resume run.equipoise --retry empty --max-tokens 16384
     """
     from equipoise.runs.file.reader import RunReader
-    from equipoise.runs.looks import wants_more
+    from equipoise.runs.growth import wants_more
     from equipoise.runs.resume import parse_failures, resume, wants_answers
     from equipoise.runs.run import Run
 

@@ -23,8 +23,7 @@ from equipoise.models import Reply
 from equipoise.probes import choose_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
-from equipoise.runs.labels import store_labels
-from equipoise.runs.run import Run
+from equipoise.runs.run import Run, store_labels
 from equipoise.runs.spec import make_record, read_given
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import ID, MEASURED, PROMPT, REPETITION, STATUS, Status, replace_surrogates

@@ -1,11 +1,11 @@
-"""`resume`: a run file that was stopped, opened to ask for what has no answer yet."""
+"""`resume` and `extend`: a run file that is there, opened to ask for what has no answer yet, or for more."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,16 +16,15 @@ from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
+from equipoise.runs.growth import Growth, estimate_growth, plan_growth
 from equipoise.runs.judging import find_judge
 from equipoise.runs.reaching import ModelLike, Source, default_concurrency, reach_model
+from equipoise.runs.run import Run
 from equipoise.runs.session import Session
 from equipoise.runs.setup import known_probes
 from equipoise.runs.spec import Access, RunSpec, read_given
-from equipoise.runs.start import make_policy, refuse_changes
+from equipoise.runs.start import Confirm, make_policy, refuse_changes
 from equipoise.schema import MEASURED, Status
-
-if TYPE_CHECKING:
-    from equipoise.runs.extend import Growth
 
 
 def resume(
@@ -70,6 +69,31 @@ def resume(
             file.extend(growth.plans, spec=growth.spec, looks=dict(growth.looks))
         asked = find_judge(file, spec, judge, access, known, policy, failures, needed=opened is not None)
     return Session(file, opened, policy, known, asked)
+
+
+def extend(
+    path: str | Path,
+    *,
+    sample: int | None = None,
+    suite: str | None = None,
+    repeat: int | None = None,
+    until_certain: bool = False,
+    certain: bool = False,
+    confirm: Confirm | None = None,
+    **given: Any,
+) -> Session:
+    """Plan more of a run, keep every answer, and open a session to ask for what is missing.
+
+    One of these says how much: a larger `sample` of each probe; a larger `suite`; more repetitions of each prompt
+    (`repeat`); `certain`: as many items as should make every mark certain, judged by the answers so far;
+    `until_certain`: looks of doubling size from now on, until every mark is. Other keywords are those of `resume`, and
+    the same is refused. `confirm` is told what would be asked, as for `start`.
+    """
+    run = Run.open(path, probes=given.get("probes", ()))
+    growth = plan_growth(run, sample=sample, suite=suite, repeat=repeat, until_certain=until_certain, certain=certain)
+    if confirm and not (run.settings.spec.local or run.settings.is_function):
+        confirm(estimate_growth(run, growth))
+    return resume(path, growth=growth, **given)
 
 
 def _reach_again(file: RunFile, spec: RunSpec, access: Access, model: ModelLike | None, deadline: float) -> Model:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.checks import Verify
 from equipoise.runs.file.reader import RunReader
+from equipoise.runs.file.store import Reading, RunFile
 from equipoise.runs.file.values import Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams
@@ -260,10 +262,6 @@ class Run:
         """The metrics of every probe, one row each: model, probe, metric, slice, group, value, low, high, n, mark …"""
         return self.results().to_frame()
 
-    def metrics(self) -> pl.DataFrame:
-        """The same as `to_frame`."""
-        return self.to_frame()
-
     def to_pandas(self) -> pd.DataFrame:
         """The same for pandas, if it is installed."""
         return self.to_frame().to_pandas()
@@ -368,3 +366,20 @@ def _look_up(known: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     new = [name for name in known.columns if name not in attempts.columns]
     found = attempts.select(ATTEMPT).join(known.select(*ATTEMPT, *new), on=ATTEMPT, how="left", maintain_order="left")
     return found.with_columns(pl.col(pl.Boolean).fill_null(value=False))
+
+
+def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
+    """Store what the answers of a run say, for other tools.
+
+    Labels can be made again at any time, so a full disk or a probe that is not installed ends no run: the file then has
+    the labels that it had, and its table `readings` says of how many attempts they are.
+    """
+    with suppress(EquipoiseError):
+        file.replace_labels(_read_all(Run(file.path, probes, verify="layout")))
+
+
+def _read_all(run: Run) -> Iterator[tuple[Reading, Iterable[pl.DataFrame]]]:
+    for name in run.planned:
+        setup = run.setup(name)
+        reading = Reading(probe=name, reading=setup.probe.reading, detector=setup.probe.detector, judge=setup.judge)
+        yield reading, run.transcript_batches(name)

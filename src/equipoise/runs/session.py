@@ -20,10 +20,9 @@ from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.growth import Looks
 from equipoise.runs.judging import Judge, share_budget
-from equipoise.runs.labels import store_labels
-from equipoise.runs.looks import Looks
-from equipoise.runs.run import Run
+from equipoise.runs.run import Run, store_labels
 from equipoise.runs.setup import check_probe_version
 
 T = TypeVar("T")

@@ -1,29 +1,34 @@
-"""`start`: plan a run, write its file, and open a session to ask for all of it."""
+"""`start` and `audit`: plan a run, write its file, ask for all of it."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import functools
 import re
 import shlex
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from equipoise.errors import InputError, IntegrityError, StorageError
+from equipoise.measuring.audit import Audit
 from equipoise.measuring.looks import look_sizes
 from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
+from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
-from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run
+from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run, price_for
 from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.judging import open_judge, take_judge
-from equipoise.runs.prices import price_for
 from equipoise.runs.reaching import (
     ModelLike,
     Reached,
@@ -33,10 +38,11 @@ from equipoise.runs.reaching import (
     reach_model,
     settle_spec,
 )
-from equipoise.runs.session import Session
+from equipoise.runs.run import Run
+from equipoise.runs.session import Session, run_to_end
 from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, describe_differences, make_record
 from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import SPECIFIED
+from equipoise.schema import MEASURED, SPECIFIED
 
 SUFFIX = ".equipoise"
 Confirm = Callable[[RunEstimate], None]
@@ -97,7 +103,7 @@ def start(
         rows = [expect_probe(planned, spec) for planned in largest]
         expected = expect_run(rows, reached.spec, policy.price, policy.concurrency)
         confirm(expected)
-        confirm_tokens = partial(_confirm_tokens, confirm, expected, policy)
+        confirm_tokens = functools.partial(_confirm_tokens, confirm, expected, policy)
     if is_new:
         # A judge is stored by itself: a run may get one later.
         public = reached.spec.without_judge()
@@ -113,6 +119,70 @@ def start(
         if asked:
             take_judge(file, spec, asked, access)
     return Session(file, reached.model, policy, known, asked, created=is_new, confirm_tokens=confirm_tokens)
+
+
+async def audit_async(
+    model: ModelLike | RunSpec = EMBEDDED,
+    *,
+    probes: Probes = None,
+    out: str | Path | None = None,
+    policy: Policy | None = None,
+    judge: ModelLike | None = None,
+    on_event: OnEvent | None = None,
+    **given: Any,
+) -> Audit:
+    """Ask a model every prompt of the probes (default: all) and score its answers.
+
+    `model` is a name ("openai/gpt-4o-mini", "embedded", "simulated/unbiased"), a function from prompt to answer, an
+    object with `generate(prompts)`, or a `RunSpec`. The answers go to the run file `out` as they come; a run that was
+    stopped goes on when it is called in the same way again. Without `out`, the answers of a model that is given by its
+    name go to a file in the current folder; those of a function or a simulated model last as long as the results.
+
+    Other keywords are fields of a `RunSpec` (`suite="quick"`, `temperature=0.7`, `base_url=…`, `concurrency=4`,
+    `reading="specified"`, `until_certain=True` …), what opens the way to a model and is never stored (`key_command`,
+    `headers`, `allow_insecure`, `allow_secret_url`), or parameters of the probes that have them: `sample=100`.
+    A `judge` is a second model that is asked about the answers which the reading leaves open; it must pass an exam
+    first, unless `judge_anyway`. A `policy` takes the place of pace and budget.
+
+    `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
+    programs that have an event loop.
+    """
+    if policy is not None and given.get("concurrency") is not None:
+        raise InputError("Give concurrency or policy, not both: a policy has a concurrency of its own.")
+    folder = None
+    name = model.model if isinstance(model, RunSpec) else model
+    if out is None and (not isinstance(name, str) or RunSpec(model=name).simulated):
+        folder = Path(tempfile.mkdtemp(prefix="equipoise-"))
+        out = folder / f"run{SUFFIX}"
+    try:
+        session = start(model, probes=probes, out=out, policy=policy, judge=judge, **given)
+        run = await session.ask_async(on_event)
+    except BaseException:
+        # Answers that came are kept: the message says where, and how to go on.
+        if folder is not None and not _holds_answers(folder / f"run{SUFFIX}"):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if folder is not None:
+        # The results refer to the run, so its file lasts as long as they do.
+        weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
+    if not any(run.counts[status] for status in MEASURED):
+        details = run.attempts()["detail"].drop_nulls()
+        first = details[0] if len(details) else "nothing at all"
+        raise InputError(f"The model answered nothing. The first failure: {first}")
+    return await asyncio.to_thread(run.results)
+
+
+@functools.wraps(audit_async)
+def audit(*arguments: Any, **keywords: Any) -> Audit:
+    """The same for callers without an event loop."""
+    return run_to_end(audit_async(*arguments, **keywords))
+
+
+audit.__name__ = audit.__qualname__ = "audit"
+
+
+def _holds_answers(path: Path) -> bool:
+    return path.exists() and Run(path, verify="layout").ended > 0
 
 
 def _confirm_tokens(confirm: Confirm, expected: RunEstimate, policy: Policy, tokens: int) -> None:
@@ -172,23 +242,18 @@ def refuse_changes(
         )
 
 
+_SIZES = re.compile(r"suite|until_certain|looks\..*|[^.]+\.parameters\.(sample|repeat)")
+"""The differences that only say how much is asked."""
+
+
 def _offer_extension(file: RunFile, spec: RunSpec, differences: str) -> str:
     """The command that asks more of a run, if that is all in which the new settings differ."""
     fields = {line.partition(":")[0].strip() for line in differences.splitlines()}
-    if not all(name in ("suite", "until_certain") or _SIZES.fullmatch(name) for name in fields):
+    if not all(_SIZES.fullmatch(name) for name in fields):
         return ""
-    sizes = {name: spec.parameters[name] for name in ("sample", "repeat") if name in spec.parameters}
-    if "until_certain" in fields:
-        option = "--until-certain"
-    elif sizes:
-        option = " ".join(f"--{name} {value}" for name, value in sizes.items())
-    else:
-        option = f"--suite {spec.suite}"
+    sizes = [f"--{name} {spec.parameters[name]}" for name in ("sample", "repeat") if name in spec.parameters]
+    option = "--until-certain" if "until_certain" in fields else " ".join(sizes) or f"--suite {spec.suite}"
     return f"\nTo ask more of this run and keep its answers: equipoise extend {shlex.quote(str(file.path))} {option}"
-
-
-_SIZES = re.compile(r"looks\..*|[^.]+\.parameters\.(sample|repeat)")
-"""The differences that only say how much is asked."""
 
 
 def _describe_plan(source: Any, version: int, asking: Any, *, grows: bool) -> dict[str, object]:
