@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Protocol, Self, runtime_checkable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from equipoise.detect.visible import has_visible_text
-from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, TransientFault
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
@@ -27,10 +28,10 @@ class Generator(Protocol):
         ...
 
 
-Function = Callable[[str], str] | Callable[[str], Awaitable[str]]
+Function = Callable[[str], str | Reply] | Callable[[str], Awaitable[str | Reply]]
 
 
-class FunctionModel:
+class FunctionModel(LocalModel):
     """A Python function of the prompt as a model, or an object with a method `generate`.
 
     A plain function runs in a thread, an `async` one in the event loop. `generate` gets the prompts that are waiting
@@ -38,24 +39,17 @@ class FunctionModel:
     by a blank line.
     """
 
-    gives_probabilities = False
-    continues_answers = False
-    given_again = ()
-
-    def __init__(self, function: Function | Generator, *, name: str | None = None) -> None:
-        self.name = name or _qualified_name(function)
-        self.settings: dict[str, object] = {"function": _qualified_name(function)}
-        self.notes: list[str] = []
+    def __init__(
+        self,
+        function: Function | Generator,
+        *,
+        name: str | None = None,
+        settings: dict[str, object] | None = None,
+    ) -> None:
+        super().__init__(name or _qualified_name(function), settings or {"function": _qualified_name(function)})
         self._function = function
         self._waiting: list[tuple[str, asyncio.Future[object]]] = []
         self._batches: asyncio.Task[None] | None = None
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        """Do nothing: it is asked in the same way again."""
-
-    async def __aenter__(self) -> Self:
-        """Do nothing: a function needs no opening."""
-        return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         """Cancel the batch that runs and all calls that wait for one."""
@@ -74,18 +68,7 @@ class FunctionModel:
             raise
         except Exception as error:
             answer = error
-        latency = time.monotonic() - started
-        if isinstance(answer, Exception):
-            detail = excerpt(f"{type(answer).__name__}: {answer}")
-            return Reply(status=Status.MALFORMED, detail=detail, latency=latency)
-        if not isinstance(answer, str):
-            detail = f"an answer must be a str, got {type(answer).__name__}"
-            return Reply(status=Status.MALFORMED, detail=detail, latency=latency)
-        if len(answer) > LONGEST_ANSWER:
-            return Reply(status=Status.TOO_LARGE, detail=f"over {LONGEST_ANSWER:,} characters", latency=latency)
-        if not has_visible_text(answer):
-            return Reply(status=Status.EMPTY, reasoning=answer or None, latency=latency)
-        return Reply(status=Status.OK, answer=answer, latency=latency)
+        return replace(_make_reply(answer), latency=time.monotonic() - started)
 
     async def _call(self, text: str) -> object:
         if isinstance(self._function, Generator):
@@ -122,6 +105,21 @@ class FunctionModel:
                     future.set_exception(answer)
                 else:
                     future.set_result(answer)
+
+
+def _make_reply(answer: object) -> Reply:
+    """What becomes of an attempt: a reply as it is, a text, an exception, or something else that is no answer."""
+    if isinstance(answer, Reply):
+        return answer
+    if isinstance(answer, Exception):
+        return Reply(status=Status.MALFORMED, detail=excerpt(f"{type(answer).__name__}: {answer}"))
+    if not isinstance(answer, str):
+        return Reply(status=Status.MALFORMED, detail=f"an answer must be a str, got {type(answer).__name__}")
+    if len(answer) > LONGEST_ANSWER:
+        return Reply(status=Status.TOO_LARGE, detail=f"over {LONGEST_ANSWER:,} characters")
+    if not has_visible_text(answer):
+        return Reply(status=Status.EMPTY, reasoning=answer or None)
+    return Reply(status=Status.OK, answer=answer)
 
 
 def _generate(generator: Generator, texts: list[str]) -> Sequence[object]:

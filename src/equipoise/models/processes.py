@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -29,9 +29,16 @@ async def run_program(words: Sequence[str], text: str, *, most: int, seconds: fl
     process = await asyncio.create_subprocess_exec(
         *words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=sys.platform != "win32"
     )
+    assert process.stdout
+    assert process.stderr
     try:
         async with asyncio.timeout(seconds):
-            output, errors = await _talk(process, text, most)
+            output, errors, _ = await asyncio.gather(
+                _read(process.stdout, most, lambda: _kill(process)),
+                _read(process.stderr, MAX_ERROR_BYTES),
+                _write(process, text),
+            )
+            await process.wait()
     finally:
         if process.returncode is None:
             _kill(process)
@@ -39,29 +46,13 @@ async def run_program(words: Sequence[str], text: str, *, most: int, seconds: fl
     return Finished(code=code, output=output, errors=errors)
 
 
-async def _talk(process: Process, text: str, most: int) -> tuple[bytes, bytes]:
-    """Give the program its text, and take what it writes, up to the limits."""
-    assert process.stdout
-    assert process.stderr
-    others = asyncio.gather(_read(process.stderr, MAX_ERROR_BYTES, drain=True), _write(process, text))
-    try:
-        output = await _read(process.stdout, most)
-        if len(output) > most:
-            _kill(process)
-        errors, _ = await others
-        await process.wait()
-    finally:
-        others.cancel()
-    return output, errors
-
-
-async def _read(stream: asyncio.StreamReader, most: int, *, drain: bool = False) -> bytes:
-    """What the stream holds, one byte above the limit at most; with `drain`, what comes after it is thrown away."""
+async def _read(stream: asyncio.StreamReader, most: int, on_excess: Callable[[], None] = lambda: None) -> bytes:
+    """What the stream holds, one byte above the limit at most; what comes after it is thrown away."""
     kept = bytearray()
     while part := await stream.read(2**16):
         kept += part[: max(0, most + 1 - len(kept))]
-        if len(kept) > most and not drain:
-            break
+        if len(kept) > most:
+            on_excess()
     return bytes(kept)
 
 

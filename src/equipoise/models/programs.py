@@ -10,16 +10,14 @@ import importlib
 import shlex
 import shutil
 import sys
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Self
 
-from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
 from equipoise.models.functions import FunctionModel
 from equipoise.models.processes import MAX_ERROR_BYTES, run_program
-from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
+from equipoise.models.protocol import Reply
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
@@ -29,13 +27,12 @@ CONCURRENCY = 2
 MAX_ANSWER_BYTES = 16 * 2**20
 
 
-def open_program(name: str, deadline: float) -> CommandModel | FunctionModel:
+def open_program(name: str, deadline: float) -> FunctionModel:
     """The program or the function of this name; InputError if there is none."""
     if name.startswith(COMMAND):
-        return CommandModel(name, deadline)
-    model = FunctionModel(_find_function(name), name=name)
-    model.settings = {"python": name}
-    return model
+        words = _parse_command(name)
+        return FunctionModel(partial(_run, words, deadline), name=name, settings={"command": words})
+    return FunctionModel(_find_function(name), name=name, settings={"python": name})
 
 
 def _find_function(name: str) -> Callable[[str], str]:
@@ -60,56 +57,30 @@ def _find_function(name: str) -> Callable[[str], str]:
     return found
 
 
-class CommandModel:
-    """A program that is started for each prompt. What it writes to standard output is the answer."""
+def _parse_command(name: str) -> list[str]:
+    try:
+        words = shlex.split(name.removeprefix(COMMAND))
+    except ValueError as error:
+        raise InputError(f"The command of the model {name!r} cannot be read: {error}.") from None
+    program = words[0] if words else ""
+    if shutil.which(program) is None:
+        raise InputError(f"There is no program {program!r} to be run. A model is command:PROGRAM ARGUMENTS.")
+    return words
 
-    gives_probabilities = False
-    continues_answers = False
-    given_again = ()
 
-    def __init__(self, name: str, deadline: float) -> None:
-        try:
-            self._words = shlex.split(name.removeprefix(COMMAND))
-        except ValueError as error:
-            raise InputError(f"The command of the model {name!r} cannot be read: {error}.") from None
-        program = self._words[0] if self._words else ""
-        if shutil.which(program) is None:
-            raise InputError(f"There is no program {program!r} to be run. A model is command:PROGRAM ARGUMENTS.")
-        self.name = name
-        self.settings: dict[str, object] = {"command": self._words}
-        self.notes: list[str] = []
-        self._deadline = deadline
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        """Do nothing: it is asked in the same way again."""
-
-    async def __aenter__(self) -> Self:
-        """Do nothing: the program is started for each prompt."""
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        """Do nothing: no program outlives its prompt."""
-
-    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
-        """Run the program on one prompt. A system part comes first, followed by a blank line."""
-        started = time.monotonic()
-        text = f"{system}\n\n{prompt}" if system else prompt
-        try:
-            ended = await run_program(self._words, text, most=MAX_ANSWER_BYTES, seconds=self._deadline)
-        except TimeoutError:
-            return Reply(status=Status.TIMEOUT, detail=f"the program took over {self._deadline:g} s")
-        latency = time.monotonic() - started
-        output = ended.output
-        if len(output) > MAX_ANSWER_BYTES:
-            return Reply(status=Status.TOO_LARGE, detail=f"over {MAX_ANSWER_BYTES:,} bytes", latency=latency)
-        if ended.code:
-            said = excerpt(ended.errors.decode("utf-8", "replace").strip())
-            return Reply(status=Status.MALFORMED, detail=f"exit code {ended.code}: {said}", latency=latency)
-        try:
-            answer = output.decode("utf-8").removesuffix("\n")
-        except UnicodeDecodeError as error:
-            detail = f"the answer is not UTF-8: byte {error.start:,} is not part of a character"
-            return Reply(status=Status.MALFORMED, detail=detail, raw=output[:MAX_ERROR_BYTES], latency=latency)
-        if not has_visible_text(answer):
-            return Reply(status=Status.EMPTY, reasoning=answer or None, latency=latency)
-        return Reply(status=Status.OK, answer=answer, latency=latency)
+async def _run(words: list[str], deadline: float, text: str) -> str | Reply:
+    """What the program writes to standard output is the answer."""
+    try:
+        ended = await run_program(words, text, most=MAX_ANSWER_BYTES, seconds=deadline)
+    except TimeoutError:
+        return Reply(status=Status.TIMEOUT, detail=f"the program took over {deadline:g} s")
+    if len(ended.output) > MAX_ANSWER_BYTES:
+        return Reply(status=Status.TOO_LARGE, detail=f"over {MAX_ANSWER_BYTES:,} bytes")
+    if ended.code:
+        said = excerpt(ended.errors.decode("utf-8", "replace").strip())
+        return Reply(status=Status.MALFORMED, detail=f"exit code {ended.code}: {said}")
+    try:
+        return ended.output.decode("utf-8").removesuffix("\n")
+    except UnicodeDecodeError as error:
+        detail = f"the answer is not UTF-8: byte {error.start:,} is not part of a character"
+        return Reply(status=Status.MALFORMED, detail=detail, raw=ended.output[:MAX_ERROR_BYTES])

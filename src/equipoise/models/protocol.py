@@ -109,6 +109,28 @@ class NoContinuation(NoProbabilities):
     """The endpoint begins a new answer instead of going on with one that was begun for it."""
 
 
+class LocalModel:
+    """What the models of this machine that need no opening have in common: most of it is nothing."""
+
+    gives_probabilities = continues_answers = False
+    given_again: Sequence[str] = ()
+
+    def __init__(self, name: str, settings: dict[str, object]) -> None:
+        self.name = name
+        self.settings = settings
+        self.notes: list[str] = []
+
+    def continue_after(self, dropped: Collection[str]) -> None:
+        """Do nothing: it is asked in the same way again."""
+
+    async def __aenter__(self) -> Self:
+        """Do nothing: there is nothing to open."""
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        """Do nothing: there is nothing to close."""
+
+
 class Model(Protocol):
     """Who answers. It is opened with `async with`; `answer` may be called many times at once."""
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from equipoise.authoring import Probe
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
 from equipoise.measuring.calling import attempt_rng, certain_token, refuse_unknown_stance, simulate_answers
-from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply
 from equipoise.models.sampling import Sampling
 from equipoise.schema import ID, ITEM, Status
 
@@ -44,24 +44,21 @@ def choose_able(model: str, probes: Iterable[Probe], *, named: bool) -> list[Pro
     return able
 
 
-class SimulatedModel:
+class SimulatedModel(LocalModel):
     """A reference model of the probes. It answers from the plan of a run, not from the texts of the prompts.
 
     The answer to a prompt depends on the seed (`Sampling.seed`), the item and the repetition alone, so that a run that
     is resumed, or a larger one, gives the same answers.
     """
 
-    given_again = ()
-    gives_probabilities = True
+    gives_probabilities = continues_answers = True
     """An answer is then certain."""
-    continues_answers = True
 
     def __init__(self, name: str, sampling: Sampling | None = None) -> None:
         sampling = sampling or Sampling()
-        self.name = name
         self._stance = name.removeprefix(PREFIX)
         self._seed = sampling.seed or 0
-        self.settings: dict[str, object] = {"simulated": self._stance, "seed": self._seed}
+        super().__init__(name, {"simulated": self._stance, "seed": self._seed})
         made_up = f"they are those of a reference model ({self._stance}) that equipoise makes up"
         self.notes = [f"The answers are simulated: {made_up}. No language model was asked.", *_note_ignored(sampling)]
         self._probes: Mapping[str, Probe] = {}
@@ -74,16 +71,6 @@ class SimulatedModel:
         for probe in probes.values():
             refuse_unknown_stance(probe, self._stance)
         self._probes, self._read_prompts = probes, read_prompts
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        """Do nothing: it is asked in the same way again."""
-
-    async def __aenter__(self) -> Self:
-        """Do nothing: there is nothing to open."""
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        """Do nothing: there is nothing to close."""
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
         """Refuse: a text does not say which item it belongs to."""

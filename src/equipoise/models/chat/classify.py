@@ -5,12 +5,14 @@ What it means for the attempt is in `failures.py`, which also reads the errors i
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 
 from equipoise.failures import RATE_CODES, ReportedError, ended_as, read_reported
-from equipoise.models.chat.waits import retry_after
 from equipoise.models.protocol import KeyRefused, NotServed, Refused, Reply, TransientFault
 from equipoise.models.redact import Redact, excerpt
 from equipoise.schema import Status
@@ -53,6 +55,21 @@ DROP_ORDER = ("top_p", "seed", "max_tokens", "max_completion_tokens", "temperatu
 """Which parameter to drop first when a message names several."""
 
 
+DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+UNIT_SECONDS = (86400, 3600, 60, 1, 0.001)
+WAIT_IN_MESSAGE = re.compile(
+    r"(?:try again|retry) in ((?:\d+(?:\.\d+)? ?(?:milliseconds?|seconds?|minutes?|hours?|ms|[dhms]))+)\b",
+    re.IGNORECASE,
+)
+UNITS = {"millisecond": "ms", "second": "s", "minute": "m", "hour": "h"}
+MIN_TIMESTAMP, MIN_MILLISECOND_TIMESTAMP = 1e9, 1e11
+"""A number this large may be a point in time in seconds, or in milliseconds, since 1970."""
+LARGEST_CLOCK_ERROR = 86400.0
+"""A point in time that is longer ago than this is none: the number is a duration."""
+LONGEST_WAIT = 1e9
+"""In seconds. Longer waits count as this long."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """The model and endpoint that were asked, as error messages name them."""
@@ -76,7 +93,7 @@ def read_error(status: int, document: object, data: bytes, redact: Redact) -> Re
         if status < 400:
             return None
         error = ReportedError(status=status, codes=frozenset(), param=None, message="")
-    return replace(error, message=redact((error.message or _decode(data))[:MAX_MESSAGE]))
+    return replace(error, message=redact((error.message or data.decode("utf-8", "backslashreplace"))[:MAX_MESSAGE]))
 
 
 def classify(error: ReportedError, headers: Mapping[str, str], target: Target) -> Reply | TransientFault | Refused:
@@ -131,10 +148,6 @@ def is_about_probabilities(error: ReportedError) -> bool:
     return error.status in (400, 422, 501) and "logprob" in f"{error.param} {error.message}".lower()
 
 
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
-
-
 def _is_bad_request(error: ReportedError, words: re.Pattern[str]) -> bool:
     return error.status == 400 and bool(words.search(error.message))
 
@@ -153,3 +166,58 @@ def _explain_key(target: Target) -> str:
         return f"The key was refused; it came from {target.key_source}."
     where = f"in {target.key_variable}" if target.key_variable else "in a variable named with --key-variable"
     return f"A key is needed and none was sent. It is looked for {where}."
+
+
+# How long to wait
+
+
+def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+    """Seconds to wait, from the headers or else from the error message; None when neither says.
+
+    The value is finite and not negative. It may be 0, so whoever waits must have a backoff of their own.
+    """
+    now, header = _parse_date(headers.get("Date", "")) or time.time(), headers.get("Retry-After", "")
+    wait = _parse_number(headers.get("retry-after-ms", ""))
+    wait = _parse_wait(header, now) if wait is None else wait / 1000
+    if wait is None and (moment := _parse_date(header)) is not None:
+        wait = moment - now
+    if wait is None and (match := WAIT_IN_MESSAGE.search(message)):
+        words = match[1].lower().replace(" ", "")
+        for unit, short in UNITS.items():
+            words = words.replace(f"{unit}s", short).replace(unit, short)
+        wait = _parse_wait(words, now)
+    if wait is None:
+        # The endpoint does not say which of its limits was reached. The shortest is right or costs one more 429; the
+        # longest may be a day.
+        resets = [value for name, value in headers.items() if name.lower().startswith("x-ratelimit-reset")]
+        wait = min((seconds for value in resets if (seconds := _parse_wait(value, now)) is not None), default=None)
+    return None if wait is None else min(max(wait, 0.0), LONGEST_WAIT)
+
+
+def _parse_wait(text: str, now: float) -> float | None:
+    """Seconds from a number, a timestamp or a duration such as `1m30s`."""
+    text = text.strip()
+    number = _parse_number(text)
+    if number is not None:
+        moment = number if number < MIN_MILLISECOND_TIMESTAMP else number / 1000
+        is_moment = number >= MIN_TIMESTAMP and moment > now - LARGEST_CLOCK_ERROR
+        return moment - now if is_moment else number
+    match = DURATION.fullmatch(text) if text else None
+    if match is None:
+        return None
+    return sum(float(part) * seconds for part, seconds in zip(match.groups(), UNIT_SECONDS, strict=True) if part)
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _parse_date(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError, TypeError):
+        return None
