@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from equipoise.cli import main
+from equipoise.cli import app, main
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,3 +39,20 @@ def exit_code(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     return 0
+
+
+def all_commands(group: TyperGroup, *words: str) -> Iterator[tuple[tuple[str, ...], TyperCommand]]:
+    """The commands below a group, each with the words that call it."""
+    for name, one in group.commands.items():
+        if isinstance(one, TyperGroup):
+            yield from all_commands(one, *words, name)
+        else:
+            assert isinstance(one, TyperCommand)
+            yield (*words, name), one
+
+
+def root() -> TyperGroup:
+    """The command line as it is."""
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -410,19 +409,3 @@ def test_a_run_that_is_not_there(command: Command) -> None:
         outcome = command(*words)
         assert (outcome.code, outcome.out) == (2, "")
         assert "There is no run file none." in outcome.err
-
-
-@pytest.mark.parametrize("name", ["compare", "gate", "export"])
-def test_the_help_has_examples(command: Command, name: str) -> None:
-    outcome = command(name, "--help")
-    assert outcome.code == 0
-    assert f"equipoise {name} " in outcome.out
-
-
-def test_the_commands_are_known_without_loading_what_they_need() -> None:
-    code = (
-        "import sys, equipoise.cli.compare, equipoise.cli.gate, equipoise.cli.export; "
-        "print({'polars', 'numpy', 'equipoise.runs.run'} & {*sys.modules})"
-    )
-    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert outcome.stdout.strip() == "set()"

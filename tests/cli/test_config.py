@@ -282,11 +282,7 @@ def test_the_example_of_the_documentation_is_right(tmp_path: Path) -> None:
     }
     assert mini.out == tmp_path / "mini.equipoise"
     assert (ours.fields["max_cost"], ours.fields["max_requests"], ours.headers) == (1.0, 10_000, {"X-Team": "TEAM"})
-    assert (config.gate.fail_on, config.gate.max, config.gate.undecided) == (
-        "C",
-        {"jobs_lum.stereotype_rate": 0.3},
-        "fail",
-    )
+    assert config.gate == {"fail_on": "C", "max": {"jobs_lum.stereotype_rate": 0.3}, "undecided": "fail"}
     assert config.report == tmp_path / "report.html"
 
 

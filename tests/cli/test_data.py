@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from rich.text import Text
 from typer.testing import CliRunner, Result
 
 from equipoise.assets import REGISTRY, Asset, store
@@ -205,15 +202,3 @@ def test_path_does_not_print_a_wrong_file(places: tuple[Path, Path]) -> None:
     error, result = run_failing(IntegrityError, "path", "one")
     assert str(places[0] / "one.bin") in str(error)
     assert result.stdout == ""
-
-
-def test_the_help_has_examples() -> None:
-    assert "equipoise data fetch gest" in Text.from_ansi(run_printing("--help")).plain
-    for command in ("list", "fetch", "verify", "path"):
-        assert "Example" in Text.from_ansi(run_printing(command, "--help")).plain
-
-
-def test_importing_the_command_does_not_import_polars_or_the_downloader() -> None:
-    code = "import sys, equipoise.cli.data; print({'polars', 'equipoise.assets.fetch'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

@@ -9,11 +9,8 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 from output_shapes import SHAPES, output_schema
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
-from calling import Command, output
-from equipoise.cli import app
+from calling import Command, all_commands, output, root
 from equipoise.cli.output import Kind
 from fitting import check_output
 
@@ -52,16 +49,10 @@ def test_what_every_command_prints_fits_its_schema(command: Command, tmp_path: P
 
 def test_every_command_and_every_schema_is_checked() -> None:
     walked = {words[: 2 if words[0] == "data" else 1] for _, _, words in WALK}
-    assert walked == set(commands_with_json(get_command(app)))
+    assert walked == {
+        words for words, one in all_commands(root()) if any("--json" in option.opts for option in one.params)
+    }
     assert {kind for kind, _, _ in WALK} == set(SHAPES) == set(get_args(Kind))
-
-
-def commands_with_json(group: Any, *names: str) -> list[tuple[str, ...]]:
-    """The words of all commands that take --json."""
-    if isinstance(group, TyperGroup):
-        return [found for name, one in group.commands.items() for found in commands_with_json(one, *names, name)]
-    assert isinstance(group, TyperCommand)
-    return [names] if any("--json" in parameter.opts for parameter in group.params) else []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 import traceback
 import warnings
@@ -33,30 +32,35 @@ from equipoise.cli import (
 )
 from equipoise.cli.groups import GroupedCommand, GroupedCommands
 from equipoise.cli.output import note
-from equipoise.cli.streams import ReaderGone, robust_streams
+from equipoise.cli.streams import robust_streams
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, StorageError
 from equipoise.safe_text import printable_line
 from equipoise.settings import environment
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "run": run.command,
-    "resume": resume.command,
-    "extend": extend.command,
-    "show": show.command,
-    "report": report.command,
-    "transcripts": transcripts.command,
-    "compare": compare.command,
-    "gate": gate.command,
-    "export": export.command,
-    "verify": verify.command,
-    "estimate": estimate.command,
-    "import": import_answers.command,
-    "probes": probes.command,
-    "prompts": prompts.command,
-    "score": score.command,
-    "read": read.command,
+COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
+    "Ask a model": {
+        "run": run.command,
+        "resume": resume.command,
+        "extend": extend.command,
+        "estimate": estimate.command,
+    },
+    "Look at what came out": {
+        "show": show.command,
+        "report": report.command,
+        "transcripts": transcripts.command,
+        "compare": compare.command,
+        "gate": gate.command,
+        "export": export.command,
+        "verify": verify.command,
+    },
+    "Answers from elsewhere": {
+        "prompts": prompts.command,
+        "score": score.command,
+        "import": import_answers.command,
+        "read": read.command,
+    },
+    "Probes and data": {"probes": probes.command},
 }
-
 app = typer.Typer(
     name="equipoise",
     cls=GroupedCommands,
@@ -69,9 +73,11 @@ app = typer.Typer(
     rich_markup_mode=None,  # drawing boxes around the help would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, command in COMMANDS.items():
-    app.command(name, cls=GroupedCommand, short_help=(command.__doc__ or "").partition("\n")[0])(command)
-app.add_typer(data.app, name="data")
+for group, commands in COMMANDS.items():
+    for name, command in commands.items():
+        summary = (command.__doc__ or "").partition("\n")[0]
+        app.command(name, cls=GroupedCommand, short_help=summary, rich_help_panel=group)(command)
+app.add_typer(data.app, name="data", rich_help_panel=group)
 
 
 def _print_version(value: bool) -> None:
@@ -93,11 +99,10 @@ def root(
 def main() -> None:
     """Run the command line: an error of the user prints as one message, and its class gives the exit code."""
     warnings.showwarning = _print_warning
-    with robust_streams() as stdout:
+    with robust_streams() as find_problem:
         code = _run_command()
-        sys.stdout.flush()
-        if stdout is not None and stdout.problem:
-            note(f"error: {stdout.problem}")
+        if problem := find_problem():
+            note(f"error: {problem}")
             code = code or StorageError.exit_code
     sys.exit(code)
 
@@ -111,24 +116,20 @@ def _run_command() -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return 130
-    except ReaderGone:
-        return 0
     except EquipoiseError as error:
-        return _report(error, InputError.exit_code if _is_long_name(error.__context__) else error.exit_code)
+        return _report(error)
     except MemoryError as error:
-        return _report(StorageError("There is not enough memory for this."), StorageError.exit_code, error)
+        return _report(StorageError("There is not enough memory for this."), error)
     except OSError as error:
-        if _is_long_name(error):
-            return _report(InputError(f"The name {str(error.filename)[:60]!r}… is too long for a file."), 2, error)
         place = f"{error.filename}: " if error.filename else ""
-        return _report(StorageError(f"{place}{error.strerror or error}."), StorageError.exit_code, error)
+        return _report(StorageError(f"{place}{error.strerror or error}."), error)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":
+        if type(error).__name__ != "PanicException":  # of polars; it is no Exception
             raise
         if "Os {" in str(error):
-            return _report(StorageError(f"A limit of this system was reached: {error}."), StorageError.exit_code, error)
-        damaged = IntegrityError("A file that was given cannot be read: it is damaged, or larger than the memory.")
-        return _report(damaged, damaged.exit_code, error)
+            return _report(StorageError(f"A limit of this system was reached: {error}."), error)
+        damaged = "A file that was given cannot be read: it is damaged, or larger than the memory."
+        return _report(IntegrityError(damaged), error)
     return 0
 
 
@@ -144,15 +145,11 @@ def _check_words(words: list[str]) -> None:
             ) from None
 
 
-def _is_long_name(error: BaseException | None) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
-
-
-def _report(error: EquipoiseError, code: int, cause: BaseException | None = None) -> int:
+def _report(error: EquipoiseError, cause: BaseException | None = None) -> int:
     if environment().get("EQUIPOISE_TRACEBACK"):
         traceback.print_exception(cause or error)
     note(f"error: {error}")
-    return code
+    return error.exit_code
 
 
 def _print_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.output import AsJson, note, open_console, print_json
-from equipoise.cli.probe_options import Reading, Unjudged
+from equipoise.cli import options
+from equipoise.cli.output import note, open_console, print_json
 from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
 
 
+@options.takes(*options.READING)
 def command(
     files: Annotated[list[Path], typer.Argument(help="Run files, two or more: A, B, C …", metavar="RUN…")],
     *,
@@ -22,9 +23,8 @@ def command(
         bool, typer.Option("--every-pair", help="Compare every two runs, not only each with the first.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show the metrics without marks, too.")] = False,
-    reading: Reading = None,
-    unjudged: Unjudged = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
+    given: options.Given,
 ) -> None:
     """Compare runs: paired differences on the prompts both answered, and which is nearer to even-handed.
 
@@ -38,7 +38,7 @@ def command(
     from equipoise.runs import finished
     from equipoise.runs import run as runs
 
-    opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
+    opened = [runs.Run.open(file, **given.reading()) for file in files]
     compared = finished.compare_all(opened, all_pairs=every_pair)
     names = finished.name_runs(len(opened))
     if as_json:

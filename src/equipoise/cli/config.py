@@ -27,7 +27,7 @@ Whole = Annotated[int, Meta(ge=-MOST, le=MOST)] | None
 class GateRules(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The table `gate`, with the names of the options of `equipoise gate`."""
 
-    fail_on: Literal["B", "C", "D", "b", "c", "d"] | None = None
+    fail_on: Literal["B", "C", "D"] | None = None
     max: dict[str, float] = {}
     no_regression: bool = False
     baseline: str | None = None
@@ -83,7 +83,8 @@ class Config:
     shared: ModelConfig
     """For a model that the file does not name."""
     report: Path | None
-    gate: GateRules
+    gate: dict[str, Any]
+    """The rules that it gives, as `GateRules` names them."""
 
     def models_for(self, model: str | None) -> list[ModelConfig]:
         """The models of the file, or this one, with what the file says of it."""
@@ -112,7 +113,8 @@ def read_config(path: Path) -> Config:
     entries = content.pop("models", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise fail('Models are written as [[models]], each with model = "provider/name".')
-    gate = load(content.pop("gate", {}), GateRules, lambda problem: fail(f"gate: {problem}"))
+    gate = content.pop("gate", {})
+    load(gate, GateRules, lambda problem: fail(f"gate: {problem}"))
     load(content, File, fail)
     report = _inside(path, content.pop("report", None), fail)
     for number, entry in enumerate(entries, 1):

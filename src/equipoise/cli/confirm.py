@@ -30,10 +30,12 @@ def confirm_run(
     `again` is the command that needs no answer; None: that of a new run. Of a run that is `under_way` nobody is asked,
     because its progress is being drawn: it stops, and to resume it is to say yes.
     """
-    if expected.total("attempts") <= MOST_PROMPTS and (expected.cost or 0.0) <= MOST_DOLLARS:
+    spec, prompts = expected.spec, expected.total("attempts")
+    if prompts <= MOST_PROMPTS and (expected.cost or 0.0) <= MOST_DOLLARS:
         return
-    note(describe_expected(expected))
-    spec = expected.spec
+    tokens = expected.total("prompt_tokens") + expected.total("completion_tokens")
+    asked = f"{spec.model}, {spec.suite} suite: {prompts:,} prompts, about {tokens:,} tokens"
+    note(f"{asked}, {describe_price(expected)}")
     if yes or any(limit is not None for limit in (spec.max_cost, spec.max_requests, spec.max_tokens_total)):
         return
     if under_way:
@@ -54,24 +56,14 @@ def confirm_run(
         )
 
 
-def describe_expected(expected: RunEstimate) -> str:
-    """Prompts, tokens, money and time in one sentence."""
-    tokens = expected.total("prompt_tokens") + expected.total("completion_tokens")
-    money = "price not known (--price)" if expected.cost is None else f"about ${expected.cost:,.2f}"
-    spec, prompts = expected.spec, expected.total("attempts")
-    return (
-        f"{spec.model}, {spec.suite} suite: {prompts:,} prompts, about {tokens:,} tokens, {money}, "
-        f"{describe_time(expected)}"
-    )
-
-
-def describe_time(expected: RunEstimate) -> str:
-    """How long a run would take."""
+def describe_price(expected: RunEstimate) -> str:
+    """The money and the time that a run would take."""
     from equipoise.runs.ask import events
 
+    money = "price not known (--price)" if expected.cost is None else f"about ${expected.cost:,.2f}"
     requests = "requests" if expected.concurrency > 1 else "request"
-    at_once = f"{expected.concurrency} {requests} at a time"
-    return f"about {events.describe_duration(expected.seconds)} at {at_once} (a guess from usual speeds)"
+    time = f"about {events.describe_duration(expected.seconds)} at {expected.concurrency} {requests} at a time"
+    return f"{money}, {time} (a guess from usual speeds)"
 
 
 def _repeat_command(spec: RunSpec, out: Path) -> str:

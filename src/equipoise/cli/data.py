@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise import assets
-from equipoise.cli.output import AsJson, print_json
+from equipoise.cli import options
+from equipoise.cli.output import print_json
 from equipoise.errors import AssetUnavailable, InputError, IntegrityError
 from equipoise.settings import Settings
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.assets import Asset
-    from equipoise.assets.store import ProgressCallback
 
 app = typer.Typer(
     name="data",
@@ -39,36 +36,24 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Names a
 
 
 @app.command("list")
-def list_(as_json: AsJson = False) -> None:
+def list_(as_json: options.AsJson = False) -> None:
     """Show all assets and where they are.
 
     Example: equipoise data list --json
     """
-    settings = Settings.load()
-    rows = [(asset, assets.find_stored(asset.name, settings)) for asset in assets.REGISTRY.values()]
+    rows = [
+        asdict(asset) | {"sources": list(map(str, asset.sources))} | _find_place(asset)
+        for asset in assets.REGISTRY.values()
+    ]
     if as_json:
-        described = [
-            asdict(asset)
-            | {
-                "sources": [str(source) for source in asset.sources],
-                "place": stored.place if stored else None,
-                "path": str(stored.path) if stored else None,
-            }
-            for asset, stored in rows
-        ]
-        print_json("data-list/1", {"assets": described})
+        print_json("data-list/1", {"assets": rows})
         return
+    where = [f"{row['place']}: {row['path']}" if row["place"] else "not fetched" for row in rows]
     _print_columns(
-        ("name", "size", "licence", "where"),
-        [
-            (
-                asset.name,
-                f"{asset.size / 1e6:,.1f} MB",
-                asset.licence,
-                f"{stored.place}: {stored.path}" if stored else "not fetched",
-            )
-            for asset, stored in rows
-        ],
+        ["name", *(row["name"] for row in rows)],
+        ["size", *(f"{row['size'] / 1e6:,.1f} MB" for row in rows)],
+        ["licence", *(row["licence"] for row in rows)],
+        ["where", *where],
     )
 
 
@@ -97,34 +82,26 @@ def fetch(
 
 
 @app.command()
-def verify(names: Names = None, as_json: AsJson = False) -> None:
+def verify(names: Names = None, as_json: options.AsJson = False) -> None:
     """Check the hashes of the assets on this machine; exit code 6 if one is wrong.
 
     Example: equipoise data verify discrim-eval
     """
-    settings = Settings.load()
     rows: list[dict[str, Any]] = []
     problems, wrong_names = [], []
     for asset in _select_assets(names):
-        stored = assets.find_stored(asset.name, settings)
+        stored = assets.find_stored(asset.name, Settings.load())
         actual = assets.find_hash(asset, stored) if stored else None
-        rows.append(
-            {
-                "name": asset.name,
-                "state": "not fetched" if actual is None else "right" if actual == asset.sha256 else "wrong",
-                "place": stored.place if stored else None,
-                "path": str(stored.path) if stored else None,
-                "expected": asset.sha256,
-                "actual": actual,
-            }
-        )
-        if stored and actual and actual != asset.sha256:
+        state = "not fetched" if actual is None else "right" if actual == asset.sha256 else "wrong"
+        about = {"name": asset.name, "state": state, **_find_place(asset)}
+        rows.append({**about, "expected": asset.sha256, "actual": actual})
+        if stored and actual and state == "wrong":
             wrong_names.append(asset.name)
             problems.append(assets.describe_wrong_file(asset, stored, actual))
     if as_json:
         print_json("data-verify/1", {"assets": rows})
     else:
-        _print_columns(("name", "state", "path"), [(row["name"], row["state"], row["path"] or "") for row in rows])
+        _print_columns(*([name, *(row[name] or "" for row in rows)] for name in ("name", "state", "path")))
     if problems:
         remedy = f"Replace or delete what is wrong, then: equipoise data fetch {' '.join(wrong_names)}"
         raise IntegrityError("\n".join([*problems, remedy]))
@@ -144,33 +121,21 @@ def _select_assets(names: list[str] | None) -> list[Asset]:
     return [assets.find_asset(name) for name in dict.fromkeys(names or assets.REGISTRY)]
 
 
+def _find_place(asset: Asset) -> dict[str, str | None]:
+    """Where an asset is on this machine."""
+    stored = assets.find_stored(asset.name, Settings.load())
+    return {"place": stored.place if stored else None, "path": str(stored.path) if stored else None}
+
+
 def fetch_asset(asset: Asset, settings: Settings) -> Path:
-    """The path of an asset, which is fetched if it is not on this machine; a terminal sees how far it is."""
-    with _progress_bar(asset) as on_progress:
+    """The path of an asset, which is fetched if it is not on this machine; it is shown how far that is."""
+    from equipoise.cli.progress import show_download
+
+    with show_download(asset.name) as on_progress:
         return assets.locate(asset.name, settings, on_progress)
 
 
-@contextmanager
-def _progress_bar(asset: Asset) -> Iterator[ProgressCallback | None]:
-    """Draw the progress of one download, if stderr is a terminal."""
-    from rich import console, progress
-
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.DownloadColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(asset.name, total=None)
-        # Without a total the bar pulses: before the first bytes nobody knows how long it takes.
-        yield lambda done, total: bar.update(task, completed=done, total=total if done else None)
-
-
-def _print_columns(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
+def _print_columns(*columns: list[str]) -> None:
+    widths = [max(map(len, column)) for column in columns]
+    for row in zip(*columns, strict=True):
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli import model_options as options
-from equipoise.cli.confirm import describe_time
-from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.cli.own_prompts import add_own, takes_own_prompts
-from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
+from equipoise.cli import options
+from equipoise.cli.confirm import describe_price
+from equipoise.cli.output import open_console, print_json
 from equipoise.runs.spec import make_spec
 from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.measuring.precision import Need
-    from equipoise.runs.estimate import RunEstimate
 
 COLUMNS = ("prompts", "attempts", "prompt_tokens", "completion_tokens")
+FIELDS = ("probes", "suite", "probabilities", "max_tokens", "concurrency", "base_url", "price")
 
 
-@options.takes("probes", "suite", "probabilities", "max_tokens", "concurrency", "base_url", "price")
-@takes_own_prompts
+@options.takes(*FIELDS, *options.PLAN, *options.OWN)
 def command(
     model: options.Model = None,
     *,
-    sample: Sample = None,
-    repeat: Repeat = None,
-    seed: Seed = None,
-    settings: Set = None,
     speed: Annotated[
         float | None,
         typer.Option(
@@ -48,9 +41,8 @@ def command(
     pilot: Annotated[
         Path | None, typer.Option(help="A run file whose widths and values are used for planning.", metavar="RUN")
     ] = None,
-    as_json: AsJson = False,
-    own: Any,
-    given: dict[str, Any],
+    as_json: options.AsJson = False,
+    given: options.Given,
 ) -> None:
     """Say what a run would take. Tokens are estimated: a token for four letters, answers of the usual length.
 
@@ -61,8 +53,8 @@ def command(
     from equipoise.runs.estimate import estimate
     from equipoise.runs.suites import choose_probes_for
 
-    spec = make_spec(**given, model=model)
-    wanted = add_own(spec.probes, own)
+    spec = make_spec(**given.fields(), model=model)
+    wanted = options.add_own(spec.probes, given.own_probe())
     chosen = choose_probes_for(spec.model, wanted, spec.suite)
     found = estimate(
         spec,
@@ -71,7 +63,7 @@ def command(
         precision=precision,
         certain=certain,
         pilot=pilot,
-        **read_parameters(chosen, sample, repeat, seed, settings),
+        **given.parameters(chosen),
     )
     if as_json:
         print_json("estimate/1", found.to_dict())
@@ -88,21 +80,16 @@ def command(
     for row in found.probes:
         for need in row.needs:
             console.print(_describe_need(row.probe, need))
-    console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {_describe_price(found)}"))
+    console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {describe_price(found)}"))
     if other := found.by_probability:
         named = [probe.name for probe in chosen if probe.opening is not None]
         tokens = other.total("completion_tokens")
         console.print(
             printable_line(
-                f"With --probabilities: {_describe_price(other)}, {tokens:,} tokens of answers; "
+                f"With --probabilities: {describe_price(other)}, {tokens:,} tokens of answers; "
                 f"one token for each prompt of {', '.join(named)}, if the endpoint gives probabilities"
             )
         )
-
-
-def _describe_price(found: RunEstimate) -> str:
-    money = "price not known (--price)" if found.cost is None else f"about ${found.cost:,.2f}"
-    return f"{money}, {describe_time(found)}"
 
 
 def _describe_need(probe: str, need: Need) -> str:

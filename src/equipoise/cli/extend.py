@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli import model_options as options
+from equipoise.cli import options
 from equipoise.cli.confirm import confirm_run
-from equipoise.cli.output import AsJson
 from equipoise.cli.run import ask, print_outcome
 from equipoise.report.files import check_target
 
 
-@options.takes("base_url", "key_variable", *options.PACE, *options.JUDGE)
+@options.takes("base_url", "key_variable", *options.PACE, *options.JUDGE, "allow_missing", *options.ACCESS)
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,
@@ -37,15 +35,10 @@ def command(
         bool, typer.Option("--until-certain", help="Double the items up to four times, until every mark is certain.")
     ] = False,
     report: options.Report = None,
-    as_json: AsJson = False,
-    key_command: options.KeyCommand = None,
-    header: options.Header = None,
-    allow_insecure: options.AllowInsecure = False,
-    allow_secret_url: options.AllowSecretUrl = False,
-    allow_missing: options.AllowMissing = 0.05,
+    as_json: options.AsJson = False,
     yes: options.Yes = False,
     quiet: options.Quiet = False,
-    given: dict[str, Any],
+    given: options.Given,
 ) -> None:
     """Plan more of a run, keep every answer, and ask for what is missing, as the run was started.
 
@@ -55,31 +48,16 @@ def command(
     from equipoise.runs.resume import extend
 
     check_target(report)
-    sizes = {"sample": sample, "suite": suite, "repeat": repeat, "certain": certain, "until_certain": until_certain}
-    words = ["equipoise", "extend", str(file), *_option_words(sizes), "--yes"]
+    sizes: dict[str, Any] = {"sample": sample, "suite": suite, "repeat": repeat}
+    sizes |= {"certain": certain, "until_certain": until_certain}
+    again = ["equipoise", "extend", str(file)]
+    for name, value in sizes.items():
+        if value:
+            again += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     session = extend(
         file,
-        sample=sample,
-        suite=suite,
-        repeat=repeat,
-        certain=certain,
-        until_certain=until_certain,
-        confirm=lambda expected: confirm_run(expected, file, yes=yes, again=shlex.join(words)),
-        key_command=key_command,
-        headers=options.read_headers(header),
-        allow_insecure=allow_insecure,
-        allow_secret_url=allow_secret_url,
-        **given,
+        confirm=lambda expected: confirm_run(expected, file, yes=yes, again=shlex.join([*again, "--yes"])),
+        **sizes,
+        **given.session(),
     )
-    print_outcome(ask(session, quiet=quiet), allow_missing, report, as_json=as_json)
-
-
-def _option_words(sizes: Mapping[str, object]) -> list[str]:
-    words: list[str] = []
-    for name, value in sizes.items():
-        option = f"--{name.replace('_', '-')}"
-        if value is True:
-            words.append(option)
-        elif value:
-            words += [option, str(value)]
-    return words
+    print_outcome(ask(session, quiet=quiet), report, given, as_json=as_json)

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.config import GateRules, read_config
-from equipoise.cli.model_options import ConfigFile
-from equipoise.cli.output import AsJson, note, open_console, print_json
-from equipoise.cli.probe_options import Unjudged
+from equipoise.cli import options
+from equipoise.cli.config import read_config
+from equipoise.cli.output import note, open_console, print_json
 from equipoise.errors import BadParameter, GateFailed, GateUndecided
 from equipoise.report.files import check_target, writing
 from equipoise.safe_text import printable_line
@@ -19,6 +18,7 @@ from equipoise.safe_text import printable_line
 EXIT_CODES = {"passed": 0, "failed": GateFailed.exit_code, "undecided": GateUndecided.exit_code}
 
 
+@options.takes("unjudged")
 def command(
     files: Annotated[list[Path], typer.Argument(help="Run files; each is held against the rules.", metavar="RUN…")],
     *,
@@ -73,9 +73,9 @@ def command(
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Also show each rule that is kept.")] = False,
-    config: ConfigFile = None,
-    unjudged: Unjudged = False,
-    as_json: AsJson = False,
+    config: options.ConfigFile = None,
+    as_json: options.AsJson = False,
+    given: options.Given,
 ) -> None:
     """Check runs against rules: exit 0 if all are kept, 7 if one is broken, 8 if the data do not say.
 
@@ -92,23 +92,25 @@ def command(
     from equipoise.runs import finished
     from equipoise.runs import run as runs
 
-    written = read_config(config).gate if config else GateRules()
-    fail_on = fail_on or written.fail_on
-    rules = gating.Rules(
-        fail_on=fail_on and fail_on.upper(),
-        max=dict(map(_parse_limit, max_)) if max_ else written.max,
-        no_regression=no_regression or written.no_regression,
-        uncertain=uncertain or written.uncertain,
-        undecided=undecided or written.undecided,
-        allow_incomplete=allow_incomplete or written.allow_incomplete,
-    )
-    if baseline is None and written.baseline and config:
-        baseline = config.parent / written.baseline
+    rules = read_config(config).gate if config else {}
+    if config and "baseline" in rules:
+        rules["baseline"] = config.parent / rules["baseline"]
+    typed = {
+        "baseline": baseline,
+        "fail_on": fail_on and fail_on.upper(),
+        "max": dict(map(_parse_limit, max_ or ())),
+        "no_regression": no_regression,
+        "uncertain": uncertain,
+        "undecided": undecided,
+        "allow_incomplete": allow_incomplete,
+    }
+    rules |= {name: value for name, value in typed.items() if value}
+    baseline = rules.pop("baseline", None)
     for out in (junit, markdown):
         check_target(out)
-    other = None if baseline is None else runs.Run.open(baseline, judged=not unjudged)
-    opened = [runs.Run.open(file, judged=not unjudged) for file in files]
-    judged = [finished.gate(run, rules, baseline=other) for run in opened]
+    other = None if baseline is None else runs.Run.open(baseline, **given.reading())
+    opened = [runs.Run.open(file, **given.reading()) for file in files]
+    judged = [finished.gate(run, gating.Rules(**rules), baseline=other) for run in opened]
     outcome = gating.worst_outcome(judged)
     if as_json:
         print_json("gate/1", {"outcome": outcome, "runs": [gate.to_dict() for gate in judged]})

@@ -6,14 +6,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-COMMANDS = {
-    "Ask a model": ("run", "resume", "extend", "estimate"),
-    "Look at what came out": ("show", "report", "transcripts", "compare", "gate", "export", "verify"),
-    "Answers from elsewhere": ("prompts", "score", "import", "read"),
-    "Probes and data": ("probes", "data"),
-}
 OPTIONS = {
-    "Mostly enough": "--suite --probe --out --report --max-cost --yes --quiet",
+    "Mostly enough": "--suite --probe --out --report --retry --certain --max-cost --yes --quiet",
     "More: what is asked": "--config --sample --repeat --seed --set --until-certain --probabilities --reading",
     "More: own prompts": "--pairs --read --columns --names --letters --bands",
     "More: where": "--base-url --key-variable --key-command --header --trust-config --allow-insecure "
@@ -23,11 +17,11 @@ OPTIONS = {
     "More: limits": "--allow-missing --max-requests --max-tokens-total --price",
     "More: a judge": "--judge --judge-base-url --judge-key-variable --judge-price --judge-anyway --no-judge",
 }
+OTHERS = "More"
 """Options that are in no group come last."""
 MANY = 20
 """A command with fewer options lists them as they are."""
 _GROUP_OF = {option: group for group, options in OPTIONS.items() for option in options.split()}
-OTHERS = "More"
 
 
 class GroupedCommand(TyperCommand):
@@ -35,14 +29,13 @@ class GroupedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options into the help."""
-        options = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "option"]
-        if len(options) < MANY:
+        if len(self.params) < MANY:
             super().format_options(ctx, formatter)
             return
-        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{name: [] for name in (*OPTIONS, OTHERS)}}
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *OPTIONS, OTHERS)}
         for parameter in self.get_params(ctx):
             names = [_GROUP_OF[name] for name in parameter.opts if name in _GROUP_OF]
-            group = (names or [OTHERS])[0] if parameter in options else "Arguments"
+            group = (names or [OTHERS])[0] if parameter.param_type_name == "option" else "Arguments"
             if record := parameter.get_help_record(ctx):
                 groups[group].append(record)
         for title, records in groups.items():
@@ -52,12 +45,15 @@ class GroupedCommand(TyperCommand):
 
 
 class GroupedCommands(TyperGroup):
-    """The command line, whose commands stand in groups."""
+    """The command line, whose commands stand in groups: the panels that they were added to."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the name that typer gives it
         """Write the commands into the help, each with its first sentence."""
         widest = max(map(len, self.commands))
-        for title, names in COMMANDS.items():
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            text = command.get_short_help_str(formatter.width - 6 - widest)
+            groups.setdefault(command.rich_help_panel, []).append((name.ljust(widest), text))  # type: ignore[attr-defined]
+        for title, records in groups.items():
             with formatter.section(title):
-                texts = [self.commands[name].get_short_help_str(formatter.width - 6 - widest) for name in names]
-                formatter.write_dl([(name.ljust(widest), text) for name, text in zip(names, texts, strict=True)])
+                formatter.write_dl(records)

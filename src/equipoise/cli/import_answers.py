@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from equipoise.cli import model_options as options
-from equipoise.cli.output import AsJson, note
-from equipoise.cli.own_prompts import add_own, takes_own_prompts
-from equipoise.cli.probe_options import (
-    AnswerColumn,
-    IdColumn,
-    PromptColumn,
-    Repeat,
-    Sample,
-    Seed,
-    Set,
-    read_names,
-    read_parameters,
-)
+from equipoise.cli import options
+from equipoise.cli.output import note
 from equipoise.cli.score import find_files, note_dropped, note_matching
 from equipoise.cli.show import print_run
 from equipoise.report.files import check_run_target
 
 
-@takes_own_prompts
+@options.takes("probes", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)
 def command(
     files: Annotated[
         list[Path],
@@ -42,21 +30,12 @@ def command(
     model: Annotated[
         str, typer.Option("--model", "-m", help="The model that answered, as for run; for a new run file.")
     ] = "custom/imported",
-    probe: options.Probes = None,
     suite: Annotated[
         str | None,
         typer.Option(help="The suite that was given for the prompts. Default: standard, once each.", metavar="NAME"),
     ] = None,
-    sample: Sample = None,
-    repeat: Repeat = None,
-    seed: Seed = None,
-    settings: Set = None,
-    answer_column: AnswerColumn = None,
-    prompt_column: PromptColumn = None,
-    id_column: IdColumn = None,
-    allow_missing: options.AllowMissing = 0.05,
-    as_json: AsJson = False,
-    own: Any,
+    as_json: options.AsJson = False,
+    given: options.Given,
 ) -> None:
     """Put answers from elsewhere into a run file. Prompts are found by id or text, as for score.
 
@@ -71,7 +50,7 @@ def command(
     from equipoise.runs.ask import policy
 
     check_run_target(out)
-    wanted = add_own(probe or [], own)
+    wanted = options.add_own(given.get("probes", ()), given.own_probe())
     chosen = probes.choose_probes(wanted)
     run, new, matching = imports.import_answers(
         find_files(files),
@@ -79,12 +58,12 @@ def command(
         model=model,
         probes=wanted,
         suite=suite,
-        names=read_names(answer_column, prompt_column, id_column),
-        **read_parameters(chosen, sample, repeat, seed, settings),
+        names=given.column_names(),
+        **given.parameters(chosen),
     )
     note_matching(replace(matching, missing=0), {})
     note_dropped(matching, max(planned.repetitions for planned in run.planned.values()))
     missing = policy.describe_failures(run.counts)
     note(f"{new:,} attempts are new in {out}{missing and ', which lacks answers: ' + missing}")
     print_run(run, as_json=as_json)
-    policy.check_complete(run.counts, run.path, allow_missing)
+    policy.check_complete(run.counts, run.path, given.allow_missing())

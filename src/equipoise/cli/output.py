@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import orjson
-import typer
 
-from equipoise.cli.streams import strict_stdout
 from equipoise.report.files import writing
 from equipoise.safe_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Kind = Literal[
     "compare/1",
     "data-list/1",
@@ -68,7 +65,7 @@ def print_json(kind: Kind, value: Mapping[str, Any], *, indent: bool = True) -> 
 
 def open_output(path: Path | None) -> AbstractContextManager[IO[bytes]]:
     """A file to write, or stdout."""
-    return strict_stdout() if path is None or str(path) in STDOUT else writing(path)
+    return nullcontext(sys.stdout.buffer) if path is None or str(path) in STDOUT else writing(path)
 
 
 def _escape_for_json(match: re.Match[str]) -> str:

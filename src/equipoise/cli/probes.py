@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.cli import options
+from equipoise.cli.output import open_console, print_json
 from equipoise.safe_text import printable, printable_line
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def command(
     name: Annotated[str | None, typer.Argument(help="A probe: show its card.", metavar="[NAME]")] = None,
     *,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the probes, or show the card of one.
 
@@ -42,26 +43,23 @@ def command(
 
 
 def _print_card(probe: Probe) -> None:
-    from rich import markdown, table
+    """The card as it is written, or drawn on a terminal, and the parameters."""
+    from rich import markdown
 
     console = open_console()
-    if not console.is_terminal:
-        typer.echo(printable(probe.card.text.rstrip()))
-        typer.echo("\n## Parameters and their defaults\n")
-        for parameter in probe.all_parameters():
-            typer.echo(printable_line(f"- `{parameter.name}` = {parameter.default!r}: {parameter.summary}"))
-        typer.echo(f"\n{_describe_limit(probe)}")
-        return
-    console.print(markdown.Markdown(printable(probe.card.text)))
-    defaults = table.Table("parameter", "default", "what", title="Parameters and their defaults", title_justify="left")
-    for parameter in probe.all_parameters():
-        defaults.add_row(*map(printable_line, (parameter.name, repr(parameter.default), parameter.summary)))
-    console.print(defaults)
-    console.print(_describe_limit(probe))
-
-
-def _describe_limit(probe: Probe) -> str:
-    return f"The longest answer: {probe.max_tokens:,} tokens, unless --max-tokens is given."
+    lines = [f"- `{one.name}` = {one.default!r}: {one.summary}" for one in probe.all_parameters()]
+    text = "\n".join(
+        [
+            printable(probe.card.text.rstrip()),
+            "\n## Parameters and their defaults\n",
+            *map(printable_line, lines),
+            f"\nThe longest answer: {probe.max_tokens:,} tokens, unless --max-tokens is given.",
+        ]
+    )
+    if console.is_terminal:
+        console.print(markdown.Markdown(text))
+    else:
+        typer.echo(text)
 
 
 def _describe(probe: Probe) -> dict[str, Any]:

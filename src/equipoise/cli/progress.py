@@ -1,10 +1,10 @@
-"""Live progress on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""How far something is, on stderr: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from rich import console, progress
 
 from equipoise.cli.output import note
 from equipoise.runs.ask import events
-from equipoise.safe_text import printable
 
 if TYPE_CHECKING:
     from equipoise.answers.shards import OnShard, ShardsDone
@@ -25,38 +24,63 @@ SHORTEST_PAUSE_SHOWN = 5.0
 
 
 @contextmanager
-def show_progress() -> Iterator[OnEvent]:
-    """Show what the pump reports while the body runs."""
+def _display() -> Iterator[Callable[..., None]]:
+    """Give `update(done, total, state, at_once=False)`; a line that is wanted `at_once` waits for no other."""
     terminal = console.Console(stderr=True, highlight=False, markup=False)
     if terminal.is_terminal:
-        with _draw_bar(terminal) as on_event:
-            yield on_event
-    else:
-        yield _print_lines()
+        columns = (progress.BarColumn(), progress.TaskProgressColumn(), progress.TextColumn("{task.fields[state]}"))
+        with progress.Progress(*columns, console=terminal) as bar:
+            task = bar.add_task("", total=None, state="starting")
+            yield lambda done, total, state, at_once=False: bar.update(task, completed=done, total=total, state=state)  # noqa: ARG005
+        return
+    last_time, last_line = time.monotonic(), ""
+
+    def update(_done: int, _total: int | None, state: object, at_once: bool = False) -> None:
+        nonlocal last_time, last_line
+        is_due = at_once or time.monotonic() - last_time >= SECONDS_BETWEEN_LINES
+        if is_due and str(state) != last_line:
+            last_time, last_line = time.monotonic(), str(state)
+            note(last_line)
+            sys.stderr.flush()
+
+    yield update
+
+
+@contextmanager
+def show_progress() -> Iterator[OnEvent]:
+    """Show what the pump reports while the body runs."""
+    pause_ends = 0.0
+    with _display() as update:
+
+        def on_event(event: Event) -> None:
+            nonlocal pause_ends
+            if isinstance(event, events.Note):
+                note(event.text)
+                return
+            now = time.monotonic()
+            ends = now + event.wait.seconds if event.wait else 0.0
+            is_new_pause = ends - max(now, pause_ends) >= SHORTEST_PAUSE_SHOWN
+            pause_ends = max(ends, pause_ends) if is_new_pause else pause_ends
+            ended = count_ended(event)
+            update(ended, event.planned, LiveState(event), at_once=is_new_pause or ended == event.planned)
+
+        yield on_event
 
 
 @contextmanager
 def show_shards() -> Iterator[OnShard]:
     """Show how many files are done while the body runs."""
-    terminal = console.Console(stderr=True, highlight=False, markup=False)
     started = time.monotonic()
-    if terminal.is_terminal:
-        with progress.Progress(*_columns(), console=terminal) as bar:
-            task = bar.add_task("", total=None, state="starting")
-            yield lambda event: bar.update(
-                task, total=event.files, completed=event.done, state=describe_shards(event, started)
-            )
-        return
-    last_time = started
+    with _display() as update:
+        yield lambda event: update(event.done, event.files, describe_shards(event, started))
 
-    def on_shard(event: ShardsDone) -> None:
-        nonlocal last_time
-        if time.monotonic() - last_time >= SECONDS_BETWEEN_LINES:
-            last_time = time.monotonic()
-            note(describe_shards(event, started))
-            sys.stderr.flush()
 
-    yield on_shard
+@contextmanager
+def show_download(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how much of a file has come while the body runs."""
+    with _display() as update:
+        # Without a total the bar pulses: before the first bytes nobody knows how long it takes.
+        yield lambda done, total: update(done, total if done else None, f"{name} · {done / 1e6:,.1f} MB")
 
 
 def describe_shards(event: ShardsDone, started: float) -> str:
@@ -70,30 +94,8 @@ def describe_shards(event: ShardsDone, started: float) -> str:
     return " · ".join(parts)
 
 
-def _columns() -> tuple[progress.ProgressColumn, ...]:
-    return (
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-        progress.TextColumn("{task.fields[state]}", markup=False),
-    )
-
-
-@contextmanager
-def _draw_bar(terminal: console.Console) -> Iterator[OnEvent]:
-    with progress.Progress(*_columns(), console=terminal) as bar:
-        task = bar.add_task("", total=None, state="starting")
-
-        def on_event(event: Event) -> None:
-            if isinstance(event, events.Note):
-                bar.console.print(printable(event.text), markup=False)
-            else:
-                bar.update(task, total=event.planned, completed=count_ended(event), state=LiveState(event))
-
-        yield on_event
-
-
 class LiveState:
-    """What is drawn beside the bar, as it is whenever it is drawn: a pause grows shorter without a new event."""
+    """What an event says, as it is whenever it is drawn: a pause grows shorter without a new event."""
 
     def __init__(self, event: RunProgress) -> None:
         self._event = event
@@ -101,26 +103,6 @@ class LiveState:
 
     def __str__(self) -> str:
         return describe(self._event, time.monotonic() - self._received)
-
-
-def _print_lines() -> OnEvent:
-    last_time, last_line, pause_ends = -SECONDS_BETWEEN_LINES, "", 0.0
-
-    def on_event(event: Event) -> None:
-        nonlocal last_time, last_line, pause_ends
-        if isinstance(event, events.Note):
-            note(event.text)
-            return
-        now = time.monotonic()
-        ends = now + event.wait.seconds if event.wait else 0.0
-        is_new_pause = ends - now >= SHORTEST_PAUSE_SHOWN and ends - pause_ends >= SHORTEST_PAUSE_SHOWN
-        due = now - last_time >= SECONDS_BETWEEN_LINES or count_ended(event) == event.planned or is_new_pause
-        if due and describe(event) != last_line:
-            last_time, last_line, pause_ends = now, describe(event), max(ends, pause_ends)
-            note(last_line)
-            sys.stderr.flush()
-
-    return on_event
 
 
 def count_ended(event: RunProgress) -> int:

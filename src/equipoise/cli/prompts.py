@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli import model_options as options
+from equipoise.cli import options
 from equipoise.cli.output import note, open_output
-from equipoise.cli.own_prompts import choose_one, takes_own_prompts
-from equipoise.cli.probe_options import Repeat, Sample, Seed, Set, read_parameters
-from equipoise.errors import InputError
+from equipoise.errors import InputError, UnknownName
 from equipoise.report.files import make_folder
 
 if TYPE_CHECKING:
     from equipoise.answers.prompts import PromptFormat, Row
     from equipoise.measuring.plan import Plan
 
-
-class Format(StrEnum):
-    """The names of `answers.prompts.PromptFormat`, for the help."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-    PARQUET = "parquet"
-    OPENAI_BATCH = "openai-batch"
-    ANTHROPIC_BATCH = "anthropic-batch"
-    GEMINI_BATCH = "gemini-batch"
+SAMPLING = ("temperature", "max_tokens", "system")
 
 
-@takes_own_prompts
+@options.takes(*SAMPLING, *options.PLAN, *options.OWN)
 def command(
     probe: Annotated[str | None, typer.Argument(help="The probe; see: equipoise probes")] = None,
     *,
     form: Annotated[
-        Format, typer.Option("--format", help="JSONL, CSV, Parquet, or input of a batch job.")
-    ] = Format.JSONL,
+        str,
+        typer.Option(
+            "--format",
+            help="JSONL, CSV, Parquet, or input of a batch job.",
+            metavar="jsonl|csv|parquet|openai-batch|anthropic-batch|gemini-batch",
+        ),
+    ] = "jsonl",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
     shards: Annotated[
         int | None,
@@ -61,14 +54,7 @@ def command(
             "given when it is started.",
         ),
     ] = None,
-    temperature: options.Temperature = None,
-    max_tokens: options.MaxTokens = None,
-    system: options.System = None,
-    sample: Sample = None,
-    repeat: Repeat = None,
-    seed: Seed = None,
-    settings: Set = None,
-    own: Any,
+    given: options.Given,
 ) -> None:
     """Write the planned prompts, one per line: id, item, prompt and the covariates.
 
@@ -83,16 +69,17 @@ def command(
     from equipoise.answers import prompts as answer_prompts
     from equipoise.runs import batches, suites
 
-    chosen = choose_one(probe, own)
+    chosen = given.one_probe(probe)
+    if form not in [each.value for each in answer_prompts.PromptFormat]:
+        raise UnknownName("format", form, answer_prompts.PromptFormat)
     wanted = answer_prompts.PromptFormat(form)
-    parameters = read_parameters([chosen], sample, repeat, seed, settings)
+    parameters = given.parameters([chosen])
     (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
     make_line = None
     if wanted in batches.BATCHES:
-        limit = chosen.max_tokens if max_tokens is None else max_tokens
-        sampling = models.Sampling(temperature=temperature, max_tokens=limit, system=system)
+        sampling = models.Sampling(**{"max_tokens": chosen.max_tokens, **given.fields()})
         make_line = batches.make_lines(wanted, model, sampling)
-    elif not (temperature is None and max_tokens is None and system is None):
+    elif given.fields():
         note(f"--temperature, --max-tokens and --system are for batch jobs: {form} holds prompts only")
     if shards is None:
         with open_output(out) as file:

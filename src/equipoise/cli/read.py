@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.cli.probe_options import Reading, Sample, Seed, Set, read_parameters
+from equipoise.cli import options
+from equipoise.cli.output import open_console, print_json
 from equipoise.safe_text import printable_line
 
 
+@options.takes("sample", "seed", "settings", "reading")
 def command(
     probe: Annotated[str, typer.Argument(help="The probe whose detector reads; see: equipoise probes")],
     file: Annotated[
@@ -23,11 +24,8 @@ def command(
         ),
     ] = "-",
     *,
-    sample: Sample = None,
-    seed: Seed = None,
-    settings: Set = None,
-    reading: Reading = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
+    given: options.Given,
 ) -> None:
     """Print for each answer, in order, the label, the words it rests on and the reading.
 
@@ -41,8 +39,8 @@ def command(
     from equipoise.answers import reading as answer_reading
     from equipoise.measuring import plan as planning
 
-    chosen = probes.get_probe(probe).read_by(reading)
-    parameters = read_parameters([chosen], sample, None, seed, settings)
+    chosen = probes.get_probe(probe).read_by(given.get("reading"))
+    parameters = given.parameters([chosen])
     rows = answer_reading.read_rows(file)
     console = open_console()
     for number, read in enumerate(

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli import options
 from equipoise.cli.output import note
-from equipoise.cli.probe_options import Reading, Unjudged
 from equipoise.report.files import check_target
 
 
+@options.takes(*options.READING)
 def command(
     files: Annotated[list[Path], typer.Argument(help="Run files; several are shown side by side.", metavar="RUN…")],
     *,
@@ -27,8 +28,7 @@ def command(
     full: Annotated[
         bool, typer.Option("--full", help="Show everything: every figure and metric, answers to look at, cards.")
     ] = False,
-    reading: Reading = None,
-    unjudged: Unjudged = False,
+    given: options.Given,
 ) -> None:
     """Write a report: one HTML file that works offline, about six pages for one model.
 
@@ -39,7 +39,7 @@ def command(
     from equipoise.runs import run as runs
 
     check_target(out)
-    opened = [runs.Run.open(file, reading=reading, judged=not unjudged) for file in files]
+    opened = [runs.Run.open(file, **given.reading()) for file in files]
     written = html.write_report(opened, out, charts, full=full)
     note(f"report: {out}")
     if charts is not None:

@@ -11,26 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.model_options import AllowMissing, Report
-from equipoise.cli.output import AsJson, note, open_console, open_output, print_json
-from equipoise.cli.own_prompts import choose_one, takes_own_prompts
-from equipoise.cli.probe_options import (
-    AnswerColumn,
-    IdColumn,
-    PromptColumn,
-    Reading,
-    Repeat,
-    Sample,
-    Seed,
-    Set,
-    read_names,
-    read_parameters,
-)
+from equipoise.cli import options
+from equipoise.cli.output import note, open_console, open_output, print_json
 from equipoise.errors import Incomplete, InputError, NoAnswers
 from equipoise.report.files import check_target
 
 if TYPE_CHECKING:
-    from equipoise.authoring import Probe
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan
     from equipoise.measuring.result import Matching, Result
@@ -43,7 +29,7 @@ MOST_UNUSED = 0.4
 """If as many answers as this are not used, the command fails. Failures that were asked again are not used, either."""
 
 
-@takes_own_prompts
+@options.takes("reading", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)
 def command(
     files: Annotated[
         list[Path],
@@ -54,19 +40,13 @@ def command(
         ),
     ],
     *,
-    probe: Annotated[str | None, typer.Option(help="The probe that was asked; see: equipoise probes")] = None,
+    probe: Annotated[
+        str | None, typer.Option("--probe", "-p", help="The probe that was asked; see: equipoise probes")
+    ] = None,
     suite: Annotated[
         str | None,
         typer.Option(help="The suite that was given for the prompts: quick, ci, standard or full.", metavar="NAME"),
     ] = None,
-    sample: Sample = None,
-    repeat: Repeat = None,
-    seed: Seed = None,
-    settings: Set = None,
-    reading: Reading = None,
-    answer_column: AnswerColumn = None,
-    prompt_column: PromptColumn = None,
-    id_column: IdColumn = None,
     partial: Annotated[
         Path | None,
         typer.Option(help="Write what was summed up to this file, for score to add to others.", metavar="FILE"),
@@ -74,14 +54,13 @@ def command(
     engine: Annotated[
         str, typer.Option(help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]")
     ] = LOCAL,
-    report: Report = None,
+    report: options.Report = None,
     model: Annotated[
         str, typer.Option("--model", "-m", help="The model that answered, as the report names it.", metavar="NAME")
     ] = "custom/imported",
-    allow_missing: AllowMissing = 0.05,
     slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
-    as_json: AsJson = False,
-    own: Any,
+    as_json: options.AsJson = False,
+    given: options.Given,
 ) -> None:
     """Score answers. Each line holds an answer and the id or the text of its prompt; the order does not matter.
 
@@ -94,9 +73,7 @@ def command(
     equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
     """
     from equipoise.answers import files as answer_files
-    from equipoise.answers import matching, shards
     from equipoise.answers import score as scoring
-    from equipoise.cli.progress import show_shards
     from equipoise.runs import suites
     from equipoise.runs.ask import policy
 
@@ -104,45 +81,37 @@ def command(
     check_target(report)
     address = _read_engine(engine)
     paths = find_files(files)
-    names = read_names(answer_column, prompt_column, id_column)
-    if report is not None and (partial is not None or any(path.suffix == PARTIAL for path in paths)):
+    are_partials = any(path.suffix == PARTIAL for path in paths)
+    if report is not None and (partial is not None or are_partials):
         raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
-    if any(path.suffix == PARTIAL for path in paths):
-        given = (probe, own, suite, sample, repeat, seed, settings, reading, *names)
-        _refuse_mixed(paths, given=any(value is not None for value in given) or engine != LOCAL)
-        with show_shards() as on_shard:
-            total = shards.read_partials(paths, on_shard)
+    names = given.column_names()
+    total, result, asked = None, None, None
+    if are_partials:
+        told = given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL
+        total = _add_partials(paths, told=bool(told))
     else:
-        chosen = choose_one(probe, own)
-        parameters = read_parameters([chosen], sample, repeat, seed, settings)
-        chosen = chosen.read_by(reading)
+        chosen = given.one_probe(probe).read_by(given.get("reading"))
+        parameters = given.parameters([chosen])
+        asked = {"probes": chosen, "suite": suite, **parameters}
         (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
         are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
         if (len(paths) == 1 or are_lines) and partial is None and engine == LOCAL:
-            tables_of_all = answer_files.read_all(paths, names, answer_files.read_tables)
-            result = scoring.score_tables(planned, tables_of_all)
-            _print(result, slices=slices, as_json=as_json)
-            _write_report(report, paths, chosen, model, suite, parameters, names)
-            check_used(result.matching)
-            policy.check_complete(result.states, None, allow_missing)
-            return
-        total = _score_shards(planned, paths, names, engine, address)
-    if not total.answers:
+            tables = answer_files.read_all(paths, names, answer_files.read_tables)
+            result = scoring.score_tables(planned, tables)
+        else:
+            total = _score_shards(planned, paths, names, engine, address)
+    if total is not None and not total.answers:
         raise NoAnswers(", ".join(map(str, files)))
-    if partial is None:
-        result = total.result()
-        _print(result, slices=slices, as_json=as_json)
-        if probe is not None or own is not None:
-            _write_report(report, paths, chosen, model, suite, parameters, names)
-        check_used(result.matching)
-        policy.check_complete(result.states, None, allow_missing)
+    if total is not None and partial is not None:
+        _write_partial(total, partial)
         return
-    found = total.matching(planned=total.seen.size)
-    matching.refuse_nothing_matched(found)
-    with open_output(partial) as file:
-        total.write(file)
-    note(f"{total.answers:,} answers read, {total.seen.size:,} attempts summed up in {partial}")
-    note_dropped(found, total.setup.repetitions)
+    result = total.result() if total is not None else result
+    assert result is not None
+    _print(result, slices=slices, as_json=as_json)
+    if report is not None and asked:
+        _write_report(report, paths, names, model, asked)
+    check_used(result.matching)
+    policy.check_complete(result.states, None, given.allow_missing())
 
 
 def find_files(files: list[Path]) -> list[Path]:
@@ -163,13 +132,19 @@ def _read_engine(engine: str) -> str | None:
     return address or None
 
 
-def _refuse_mixed(paths: list[Path], *, given: bool) -> None:
+def _add_partials(paths: list[Path], *, told: bool) -> Partial:
+    """The sum of partials. Nothing else may be said of them: they know their probe and parameters."""
+    from equipoise.answers import shards
+    from equipoise.cli.progress import show_shards
+
     if not all(path.suffix == PARTIAL for path in paths):
         raise InputError(f"Answers and partials ({PARTIAL}) cannot be mixed. Make partials of the answers: --partial")
-    if given:
+    if told:
         raise InputError(
             "Partials know their probe, parameters and reading, and are added here. Leave out the options that say it."
         )
+    with show_shards() as on_shard:
+        return shards.read_partials(paths, on_shard)
 
 
 def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str, address: str | None) -> Partial:
@@ -182,6 +157,17 @@ def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engin
             return shards.score_shards(planned, paths, names, on_shard)
         with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
             return ray_engine.score_shards(planned, paths, names, on_shard, address=address)
+
+
+def _write_partial(total: Partial, path: Path) -> None:
+    from equipoise.answers import matching
+
+    found = total.matching(planned=total.seen.size)
+    matching.refuse_nothing_matched(found)
+    with open_output(path) as file:
+        total.write(file)
+    note(f"{total.answers:,} answers read, {total.seen.size:,} attempts summed up in {path}")
+    note_dropped(found, total.setup.repetitions)
 
 
 def _print(result: Result, *, slices: bool, as_json: bool) -> None:
@@ -205,25 +191,15 @@ def _print(result: Result, *, slices: bool, as_json: bool) -> None:
 
 
 def _write_report(
-    report: Path | None,
-    files: list[Path],
-    probe: Probe,
-    model: str,
-    suite: str | None,
-    parameters: Mapping[str, Any],
-    names: Mapping[str, str],
+    report: Path, files: list[Path], names: Mapping[str, str], model: str, asked: Mapping[str, Any]
 ) -> None:
-    """Write the report, if one is wanted, of a run file that lasts as long as the writing."""
+    """Write the report of a run file that lasts as long as the writing."""
     from equipoise.report.html import write as html
     from equipoise.runs import imports
 
-    if report is None:
-        return
     with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
         path = Path(folder) / f"{files[0].stem}.equipoise"
-        run, _, _ = imports.import_answers(
-            files, path, model=model, probes=probe, suite=suite, names=names, **parameters
-        )
+        run, _, _ = imports.import_answers(files, path, model=model, names=names, **asked)
         run.temporary = True
         html.write_report([run], report)
     note(f"report: {report}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.output import AsJson, open_console, print_json
-from equipoise.cli.probe_options import Reading, Unjudged
+from equipoise.cli import options
+from equipoise.cli.output import open_console, print_json
 from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ MOST_NOTES = 2
 """So many notes stand above the marks."""
 
 
+@options.takes(*options.READING)
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,
@@ -29,9 +30,8 @@ def command(
         bool, typer.Option("--all", help="Also every metric, what the numbers rest on, both readings and the words.")
     ] = False,
     slices: Annotated[bool, typer.Option("--slices", help="All of that, and the slices (race, age, …).")] = False,
-    reading: Reading = None,
-    unjudged: Unjudged = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
+    given: options.Given,
 ) -> None:
     """Show where a run stands and its marks, a sentence each. It is only read, and may be under way.
 
@@ -40,7 +40,7 @@ def command(
     """
     from equipoise.runs import run as runs
 
-    opened = runs.Run.open(file, reading=reading, judged=not unjudged)
+    opened = runs.Run.open(file, **given.reading())
     print_run(opened, as_json=as_json, everything=everything or slices, slices=slices)
 
 

@@ -11,12 +11,10 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
-
-from equipoise.errors import StorageError
+from typing import Any
 
 READABLE = "equipoise-readable"
 """The name of the error handler for encodings that lack a character."""
@@ -30,19 +28,11 @@ if sys.platform == "win32":
     _NOBODY_READS.add(errno.EINVAL)  # what Windows says when the reader of a pipe has gone
 
 
-class ReaderGone(Exception):
-    """Nobody reads what this command was only there to write."""
-
-
 class Outlet(io.RawIOBase):
-    """A stream of bytes that is silent from its first failure on.
+    """A stream of bytes that is silent from its first failure on."""
 
-    While `strict`, the failure is raised too: for commands whose whole work is what they write.
-    """
-
-    strict = False
     problem: str | None = None
-    """Why something of the output is lost, unless it is that nobody reads it, or was raised as an error."""
+    """Why something of the output is lost, unless it is that nobody reads it."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream  # it would close the raw stream if it were forgotten
@@ -63,54 +53,36 @@ class Outlet(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         """Write bytes, or drop them if an earlier write has failed."""
-        if self._silent:
-            return memoryview(data).nbytes
-        try:
-            return int(self._raw.write(data) or 0)
-        except OSError as failure:
-            self._silent = True
-            nobody_reads = failure.errno in _NOBODY_READS
-            problem = f"The output cannot be written: {failure.strerror or failure}."
-            if self.strict:
-                raise (ReaderGone if nobody_reads else StorageError(problem)) from None
-            self.problem = None if nobody_reads else problem
-            return memoryview(data).nbytes
+        if not self._silent:
+            try:
+                return int(self._raw.write(data) or 0)
+            except OSError as failure:
+                self._silent = True
+                if failure.errno not in _NOBODY_READS:
+                    self.problem = f"The output cannot be written: {failure.strerror or failure}."
+        return memoryview(data).nbytes
 
 
 @contextmanager
-def robust_streams() -> Iterator[Outlet | None]:
-    """Put an outlet below stdout and stderr for a while, also where they are closed; gives that of stdout."""
+def robust_streams() -> Iterator[Callable[[], str | None]]:
+    """Put an outlet below stdout and stderr for a while; gives a function that says what is lost of stdout."""
     before = sys.stdout, sys.stderr
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)  # otherwise a run file could become what libraries take for stderr
     os.close(descriptor)
     codecs.register_error(READABLE, _write_readably)
     sys.stdout, sys.stderr = _make_robust(sys.stdout), _make_robust(sys.stderr)
+
+    def find_problem() -> str | None:
+        sys.stdout.flush()
+        return getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "problem", None)
+
     try:
-        yield _find_outlet(sys.stdout)
+        yield find_problem
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         sys.stdout, sys.stderr = before
-
-
-def _find_outlet(stream: Any) -> Outlet | None:
-    """What a robust stream writes to; None for another stream."""
-    raw = getattr(getattr(stream, "buffer", None), "raw", None)
-    return raw if isinstance(raw, Outlet) else None
-
-
-@contextmanager
-def strict_stdout() -> Iterator[IO[bytes]]:
-    """Stdout for bytes, for a command whose whole work is to write them: it stops when they cannot be written."""
-    if outlet := _find_outlet(sys.stdout):
-        outlet.strict = True
-    try:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    finally:
-        if outlet:
-            outlet.strict = False
 
 
 def _make_robust(stream: Any) -> Any:
@@ -129,7 +101,6 @@ def _make_robust(stream: Any) -> Any:
 
 def _write_readably(error: UnicodeError) -> tuple[str | bytes, int]:
     """What is written for characters that an encoding lacks: something that looks alike, or else an escape."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
+    assert isinstance(error, UnicodeEncodeError)
     missing = error.object[error.start : error.end]
     return "".join(LOOKALIKES.get(c) or c.encode("ascii", "backslashreplace").decode() for c in missing), error.end

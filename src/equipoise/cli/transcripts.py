@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli import options
 from equipoise.cli.output import note
-from equipoise.cli.probe_options import Reading, Unjudged
-from equipoise.errors import BadParameter
 from equipoise.report.files import check_target
 
 
+@options.takes(*options.READING)
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
     *,
@@ -42,8 +42,7 @@ def command(
         str, typer.Option(help="Only answers that contain this text, or whose prompts do.", metavar="TEXT")
     ] = "",
     most: Annotated[int, typer.Option(help="How many answers the page has at most.", metavar="N")] = 50_000,
-    reading: Reading = None,
-    unjudged: Unjudged = False,
+    given: options.Given,
 ) -> None:
     """Write the answers of a run as one HTML file that works offline, with search and filters.
 
@@ -63,19 +62,12 @@ def command(
         labels=tuple(label or ()),
         statuses=tuple(status or ()),
         repetitions=tuple(repetition or ()),
-        covariates=dict(map(_split, where or ())),
+        covariates=dict(options.split_pair(one, "--where", "COVARIATE=VALUE") for one in where or ()),
         search=search,
         most=most,
     )
-    chosen = transcripts.write_transcripts(runs.Run.open(file, reading=reading, judged=not unjudged), out, choice)
+    chosen = transcripts.write_transcripts(runs.Run.open(file, **given.reading()), out, choice)
     shown, fitting = sum(each.table.height for each in chosen), sum(each.fitting for each in chosen)
     note(f"{shown:,} answers: {out}")
     if fitting > shown:
         note(f"{fitting - shown:,} of {fitting:,} answers are left out. To see others: {transcripts.NARROW}")
-
-
-def _split(condition: str) -> tuple[str, str]:
-    name, equals, value = condition.partition("=")
-    if not equals:
-        raise BadParameter(f"--where needs COVARIATE=VALUE. Got {condition!r} instead.")
-    return name, value

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli.output import AsJson, open_console, print_json
+from equipoise.cli import options
+from equipoise.cli.output import open_console, print_json
 from equipoise.errors import IntegrityError
 from equipoise.safe_text import printable_line
 
@@ -21,7 +22,7 @@ def command(
         bool,
         typer.Option("--digest", help="Print only the digests, one a line: what you sign, or check a signature of."),
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Check runs and reports: what is proved and what is not, a line for each file.
 
@@ -42,10 +43,9 @@ def command(
     if as_json:
         print_json("verify/1", {"files": entries})
     elif not digest or not problems:
-        console = open_console()
         for entry in entries:
             line = f"{entry['kind']} sha256:{entry['digest']}" if digest else _describe(entry)
-            console.print(printable_line(line), markup=False, soft_wrap=True)
+            open_console().print(printable_line(line), markup=False, soft_wrap=True)
     if problems:
         raise IntegrityError(" ".join(problems))
 

@@ -121,7 +121,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     max_tokens_total: Annotated[Limit, _meta("Stop when the run has used N tokens.", "N")] = None
     max_cost: Annotated[Annotated[float, Meta(ge=0)] | None, _meta("Stop when the run has cost D dollars.", "D")] = None
     allow_missing: Annotated[
-        float, Meta(ge=0, le=1), _meta("Share of attempts that may lack an answer (else exit 3).", "X")
+        float, Meta(ge=0, le=1), _meta("Share of attempts that may lack an answer (else exit 3). Default: 0.05.", "X")
     ] = 0.05
 
     @property
