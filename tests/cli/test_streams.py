@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def folder(tmp_path: Path, finished: bytes) -> Path:
     return tmp_path
 
 
-def shell(folder: Path, line: str, stdout: int = subprocess.PIPE, **environ: str) -> subprocess.CompletedProcess[bytes]:
+def shell(folder: Path, line: str, stdout: Any = subprocess.PIPE, **environ: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a line of bash, in which `equipoise` is the command of this source."""
     done = subprocess.run(
         ["bash", "-c", f'equipoise() {{ "{sys.executable}" -m equipoise "$@"; }}\n{line}'],
