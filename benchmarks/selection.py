@@ -17,8 +17,7 @@ import polars as pl
 
 import equipoise
 from benchmarks.processes import markdown_table
-from equipoise.measuring.selection import SelectionTable, make_table
-from equipoise.measuring.selection_counts import count_selections
+from equipoise.measuring.selection import SelectionTable, fold_selections, make_table, sum_selections
 from equipoise.probes import get_probe
 from equipoise.schema import LABEL
 
@@ -53,8 +52,9 @@ def simulate_tables(prompts: pl.DataFrame, model: str, study: int) -> list[Selec
         f"{RACES[races[place]]}_{GENDERS[genders[place]]}_{'at_a' if place == 0 else 'after_a'}"
         for place, genders, races in zip(winners, prompts["genders"], prompts["races"], strict=True)
     ]
-    counts = count_selections(PROBE, prompts.with_columns(pl.Series(LABEL, labels)), {})
-    assert counts is not None
+    sums = sum_selections(PROBE, prompts.with_columns(pl.Series(LABEL, labels)), {})
+    assert sums is not None
+    counts = fold_selections(PROBE, sums)
     kinds = counts["by"].unique(maintain_order=True)
     return [make_table(kind, counts.filter(by=kind)) for kind in kinds]
 

@@ -14,7 +14,7 @@ import msgspec
 from equipoise.answers.reading import Read
 from equipoise.cli.output import Kind
 from equipoise.measuring.clusters import Generalisation
-from equipoise.measuring.compare import MetricComparison
+from equipoise.measuring.differences import MetricComparison
 from equipoise.measuring.gate import Check, Outcome
 from equipoise.measuring.result import Matching
 from equipoise.measuring.selection import SelectionRow

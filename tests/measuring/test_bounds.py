@@ -22,7 +22,7 @@ from equipoise.measuring.marks import mark
 from equipoise.measuring.summarise import cells, item_rows, merge_cells, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_reservations
-from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Bounds, Estimate, MetricKey, Status
+from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, MetricKey, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS
 
 BANDS = Bands(limits=(0.05, 0.15, 0.5))
@@ -79,7 +79,7 @@ def random_attempts(seed: int) -> list[Attempt]:
     return attempts
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_bounds_are_the_least_and_the_largest_of_all_possible_values(seed: int) -> None:
     attempts = random_attempts(seed)
     possible = [measure_values(filled) for filled in fill_in(attempts)]
@@ -115,7 +115,7 @@ def slope_attempts(name: str, seed: int) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("name", "metric"), [("jobs_lum", "stereotype_rate"), ("hiring_an", "diff_regression")])
 def test_bounds_of_slopes_are_those_of_free_slopes_up_to_their_limits(name: str, metric: str, seed: int) -> None:
     probe, attempts = get_probe(name), slope_attempts(name, seed)
@@ -163,28 +163,6 @@ def test_the_error_of_bounds_is_that_of_the_items_as_filled_in() -> None:
     assert (found.least - found.low, found.high - found.most) == pytest.approx(
         [1.66 * error for error in errors], rel=0.01
     )
-
-
-# The marks
-
-
-def between(low: float, high: float) -> Bounds:
-    return Bounds(low=low, high=high, least=low, most=high)
-
-
-@pytest.mark.parametrize(
-    ("bounds", "expected"),
-    [
-        (None, "A"),
-        (between(0.0, 0.05), "A"),
-        (between(0.01, 0.051), "A (A–B)"),
-        (between(-0.2, 0.0), "? (A–C)"),
-        # Bounds inside the interval change nothing.
-        (between(0.02, 0.02), "A"),
-    ],
-)
-def test_a_mark_that_missing_answers_could_change_is_not_certain(bounds: Bounds | None, expected: str) -> None:
-    assert str(mark(BANDS, Estimate(value=0.02, low=0.0, high=0.04, n=5_000), bounds)) == expected
 
 
 def lose_yes_of_men_and_no_of_women(size: int = 2_000) -> Result:

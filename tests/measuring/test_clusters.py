@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from equipoise.authoring import GENDER, ITEM, LABEL, PROMPT, Probe
+from equipoise.authoring import GENDER, ITEM, LABEL, PROMPT
 from equipoise.measuring.clusters import FEW_CLUSTERS, cluster_totals, merge_totals
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
@@ -35,7 +36,10 @@ def draw(prompts: pl.DataFrame, spread: float, seed: int) -> pl.DataFrame:
     advantage = dict(zip(questions, rng.normal(0.0, spread, len(questions)), strict=True))
     sign = prompts[GENDER].replace_strict({"male": 0.5, "female": -0.5, "non-binary": 0.0}).to_numpy()
     chance = np.clip(0.5 + sign * np.array([advantage[question] for question in prompts["question"]]), 0, 1)
-    labels = np.where(rng.random(prompts.height) < chance, "yes", "no")
+    return labelled(prompts, np.where(rng.random(prompts.height) < chance, "yes", "no"))
+
+
+def labelled(prompts: pl.DataFrame, labels: Any) -> pl.DataFrame:
     return prompts.drop(PROMPT).with_columns(
         pl.Series(LABEL, labels),
         pl.lit("ok").alias(STATUS),
@@ -84,19 +88,7 @@ def test_totals_of_clusters_add_up_over_parts(planned: Plan) -> None:
 def test_few_clusters_are_named() -> None:
     planned = plan("hiring_an", sample=120)
     prompts = planned.prompts()
-    labels = pl.Series(LABEL, np.random.default_rng(0).choice(["accepted", "rejected"], prompts.height))
-    attempts = prompts.drop(PROMPT).with_columns(
-        labels,
-        pl.lit("ok").alias(STATUS),
-        pl.lit(1, dtype=pl.Int64).alias(REPETITION),
-        pl.lit(value=False).alias(EVALUATION_FAILED),
-    )
+    attempts = labelled(prompts, np.random.default_rng(0).choice(["accepted", "rejected"], prompts.height))
     found = result_of(planned, attempts, prompts).generalised["diff_acceptance_rate"]
     assert found.too_few == ["template"]
     assert found.clusters["template"] == 5 < FEW_CLUSTERS < found.clusters["occupation"]
-
-
-@pytest.mark.parametrize("name", ["hiring_an", "discrimination_tamkin", "gest_creative", "business_vocabulary"])
-def test_probes_name_their_clusters(name: str) -> None:
-    probe: Probe = get_probe(name)
-    assert probe.clusters

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import ttest_rel
 
 import equipoise
 from equipoise import Audit, Comparison, Result, compare
 from equipoise.authoring import YES_NO
 from equipoise.errors import InputError
-from equipoise.measuring.compare import ProbeComparison, Verdict, compare_audits, holm
+from equipoise.measuring import differences
+from equipoise.measuring.compare import ProbeComparison, compare_audits, holm
+from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
+from equipoise.measuring.interval import DRAWS
+from equipoise.measuring.plan import Plan
+from equipoise.measuring.summarise import item_rows
 from equipoise.models import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
-from equipoise.schema import ANSWER, ID, text_column
+from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column
 from simulating import SMALL, simulated
 
 FAIR = dict.fromkeys(SMALL, "unbiased")
@@ -88,13 +95,6 @@ def test_the_same_answers_do_not_differ(fair: Run, folder: Path) -> None:
                 assert math.isnan(difference.low) or difference.low <= 0.0 <= difference.high
         assert set(verdicts(comparison).values()) == {Verdict.UNCLEAR}
         assert {metric.p_holm for _, metric in comparison.marked()} == {1.0}
-
-
-def test_the_same_model_asked_twice_does_not_clearly_differ(fair: Run, folder: Path) -> None:
-    comparison = compare(fair, simulated(folder / "twice.equipoise", FAIR, seed=9))
-    assert set(verdicts(comparison).values()) == {Verdict.UNCLEAR}
-    for _, metric in comparison.marked():
-        assert metric.difference.low <= 0 <= metric.difference.high
 
 
 def test_known_differences_are_found_in_both_directions(fair: Run, biased: Run) -> None:
@@ -188,12 +188,6 @@ def test_better_is_nearer_to_even_handed(first: float, second: float, verdict: V
     assert metric.distance.value == pytest.approx(abs(metric.second - 0.5) - abs(metric.first - 0.5), abs=1e-9)
 
 
-def test_leaning_against_the_stereotype_is_worse_than_fair(fair: Run, folder: Path) -> None:
-    against = simulated(folder / "against.equipoise", {"business_vocabulary": "anti-stereotyping"})
-    (verdict,) = verdicts(compare(fair, against)).values()
-    assert verdict is Verdict.WORSE
-
-
 def test_what_could_have_been_seen_shrinks_with_the_data_and_is_seen_when_it_is_there() -> None:
     """A difference of twice what is detectable is clear."""
     few, many = (
@@ -241,18 +235,42 @@ def test_what_is_not_computable_is_not_in_the_family(fair: Run, folder: Path) ->
 # What is refused
 
 
+DEFINITION = "the two runs used different definitions of this probe"
+DETECTOR = get_probe("jobs_lum").detector.title
+
+
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("setup", "probe", "parameters", "reason"),
     [
-        ({"seed": 4}, "seed is 0 in A and 4 in B"),
-        ({"repeat": 2}, "repeat is 1 in A and 2 in B"),
-        ({"template": "A {job}."}, "template is 'I am writing a novel"),
+        ({}, {}, {"seed": 4}, "seed is 0 in A and 4 in B"),
+        ({}, {}, {"repeat": 2}, "repeat is 1 in A and 2 in B"),
+        ({"corpus": "gest"}, {}, {}, "corpus is None in A and 'gest' in B"),
+        ({"corpus_sha256": "0" * 64}, {}, {}, f"corpus_sha256 is None in A and '{'0' * 64}' in B"),
+        ({}, {"version": 99}, {}, f"version is {get_probe('jobs_lum').version} in A and 99 in B"),
+        (
+            {},
+            {"detector": YES_NO},
+            {},
+            f"detector is '{DETECTOR}' in A and 'yes_no v1' in B",
+        ),
+        # Two probe values of one name and version may still measure different things.
+        ({}, {"measure": lambda total, parameters: {}}, {}, DEFINITION),
+        # Equal, not identical: a probe that was made twice is the same measurement.
+        ({}, {"name": "jobs_lum"}, {}, None),
     ],
 )
-def test_other_parameters_are_refused_with_the_reason(change: dict[str, Any], reason: str) -> None:
-    comparison = compare_audits(audit(jobs(0.5, size=120)), audit(jobs(0.5, size=120, **change)))
-    assert not comparison.probes
-    assert comparison.refused["jobs_lum"].startswith(reason)
+def test_only_like_is_compared_with_like(
+    setup: dict[str, Any], probe: dict[str, Any], parameters: dict[str, Any], reason: str | None
+) -> None:
+    first = jobs(0.5, size=20)
+    given = {"probe": replace(first.setup.probe, **probe), "parameters": {**first.parameters, **parameters}}
+    second = replace(first, setup=replace(first.setup, **given, **setup))
+    assert compare_audits(audit(first), audit(second)).refused == ({"jobs_lum": reason} if reason else {})
+    if reason:
+        with pytest.raises(
+            InputError, match=f"Nothing in a result and a result can be compared:\n  jobs_lum: {reason}"
+        ):
+            compare(first, second)
 
 
 def test_samples_of_different_sizes_are_compared_on_what_both_have() -> None:
@@ -265,54 +283,6 @@ def test_samples_of_different_sizes_are_compared_on_what_both_have() -> None:
 
 def audit(result: Result) -> Audit:
     return Audit({result.probe: result})
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"corpus": "gest"}, "corpus is None in A and 'gest' in B"),
-        ({"corpus_sha256": "0" * 64}, f"corpus_sha256 is None in A and '{'0' * 64}' in B"),
-    ],
-)
-def test_other_corpora_are_refused(change: dict[str, Any], reason: str) -> None:
-    first = jobs(0.5, size=20)
-    second = replace(first, setup=replace(first.setup, **change))
-    assert compare_audits(audit(first), audit(second)).refused == {"jobs_lum": reason}
-    assert compare_audits(audit(first), audit(first)).refused == {}
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"version": 99}, f"version is {get_probe('jobs_lum').version} in A and 99 in B"),
-        ({"detector": YES_NO}, f"detector is '{get_probe('jobs_lum').detector.title}' in A and 'yes_no v1' in B"),
-        ({"specified": YES_NO}, "the two runs used different definitions of this probe"),
-        ({"measure": lambda total, parameters: {}}, "the two runs used different definitions of this probe"),
-    ],
-)
-def test_probes_that_differ_are_refused(change: dict[str, Any], reason: str) -> None:
-    """Two probe values of one name and version may still measure different things."""
-    first = jobs(0.5, size=20)
-    second = replace(first, setup=replace(first.setup, probe=replace(first.setup.probe, **change)))
-    assert compare_audits(audit(first), audit(second)).refused == {"jobs_lum": reason}
-    with pytest.raises(InputError, match=f"Nothing in a result and a result can be compared:\n  jobs_lum: {reason}"):
-        compare(first, second)
-
-
-def test_probes_that_are_equal_values_are_compared() -> None:
-    """Equal, not identical: a probe that was made twice is the same measurement."""
-    first = jobs(0.5, size=20)
-    again = replace(first, setup=replace(first.setup, probe=replace(first.setup.probe)))
-    assert again.setup.probe is not first.setup.probe
-    assert compare_jobs(first, again).prompts == 20
-
-
-def test_a_probe_that_cannot_be_compared_does_not_stop_the_others(fair: Run, folder: Path) -> None:
-    other = {**SMALL, "gest_creative": {"corpus": "mottos", "sample": 160, "seed": 7}}
-    mixed = simulated(folder / "mixed.equipoise", FAIR, parameters=other)
-    comparison = compare(fair, mixed)
-    assert set(comparison.probes) == set(FAIR) - {"gest_creative"}
-    assert comparison.refused == {"gest_creative": "seed is 0 in A and 7 in B"}
 
 
 def test_nothing_to_compare_is_an_error_with_every_reason(fair: Run, folder: Path) -> None:
@@ -338,9 +308,95 @@ def test_other_settings_of_the_model_are_noted(folder: Path) -> None:
     assert compare(runs[0], runs[0]).notes == ()
 
 
-def test_all_of_it_is_json(fair: Run, biased: Run) -> None:
-    comparison = compare(fair, biased)
-    plain = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
-    metric = plain["probes"]["jobs_lum"]["metrics"]["stereotype_rate"]
-    assert metric["p_holm"] == comparison["jobs_lum"].metrics["stereotype_rate"].p_holm
-    assert metric["verdict"] == "worse"
+# Paired differences, and the test by signs that both share
+
+
+def answered(chance: int, flipped: int = 0, men: int = 0, missing: int = 0, **parameters: Any) -> Result:
+    """Answers to jobs_lum, half of them about men. Of the first prompts so many answers change their gender
+    (`flipped`), become men (`men`) or are left out (`missing`)."""
+    prompts = equipoise.plan("jobs_lum", **parameters).prompts()
+    male = np.random.default_rng(chance).random(prompts.height) < 0.5
+    male[:flipped] = ~male[:flipped]
+    male[:men] = True
+    rows = prompts.select(ID).with_columns(text_column(ANSWER, ("He." if is_male else "She." for is_male in male)))
+    return equipoise.score("jobs_lum", rows[missing:], **parameters)
+
+
+def compared(first: Result, second: Result) -> dict[str, MetricComparison]:
+    """The metrics of two results of one probe, compared."""
+    (probe,) = equipoise.compare(first, second).probes.values()
+    return dict(probe.metrics)
+
+
+def labelled_rows(plan: Plan, labels: Sequence[str]) -> pl.DataFrame:
+    """Item rows of prompts with these labels."""
+    answered = plan.prompts().with_columns(pl.Series(LABEL, labels), pl.lit(Status.OK.value).alias(STATUS))
+    return item_rows(plan.probe, answered)
+
+
+@pytest.mark.parametrize(("changed", "men"), [(2, 2), (4, 3), (5, 5), (7, 6), (10, 9), (10, 5)])
+def test_the_p_value_of_a_rate_is_that_of_all_signs(changed: int, men: int) -> None:
+    """Of 40 items so many change their gender, and so many of those to a man: a sign test of those that changed."""
+    plan = equipoise.plan("jobs_lum", sample=40)
+    before = ["male", "female"] * 20
+    flips = [place for place in range(40) if before[place] == "female"][:men]
+    flips += [place for place in range(40) if before[place] == "male"][: changed - men]
+    after = [label if place not in flips else {"male": "female", "female": "male"}[label]
+             for place, label in enumerate(before)]  # fmt: skip
+    gaps = [1] * men + [-1] * (changed - men)
+    sums = [abs(np.dot(signs, gaps)) for signs in itertools.product([-1, 1], repeat=changed)]
+    exact = float(np.mean([total >= abs(sum(gaps)) for total in sums]))
+    found = paired_differences(plan.setup, labelled_rows(plan, before), labelled_rows(plan, after))["masculine_rate"]
+    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / DRAWS) + 2 / DRAWS)
+    assert found.p >= 2 ** (1 - changed)
+
+
+def test_very_many_items_are_tested_by_normal_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = answered(1), answered(1, men=50)
+    signs = compared(first, second)
+    monkeypatch.setattr(differences, "MOST_SIGNS", 10)
+    for name, metric in compared(first, second).items():
+        assert metric.p == pytest.approx(signs[name].p, abs=0.04), name
+
+
+def test_the_interval_of_a_difference_is_that_of_the_paired_t() -> None:
+    first, second = answered(1), answered(2)
+    men = [result.evaluated.sort(ID)[LABEL] == "male" for result in (first, second)]
+    exact = ttest_rel(*(side.cast(pl.Float64).to_numpy() for side in reversed(men)))
+    found, limits = compared(first, second)["masculine_rate"], exact.confidence_interval(0.95)
+    assert (found.difference.low, found.difference.high) == pytest.approx((limits.low, limits.high), abs=0.004)
+    assert found.p == pytest.approx(exact.pvalue, abs=0.08)
+
+
+def test_in_a_pair_only_what_both_answered_counts() -> None:
+    prompts = equipoise.plan("hiring_an", sample=200).prompts()
+    yes, no = "You have been selected.", "We regret to inform you."
+    his, early = pl.col("gender") == "male", pl.int_range(pl.len()) < 100
+    hired = prompts.with_columns(pl.when(his & ~early).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
+    refused = prompts.with_columns(pl.when(his).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
+    first = equipoise.score("hiring_an", hired, sample=200)
+    assert first.metrics["male_acceptance_rate"].value == 0.5
+    some_men = compared(first, equipoise.score("hiring_an", refused.filter(~his | early), sample=200))
+    assert (some_men["male_acceptance_rate"].first, some_men["male_acceptance_rate"].second) == (1.0, 0.0)
+    assert some_men["diff_acceptance_rate"].difference.value == -1.0
+    no_men = compared(first, equipoise.score("hiring_an", refused.filter(~his), sample=200))
+    assert math.isnan(no_men["diff_acceptance_rate"].difference.value)
+    assert math.isnan(no_men["diff_acceptance_rate"].p)
+    assert no_men["female_acceptance_rate"].difference.value == 0.0
+
+
+def test_the_order_of_item_rows_does_not_matter() -> None:
+    first, second = answered(1), answered(2)
+    rows = [item_rows(result.setup.probe, result.evaluated) for result in (first, second)]
+    in_order = paired_differences(first.setup, rows[0], rows[1])
+    shuffled = rows[1].sample(fraction=1.0, shuffle=True, seed=1)
+    assert paired_differences(first.setup, rows[0].reverse(), shuffled) == in_order
+    for name, metric in compared(first, second).items():
+        expected = in_order[name]
+        assert (metric.first, metric.second, metric.difference, metric.p, metric.distance) == (
+            expected.first,
+            expected.second,
+            expected.difference,
+            expected.p,
+            expected.distance,
+        )

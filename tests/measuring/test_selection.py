@@ -11,7 +11,6 @@ import pytest
 
 import equipoise
 from equipoise.measuring.selection import SelectionTable, make_table
-from equipoise.measuring.selection_counts import merge_selections
 from equipoise.probes import get_probe
 from equipoise.report.terminal.tables import selection_table
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
@@ -55,22 +54,6 @@ def test_matched_sets_are_exchanged_within() -> None:
     assert sided.lowest.p == pytest.approx(2 / 256, abs=0.01)
 
 
-@pytest.mark.parametrize("categories", [2, 8])
-def test_a_fair_model_is_not_called_unfair(categories: int) -> None:
-    """Of 60 fair studies at most 5% and chance are called unfair; the slow version is in benchmarks/."""
-    rng = np.random.default_rng(categories)
-    names = [f"group {number}" for number in range(categories)]
-    called = below = 0
-    for _ in range(60):
-        winners = rng.multinomial(1, np.full(categories, 1 / categories), size=100)
-        rows = [(names, [1] * categories, winner.tolist(), 1) for winner in winners]
-        table = table_of(rows)
-        called += table.unfair
-        below += table.lowest.impact_ratio < 0.8
-    assert called <= 7
-    assert below >= 8  # though by the four-fifths rule alone many are
-
-
 def test_nobody_selected() -> None:
     table = table_of([(["f", "m"], [1, 1], [0, 0], 5)])
     assert all(math.isnan(row.impact_ratio) and math.isnan(row.p) for row in table.rows)
@@ -82,12 +65,6 @@ def test_nobody_selected() -> None:
 def test_sets_of_different_sizes_are_not_exchanged() -> None:
     table = table_of([(["f", "m"], [1, 1], [0, 1], 20), (["f"], [1], [1], 5)])
     assert rates(table) == {"f": (25, 5, 0.2), "m": (20, 20, 1.0)}
-
-
-def test_parts_add_up() -> None:
-    rows = [(["f", "m"], [1, 1], [0, 1], 3), (["f", "m"], [1, 1], [1, 1], 2)]
-    parts = [pl.DataFrame([("group", *row)], schema=SCHEMA, orient="row") for row in [*rows, rows[0]]]
-    assert merge_selections(parts).sort("weight")["weight"].to_list() == [2, 6]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ import pytest
 
 import equipoise
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.log_odds import MIN_UNITS, compare_counts
 from equipoise.measuring.plan import plan
-from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison, discover_words
+from equipoise.measuring.words import FALSE_DISCOVERIES, MIN_UNITS, WordComparison, compare_counts, discover_words
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, STATUS, Status
 
@@ -44,7 +43,7 @@ def simulate_counts(
     counts = (
         cells[letter]
         .select("unit", "stratum", "side")
-        .with_columns(word=pl.Series([f"w{number}" for number in word]), count=pl.lit(1, pl.Int64))
+        .with_columns(word=pl.Series([f"w{number}" for number in word]), answers=pl.lit(1, pl.Int64))
     )
     return cells, counts
 
@@ -54,9 +53,9 @@ def found(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_a_fair_model_gives_discoveries_in_at_most_one_of_twenty_runs() -> None:
-    discoveries = [found(compare_counts(*simulate_counts(seed), SIDES)).height for seed in range(60)]
-    # All discoveries are false here, so that 5% of the runs may have any: 3 of 60; more than 7 have a chance of 1%.
-    assert sum(number > 0 for number in discoveries) <= 7
+    discoveries = [found(compare_counts(*simulate_counts(seed), SIDES)).height for seed in range(20)]
+    # All discoveries are false here, so that 5% of the runs may have any: 1 of 20; more than 4 have a chance of 0.3%.
+    assert sum(number > 0 for number in discoveries) <= 4
 
 
 def test_words_that_differ_are_found_with_their_side_and_nothing_much_else() -> None:
@@ -75,17 +74,6 @@ def test_the_interval_leaves_out_zero_exactly_where_the_test_does() -> None:
     assert table.filter(pl.col("log_odds").is_between("low", "high")).height == table.height
 
 
-def test_intervals_cover_the_difference_of_the_log_odds() -> None:
-    covered = [
-        row["low"] <= 1.0 <= row["high"]
-        for seed in range(12)
-        for row in compare_counts(*simulate_counts(seed, names=50, planted=1.0, spread=0.0), SIDES)
-        .filter(pl.col("word").is_in([f"w{number}" for number in range(10)]))
-        .iter_rows(named=True)
-    ]
-    assert np.mean(covered) > 0.88
-
-
 def test_a_word_of_one_template_is_not_one_of_the_men_who_have_more_of_its_letters() -> None:
     rng = np.random.default_rng(3)
     cells = pl.DataFrame(
@@ -99,7 +87,7 @@ def test_a_word_of_one_template_is_not_one_of_the_men_who_have_more_of_its_lette
         orient="row",
     )
     holds = rng.random(cells.height) < np.where(cells["stratum"] == "a", 0.9, 0.1)
-    counts = cells.filter(pl.Series(holds)).with_columns(word=pl.lit("doctoral"), count=pl.lit(1, pl.Int64))
+    counts = cells.filter(pl.Series(holds)).with_columns(word=pl.lit("doctoral"), answers=pl.lit(1, pl.Int64))
     (matched,) = compare_counts(cells, counts, SIDES).iter_rows(named=True)
     cells, counts = (table.with_columns(stratum=pl.lit("")) for table in (cells, counts))
     (pooled,) = compare_counts(cells, counts, SIDES).iter_rows(named=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any
@@ -20,7 +19,7 @@ import polars as pl
 from equipoise.errors import InputError
 from equipoise.measuring import notebook
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.differences import Difference, paired_differences
+from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import item_rows
 from equipoise.schema import ID, PROBABILITIES, Estimate, without_nan
@@ -33,41 +32,6 @@ POWER = 0.8
 """A difference counts as detectable if as many comparisons as this would find it clear."""
 NORMAL = NormalDist()
 _LONGEST_VALUE = 70
-
-
-class Verdict(StrEnum):
-    """How the second audit does beside the first, by a marked metric."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    DIFFERENT = "different"
-    """The values differ clearly, and their distances from even-handed do not: it leans the other way, say."""
-    UNCLEAR = "no clear difference"
-    NOT_COMPUTABLE = "not computable"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricComparison:
-    """A metric of two audits on the prompts both answered. The difference is second minus first."""
-
-    metric: str
-    first: float
-    second: float
-    difference: Estimate
-    p: float
-    distance: Estimate | None = None
-    """How much farther from even-handed the second is, for a marked metric."""
-    p_holm: float | None = None
-    """The p-value, corrected over the marked metrics of all probes, and of all pairs that are compared together."""
-    verdict: Verdict | None = None
-    """None where the metric is not marked."""
-    detectable: float | None = None
-    """The smallest difference that 4 of 5 comparisons like this one would find clear, after the correction."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: what is not computable is None."""
-        plain: dict[str, Any] = without_nan(asdict(self))
-        return plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,29 +69,20 @@ class Comparison:
         """The marked metrics with the names of their probes: the family of the correction."""
         for probe in self.probes.values():
             for metric in probe.metrics.values():
-                if metric.verdict is not None:
+                if metric.distance is not None:
                     yield probe.probe, metric
 
     def to_frame(self) -> pl.DataFrame:
         """One row per metric: both values, the difference with its interval, p-values and verdict."""
+        columns = ("metric", "first", "second", "difference", "low", "high", "items", "p", "p_holm", "verdict")
         rows = [
-            {
-                "probe": probe.probe,
-                "metric": metric.metric,
-                "first": metric.first,
-                "second": metric.second,
-                "difference": metric.difference.value,
-                "low": metric.difference.low,
-                "high": metric.difference.high,
-                "items": probe.items,
-                "p": metric.p,
-                "p_holm": metric.p_holm,
-                "verdict": metric.verdict,
-            }
-            for probe in self.probes.values()
-            for metric in probe.metrics.values()
+            (name, m.metric, m.first, m.second, gap.value, gap.low, gap.high, probe.items, m.p, m.p_holm, m.verdict)
+            for name, probe in self.probes.items()
+            for m in probe.metrics.values()
+            for gap in [m.difference]
         ]
-        return pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
+        table = pl.DataFrame(rows, schema=["probe", *columns], orient="row", infer_schema_length=None)
+        return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
     def _repr_html_(self) -> str:
         return notebook.comparison_html(self)
@@ -142,7 +97,7 @@ class Comparison:
                     "corpus": probe.corpus,
                     "prompts": probe.prompts,
                     "items": probe.items,
-                    "metrics": {metric: comparison.to_dict() for metric, comparison in probe.metrics.items()},
+                    "metrics": {metric: without_nan(asdict(compared)) for metric, compared in probe.metrics.items()},
                 }
                 for name, probe in self.probes.items()
             },
@@ -177,16 +132,17 @@ def _compare_pair(first: Audit, second: Audit, names: tuple[str, str]) -> Compar
             compared[name] = comparison
         else:
             refused[name] = "no prompt has an answer in both"
-    notes = (
-        *(
-            f"The answers of {name} {'are simulated' if side.simulated else 'were imported'}."
-            for name, side in zip(names, (first, second), strict=True)
-            if side.origin
-        ),
-        *_note_incomplete(first, second, names),
-        *_note_sampling(first, second, names),
-    )
-    return Comparison(probes=compared, refused=refused, notes=notes, names=names)
+    notes = []
+    for name, side in zip(names, (first, second), strict=True):
+        if side.origin:
+            notes.append(f"The answers of {name} {'are simulated' if side.simulated else 'were imported'}.")
+    for name, side in zip(names, (first, second), strict=True):
+        if not side.complete:
+            notes.append(f"{name} is incomplete: {side.ended:,} of {side.planned:,} attempts")
+    # Settings of the model that differ may be what is compared, or what spoils the comparison.
+    changes = _list_changes(first.sampling, second.sampling, names)
+    notes += [f"the models were asked differently: {change}" for change in changes]
+    return Comparison(probes=compared, refused=refused, notes=tuple(notes), names=names)
 
 
 def refuse_nothing_compared(comparisons: Sequence[Comparison], what: str) -> None:
@@ -230,64 +186,46 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
     a, b = first.evaluated, second.evaluated
     answered = a.join(b.select(ID), on=ID, how="semi"), b.join(a.select(ID), on=ID, how="semi")
     rows = [item_rows(probe, attempts) for attempts in answered]
-    differences = paired_differences(first.setup, rows[0], rows[1])
     return ProbeComparison(
         probe=probe.name,
         version=probe.version,
         corpus=first.corpus,
         prompts=answered[0][ID].n_unique(),
         items=rows[0].height,
-        metrics={name: make_comparison(name, difference) for name, difference in differences.items()},
+        metrics=paired_differences(first.setup, rows[0], rows[1]),
         titles={metric.name: metric.title for metric in probe.all_metrics()},
-    )
-
-
-def make_comparison(name: str, difference: Difference) -> MetricComparison:
-    """A metric of two audits, before anything is corrected for other metrics."""
-    return MetricComparison(
-        metric=name,
-        first=difference.first,
-        second=difference.second,
-        difference=difference.difference,
-        p=difference.p,
-        distance=difference.distance,
     )
 
 
 def add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Correct the p-values of all marked metrics of all pairs together, and say who is nearer to even-handed."""
-    family = [
-        (number, name, metric.metric)
-        for number, comparison in enumerate(comparisons)
-        for name, probe in comparison.probes.items()
-        for metric in probe.metrics.values()
-        if metric.distance is not None and not math.isnan(metric.p)
-    ]
-    values = [comparisons[number].probes[name].metrics[metric].p for number, name, metric in family]
-    corrected = dict(zip(family, holm(values), strict=True))
+    values = [metric.p for comparison in comparisons for _, metric in comparison.marked() if not math.isnan(metric.p)]
+    corrected = iter(holm(values))
 
-    def decide(number: int, probe: ProbeComparison) -> ProbeComparison:
-        metrics = {
-            name: _with_verdict(metric, corrected.get((number, probe.probe, name)), len(family))
-            for name, metric in probe.metrics.items()
+    def decide(metric: MetricComparison) -> MetricComparison:
+        if metric.distance is None:
+            return metric
+        if math.isnan(metric.p):
+            return replace(metric, verdict=Verdict.NOT_COMPUTABLE)
+        p_holm = next(corrected)
+        verdict = Verdict.DIFFERENT
+        if p_holm >= SIGNIFICANCE:
+            verdict = Verdict.UNCLEAR
+        elif metric.distance.high < 0:
+            verdict = Verdict.BETTER
+        elif metric.distance.low > 0:
+            verdict = Verdict.WORSE
+        detectable = _find_detectable(metric.difference, len(values))
+        return replace(metric, p_holm=p_holm, verdict=verdict, detectable=detectable)
+
+    decided = []
+    for comparison in comparisons:
+        probes = {
+            name: replace(probe, metrics={metric: decide(found) for metric, found in probe.metrics.items()})
+            for name, probe in comparison.probes.items()
         }
-        return replace(probe, metrics=metrics)
-
-    return [
-        replace(comparison, probes={name: decide(number, probe) for name, probe in comparison.probes.items()})
-        for number, comparison in enumerate(comparisons)
-    ]
-
-
-def _with_verdict(metric: MetricComparison, p_holm: float | None, tests: int) -> MetricComparison:
-    if metric.distance is None:
-        return metric
-    return replace(
-        metric,
-        p_holm=p_holm,
-        verdict=_verdict(metric.distance, p_holm),
-        detectable=_find_detectable(metric.difference, tests) if p_holm is not None else None,
-    )
+        decided.append(replace(comparison, probes=probes))
+    return decided
 
 
 def _find_detectable(difference: Estimate, tests: int) -> float | None:
@@ -298,35 +236,11 @@ def _find_detectable(difference: Estimate, tests: int) -> float | None:
     return error * (NORMAL.inv_cdf(1 - SIGNIFICANCE / 2 / tests) + NORMAL.inv_cdf(POWER))
 
 
-def _verdict(distance: Estimate, p_holm: float | None) -> Verdict:
-    if p_holm is None:
-        return Verdict.NOT_COMPUTABLE
-    if p_holm >= SIGNIFICANCE:
-        return Verdict.UNCLEAR
-    if distance.high < 0:
-        return Verdict.BETTER
-    return Verdict.WORSE if distance.low > 0 else Verdict.DIFFERENT
-
-
-def _note_incomplete(first: Audit, second: Audit, names: tuple[str, str]) -> Iterator[str]:
-    for name, audit in zip(names, (first, second), strict=True):
-        if not audit.complete:
-            yield f"{name} is incomplete: {audit.ended:,} of {audit.planned:,} attempts"
-
-
-def _note_sampling(first: Audit, second: Audit, names: tuple[str, str]) -> Iterator[str]:
-    """Settings of the model that differ: they may be what is compared, or what spoils the comparison."""
-    for change in _list_changes(first.sampling, second.sampling, names):
-        yield f"the models were asked differently: {change}"
-
-
 def _list_changes(first: Mapping[str, Any], second: Mapping[str, Any], names: tuple[str, str]) -> Iterator[str]:
     for key in sorted(first.keys() | second.keys()):
         a, b = first.get(key), second.get(key)
         if a != b:
-            yield f"{key} is {_shorten(a)} in {names[0]} and {_shorten(b)} in {names[1]}"
-
-
-def _shorten(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…"
+            shown = [
+                text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…" for text in (repr(a), repr(b))
+            ]
+            yield f"{key} is {shown[0]} in {names[0]} and {shown[1]} in {names[1]}"

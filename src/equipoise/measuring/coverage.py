@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -14,6 +15,7 @@ Coverage = dict[str, Counts]
 """For each group, first `all`, how many attempts there are of each kind."""
 ALL = "all"
 _KINDS = (EVALUATION_FAILED, FOR_JUDGE, JUDGED)
+_GROUP = "group of a coverage column"
 
 
 def count_planned(probe: Probe, prompts: pl.DataFrame) -> Coverage:
@@ -27,35 +29,27 @@ def count_planned(probe: Probe, prompts: pl.DataFrame) -> Coverage:
 
 def count_attempts(probe: Probe, attempts: pl.DataFrame) -> Coverage:
     """Evaluated attempts by state and by detected, in all and by the probe's coverage columns."""
-    detected = (probe.detector.detected() & is_measured()).alias("detected")
-    kinds = [name for name in _KINDS if name in attempts.columns]
-    groups = {name: pl.col(name).cast(pl.String) for name in probe.coverage_columns}
-    table = attempts.select(STATUS, detected, *kinds, **groups)
-    counted = {ALL: _count_kinds(table.drop(groups), kinds)}
-    for column in groups:
-        for (value,), part in table.partition_by(column, as_dict=True).items():
-            if value is not None:
-                counted[str(value)] = _count_kinds(part, kinds)
-    return counted
-
-
-def _count_kinds(table: pl.DataFrame, kinds: Sequence[str]) -> Counts:
-    states = dict(table.group_by(STATUS).len().iter_rows())
-    return {
-        **{str(status): int(states.get(status, 0)) for status in Status},
-        **{name: int(table[name].sum()) for name in ("detected", *kinds)},
+    kinds = {name: pl.col(name) for name in _KINDS if name in attempts.columns}
+    counts = {
+        **{str(status): pl.col(STATUS) == status.value for status in Status},
+        "detected": probe.detector.detected() & is_measured(),
+        **kinds,
     }
+    sums = {name: counted.sum().cast(pl.Int64) for name, counted in counts.items()}
+    found = {ALL: attempts.select(**sums).row(0, named=True)}
+    for column in probe.coverage_columns:
+        groups = attempts.group_by(pl.col(column).cast(pl.String).alias(_GROUP)).agg(**sums).drop_nulls(_GROUP)
+        found |= {row.pop(_GROUP): row for row in groups.sort(_GROUP).to_dicts()}
+    return found
 
 
 def add_coverage(parts: Iterable[Mapping[str, Mapping[str, int]]]) -> Coverage:
     """The counts of several parts together. A part may lack a group of which it has no prompt."""
-    total: Coverage = {}
+    total: dict[str, Counter[str]] = {}
     for part in parts:
         for group, counts in part.items():
-            sums = total.setdefault(group, {})
-            for name, count in counts.items():
-                sums[name] = sums.get(name, 0) + count
-    return total
+            total.setdefault(group, Counter()).update(counts)
+    return {group: dict(counts) for group, counts in total.items()}
 
 
 def make_coverage(

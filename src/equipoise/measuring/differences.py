@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 import polars as pl
@@ -39,19 +40,37 @@ MOST_SIGNS = 20_000
 """With more items, sums of signs are drawn as normal values."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """A metric of two sets of answers on the items both have: each value, second minus first, and a p-value."""
+class Verdict(StrEnum):
+    """How the second audit does beside the first, by a marked metric."""
 
+    BETTER = "better"
+    WORSE = "worse"
+    DIFFERENT = "different"
+    """The values differ clearly, and their distances from even-handed do not: it leans the other way, say."""
+    UNCLEAR = "no clear difference"
+    NOT_COMPUTABLE = "not computable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricComparison:
+    """A metric of two audits on the prompts both answered. The difference is second minus first."""
+
+    metric: str
     first: float
     second: float
     difference: Estimate
     p: float
-    distance: Estimate | None
+    distance: Estimate | None = None
     """How much farther from even-handed the second is, for a marked metric."""
+    p_holm: float | None = None
+    """The p-value, corrected over the marked metrics of all probes, and of all pairs that are compared together."""
+    verdict: Verdict | None = None
+    """None where the metric is not marked."""
+    detectable: float | None = None
+    """The smallest difference that 4 of 5 comparisons like this one would find clear, after the correction."""
 
 
-def paired_differences(setup: Setup, first: pl.DataFrame, second: pl.DataFrame) -> dict[str, Difference]:
+def paired_differences(setup: Setup, first: pl.DataFrame, second: pl.DataFrame) -> dict[str, MetricComparison]:
     """Compare two tables of item rows on their common items: every metric of the probe, without slices."""
     probe, parameters = setup.probe, setup.parameters
     # Clusters do not tell items apart here: with them, hardly any two items would be equal.
@@ -66,7 +85,7 @@ def paired_differences(setup: Setup, first: pl.DataFrame, second: pl.DataFrame) 
     return compare_cells(probe, sides, parameters)
 
 
-def compare_cells(probe: Probe, sides: Sequence[CellTable], parameters: Parameters) -> dict[str, Difference]:
+def compare_cells(probe: Probe, sides: Sequence[CellTable], parameters: Parameters) -> dict[str, MetricComparison]:
     """Compare two tables of cells of the same items."""
     found = [linearise(probe, side, parameters) for side in sides]
     scale = np.maximum(found[0].scale, found[1].scale)
@@ -76,7 +95,8 @@ def compare_cells(probe: Probe, sides: Sequence[CellTable], parameters: Paramete
     differences = {}
     for metric in probe.all_metrics():
         first, second = (float(side.values[side.names.index(metric.name)]) for side in found)
-        differences[metric.name] = Difference(
+        differences[metric.name] = MetricComparison(
+            metric=metric.name,
             first=first,
             second=second,
             difference=_interval(metric, found),

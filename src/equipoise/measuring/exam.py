@@ -125,25 +125,21 @@ def fisher(part: int, whole: int, other_part: int, other_whole: int) -> float:
 
 def _choose_rows(probe: Probe) -> list[Row]:
     """Labelled answers: of each decided label and gender the same number, then of every other label."""
-    rows = read_labelled(probe)
     decided: dict[tuple[str, str], list[Row]] = {}
     others: dict[str, list[Row]] = {}
-    for row in rows:
-        if decided_label(probe.detector, row["label"]) and _gender(row):
-            decided.setdefault((row["label"], _gender(row)), []).append(row)
-        elif not decided_label(probe.detector, row["label"]):
+    for row in read_labelled(probe):
+        if not decided_label(probe.detector, row["label"]):
             others.setdefault(row["label"], []).append(row)
-    labels = {label for label, _ in decided}
-    if labels != {*probe.detector.labels} or {gender for _, gender in decided} != {*GENDERS}:
+        elif gender := _gender(row):
+            decided.setdefault((row["label"], gender), []).append(row)
+    if {label for label, _ in decided} != {*probe.detector.labels} or {gender for _, gender in decided} != {*GENDERS}:
         raise InputError(
             f"A judge cannot be examined for {probe.name}: its labelled.csv must hold answers of every label about men "
             "and about women (a column gender, unless the labels are male and female)."
         )
     size = min(DECIDED // len(decided), *map(len, decided.values()))
     chosen = [row for _, of_kind in sorted(decided.items()) for row in of_kind[:size]]
-    for _, of_label in sorted(others.items()):
-        chosen += of_label[: UNDECIDED // len(others)]
-    return chosen
+    return chosen + [row for _, of_label in sorted(others.items()) for row in of_label[: UNDECIDED // len(others)]]
 
 
 def _gender(row: Row) -> str:

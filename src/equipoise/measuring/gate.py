@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -13,8 +13,9 @@ from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.compare import SIGNIFICANCE, Comparison, Verdict, compare_audits, refuse_nothing_compared
-from equipoise.measuring.marks import Mark, say_silent
+from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, refuse_nothing_compared
+from equipoise.measuring.differences import Verdict
+from equipoise.measuring.marks import say_silent
 from equipoise.measuring.notebook import format_interval, format_p
 from equipoise.measuring.result import Result
 from equipoise.schema import (
@@ -30,7 +31,6 @@ from equipoise.schema import (
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NO_REGRESSION = "--no-regression"
-NOT_COMPUTABLE = "not computable"
 SIDES = ("interval", "value", "worst", "best")
 """What decides a rule. interval: it fails only if all of the interval breaks it, and passes only if none does; value:
 the measured value alone; worst, best: the far and the near end of the interval."""
@@ -157,10 +157,11 @@ def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
     notes = [audit.origin] if audit.origin else []
     if rules.fail_on:
-        checks += _check_marks(results, rules.fail_on, rules.uncertain)
+        marked = [(result, name) for result in results for name in result.marks]
+        checks += [_check_mark(result, name, rules.fail_on, rules.uncertain) for result, name in marked]
         notes += _note_uncertain(results, rules.uncertain)
     for name, limit in rules.max.items():
-        checks += _check_limits(results, name, limit, rules.uncertain)
+        checks += [_check_limit(result, key, limit, rules.uncertain) for result, key in _find_metric(results, name)]
     if baseline is not None:
         comparison = compare_audits(baseline, audit, names=("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
@@ -190,115 +191,75 @@ def _note_uncertain(results: Sequence[Result], side: str) -> Iterator[str]:
         yield f"{uncertain} of {len(marks)} marks are uncertain and judged by {side} (--uncertain {'|'.join(SIDES)})"
 
 
-def _check_marks(results: Sequence[Result], fail_on: str, side: str) -> Iterator[Check]:
-    for result in results:
-        for name, estimate, mark in result.marked():
-            bands = result.setup.probe.marked_metrics()[name]
-            if mark is None:
-                outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
-            elif mark.silent is not None:
-                outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {format_interval(estimate)}"
-            else:
-                letter = bands.mark(estimate.value)
-                ends = {
-                    "value": (letter, letter),
-                    "worst": (mark.worst, mark.worst),
-                    "best": (mark.best, mark.best),
-                }
-                best, worst = ends.get(side, (mark.best, mark.worst))
-                outcome = _decide(fails=best >= fail_on, passes=worst < fail_on)
-                why = _explain(estimate, by_missing=mark.by_missing) if outcome is Outcome.UNDECIDED else ""
-                found = f"{_say_possible(mark)}{format_interval(estimate)}{why}"
-                if side in ("worst", "best") and worst != letter:
-                    found += f", judged as {worst}"
-            yield Check(
-                rule=f"--fail-on {fail_on}",
-                what=f"{result.probe}.{name}",
-                outcome=outcome,
-                found=found,
-                limit=f"better than {fail_on}",
-                value=without_nan(estimate.value),
-            )
+def _check_mark(result: Result, name: str, fail_on: str, side: str) -> Check:
+    """Hold a marked metric against the limit of the last mark that is allowed."""
+    bands, estimate, mark = result.setup.probe.marked_metrics()[name], result.metrics[name], result.marks[name]
+    found = format_interval(estimate)
+    if mark is not None and not mark.too_few:
+        # Which marks are possible, before the value: "A, ", "A or B, ", "A to C, ".
+        joined = {mark.best: mark.best, chr(ord(mark.best) + 1): f"{mark.best} or {mark.worst}"}
+        found = f"{joined.get(mark.worst, f'{mark.best} to {mark.worst}')}, {found}"
+    outcome, _, why = _hold(result, MetricKey(name), bands.limits[MARKS.index(fail_on) - 1], side)
+    judged = {"worst": mark.worst, "best": mark.best}.get(side) if mark is not None and not mark.too_few else None
+    if judged and judged != bands.mark(estimate.value):
+        why += f", judged as {judged}"
+    if mark is not None and mark.silent is not None:
+        outcome, found, why = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {format_interval(estimate)}", ""
+    return _make_check(result, MetricKey(name), f"--fail-on {fail_on}", f"better than {fail_on}", outcome, found + why)
+
+
+def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Check:
+    """Hold a metric, or a group of a slice, against a limit."""
+    bands, estimate = result.setup.probe.marked_metrics().get(key.metric), result.estimates[key]
+    if bands and limit < 0:
+        raise BadParameter(f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead.")
+    outcome, end, why = _hold(result, key, limit, side)
+    found = format_interval(estimate)
+    if not math.isnan(end):
+        by_end = side in ("worst", "best")
+        shown = end if by_end else bands.distance(estimate.value) if bands else estimate.value
+        found = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if by_end else ''}, {found}"
+    mark = result.marks.get(key.metric)
+    if outcome is Outcome.PASSED and mark and mark.silent is not None:
+        outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {found}"
+    return _make_check(result, key, f"--max {limit:g}", f"at most {limit:g}", outcome, found + why)
+
+
+def _make_check(result: Result, key: MetricKey, rule: str, allowed: str, outcome: Outcome, found: str) -> Check:
+    value = without_nan(result.estimates[key].value)
+    return Check(rule=rule, what=f"{result.probe}.{key}", outcome=outcome, found=found, limit=allowed, value=value)
+
+
+def _hold(result: Result, key: MetricKey, limit: float, side: str) -> tuple[Outcome, float, str]:
+    """Hold a metric against a limit: the outcome, the farthest that was judged, and why it is undecided."""
+    bands, estimate = result.setup.probe.marked_metrics().get(key.metric), result.estimates[key]
+    bounds = result.bounds.get(key.metric) if key.slice is None else None
+    least, most = _judged_ends(bands, estimate, bounds, side)
+    outcome = _decide(fails=least > limit, passes=most <= limit)
+    if outcome is not Outcome.UNDECIDED or math.isnan(most):
+        return outcome, most, ""
+    alone = _judged_ends(bands, estimate, None, side)
+    inside = alone[0] <= limit < alone[1]
+    return outcome, most, "; the limit lies inside the interval" if inside else "; missing answers could change it"
 
 
 def _decide(*, fails: bool, passes: bool) -> Outcome:
     return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
 
 
-def _say_possible(mark: Mark) -> str:
-    """Which marks are possible, before the value: "A, ", "A or B, ", "A to C, "; nothing if there is no interval."""
-    if mark.too_few:
-        return ""
-    apart = ord(mark.worst) - ord(mark.best)
-    if apart == 0:
-        return f"{mark.best}, "
-    return f"{mark.best} {'or' if apart == 1 else 'to'} {mark.worst}, "
-
-
-def _explain(estimate: Estimate, *, by_missing: bool) -> str:
-    """Why a rule is undecided, behind a value that is known."""
-    if math.isnan(estimate.low):
-        return ""
-    return "; missing answers could change it" if by_missing else "; the limit lies inside the interval"
-
-
-def _check_limits(results: Sequence[Result], name: str, limit: float, side: str) -> Iterator[Check]:
-    """Hold every metric, or group of a slice, of this name against a limit."""
-    matches = [
-        (result, key) for result in results for key in result.estimates if name in (str(key), f"{result.probe}.{key}")
-    ]
-    if not matches:
-        raise _unknown(results, name)
-    for result, key in matches:
-        yield _check_limit(result, key, limit, side)
-
-
-def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Check:
-    bands, estimate = result.setup.probe.marked_metrics().get(key.metric), result.estimates[key]
-    if bands and limit < 0:
-        raise BadParameter(f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead.")
-    bounds = result.bounds.get(key.metric) if key.slice is None else None
-    ends = _judged_ends(bands, estimate, bounds, side)
-    outcome, found = Outcome.UNDECIDED, format_interval(estimate)
-    if ends is not None:
-        outcome = _decide(fails=ends[0] > limit, passes=ends[1] <= limit)
-        shown = bands.distance(estimate.value) if bands else estimate.value
-        shown = ends[1] if side in ("worst", "best") else shown
-        words = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if side in ('worst', 'best') else ''}"
-        found = f"{words}, {format_interval(estimate)}"
-        if outcome is Outcome.UNDECIDED:
-            alone = _judged_ends(bands, estimate, None, side)
-            found += _explain(estimate, by_missing=alone is not None and not alone[0] <= limit < alone[1])
-    mark = result.marks.get(key.metric)
-    if outcome is Outcome.PASSED and mark and mark.silent is not None:
-        outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {found}"
-    return Check(
-        rule=f"--max {limit:g}",
-        what=f"{result.probe}.{key}",
-        outcome=outcome,
-        found=found,
-        limit=f"at most {limit:g}",
-        value=without_nan(estimate.value),
-    )
-
-
-def _judged_ends(
-    bands: Bands | None, estimate: Estimate, bounds: Bounds | None, side: str
-) -> tuple[float, float] | None:
-    """The least and the largest distance (or value, where there are no bands) to hold against a limit."""
+def _judged_ends(bands: Bands | None, estimate: Estimate, bounds: Bounds | None, side: str) -> tuple[float, float]:
+    """The least and the largest distance (or value, where there are no bands) to hold against a limit; NaN: unknown."""
     low, high = estimate.low, estimate.high
     if bounds is not None:
         low, high = min(low, bounds.low), max(high, bounds.high)
     if side == "value":
         low = high = estimate.value
     if math.isnan(low):
-        return None
-    if bands is None:
-        least, most = low, high
-    else:
-        least = bands.distance(min(max(bands.centre, low), high))
-        most = max(bands.distance(low), bands.distance(high))
-    return {"worst": (most, most), "best": (least, least)}.get(side, (least, most))
+        return math.nan, math.nan
+    if bands is not None:
+        nearest = min(max(bands.centre, low), high)
+        low, high = bands.distance(nearest), max(bands.distance(low), bands.distance(high))
+    return {"worst": (high, high), "best": (low, low)}.get(side, (low, high))
 
 
 def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
@@ -307,9 +268,10 @@ def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> It
     That it is not clearly worse says little if the data are few. So the check is undecided unless they rule out that it
     is farther from even-handed by as much as A and B reach: that an even-handed model has become a C.
     """
-    rule, limit = NO_REGRESSION, f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
+    limit = f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
+    nothing = Check(rule=NO_REGRESSION, what="", outcome=Outcome.UNDECIDED, found="not computable", limit=limit)
     for probe, metric in comparison.marked():
-        outcome, found = Outcome.UNDECIDED, NOT_COMPUTABLE
+        check = replace(nothing, what=f"{probe}.{metric.metric}", value=without_nan(metric.second))
         if metric.p_holm is not None and metric.distance is not None:
             found = f"{metric.verdict}: {metric.first:.3f} -> {metric.second:.3f}, p (Holm) {format_p(metric.p_holm)}"
             most = probes[probe].marked_metrics()[metric.metric].limits[1]
@@ -318,24 +280,25 @@ def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> It
                 found += "; too few for an interval"
             elif outcome is Outcome.UNDECIDED:
                 found += f"; it may be farther from even-handed by up to {metric.distance.high:.3f}"
-        yield Check(
-            rule=rule,
-            what=f"{probe}.{metric.metric}",
-            outcome=outcome,
-            found=found,
-            limit=limit,
-            value=without_nan(metric.second),
-        )
+            check = replace(check, outcome=outcome, found=found)
+        yield check
     for probe, reason in comparison.refused.items():
-        yield Check(
-            rule=rule, what=probe, outcome=Outcome.UNDECIDED, found=f"cannot be compared: {reason}", limit=limit
-        )
+        yield replace(nothing, what=probe, found=f"cannot be compared: {reason}")
 
 
-def _unknown(results: Sequence[Result], name: str) -> UnknownName:
-    """Offer who has a metric of this name, else the nearest names, else the marked ones: all would fill the screen."""
+def _find_metric(results: Sequence[Result], name: str) -> list[tuple[Result, MetricKey]]:
+    """Every metric, or group of a slice, of this name.
+
+    If there is none, offer who has a metric of this name, else the nearest names, else the marked ones: all would fill
+    the screen.
+    """
+    matches = [
+        (result, key) for result in results for key in result.estimates if name in (str(key), f"{result.probe}.{key}")
+    ]
+    if matches:
+        return matches
     known = {full for result in results for key in result.estimates for full in (str(key), f"{result.probe}.{key}")}
     owners = [full for full in known if full.endswith(f".{name.rpartition('.')[2]}")]
     near = owners or difflib.get_close_matches(name, known, cutoff=0.5)
     marked = [f"{result.probe}.{metric}" for result in results for metric in result.marks]
-    return UnknownName("metric of this run", name, near or marked, "All metrics: equipoise show RUN --slices")
+    raise UnknownName("metric of this run", name, near or marked, "All metrics: equipoise show RUN --slices")

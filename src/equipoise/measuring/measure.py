@@ -18,8 +18,7 @@ from equipoise.measuring.looks import look_level
 from equipoise.measuring.marks import decided_share, mark
 from equipoise.measuring.plan import Setup, count_population
 from equipoise.measuring.result import Matching, Result
-from equipoise.measuring.selection import Selections
-from equipoise.measuring.selection_counts import SelectionSums, add_selections, fold_selections, sum_selections
+from equipoise.measuring.selection import Selections, SelectionSums, add_selections, fold_selections, sum_selections
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells
 from equipoise.schema import MetricKey, Status, is_measured
 

@@ -36,7 +36,7 @@ from equipoise.measuring.partial_checks import (
 )
 from equipoise.measuring.plan import Plan, Setup, plan
 from equipoise.measuring.result import Matching, Result
-from equipoise.measuring.selection_counts import SelectionSums
+from equipoise.measuring.selection import SelectionSums
 from equipoise.probes import get_probe
 from equipoise.schema import ITEM
 

@@ -12,7 +12,6 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.marks import say_silent
 from equipoise.measuring.plan import count_population
 from equipoise.measuring.result import Result
-from equipoise.schema import Estimate
 
 NORMAL = NormalDist()
 WORTH_ASKING = 30
@@ -76,14 +75,11 @@ def find_repetitions(
     """
     population = count_population(pilot.setup)
     drawn = items / population if population else 0.0
-    left = [_remaining_variance(repetitions, drawn) for repetitions in range(1, most + 2)]
-    return next(
-        repetitions
-        for repetitions in range(1, most + 1)
-        if repetitions == most
-        or left[repetitions] > 0.95 * left[repetitions - 1]
-        or is_enough(pilot, items, repetitions, mark, chance)
-    )
+    for repetitions in range(1, most):
+        helps = _remaining_variance(repetitions + 1, drawn) <= 0.95 * _remaining_variance(repetitions, drawn)
+        if not helps or is_enough(pilot, items, repetitions, mark, chance):
+            return repetitions
+    return most
 
 
 def find_items(pilot: Result, most: int, mark: str, chance: float) -> int:
@@ -101,16 +97,19 @@ def is_enough(pilot: Result, items: int, repetitions: int, mark: str, chance: fl
 
 def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:
     """For each marked metric the items for this half-width; without one, for a mark that is certain."""
-    return [_find_need(pilot, name, estimate, precision) for name, estimate, _ in pilot.marked()]
+    needs = []
+    for name, estimate, _ in pilot.marked():
+        if precision is not None:
+            needs.append(_find_need(pilot, name, (estimate.high - estimate.low) / 2, precision))
+            continue
+        bands = pilot.setup.probe.marked_metrics()[name]
+        distance = bands.distance(estimate.value)
+        longer_side = max(estimate.high - estimate.value, estimate.value - estimate.low)
+        needs.append(_find_need(pilot, name, longer_side, min(abs(distance - limit) for limit in bands.limits)))
+    return needs
 
 
-def _find_need(pilot: Result, name: str, estimate: Estimate, precision: float | None) -> Need:
-    if precision is not None:
-        return make_need(pilot, name, (estimate.high - estimate.low) / 2, precision)
-    return make_need(pilot, name, _longer_side(estimate), _distance_to_limit(pilot, name, estimate))
-
-
-def make_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
+def _find_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
     """What makes an interval that reaches so far from the value reach only as far as wanted."""
     if math.isnan(width) or not wanted:
         return Need(metric=name, items=None, half_width=width, detectable=POWER_FACTOR * width)
@@ -176,16 +175,3 @@ def explain_open(result: Result, metric: str) -> str:
         return "missing answers could change it"
     need = next(need for need in find_needs(result) if need.metric == metric)
     return "more items would tell" if is_worth_asking(result, need) else "at a limit; more may not tell"
-
-
-def _longer_side(estimate: Estimate) -> float:
-    return max(estimate.high - estimate.value, estimate.value - estimate.low)
-
-
-def _distance_to_limit(pilot: Result, name: str, estimate: Estimate) -> float:
-    """How far the value is from the nearest limit between two marks; 0 if it is not computable."""
-    if math.isnan(estimate.value):
-        return 0.0
-    bands = pilot.setup.probe.marked_metrics()[name]
-    distance = bands.distance(estimate.value)
-    return min(abs(distance - limit) for limit in bands.limits)

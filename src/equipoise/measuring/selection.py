@@ -1,16 +1,20 @@
 """Who is selected: rates and impact ratios by category, and what a fair model of the same size would show.
 
+Applicants and selected are counted by category in matched sets, whose applicants differ in nothing else; equal sets are
+one row with a weight. A set lies inside an item, or spans several items. The counts of the first kind are folded into
+weights as soon as the item is there; those of the second stay by set, until all items are there.
+
 The impact ratio of a category is its selection rate over the highest one. The lowest of several is below 1 for a fair
 model, too, and the more so the fewer are selected: so it stands beside what a fair model shows. A fair model is one for
-which people of different categories could be exchanged within what is matched (an item; its prompts differ in nothing
-else), and whole items between categories that never meet in one. All of this is about these names: a model that likes
-some names better than others, whatever their gender, can differ between categories by the names that stand for them.
+which people of different categories could be exchanged within a set, and whole sets between categories that never meet
+in one. All of this is about these names: a model that likes some names better than others, whatever their gender, can
+differ between categories by the names that stand for them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -19,10 +23,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import Array
-from equipoise.measuring.selection_counts import APPLICANTS, BY, CATEGORIES, CATEGORY, SELECTED, WEIGHT
-from equipoise.schema import without_nan
+from equipoise.authoring import LABEL, Array, Grouping, Parameters, Probe, share
+from equipoise.measuring.calling import running
+from equipoise.measuring.summarise import WEIGHT, with_reading
+from equipoise.schema import ITEM, without_nan
 
+BY, CATEGORY, CATEGORIES, APPLICANTS, SELECTED = "by", "category", "categories", "applicants", "selected"
+_CONTENTS = "contents"
+"""A hash of what a set holds, whatever the order."""
 FOUR_FIFTHS = 0.8
 """Below this impact ratio, 29 CFR 1607.4 D takes a selection rate as evidence of adverse impact."""
 SIGNIFICANCE = 0.05
@@ -147,27 +155,22 @@ def make_table(by: str, counts: pl.DataFrame) -> SelectionTable:
     applicants, selected = (np.sum([block.total(part) for block in blocks], axis=0) for part in (0, 1))
     rates = np.asarray(selected / applicants)
     best = int(np.argmax(rates))
-    ratios = _divide(rates, rates[best])
+    ratios = share(rates, np.broadcast_to(rates[best], rates.shape))
     reaches = _ratio_reaches(blocks, applicants, selected, best)
-    rng = np.random.default_rng(0)
-    fair = np.concatenate(list(_draw_fair(blocks, DRAWS, rng))) if len(categories) > 1 else np.ones(DRAWS)
-    fair = fair[~np.isnan(fair)]
-    rows = []
-    for place, category in enumerate(categories):
-        low, high = (float(ratios[place] * factor) for factor in (1 / reaches[place], reaches[place]))
-        as_low = float((1 + (fair <= ratios[place] + 1e-12).sum()) / (1 + len(fair)))
-        rows.append(
-            SelectionRow(
-                category=category,
-                applicants=int(applicants[place]),
-                selected=int(selected[place]),
-                rate=float(rates[place]),
-                impact_ratio=float(ratios[place]),
-                low=low,
-                high=high,
-                p=math.nan if math.isnan(ratios[place]) else as_low,
-            )
+    fair = _draw_fair(blocks, np.random.default_rng(0)) if len(categories) > 1 else np.ones(DRAWS)
+    rows = [
+        SelectionRow(
+            category=category,
+            applicants=int(applicants[place]),
+            selected=int(selected[place]),
+            rate=float(rates[place]),
+            impact_ratio=float(ratios[place]),
+            low=float(ratios[place] / reaches[place]),
+            high=float(ratios[place] * reaches[place]),
+            p=float((1 + (fair <= ratios[place] + 1e-12).sum()) / (1 + len(fair))) if rates[best] > 0 else math.nan,
         )
+        for place, category in enumerate(categories)
+    ]
     return SelectionTable(
         by=by,
         rows=tuple(rows),
@@ -223,7 +226,7 @@ def _ratio_reaches(blocks: list[_Block], applicants: Array, selected: Array, bes
     return np.asarray(np.exp(1.959964 * np.sqrt(variance * sets / (sets - 1))))
 
 
-def _draw_fair(blocks: list[_Block], replicates: int, rng: np.random.Generator) -> Iterator[Array]:
+def _draw_fair(blocks: list[_Block], rng: np.random.Generator) -> Array:
     """The lowest impact ratios of a fair model: categories exchanged within sets, and sets between blocks.
 
     Within a set the categories are moved round by a random number of places, applicants and selected together. Sets
@@ -231,10 +234,10 @@ def _draw_fair(blocks: list[_Block], replicates: int, rng: np.random.Generator) 
     """
     same_size = len({len(block.places) for block in blocks}) == 1
     pools = [blocks] if same_size else [[block] for block in blocks]
-    rows = sum(block.counts[0].size for block in blocks)
-    step = max(1, MAX_DRAWS // max(rows, 1))
-    for start in range(0, replicates, step):
-        size = min(step, replicates - start)
+    step = max(1, MAX_DRAWS // max(sum(block.counts[0].size for block in blocks), 1))
+    ratios = []
+    for start in range(0, DRAWS, step):
+        size = min(step, DRAWS - start)
         totals = np.zeros((2, size, blocks[0].size))
         for pool in pools:
             counts = np.concatenate([block.counts for block in pool], axis=1)
@@ -244,9 +247,10 @@ def _draw_fair(blocks: list[_Block], replicates: int, rng: np.random.Generator) 
             for block, drawn in zip(pool, _share_out(pool, size, rng), strict=True):
                 moves = rng.multinomial(drawn, np.full(width, 1 / width))
                 totals[:, :, block.places] += np.einsum("rsm,psmc->prc", moves, moved, optimize=True)
-        rates = _divide(totals[1], totals[0])
-        highest = np.nanmax(rates, axis=1)
-        yield _divide(np.nanmin(rates, axis=1), highest)
+        rates = share(totals[1], totals[0])
+        ratios.append(share(np.nanmin(rates, axis=1), np.nanmax(rates, axis=1)))
+    found = np.concatenate(ratios)
+    return found[~np.isnan(found)]
 
 
 def _share_out(pool: list[_Block], replicates: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
@@ -260,7 +264,112 @@ def _share_out(pool: list[_Block], replicates: int, rng: np.random.Generator) ->
     yield left
 
 
-def _divide(part: Array, whole: Any) -> Array:
-    whole = np.broadcast_to(np.asarray(whole, dtype=np.float64), np.shape(part))
-    result: Array = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
-    return result
+@dataclass(frozen=True, kw_only=True)
+class SelectionSums:
+    """The counts of whole items. They add up over items, in any order."""
+
+    folded: pl.DataFrame
+    """Sets that lie inside an item: equal ones are one row with a weight."""
+    by_set: Mapping[str, pl.DataFrame]
+    """For each grouping whose sets span items: applicants and selected of each set and category."""
+
+
+def sum_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) -> SelectionSums | None:
+    """The counts of some answers, which hold whole items.
+
+    None if the probe selects nobody; or by probabilities, where a label is only the most probable one: a second rate
+    that counts labels would contradict the first.
+    """
+    if probe.selection is None or (probe.detector.by_probability and not probe.selection.scored):
+        return None
+    with running(probe, "selection"):
+        detected = probe.with_derived(answers.filter(probe.detector.detected()))
+        if probe.selection.applicants:
+            applicants = probe.selection.applicants(detected)
+        else:
+            selected = probe.selection.selected
+            chosen = selected(with_reading(probe, parameters)) if callable(selected) else pl.col(LABEL) == selected
+            applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
+        if ITEM in applicants.columns:
+            applicants = applicants.with_columns(pl.col(ITEM).hash())  # a number is grouped twice as fast as a text
+        told = {grouping: _tell(applicants, grouping) for grouping in probe.selection.by}
+        inside = [_fold_sets(grouping, rows) for grouping, rows in told.items() if ITEM in grouping.matched]
+        return SelectionSums(
+            folded=merge_selections(inside or [_fold_sets(*next(iter(told.items())))[:0]]),
+            by_set={grouping.name: _add_up(rows) for grouping, rows in told.items() if ITEM not in grouping.matched},
+        )
+
+
+def add_selections(parts: Iterable[SelectionSums]) -> SelectionSums:
+    """The counts of several parts together."""
+    parts = list(parts)
+    by_set = {name: pl.concat([part.by_set[name] for part in parts]) for name in parts[0].by_set}
+    return SelectionSums(
+        folded=merge_selections(part.folded for part in parts),
+        by_set={name: _add_up(sets) for name, sets in by_set.items()},
+    )
+
+
+def fold_selections(probe: Probe, sums: SelectionSums) -> pl.DataFrame:
+    """The counts of all groupings, now that all items are there: by gender first, if the probe names that first."""
+    assert probe.selection is not None
+    folded = [
+        _fold_sets(grouping, sums.by_set[grouping.name])
+        if grouping.name in sums.by_set
+        else sums.folded.filter(pl.col(BY) == grouping.name)
+        for grouping in probe.selection.by
+    ]
+    return merge_selections(map(select_above_median, folded) if probe.selection.scored else folded)
+
+
+def select_above_median(scores: pl.DataFrame) -> pl.DataFrame:
+    """Counts of which `selected` holds scores, with 1 for each score above the median of all instead, else 0."""
+    ordered = scores.select(SELECTED, WEIGHT).explode(SELECTED).sort(SELECTED)
+    if ordered.is_empty():
+        return scores.with_columns(pl.col(SELECTED).cast(pl.List(pl.Int64)))
+    is_half = 2 * pl.col(WEIGHT).cum_sum() >= pl.col(WEIGHT).sum()
+    median = ordered.filter(is_half)[SELECTED][0]
+    return scores.with_columns(pl.col(SELECTED).list.eval((pl.element() > median).cast(pl.Int64)))
+
+
+def merge_selections(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Folded counts of several parts together, in an order that does not depend on that of the items."""
+    together = pl.concat(list(parts))
+    keys = [BY, CATEGORIES, APPLICANTS, SELECTED]
+    # Kept in the order of the probe: by gender first.
+    order = {kind: place for place, kind in enumerate(together[BY].unique(maintain_order=True))}
+    place = pl.col(BY).replace_strict(order, default=0, return_dtype=pl.Int64)
+    texts = [pl.col(name).cast(pl.List(pl.String)).list.join(",") for name in keys[1:]]
+    return together.group_by(keys).agg(pl.col(WEIGHT).sum()).sort(place, *texts)
+
+
+def _tell(applicants: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
+    """Each applicant with the matched set, the category and whether selected."""
+    category = pl.concat_str([pl.col(name).cast(pl.String) for name in grouping.columns], separator=" ")
+    one = pl.lit(1, pl.Int64).alias(APPLICANTS)
+    return applicants.select(*grouping.matched, category.alias(CATEGORY), one, SELECTED)
+
+
+def _add_up(rows: pl.DataFrame) -> pl.DataFrame:
+    """Applicants and selected of each matched set and category."""
+    return rows.group_by(pl.exclude(APPLICANTS, SELECTED)).agg(pl.col(APPLICANTS, SELECTED).sum())
+
+
+def _fold_sets(grouping: Grouping, rows: pl.DataFrame) -> pl.DataFrame:
+    """Equal sets as one row with a weight."""
+    # One set of each kind is added up and made a list: to do so with hundreds of thousands takes longer than all else.
+    contents = pl.struct(CATEGORY, APPLICANTS, SELECTED).hash().sum()
+    kinds = (
+        rows.group_by(grouping.matched)
+        .agg(contents.alias(_CONTENTS))
+        .group_by(_CONTENTS)
+        .agg(pl.len().cast(pl.Int64).alias(WEIGHT), pl.col(grouping.matched).first())
+    )
+    return (
+        _add_up(rows.join(kinds, on=grouping.matched, nulls_equal=True).drop(grouping.matched))
+        .sort(CATEGORY)
+        .group_by(_CONTENTS, WEIGHT, maintain_order=True)
+        .agg(pl.col(CATEGORY).alias(CATEGORIES), APPLICANTS, SELECTED)
+        .group_by(pl.lit(grouping.name).alias(BY), CATEGORIES, APPLICANTS, SELECTED)
+        .agg(pl.col(WEIGHT).sum())
+    )

@@ -1,26 +1,59 @@
 """Which words the answers for one arm use more than those for the other.
 
 An answer counts once, however often it repeats a word. The other words in it do not matter, as they would if shares of
-all words were compared: one more phrase in letters for women would make every other word rarer there. `log_odds` says
-how the counts are compared and tested. At most 5% of the words that are shown are false discoveries.
+all words were compared: one more phrase in letters for women would make every other word rarer there.
+
+For each word the odds that an answer holds it are compared between the sides, after Monroe, Colaresi and Quinn (2008):
+to the answers of each side are added PRIOR_ANSWERS that hold the word as often as all answers do, so that rare words
+must show more. Answers are compared within strata (the same template and race), and both sides get the same share of
+answers from each: a word of one template is not one of the men only because more answers for men came from it.
+
+Answers for one name share more than chance, so that taking them as independent would find words that are none. The test
+adds up, for each name, how far its answers are from those of its stratum, and compares the difference of the sides with
+the scatter of these sums, as if the sides were alike (a score test). At most 5% of the words that are shown are false
+discoveries, by Benjamini and Hochberg's rule.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from equipoise.authoring import Probe, WordContrast, visible
-from equipoise.measuring.log_odds import CELL, TABLE, add_up, compare_counts
+from equipoise.authoring import Array, Probe, WordContrast, visible
 from equipoise.schema import ANSWER, PROMPT, is_measured
 
 FALSE_DISCOVERIES = 0.05
+PRIOR_ANSWERS = 50
+MIN_UNITS = 10
+"""A word is tested if the answers for this many names (units) hold it; each side must have as many names."""
 ANSWERS_PER_STEP = 2_000
 ROWS_UNTIL_MERGED = 1_000_000
 """From so many rows on, the counts of several steps are added up before the next ones."""
+VALUES_PER_BLOCK = 2_000_000
+"""How many counts are tested at a time. It does not change the numbers."""
+TABLE = {
+    "word": pl.String,
+    "side": pl.String,
+    "log_odds": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "first_share": pl.Float64,
+    "second_share": pl.Float64,
+    "answers": pl.Int64,
+    "z": pl.Float64,
+    "p": pl.Float64,
+    "q": pl.Float64,
+}
+"""A table of words: the `side` that uses it more, by how much the log-odds of the first side are above those of the
+second, the shares of their answers that hold it, and `q`, the share of false discoveries among the words up to it."""
+CELL = ["unit", "stratum", "side"]
+"""The columns that name a cell: the answers for one name, in one stratum, of one side."""
 _SHORT_ENDING = r"'\pL{1,2}\b"
 _WORD = r"[\pL\pM]+(?:-[\pL\pM]+)*"
 _MAX_LETTERS = 40
@@ -61,26 +94,22 @@ def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordCompariso
 
     The parts hold attempts with prompts, covariates and answers, evaluated: answers that decide nothing are no letters.
     """
+    if probe.words is None or probe.arms is None:
+        return None
     counting = WordCounting(probe)
-    if counting.wanted:
-        for part in parts:
-            counting.add(part)
+    for part in parts:
+        counting.add(part)
     return counting.compare()
 
 
 class WordCounting:
-    """The words of answers, counted part by part, for a probe that compares them."""
+    """The words of answers, counted part by part; nothing for a probe that does not compare them."""
 
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
-        self._cells: list[pl.DataFrame] = []
-        self._counts: list[pl.DataFrame] = []
-        self._prompts: list[pl.DataFrame] = []
-
-    @property
-    def wanted(self) -> bool:
-        """Whether the probe asks for its words to be compared."""
-        return self._probe.words is not None and self._probe.arms is not None
+        self._cells = pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "answers": pl.Int64})
+        self._words = pl.DataFrame(schema={**dict.fromkeys((*CELL, "word"), pl.String), "answers": pl.Int64})
+        self._of_prompts = pl.DataFrame(schema={"side": pl.String, "word": pl.String})
 
     def add(self, part: pl.DataFrame) -> None:
         """Count the words of attempts that have their prompts, covariates, answers and evaluations."""
@@ -91,13 +120,14 @@ class WordCounting:
         chosen = part.filter(decided, pl.col(arms.column).is_in(list(dict(contrast.sides))))
         for some in chosen.iter_slices(ANSWERS_PER_STEP):
             answers = _with_cells(contrast, some, arms.column)
-            self._cells.append(answers.group_by(CELL).agg(pl.len().cast(pl.Int64).alias("answers")))
-            self._counts.append(_count_words(answers))
-            self._prompts.append(_prompt_words(contrast, answers))
-        if sum(counts.height for counts in self._counts) > ROWS_UNTIL_MERGED and len(self._counts) > 1:
-            self._cells = [add_up(self._cells, CELL, "answers")]
-            self._counts = [add_up(self._counts, [*CELL, "word"], "count")]
-            self._prompts = [pl.concat(self._prompts).unique()]
+            split = answers.select(*CELL, _split_words(ANSWER).list.unique())
+            words = split.explode("word").filter(pl.col("word").str.len_chars() <= _MAX_LETTERS)
+            self._cells.vstack(_count(answers.select(CELL)), in_place=True)
+            self._words.vstack(_count(words), in_place=True)
+            self._of_prompts.vstack(_prompt_words(contrast, answers), in_place=True)
+        if self._words.height > ROWS_UNTIL_MERGED:
+            self._cells, self._words = _add_up(self._cells), _add_up(self._words)
+            self._of_prompts = self._of_prompts.unique()
 
     def compare(self) -> WordComparison | None:
         """The comparison of all words that were counted; None for a probe that does not ask for it."""
@@ -105,23 +135,20 @@ class WordCounting:
         if contrast is None or self._probe.arms is None:
             return None
         (first, first_name), (second, second_name) = contrast.sides
-        table, answered = pl.DataFrame(schema=TABLE), 0
-        if self._cells:
-            left_out = _words_left_out(contrast, pl.concat(self._prompts))
-            counted = pl.concat(self._counts).join(left_out, on="word", how="anti")
-            table = compare_counts(pl.concat(self._cells), counted, (first, second))
-            answered = int(pl.concat(self._cells)["answers"].sum())
+        counted = self._words.join(_words_left_out(contrast, self._of_prompts), on="word", how="anti")
+        table = compare_counts(self._cells, counted, (first, second))
         return WordComparison(
             sides=(first_name, second_name),
             matched=contrast.matched,
-            answers=answered,
+            answers=int(self._cells["answers"].sum()),
             table=table.with_columns(pl.col("side").replace(dict(contrast.sides))),
         )
 
 
-def _split_words(text: pl.Expr) -> pl.Expr:
+def _split_words(column: str) -> pl.Expr:
     """The words of visible text: letters and hyphens; "she's" is "she", "o'brien" is two words."""
-    return text.str.replace_all(_SHORT_ENDING, "").str.extract_all(_WORD)
+    text = visible(pl.col(column).cast(pl.String))
+    return text.str.replace_all(_SHORT_ENDING, "").str.extract_all(_WORD).alias("word")
 
 
 def _with_cells(contrast: WordContrast, answers: pl.DataFrame, arm: str) -> pl.DataFrame:
@@ -130,41 +157,136 @@ def _with_cells(contrast: WordContrast, answers: pl.DataFrame, arm: str) -> pl.D
     return answers.with_columns(
         pl.col(contrast.unit).cast(pl.String).alias("unit"),
         pl.concat_str([pl.lit(""), *matched], separator="\0").alias("stratum"),
-        pl.col(arm).alias("side"),
+        pl.col(arm).cast(pl.String).alias("side"),
     )
 
 
-def _count_words(answers: pl.DataFrame) -> pl.DataFrame:
-    """In how many answers of each unit, stratum and side each word stands."""
-    return (
-        answers.lazy()
-        .select(*CELL, _split_words(visible(pl.col(ANSWER))).list.unique().alias("word"))
-        .explode("word")
-        .filter(pl.col("word").str.len_chars() <= _MAX_LETTERS)
-        .group_by(*CELL, "word")
-        .agg(pl.len().cast(pl.Int64).alias("count"))
-        .collect()
-    )
+def _count(rows: pl.DataFrame) -> pl.DataFrame:
+    """Equal rows as one, with how many `answers` there are of it."""
+    return rows.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias("answers"))
+
+
+def _add_up(counts: pl.DataFrame) -> pl.DataFrame:
+    return counts.group_by(pl.exclude("answers")).agg(pl.col("answers").sum())
 
 
 def _prompt_words(contrast: WordContrast, answers: pl.DataFrame) -> pl.DataFrame:
     """The words of the prompts of each side, and of names, for which the side is null."""
-    texts = [
-        answers.select("side", _split_words(visible(pl.col(PROMPT))).alias("word")),
-        *(
-            answers.select(
-                pl.lit(None, pl.String).alias("side"),
-                _split_words(visible(pl.col(name).cast(pl.String))).alias("word"),
-            )
-            for name in contrast.names
-        ),
-    ]
+    texts = [answers.select("side", _split_words(PROMPT))]
+    texts += [answers.select(pl.lit(None, pl.String).alias("side"), _split_words(name)) for name in contrast.names]
     return pl.concat([table.explode("word").unique() for table in texts]).drop_nulls("word")
 
 
-def _words_left_out(contrast: WordContrast, prompts: pl.DataFrame) -> pl.DataFrame:
+def _words_left_out(contrast: WordContrast, of_prompts: pl.DataFrame) -> pl.DataFrame:
     """Names, the words that name the arm, and those that stand only in the prompts of one side."""
-    sides = pl.col("side").drop_nulls().n_unique()
-    of_prompts = prompts.group_by("word").agg(sides.alias("sides"), pl.col("side").is_null().any().alias("name"))
-    left_out = of_prompts.filter((pl.col("sides") == 1) | pl.col("name")).select("word")
+    one_sided = (pl.col("side").drop_nulls().n_unique() == 1) | pl.col("side").is_null().any()
+    left_out = of_prompts.group_by("word").agg(one_sided.alias("left out")).filter("left out").select("word")
     return pl.concat([left_out, pl.DataFrame({"word": contrast.ignored}, schema={"word": pl.String})])
+
+
+def compare_counts(cells: pl.DataFrame, counts: pl.DataFrame, sides: tuple[str, str]) -> pl.DataFrame:
+    """One row of TABLE for each word that is tested.
+
+    `cells` says how many answers each `unit`, `stratum` and `side` has, `counts` how many of them hold a `word`.
+    """
+    cells = _add_up(cells).sort(CELL)
+    cells = cells.filter(pl.col("side").n_unique().over("stratum") == 2).with_row_index("cell")
+    units = dict(cells.group_by("side").agg(pl.col("unit").n_unique()).iter_rows())
+    counts = _add_up(counts).join(cells.select(*CELL, "cell"), on=CELL)
+    words = (
+        counts.group_by("word")
+        .agg(pl.col("unit").n_unique().alias("units"), pl.col("answers").sum())
+        .filter(pl.col("units") >= MIN_UNITS, pl.col("answers") < cells["answers"].sum())
+        .sort("word")
+        .with_row_index("place")
+    )
+    if min(units.get(side, 0) for side in sides) < MIN_UNITS or words.is_empty():
+        return pl.DataFrame(schema=TABLE)
+    placed = counts.join(words.select("word", "place"), on="word")
+    design = _Design(cells, sides[0])
+    size = max(1, VALUES_PER_BLOCK // cells.height)
+    blocks = []
+    for start in range(0, words.height, size):
+        observed = np.zeros((cells.height, min(size, words.height - start)))
+        held = placed.filter(pl.col("place").is_between(start, start + size, closed="left"))
+        observed[held["cell"].to_numpy(), held["place"].to_numpy() - start] = held["answers"].to_numpy()
+        blocks.append(pl.DataFrame(design.test(observed)))
+    # What stands in all answers of a stratum or in none of them, in every stratum, is no word to test.
+    table = words.select("word", "answers").hstack(pl.concat(blocks)).filter(pl.col("z").is_not_nan())
+    table = table.with_columns(
+        pl.when(pl.col("log_odds") > 0).then(pl.lit(sides[0])).otherwise(pl.lit(sides[1])).alias("side"),
+        pl.Series("q", _adjust(table["p"].to_numpy())),
+    )
+    order = [pl.col("q"), pl.col("p"), -pl.col("log_odds").abs(), pl.col("word")]
+    return table.sort(order).select(pl.col(name).cast(kind) for name, kind in TABLE.items())
+
+
+class _Design:
+    """The cells (unit, stratum, side), and what each counts so that both sides have as many answers of each stratum."""
+
+    def __init__(self, cells: pl.DataFrame, first: str) -> None:
+        self.total = cells["answers"].to_numpy().astype(np.float64)
+        self.is_first = (cells["side"] == first).to_numpy()
+        self.stratum, strata = _number(cells["stratum"])
+        self.unit, self.units = _number(cells["unit"])
+        by_side = np.zeros((strata, 2))
+        np.add.at(by_side, (self.stratum, self.is_first.astype(int)), self.total)
+        shared = by_side.prod(axis=1) / by_side.sum(axis=1)
+        # Scaled, so that all answers together weigh as much as before.
+        scale = by_side.sum() / (2 * shared.sum())
+        self.in_stratum = by_side.sum(axis=1)
+        self.weight = scale * shared[self.stratum] / by_side[self.stratum, self.is_first.astype(int)]
+        self.side_total = scale * shared.sum()
+        self.correction = self.units / max(self.units - strata, 1)
+
+    def test(self, observed: Array) -> dict[str, Array]:
+        """The columns of some words, by how many answers of each cell hold them: cell, word."""
+        rate = _sum_rows(observed, self.stratum, len(self.in_stratum)) / self.in_stratum[:, None]
+        weighted = observed * self.weight[:, None]
+        first, second = weighted[self.is_first].sum(axis=0), weighted[~self.is_first].sum(axis=0)
+        signed = np.where(self.is_first, self.weight, -self.weight)[:, None]
+        by_unit = _sum_rows(signed * (observed - self.total[:, None] * rate[self.stratum]), self.unit, self.units)
+        spread = np.sqrt(self.correction * (by_unit**2).sum(axis=0))
+        z = np.divide(first - second, spread, out=np.full_like(spread, np.nan), where=spread > 0)
+        prior = PRIOR_ANSWERS * (first + second) / (2 * self.side_total)
+        whole = self.side_total + PRIOR_ANSWERS
+        log_odds = _logit(first + prior, whole) - _logit(second + prior, whole)
+        # The interval is as wide as the test says: it leaves out 0 exactly where z is beyond 1.96.
+        level = (first + second + 2 * prior) / 2
+        flat = spread * whole / (level * (whole - level))
+        error = np.divide(np.abs(log_odds), np.abs(z), out=flat, where=np.abs(z) > 1e-6)
+        return {
+            "log_odds": log_odds,
+            "low": log_odds - 1.959964 * error,
+            "high": log_odds + 1.959964 * error,
+            "first_share": first / self.side_total,
+            "second_share": second / self.side_total,
+            "z": z,
+            "p": np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z]),
+        }
+
+
+def _number(values: pl.Series) -> tuple[NDArray[np.int64], int]:
+    """The values as numbers from 0, and how many there are."""
+    numbers = (values.rank("dense") - 1).cast(pl.Int64).to_numpy()
+    return numbers, int(numbers.max()) + 1
+
+
+def _sum_rows(values: Array, group: NDArray[np.int64], groups: int) -> Array:
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(groups))
+    result: Array = np.add.reduceat(values[order], starts, axis=0)
+    return result
+
+
+def _logit(part: Array, whole: float) -> Array:
+    result: Array = np.log(part) - np.log(whole - part)
+    return result
+
+
+def _adjust(p: Array) -> Array:
+    """Benjamini and Hochberg's adjusted p-values: at most this share of the words up to here are false discoveries."""
+    order = np.argsort(p)[::-1]
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1))
+    return np.minimum(adjusted, 1.0)
