@@ -263,7 +263,10 @@ def test_only_like_is_compared_with_like(
     setup: dict[str, Any], probe: dict[str, Any], parameters: dict[str, Any], reason: str | None
 ) -> None:
     first = jobs(0.5, size=20)
-    given = {"probe": replace(first.setup.probe, **probe), "parameters": {**first.parameters, **parameters}}
+    given: dict[str, Any] = {
+        "probe": replace(first.setup.probe, **probe),
+        "parameters": {**first.parameters, **parameters},
+    }
     second = replace(first, setup=replace(first.setup, **given, **setup))
     assert compare_audits(audit(first), audit(second)).refused == ({"jobs_lum": reason} if reason else {})
     if reason:

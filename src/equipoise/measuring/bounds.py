@@ -93,6 +93,5 @@ def _bound_range(parts: list[Ends]) -> Ends:
 
 def _make_bounds(metric: Metric, least: float, most: float, down: float, up: float) -> Bounds:
     """Both values and their errors, within what the metric can be."""
-    lowest, highest = metric.extremes
-    least, most = max(least, lowest), min(most, highest)
-    return Bounds(low=max(least - down, lowest), high=min(most + up, highest), least=least, most=most)
+    low, least, most, high = np.clip([least - down, least, most, most + up], *metric.extremes).tolist()
+    return Bounds(low=low, high=high, least=least, most=most)
