@@ -1,18 +1,14 @@
 """A chat endpoint on this machine that speaks both protocols and fails as the test wants.
 
-    with FaultyServer(lambda prompt, nth: Fault.RESET if nth == 1 else "yes") as server:
-        model = connect("openai/test", base_url=server.url, key=KEY, environ={})
-
-As its own process, which prints its port: `python -m serving.faulty --faults reset=0.05,server_500=0.05`.
+with FaultyServer(lambda prompt, nth: Fault.RESET if nth == 1 else "yes") as server:
+    model = connect("openai/test", base_url=server.url, key=KEY, environ={})
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import ssl
-import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
@@ -37,21 +33,6 @@ def seal(prompt: str) -> str:
 def sealed(prompt: str, nth: int = 1) -> str:
     """An answer with the seal of its prompt."""
     return f"Yes, she said. {seal(prompt)}"
-
-
-def mixed(shares: Mapping[Fault, float], *, seed: int = 0, answer: Behaviour = sealed) -> Behaviour:
-    """Give each fault its share of the requests; the same requests for the same seed."""
-
-    def behave(prompt: str, nth: int) -> Fault | str:
-        digest = hashlib.blake2b(f"{seed}:{nth}:{prompt}".encode(), digest_size=8).digest()
-        fraction = int.from_bytes(digest) / 2**64
-        for fault, share in shares.items():
-            fraction -= share
-            if fraction < 0:
-                return fault
-        return answer(prompt, nth)
-
-    return behave
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,17 +101,12 @@ class FaultyServer:
     async def start(self) -> web.AppRunner:
         """Serve in the running event loop; the caller must clean up the runner."""
         app = web.Application(client_max_size=2**26)
-        app.router.add_get("/counts", self._counts)
         app.router.add_post("/{path:.*}", self._answer)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", self.port, ssl_context=self.tls).start()
         self.port = runner.addresses[0][1]
         return runner
-
-    async def _counts(self, request: web.Request) -> web.Response:
-        counts = {hashlib.sha256(prompt.encode()).hexdigest(): times for prompt, times in self.requests.items()}
-        return web.json_response({"total": self.total, "prompts": counts})
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = orjson.loads(await request.read())
@@ -158,30 +134,3 @@ def _rejection(exchange: Exchange, name: str) -> dict[str, Any]:
     if name == "max_tokens":
         words += " Use 'max_completion_tokens' instead."
     return exchange.error(words, "invalid_request_error", code="unsupported_parameter", param=name)
-
-
-async def _serve(server: FaultyServer) -> None:
-    runner = await server.start()
-    print(server.port, flush=True)  # noqa: T201 - the parent waits for it
-    try:
-        await asyncio.Event().wait()
-    finally:
-        await runner.cleanup()
-
-
-def main(arguments: list[str]) -> None:
-    """Serve until the process ends."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--faults", default="", help="NAME=SHARE,…: " + ", ".join(Fault))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--delay", type=float, default=0.0)
-    parser.add_argument("--wait", type=float, default=1.0)
-    options = parser.parse_args(arguments)
-    shares = [item.split("=") for item in options.faults.split(",") if item]
-    behaviour = mixed({Fault(name): float(share) for name, share in shares}, seed=options.seed)
-    asyncio.run(_serve(FaultyServer(behaviour, port=options.port, delay=options.delay, wait=options.wait)))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

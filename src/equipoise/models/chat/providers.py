@@ -13,7 +13,7 @@ Continuing = Literal["message", "option", "prefix"]
 the request beside it (`continue_final_message`), or with a mark on that message (`prefix`)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Provider:
     """A service that serves models. The user must give a base URL where `base_url` is None."""
 
@@ -34,56 +34,36 @@ class Provider:
 
 
 _PROVIDERS = (
-    Provider(name="openai", base_url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", continuing=None),
+    Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", continuing=None),
     Provider(
-        name="anthropic",
-        base_url="https://api.anthropic.com/v1",
-        key_variable="ANTHROPIC_API_KEY",
-        protocol="anthropic",
-        key_header="x-api-key",
+        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", protocol="anthropic", key_header="x-api-key"
     ),
-    Provider(
-        name="azure",
-        base_url=None,
-        key_variable="AZURE_OPENAI_API_KEY",
-        key_header="api-key",
-        api_version="2024-10-21",
-        continuing=None,
-    ),
+    Provider("azure", None, "AZURE_OPENAI_API_KEY", key_header="api-key", api_version="2024-10-21", continuing=None),
     # The address of these two holds a region or an account, so --base-url is needed.
-    Provider(name="bedrock", base_url=None, key_variable="AWS_BEARER_TOKEN_BEDROCK"),
-    Provider(name="cloudflare", base_url=None, key_variable="CLOUDFLARE_API_TOKEN"),
-    Provider(name="cerebras", base_url="https://api.cerebras.ai/v1", key_variable="CEREBRAS_API_KEY"),
-    Provider(name="cohere", base_url="https://api.cohere.ai/compatibility/v1", key_variable="COHERE_API_KEY"),
-    Provider(
-        name="deepseek",
-        base_url="https://api.deepseek.com/v1",
-        key_variable="DEEPSEEK_API_KEY",
-        continuing="prefix",
-    ),
-    Provider(name="fireworks", base_url="https://api.fireworks.ai/inference/v1", key_variable="FIREWORKS_API_KEY"),
-    Provider(
-        name="gemini",
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
-        key_variable="GEMINI_API_KEY",
-    ),
-    Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
-    Provider(name="huggingface", base_url="https://router.huggingface.co/v1", key_variable="HF_TOKEN"),
-    Provider(name="mistral", base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", continuing="prefix"),
-    Provider(name="moonshot", base_url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY"),
-    Provider(name="nvidia", base_url="https://integrate.api.nvidia.com/v1", key_variable="NVIDIA_API_KEY"),
-    Provider(name="openrouter", base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"),
-    Provider(name="perplexity", base_url="https://api.perplexity.ai", key_variable="PERPLEXITY_API_KEY"),
-    Provider(name="sambanova", base_url="https://api.sambanova.ai/v1", key_variable="SAMBANOVA_API_KEY"),
-    Provider(name="together", base_url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY"),
-    Provider(name="xai", base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY"),
-    Provider(name="litellm", base_url="http://127.0.0.1:4000/v1"),
-    Provider(name="llamacpp", base_url="http://127.0.0.1:8080/v1", self_hosted=True),
-    Provider(name="lmstudio", base_url="http://127.0.0.1:1234/v1", self_hosted=True),
-    Provider(name="ollama", base_url="http://127.0.0.1:11434/v1", self_hosted=True),
-    Provider(name="sglang", base_url="http://127.0.0.1:30000/v1", self_hosted=True, continuing="option"),
-    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1", self_hosted=True, continuing="option"),
-    Provider(name="custom", base_url=None, self_hosted=True),
+    Provider("bedrock", None, "AWS_BEARER_TOKEN_BEDROCK"),
+    Provider("cloudflare", None, "CLOUDFLARE_API_TOKEN"),
+    Provider("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+    Provider("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY"),
+    Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", continuing="prefix"),
+    Provider("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    Provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    Provider("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN"),
+    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", continuing="prefix"),
+    Provider("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+    Provider("nvidia", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
+    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Provider("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
+    Provider("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
+    Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    Provider("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+    Provider("litellm", "http://127.0.0.1:4000/v1"),
+    Provider("llamacpp", "http://127.0.0.1:8080/v1", self_hosted=True),
+    Provider("lmstudio", "http://127.0.0.1:1234/v1", self_hosted=True),
+    Provider("ollama", "http://127.0.0.1:11434/v1", self_hosted=True),
+    Provider("sglang", "http://127.0.0.1:30000/v1", self_hosted=True, continuing="option"),
+    Provider("vllm", "http://127.0.0.1:8000/v1", self_hosted=True, continuing="option"),
+    Provider("custom", None, self_hosted=True),
 )
 
 _THINKING_IN_TEMPLATE = ("llamacpp", "sglang", "vllm")
