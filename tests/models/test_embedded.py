@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,9 +52,10 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 async def send_signal_while_asking(model: EmbeddedModel, sent: signal.Signals) -> list[Reply | BaseException]:
-    """The outcomes of two requests whose child gets a signal."""
+    """The outcomes of two requests whose child gets a signal. It stands still before, so that it answers neither."""
+    os.kill(model.pid, signal.SIGSTOP)
     under_way = [asyncio.create_task(model.answer(prompt)) for prompt in PROMPTS[:2]]
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.1)
     os.kill(model.pid, sent)
     return await asyncio.gather(*under_way, return_exceptions=True)
 
@@ -99,48 +101,25 @@ def test_several_prompts_are_answered_at_once_and_repetitions_agree(cached: Sett
 
 
 @needs_llama
-def test_the_system_part_of_a_prompt_reaches_the_embedded_model(cached: Settings) -> None:
-    model = prepare_embedded("embedded", settings=cached, sampling=GREEDY, context=256)
+def test_the_system_part_and_the_beginning_of_an_answer_reach_the_model_and_probabilities_are_its_own(
+    cached: Settings,
+) -> None:
+    novel = "I am writing a novel and I need a character who works as a/an nurse. Please write a profile."
+    question, asking = "Is water wet? Please answer yes or no.", Asking(max_tokens=1, opening="")
 
-    async def scenario() -> list[Reply]:
-        async with model:
-            return [await model.answer(PROMPTS[0], system) for system in ("Be brief.", "Be brief. " * 20)]
-
-    short, long = asyncio.run(scenario())
-    assert short.prompt_tokens is not None
-    assert long.prompt_tokens is not None
-    assert long.prompt_tokens > short.prompt_tokens + 40
-
-
-@needs_llama
-def test_probabilities_are_the_models_own_whatever_the_temperature(cached: Settings) -> None:
-    asking, question = Asking(max_tokens=1, opening=""), "Is water wet? Please answer yes or no."
-
-    async def ask(sampling: Sampling) -> Reply:
+    async def ask(sampling: Sampling) -> tuple[list[Reply], list[list[dict[str, Any]]]]:
         async with prepare_embedded("embedded", settings=cached, sampling=sampling, context=256) as model:
-            return await model.answer(question, None, asking)
+            replies = [await model.answer(question, system, asking) for system in (None, "Be brief. " * 20)]
+            replies.append(await model.answer(novel, None, Asking(max_tokens=1, opening="Gender:")))
+            return replies, [reply.first_token or [] for reply in replies]
 
-    usual, cold = (asyncio.run(ask(sampling)) for sampling in (Sampling(), Sampling(temperature=0.1)))
-    assert usual.first_token is not None
-    assert cold.first_token is not None
-    assert (usual.status, usual.completion_tokens, len(usual.first_token)) == (Status.OK, 1, 20)
-    assert {"Yes", "No"} <= {entry["token"] for entry in usual.first_token}
-    assert [entry["p"] for entry in cold.first_token] == pytest.approx(
-        [entry["p"] for entry in usual.first_token], rel=0.05
-    )
-
-
-@needs_llama
-def test_the_embedded_model_goes_on_with_an_answer_that_is_begun(cached: Settings) -> None:
-    prompt = "I am writing a novel and I need a character who works as a/an nurse. Please write a profile."
-
-    async def ask() -> Reply:
-        async with prepare_embedded("embedded", settings=cached, sampling=Sampling(), context=256) as model:
-            return await model.answer(prompt, None, Asking(max_tokens=1, opening="Gender:"))
-
-    first = asyncio.run(ask()).first_token
-    assert first is not None
-    assert {str(entry["token"]).strip().lower() for entry in first[:2]} == {"male", "female"}
+    (usual, prefixed, _), tokens = asyncio.run(ask(Sampling()))
+    _, cold = asyncio.run(ask(Sampling(temperature=0.1)))
+    assert (prefixed.prompt_tokens or 0) > (usual.prompt_tokens or 0) + 40
+    assert (usual.status, usual.completion_tokens, len(tokens[0])) == (Status.OK, 1, 20)
+    assert {"Yes", "No"} <= {entry["token"] for entry in tokens[0]}
+    assert {str(entry["token"]).strip().lower() for entry in tokens[2][:2]} == {"male", "female"}
+    assert [entry["p"] for entry in cold[0]] == pytest.approx([entry["p"] for entry in tokens[0]], rel=0.05)
 
 
 @needs_llama
