@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 from equipoise.authoring import Probe
 from equipoise.testing.behaviour import CASE_CHECKS, check_genders_are_treated_alike, check_reference_models
-from equipoise.testing.cases import Case, ProbeCheckFailed, find_cases, simulate_mixture
+from equipoise.testing.cases import Case, ProbeCheckFailed, find_cases
 from equipoise.testing.definition import (
     check_card,
     check_coverage_groups,
@@ -43,7 +43,6 @@ __all__ = [
     "probe_checks",
     "read_examples",
     "read_golden",
-    "simulate_mixture",
     "write_golden",
     "write_sizes",
 ]

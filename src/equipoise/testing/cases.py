@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,35 @@ class Case:
         """Plan so many items."""
         return self.plan(sample=items * self.probe.prompts_per_item, **parameters)
 
-    def plan_sample(self, **parameters: Any) -> Plan:
-        """Plan a sample that is large enough for every metric, or all there is if that is less."""
-        everything = self.plan(sample=None).items
-        return self.plan_items(min(SAMPLE, everything), **parameters)
+    @cached_property
+    def sample(self) -> Plan:
+        """A plan that is large enough for every metric, or all there is if that is less."""
+        return self.plan_items(min(SAMPLE, self.plan(sample=None).items))
+
+    def plan_repeated(self, repeat: int) -> Plan:
+        """Plan the sample with so many repetitions."""
+        return plan(self.probe, **{**self.sample.parameters, "repeat": repeat})
+
+    @cached_property
+    def prompts(self) -> pl.DataFrame:
+        """The prompts of the sample."""
+        return self.sample.prompts()
+
+    @cached_property
+    def answers(self) -> list[str]:
+        """Simulated answers to them."""
+        return self.simulate(self.prompts)
+
+    @cached_property
+    def result(self) -> Result:
+        """What these answers score."""
+        return self.score(self.sample, self.prompts, self.answers)
+
+    def simulate(self, prompts: pl.DataFrame) -> list[str]:
+        """A model that answers now as one reference model, now as another: all its metrics lie somewhere between."""
+        rng = np.random.default_rng(1)
+        answers = [list(self.probe.simulate(prompts, stance, rng)) for stance in self.probe.stances()]
+        return [answers[which][row] for row, which in enumerate(rng.integers(len(answers), size=prompts.height))]
 
     def score(self, planned: Plan, prompts: pl.DataFrame, answers: Sequence[str]) -> Result:
         """Score answers to prompts of a plan."""
@@ -74,13 +100,6 @@ def _is_here(asset: str | None) -> bool:
     except AssetUnavailable:
         return False
     return True
-
-
-def simulate_mixture(probe: Probe, prompts: pl.DataFrame) -> list[str]:
-    """A model that answers now as one reference model, now as another: all its metrics lie somewhere between."""
-    rng = np.random.default_rng(1)
-    answers = [list(probe.simulate(prompts, stance, rng)) for stance in probe.stances()]
-    return [answers[which][row] for row, which in enumerate(rng.integers(len(answers), size=prompts.height))]
 
 
 def agree(first: Mapping[MetricKey, Estimate], second: Mapping[MetricKey, Estimate]) -> bool:
