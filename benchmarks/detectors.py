@@ -26,7 +26,6 @@ CHARACTERS_A_TOKEN = 4
 """English text has more characters a token with common tokenizers: an answer is cut too early, hardly ever too late."""
 SPELT_OUT = {"OttoBoop/Reversal-and-Persistence": "OttoBoop/Reversal-and-Persistence-of-Gender-Biases-in-GPT-Models"}
 """Repositories whose names the answers abbreviate."""
-LIMITS = (8, 16, 32, 64, 96, 128, 160, 192, 256, 384)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,6 @@ def main() -> None:
         "sources": sources_table(files),
         "errors": errors_table(measured),
         "limits": limits_table(measured),
-        "curves": curves_table(measured),
     }
     for table in tables.values():
         print(f"{table}\n")
@@ -154,20 +152,6 @@ def limits_table(measured: Sequence[Measured]) -> str:
                 same = list(find_same(found, probe.max_tokens))
                 share = f"{sum(same):,} ({sum(same) / len(same):.1%})"
                 lines.append(f"| `{probe.name}` | {probe.max_tokens} | {found.file.name} | {len(same):,} | {share} |")
-    return "\n".join(lines)
-
-
-def curves_table(measured: Sequence[Measured]) -> str:
-    """The same for other limits, by kind."""
-    lines = [f"| cut after tokens | {' | '.join(map(str, LIMITS))} |", f"| --- |{' ---: |' * len(LIMITS)}"]
-    whole = list(_whole_answers(measured))
-    for kind in dict.fromkeys(found.file.kind for found in whole):
-        same = {
-            tokens: [one for found in whole if found.file.kind == kind for one in find_same(found, tokens)]
-            for tokens in LIMITS
-        }
-        shares = [f"{sum(found) / len(found):.0%}" for found in same.values() if found]
-        lines.append(f"| {kind} | {' | '.join(shares)} |")
     return "\n".join(lines)
 
 

@@ -119,10 +119,6 @@ def test_published_intervals_are_ordered_and_cover_every_model() -> None:
     assert published.select(pl.col("low", "high").is_between(-1, 1).all()).row(0) == (True, True)
 
 
-def test_a_table_is_read_once() -> None:
-    assert facts("names") is facts("names")
-
-
 @pytest.mark.parametrize(("wrong", "near"), [("name", "'names'"), ("../registry", "names"), ("", "occupations")])
 def test_an_unknown_table_is_refused_with_the_known_names(wrong: str, near: str) -> None:
     with pytest.raises(UnknownName, match=near) as caught:

@@ -61,12 +61,6 @@ def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
     assert site.asked == ["/source"]
 
 
-def test_a_file_in_a_mirror_folder_is_used_without_a_copy(asset: Asset, settings: Settings, tmp_path: Path) -> None:
-    mirrored = write_to_mirror(tmp_path, DATA)
-    assert locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache)) == mirrored
-    assert not settings.cache.exists()
-
-
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_a_mirror_may_be_an_address(asset: Asset, site: Site, settings: Settings, slash: str) -> None:
     site.pages[f"/mirror/{FILE}"] = serve(DATA)
@@ -76,17 +70,9 @@ def test_a_mirror_may_be_an_address(asset: Asset, site: Site, settings: Settings
     assert site.asked == [f"/mirror/{FILE}"]
 
 
-def test_a_mirror_address_without_the_file_is_passed_over(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = serve(DATA)
-    mirrored = Settings(mirror=f"{site.url}/mirror", cache=settings.cache)
-    assert locate("tiny", mirrored).read_bytes() == DATA
-    assert site.asked == [f"/mirror/{FILE}", "/source"]
-
-
 @pytest.mark.parametrize(
     "mirror",
     [
-        "ftp://example.org/x",
         "https://me:pass-word@example.org/x",
         "https://example.org/x?key=pass-word",
         "s3://x",
@@ -98,13 +84,13 @@ def test_a_mirror_of_another_kind_is_refused_and_not_shown(asset: Asset, setting
     assert "pass-word" not in str(caught.value)
 
 
-def test_after_a_source_that_fails_the_next_is_tried(
+def test_after_a_mirror_or_a_source_that_fails_the_next_is_tried(
     site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     register(monkeypatch, f"{site.url}/gone", f"{site.url}/source")
     site.pages["/source"] = serve(DATA)
-    assert locate("tiny", settings).read_bytes() == DATA
-    assert site.asked == ["/gone", "/source"]
+    assert locate("tiny", replace(settings, mirror=f"{site.url}/mirror")).read_bytes() == DATA
+    assert site.asked == [f"/mirror/{FILE}", "/gone", "/source"]
 
 
 def test_without_fetching_nothing_is_sent(asset: Asset, site: Site, settings: Settings) -> None:
