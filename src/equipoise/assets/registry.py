@@ -1,12 +1,17 @@
-"""The assets that can be fetched, as `registry.toml` lists them."""
+"""The assets that can be fetched, as `registry.toml` lists them, and the packaged tables of facts."""
 
 from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from equipoise.errors import UnknownName
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +71,17 @@ def _read_registry() -> dict[str, Asset]:
 
 
 REGISTRY = _read_registry()
+
+FACTS = ("associations", "inventories", "names", "occupations", "pronouns", "published", "stereotypes", "traits")
+
+
+@cache
+def facts(name: str) -> pl.DataFrame:
+    """Return a packaged table of facts; it is read once. `facts/README.md` says whose work they are."""
+    # Imported here because polars is slow to import and `equipoise data` does without it.
+    import polars as pl  # noqa: PLC0415 - listing assets needs no tables
+
+    if name not in FACTS:
+        raise UnknownName("fact table", name, FACTS)
+    table = resources.files("equipoise.assets") / "facts" / f"{name}.csv"
+    return pl.read_csv(table.read_bytes(), infer_schema_length=None)
