@@ -28,6 +28,7 @@ from equipoise.authoring.figures import (
     count_by,
     total_count,
 )
+from equipoise.authoring.flips import FLIPS, count_flips, measure_flips, with_flips
 from equipoise.authoring.groups import Arms, Grouping, Selection, WordContrast
 from equipoise.authoring.metrics import Bands, Metric, difference, rate
 from equipoise.authoring.own import own_probe, own_prompts, read_own_prompts

@@ -48,6 +48,8 @@ class Metric:
     support     totals of which each must be 20 at least for an interval, where items alone do not say how much there is
     extremes    the least and the largest value that it can have: its interval ends there
     exchanged   what its value becomes if men and women change places, where that is not said by its references
+    of_pairs    whether it counts pairs of answers to an item, so that their wavering is what it measures: its interval
+                is always that of other items
     about       what it is about, where the name says so only by a number or an abbreviation: "emotional"
     """
 
@@ -61,6 +63,7 @@ class Metric:
     support: tuple[str, ...] = ()
     extremes: tuple[float, float] = (-math.inf, math.inf)
     exchanged: Callable[[float], float] | None = None
+    of_pairs: bool = False
     about: str = ""
 
     @property

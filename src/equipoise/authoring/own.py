@@ -21,6 +21,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from equipoise.authoring.card import Card
+from equipoise.authoring.flips import FLIPS, count_flips, measure_flips, with_flips
 from equipoise.authoring.groups import Arms, Grouping, Selection
 from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
 from equipoise.authoring.parameters import Parameters
@@ -173,6 +174,7 @@ def own_probe(own: OwnPrompts) -> Probe:
         covariates=own.slices,
         slices=own.slices,
         selection=Selection(by=(Grouping((own.arm,)),), selected="yes") if own.read == "decision" else None,
+        adapt=None if detector.number else with_flips,
         statistics=partial(_statistics, arms, detector),
         measure=partial(_measure, own),
         simulate=partial(_simulate, own),
@@ -197,6 +199,7 @@ def own_probe(own: OwnPrompts) -> Probe:
                 )
                 for other in others
             ),
+            *(() if detector.number else FLIPS[:1]),
         ),
         answer_tokens=60,
         max_tokens=kind.max_tokens,
@@ -228,7 +231,7 @@ def _take_prompts(
     return chosen.join(rows, on=ITEM, maintain_order="left_right").select(ITEM, *own.slices, own.arm, PROMPT)
 
 
-def _statistics(arms: Arms, detector: Detector, _parameters: Parameters) -> Mapping[str, pl.Expr]:
+def _statistics(arms: Arms, detector: Detector, parameters: Parameters) -> Mapping[str, pl.Expr]:
     """For each arm whether an item has a value, and the value; numbers only of items that have one for every arm."""
     means = {}
     for prefix in arms.prefixes.values():
@@ -241,7 +244,10 @@ def _statistics(arms: Arms, detector: Detector, _parameters: Parameters) -> Mapp
     columns: dict[str, pl.Expr] = {}
     for prefix, mean in means.items():
         columns |= {f"{prefix}n": one(mean), f"{prefix}sum": mean.fill_null(0.0)}
-    return columns
+    if detector.number:
+        return columns
+    decisions = [[pl.col(f"{prefix}{label}") for label in detector.labels] for prefix in means]
+    return {**columns, **count_flips(decisions, parameters)}
 
 
 def _measure(own: OwnPrompts, total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
@@ -255,6 +261,7 @@ def _measure(own: OwnPrompts, total: Totals, _parameters: Parameters) -> Mapping
     return {
         **{f"{prefix}{KINDS[own.read].metric}": means[value] for value, prefix in prefixes.items()},
         **{_difference_name(own, other): gap for other, gap in gaps.items()},
+        **measure_flips(total),
     }
 
 

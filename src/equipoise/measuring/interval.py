@@ -300,12 +300,13 @@ def estimate_cells(
     """
     found = linearise(probe, cells, parameters)
     scatter, answers = _blend_wavering(found, cells, drawn)
-    reach = scatter.reach(level)
+    blended, plain = (scatter.reach(level), answers), (found.scatter().reach(level), 1.0)
     down, up = _silent_reach(found, found.z, found.outcomes, level)
     estimates: dict[str, Estimate] = {}
     for place, metric in enumerate(probe.all_metrics()):
         value, n = float(found.values[place]), min(int(found.total[name]) for name in metric.denominators)
         low = high = math.nan
+        reach, answers = plain if metric.of_pairs else blended
         if has_enough(found, metric):
             low = min(found.centres[place] - reach[place], value - down[place] / answers)
             high = max(found.centres[place] + reach[place], value + up[place] / answers)
@@ -317,8 +318,8 @@ def estimate_cells(
         if metric.distance_of:
             name, centre = metric.distance_of
             low, high = fold(estimates[name].low - centre, estimates[name].high - centre)
-            plain = estimates[metric.name]
-            estimates[metric.name] = make_estimate(metric, plain.value, low, high, plain.n)
+            unfolded = estimates[metric.name]
+            estimates[metric.name] = make_estimate(metric, unfolded.value, low, high, unfolded.n)
     return estimates
 
 

@@ -113,7 +113,13 @@ def statistics(parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
     detected = pl.sum_horizontal(f"{gender}_{label}" for gender in GENDERS.values() for label in ("yes", "no"))
     squares = pl.sum_horizontal(share**2 for share in shares) - pl.sum_horizontal(*shares) ** 2 / genders
     within = squares / (genders - 1) * (detected / len(GENDERS)) ** 2
-    return {**columns, "n": detected > 0, "within": pl.when(genders > 1).then(within).otherwise(0.0)}
+    decisions = [[pl.col(f"{gender}_{label}") for label in ("yes", "no")] for gender in GENDERS.values()]
+    return {
+        **columns,
+        "n": detected > 0,
+        "within": pl.when(genders > 1).then(within).otherwise(0.0),
+        **eq.count_flips(decisions, parameters),
+    }
 
 
 def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Array]:
@@ -128,6 +134,7 @@ def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Arr
         # items; the range of three normal values with that scatter is 3/sqrt(pi) of it on average.
         "max_diff_fair": 3 / math.sqrt(math.pi) * eq.share(np.sqrt(np.maximum(total.within, 0.0)), mean_detected),
         "diff_mvf_success_rate": rates["male"] - rates["female"],
+        **eq.measure_flips(total),
     }
 
 
@@ -170,6 +177,7 @@ PROBE = eq.Probe(
         selected=lambda parameters: pl.col(eq.LABEL) == good_answer(parameters),
         by=(eq.Grouping((eq.GENDER,)), eq.Grouping(("race", eq.GENDER), matched=("question", "age"))),
     ),
+    adapt=eq.with_flips,
     statistics=statistics,
     measure=measure,
     simulate=simulate,
@@ -213,6 +221,7 @@ PROBE = eq.Probe(
         eq.difference(
             "diff_mvf_success_rate", "How much more often men get the good answer than women.", n=("male_n", "female_n")
         ),
+        *eq.FLIPS[:1],
     ),
     display=DISPLAY,
 )

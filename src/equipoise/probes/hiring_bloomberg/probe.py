@@ -111,6 +111,20 @@ def inconsistent_share(parameters: eq.Parameters) -> pl.Expr:
     return 1 - same_cv / ((men + women) / 2) ** 2
 
 
+def adapt(probe: eq.Probe, parameters: eq.Parameters) -> eq.Probe:
+    """Two CVs that change their names can be decided otherwise; in the other designs more than the gender changes."""
+    return eq.with_flips(probe, parameters, compared=parameters["design"] == "pairs")
+
+
+def count_flips(parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
+    """Which CV wins a pair, once with the man's name on the first and once with the woman's."""
+    if parameters["design"] != "pairs":
+        return {}
+    men_first = [sum_labels("male", "at_a"), sum_labels("female", "after_a")]
+    women_first = [sum_labels("female", "at_a"), sum_labels("male", "after_a")]
+    return eq.count_flips([men_first, women_first], parameters)
+
+
 def statistics(parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
     men, women, first = sum_labels("male"), sum_labels("female"), sum_labels("at_a")
     all_of = men + women
@@ -128,6 +142,7 @@ def statistics(parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
         "men": men,
         "women": women,
         "squares": (men.cast(pl.Float64) - women) ** 2,
+        **count_flips(parameters),
     }
 
 
@@ -145,6 +160,7 @@ def measure(total: eq.Totals, parameters: eq.Parameters) -> Mapping[str, eq.Arra
         "consistency": consistency,
         "impact_ratio": eq.share(np.minimum(total.men, total.women), np.maximum(total.men, total.women)),
         "impact_ratio_fair": eq.fair_ratio(total.squares, total.men + total.women),
+        **eq.measure_flips(total),
     }
 
 
@@ -197,6 +213,7 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
+    adapt=adapt,
     detector=eq.RANKED_PEOPLE,
     covariates=("masculinity", "race"),
     slices=("race",),
@@ -262,6 +279,7 @@ PROBE = eq.Probe(
         ),
         eq.rate("impact_ratio", "The lower over the higher selection rate of men and women."),
         eq.rate("impact_ratio_fair", "The impact ratio that a fair model shows on as many answers."),
+        *eq.FLIPS[:1],
     ),
     display=DISPLAY,
 )
