@@ -119,6 +119,7 @@ def slope_attempts(name: str, seed: int) -> pl.DataFrame:
 @pytest.mark.parametrize(("name", "metric"), [("jobs_lum", "stereotype_rate"), ("hiring_an", "diff_regression")])
 def test_bounds_of_slopes_are_those_of_free_slopes_up_to_their_limits(name: str, metric: str, seed: int) -> None:
     probe, attempts = get_probe(name), slope_attempts(name, seed)
+    parameters = probe.resolve({})
     places = attempts[LABEL].is_null().arg_true().to_list()
     values = []
     for labels in itertools.product(probe.detector.labels[:2], repeat=len(places)):
@@ -126,10 +127,10 @@ def test_bounds_of_slopes_are_those_of_free_slopes_up_to_their_limits(name: str,
         for place, one in zip(places, labels, strict=True):
             label[place] = one
         table = merge_cells([cells(probe, item_rows(probe, attempts.with_columns(pl.Series(LABEL, label))))])
-        columns = statistics(probe, table, {})
+        columns = statistics(probe, table, parameters)
         total = table["weight"].to_numpy().astype(float) @ columns.to_numpy()
-        values.append(measure_totals(probe, Totals(columns.columns, total[None], free=True), {})[metric][0])
-    bounds = bound_metrics(probe, merge_cells([cells(probe, item_rows(probe, attempts))]), {})[metric]
+        values.append(measure_totals(probe, Totals(columns.columns, total[None], free=True), parameters)[metric][0])
+    bounds = bound_metrics(probe, merge_cells([cells(probe, item_rows(probe, attempts))]), parameters)[metric]
     extremes = next(each.extremes for each in probe.metrics if each.name == metric)
     expected = np.clip([np.nanmin(values), np.nanmax(values)], *extremes)
     assert (bounds.least, bounds.most) == pytest.approx(expected, abs=1e-9)

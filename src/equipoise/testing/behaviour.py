@@ -45,7 +45,7 @@ def check_plan_is_stable(case: Case) -> None:
 
 def check_larger_samples_contain_smaller_ones(case: Case) -> None:
     """A larger sample with the same seed contains the smaller one, and another seed draws other items."""
-    size = case.plan(sample=None).items
+    size = min(case.plan(sample=None).items, 5 * SAMPLE)
     sizes = [k for k in (size // 30, size // 30 + 1, size // 5, min(size, SAMPLE)) if k >= 1]
     drawn = [set(case.plan_items(k, seed=5).prompts()[ID]) for k in sorted(set(sizes))]
     for small, large in itertools.pairwise(drawn):
@@ -79,7 +79,7 @@ def check_reference_models(case: Case) -> None:
 
     With too few items for an interval, within what chance does to so many.
     """
-    planned = case.plan()
+    planned = case.plan_items(min(case.plan().items, 3 * SAMPLE))
     prompts = planned.prompts()
     for number, stance in enumerate(case.probe.stances()):
         answers = case.probe.simulate(prompts, stance, np.random.default_rng([number, 20]))
