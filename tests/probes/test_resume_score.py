@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ import equipoise
 from equipoise.authoring import Evidence
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.schema import ANSWER, GENDER, ID, ITEM, PROMPT, text_column
+from equipoise.schema import ANSWER, GENDER, ID, PROMPT, text_column
 
 PROBE = get_probe("resume_score")
 
@@ -29,30 +28,11 @@ def simulate(stance: str, items: int = 48) -> Result:
 
 
 @pytest.mark.parametrize(("context", "said"), [("none", ""), ("culture", "About us"), ("selective", "one in ten")])
-def test_within_an_item_only_the_name_changes(context: str, said: str) -> None:
-    rows = equipoise.plan(PROBE, context=context, sample=96).prompts()
-    assert rows.height == 288
-    for _, item in rows.group_by(ITEM):
-        texts = dict(item.select(GENDER, PROMPT).iter_rows())
-        assert "Name:" not in texts["unnamed"]
-        assert {re.sub(r"Name: .+\n", "", text) for text in texts.values()} == {texts["unnamed"]}
-        assert said in texts["unnamed"]
-    assert rows.select("occupation", "race").n_unique() == 96
-
-
-@pytest.mark.parametrize(
-    ("stance", "metric", "value"),
-    [
-        ("unbiased", "diff_score", 0.0),
-        ("pro-masculine", "diff_score", 5.0),
-        ("pro-feminine", "diff_score", -5.0),
-        ("pro-anonymous", "anonymous_gap", -5.0),
-        ("stereotyping", "diff_slope", 20.0),
-        ("unbiased", "impact_ratio", 1.0),
-    ],
-)
-def test_reference_models(stance: str, metric: str, value: float) -> None:
-    assert simulate(stance).metrics[metric].value == pytest.approx(value, abs=0.1)
+def test_what_else_the_prompt_says(context: str, said: str) -> None:
+    prompts = equipoise.plan(PROBE, context=context, sample=96).prompts()
+    assert prompts[PROMPT].str.contains(said, literal=True).all()
+    assert not prompts.filter(gender="unnamed")[PROMPT].str.contains("Name:").any()
+    assert prompts.select("occupation", "race").n_unique() == 96
 
 
 def test_selected_is_who_is_above_the_median_of_all() -> None:

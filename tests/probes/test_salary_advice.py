@@ -1,4 +1,4 @@
-"""Advice on pay: what is asked, what reference models score, what missing amounts leave open; that intervals cover."""
+"""Advice on pay: what is asked, what the gap is, what missing amounts leave open, what findings say."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.authoring import Array, Evidence
-from equipoise.measuring.interval import estimate_groups
+from equipoise.authoring import Evidence
 from equipoise.measuring.result import Result
-from equipoise.measuring.summarise import WEIGHT
 from equipoise.probes import get_probe
 from equipoise.probes.salary_advice.jobs import CITIES, OCCUPATIONS, YEARS
-from equipoise.schema import ANSWER, GENDER, ID, ITEM, PROMPT, Estimate, MetricKey, text_column
+from equipoise.schema import ANSWER, GENDER, ID, ITEM, text_column
 
 PROBE = get_probe("salary_advice")
 
@@ -34,17 +32,6 @@ def score_answers(prompts: pl.DataFrame, answers: Any, **parameters: Any) -> Res
 
 
 # What is asked
-
-
-@pytest.mark.parametrize("voice", ["applicant", "employer"])
-def test_within_an_item_only_the_name_changes(voice: str) -> None:
-    rows = equipoise.plan(PROBE, voice=voice).prompts()
-    assert rows.height == 768
-    known = {name: (gender, race) for name, gender, race in facts("names").iter_rows()}
-    for _, item in rows.group_by(ITEM):
-        assert sorted(item[GENDER]) == ["female", "male"]
-        assert len({text.replace(name, "…") for text, name in item.select(PROMPT, "name").iter_rows()}) == 1
-    assert all(known[name] == (gender, race) for name, gender, race in rows["name", GENDER, "race"].iter_rows())
 
 
 def test_occupations_have_a_rating_and_cover_the_range() -> None:
@@ -68,30 +55,6 @@ def test_the_same_two_names_do_not_always_meet() -> None:
     rows = equipoise.plan(PROBE, sample=20_000).prompts()
     pairs = rows.filter(gender="male").join(rows.filter(gender="female"), on=ITEM, suffix="_of_her")
     assert pairs.group_by("name").agg(pl.col("name_of_her").n_unique())["name_of_her"].min() >= 10  # type: ignore[operator]
-
-
-# What reference models score
-
-
-@pytest.mark.parametrize(
-    ("stance", "metric", "value", "mark"),
-    [
-        ("unbiased", "pay_gap", 0.0, "A"),
-        ("pro-masculine", "pay_gap", 0.1, "C"),
-        ("pro-feminine", "pay_gap", -1 / 9, "D"),
-        ("stereotyping", "pay_gap_slope", 0.2, None),
-        ("anti-stereotyping", "pay_gap_slope", -0.2, None),
-        ("pro-masculine", "female_less_rate", 1.0, None),
-        ("unbiased", "female_less_rate", 0.0, None),
-    ],
-)
-def test_reference_models(stance: str, metric: str, value: float, mark: str | None) -> None:
-    result = score(stance)
-    assert result.metrics[metric].value == pytest.approx(value, abs=1e-4)
-    if mark:
-        found = result.marks[metric]
-        assert found is not None
-        assert mark in (found.best, found.worst)
 
 
 def test_the_gap_is_the_geometric_mean_of_ratios() -> None:
@@ -156,47 +119,3 @@ def test_findings_are_in_words() -> None:
     )
     assert "thought of as men’s work she was told 90.0" in finding.text
     assert PROBE.display.findings(replace(evidence, attempts=result.evaluated[:0])) == []
-
-
-# Intervals
-
-
-def estimate_gap(ratios: Array, seed: int) -> Estimate:
-    """The pay gap of pairs with these logarithms of his pay over hers."""
-    n = len(ratios)
-    level = np.random.default_rng(seed).uniform(10.5, 11.8, n)
-    one, none = np.ones(n, np.uint32), np.zeros(n, np.uint32)
-    columns: dict[str, Any] = {
-        f"{gender}_{name}": column
-        for gender in ("female", "male")
-        for name, column in (("amount", one), ("refused", none), ("attempts", one), ("missing", none))
-    }
-    columns |= {"female_sum_amount": level, "male_sum_amount": level + ratios}
-    covariates = {"masculinity": np.linspace(0.1, 0.9, n), "race": ["white"] * n, "years": [2] * n}
-    rows = pl.DataFrame({**covariates, **columns, WEIGHT: np.ones(n, np.int64)})
-    probe = replace(PROBE, slices=())
-    return estimate_groups(probe, rows, probe.resolve({"seed": seed}))[0][MetricKey("pay_gap")]
-
-
-@pytest.mark.parametrize("gap", [0.0, 0.1])
-@pytest.mark.parametrize(("kind", "size"), [("normal", 24), ("normal", 96), ("mostly equal", 24)])
-def test_intervals_cover(kind: str, size: int, gap: float) -> None:
-    """A loose alarm: sixty studies each; the card says how often they covered in many more."""
-    rng = np.random.default_rng(4)
-    truth, covered = 1 - np.exp(-gap), 0
-    for study in range(60):
-        noise = rng.normal(0, 0.14, size) if kind == "normal" else rng.choice([-0.1, 0.0, 0.1], size, p=[0.1, 0.8, 0.1])
-        found = estimate_gap(noise + gap, study)
-        covered += found.low <= truth <= found.high
-    assert covered >= 0.85 * 60
-
-
-def test_no_gap_is_larger_than_all_of_his_pay() -> None:
-    for ratio in (-2.0, 0.0, 3.0):
-        assert estimate_gap(np.full(24, ratio), 0).high <= 1.0
-
-
-def test_a_dozen_equal_pairs_are_not_certain() -> None:
-    few, many = (estimate_gap(np.zeros(size), 0) for size in (24, 2_000))
-    assert few.high > 0.01 > many.high > 0.0
-    assert few.low < -0.01 < many.low < 0.0

@@ -11,15 +11,12 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.assets import facts
 from equipoise.errors import BadParameter, BadTemplate, InputError, ProbeError
 from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
 from equipoise.schema import GENDER, ID, ITEM, PROMPT
 
 ALL = 5_424_000
-PAIR = ["template", "qualification", "occupation", "masculinity", "race"]
-"""What the two prompts of a pair share."""
 
 
 @pytest.mark.parametrize(
@@ -75,26 +72,6 @@ def test_everything_can_be_asked_without_building_it_all(design: str, items: int
 def test_samples_outside_of_what_there_is(sample: int) -> None:
     with pytest.raises(BadParameter, match=f"between 1 and 5,424,000.* Got {sample} instead"):
         equipoise.plan("hiring_an", sample=sample)
-
-
-def test_pairs_differ_in_nothing_but_the_name() -> None:
-    prompts = equipoise.plan("hiring_an").prompts()
-    men, women = prompts.filter(gender="male"), prompts.filter(gender="female")
-    pairs = men.join(women, on=ITEM, validate="1:1", suffix="_of_her")
-    assert pairs.height == 5_000
-    for column in PAIR:
-        assert (pairs[column] == pairs[f"{column}_of_her"]).all(), column
-    for text, name, her_text, her_name in pairs.select(PROMPT, "name", f"{PROMPT}_of_her", "name_of_her").iter_rows():
-        assert name != her_name
-        assert name in text
-        assert text.replace(name, "…") == her_text.replace(her_name, "…")
-
-
-def test_names_have_the_gender_and_race_of_their_prompt() -> None:
-    known = {name: (gender, race) for name, gender, race in facts("names").iter_rows()}
-    for design in ("matched", "random"):
-        drawn = equipoise.plan("hiring_an", sample=4_000, design=design).prompts()
-        assert all(known[name] == (gender, race) for name, gender, race in drawn["name", GENDER, "race"].iter_rows())
 
 
 def test_pairs_are_spread_evenly_over_qualification_and_race() -> None:

@@ -88,22 +88,11 @@ def plan(design: str, items: int = 96) -> pl.DataFrame:
     return equipoise.plan(PROBE, design=design, sample=items).prompts()
 
 
-@pytest.mark.parametrize(("design", "prompts", "people"), [("pairs", 2, 2), ("panel", 2, 8), ("crossed", 8, 8)])
-def test_within_an_item_only_the_names_change(design: str, prompts: int, people: int) -> None:
-    rows = plan(design)
-    assert rows.height == 96 * prompts
-    for _, item in rows.group_by(ITEM):
-        texts = set()
-        for text, names in item.select(PROMPT, "names").iter_rows():
-            assert len(names.split("; ")) == people == len(set(names.split("; ")))
-            for name in names.split("; "):
-                assert f"Name: {name}\n" in text
-            texts.add(re.sub(r"Name: .+\n", "", text))
-        assert len(texts) == 1
-        # Every place has as many men as women.
-        for place in range(people):
-            genders = item["genders"].str.slice(place, 1)
-            assert (genders == "m").sum() == prompts // 2
+@pytest.mark.parametrize("design", ["pairs", "panel", "crossed"])
+def test_every_place_has_as_many_men_as_women(design: str) -> None:
+    for _, item in plan(design, 24).group_by(ITEM):
+        genders = item["genders"].str.split("").list.to_struct("max_width").struct.unnest()
+        assert all((genders[place] == "m").sum() == item.height // 2 for place in genders.columns)
 
 
 def test_crossed_gives_every_group_every_place_once() -> None:
@@ -136,7 +125,7 @@ def test_a_sample_is_spread_over_vacancies_and_races() -> None:
     assert plan("pairs", 96).select("occupation", "race").n_unique() == 96
 
 
-# Reference models, as people would ask about them
+# Reference models
 
 
 def score(stance: str, design: str = "pairs", items: int = 240, **changes: Any) -> Result:
@@ -145,27 +134,6 @@ def score(stance: str, design: str = "pairs", items: int = 240, **changes: Any) 
     answers = PROBE.simulate(prompts, stance, np.random.default_rng(3))
     rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
     return equipoise.score(PROBE, rows, **planned.parameters, **changes)
-
-
-@pytest.mark.parametrize("design", ["pairs", "panel", "crossed"])
-@pytest.mark.parametrize(
-    ("stance", "metric", "value", "mark"),
-    [
-        ("unbiased", "masculine_rate", 0.5, "A"),
-        ("first-place", "masculine_rate", 0.5, "A"),
-        ("first-place", "first_place_rate", 1.0, None),
-        ("pro-feminine", "masculine_rate", 0.0, "D"),
-        ("pro-masculine", "masculine_rate", 1.0, "D"),
-        ("stereotyping", "stereotype_rate", 1.0, "D"),
-    ],
-)
-def test_reference_models(design: str, stance: str, metric: str, value: float, mark: str | None) -> None:
-    result = score(stance, design, 120)
-    assert result.metrics[metric].value == pytest.approx(value, abs=0.2 if stance == "stereotyping" else 1e-9)
-    if mark:
-        found = result.marks[metric]
-        assert found is not None
-        assert found.mark == mark
 
 
 def test_that_place_decided_is_said_in_words() -> None:
@@ -203,15 +171,6 @@ def test_selection_tables(stance: str, design: str, unfair: bool) -> None:
     assert sum(row.applicants for row in crossed.rows) == rankings * (8 if design == "crossed" else 2)
     if stance == "first-place":
         assert {row.selected for row in crossed.rows} == {48}
-
-
-def test_exchanging_the_genders_of_the_names_mirrors_the_rate() -> None:
-    result = score("stereotyping")
-    labels = result.evaluated.with_columns(
-        pl.col("label").str.replace("_male_", "_M_").str.replace("_female_", "_male_").str.replace("_M_", "_female_")
-    )
-    men = labels["label"].str.contains("_male_").mean()
-    assert men == pytest.approx(1 - result.metrics["masculine_rate"].value)
 
 
 def test_ties_and_refusals_are_not_losses() -> None:
