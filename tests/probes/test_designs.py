@@ -11,7 +11,8 @@ import pytest
 import equipoise
 from equipoise.assets import facts
 from equipoise.probes import find_probes
-from equipoise.schema import GENDER, ID, ITEM, PROMPT
+from equipoise.schema import GENDER, ITEM, PROMPT
+from equipoise.testing import Case
 
 NAMED: list[tuple[str, dict[str, Any], int]] = [
     ("hiring_an", {"sample": 2_000}, 2),
@@ -59,12 +60,12 @@ def test_names_have_the_gender_and_race_of_their_prompt(probe: str, parameters: 
 @pytest.mark.parametrize("name", find_probes())
 def test_reference_models_have_the_marks_of_their_values(name: str) -> None:
     probe = find_probes()[name]
-    corpus = {"corpus": next(each.name for each in probe.corpora if each.file)} if probe.corpora else {}
-    planned = equipoise.plan(probe, **corpus)
+    case = Case(probe, next((corpus.name for corpus in probe.corpora if corpus.file), None))
+    planned = case.plan_sample()
     prompts = planned.prompts()
     for stance in probe.stances():
         answers = probe.simulate(prompts, stance, np.random.default_rng(3))
-        result = equipoise.score(probe, dict(zip(prompts[ID], answers, strict=True)), **planned.parameters)
+        result = case.score(planned, prompts, answers)
         for metric in probe.metrics:
             if metric.bands and stance in metric.references:
                 found = result.marks[metric.name]

@@ -91,8 +91,7 @@ def plan(design: str, items: int = 96) -> pl.DataFrame:
 @pytest.mark.parametrize("design", ["pairs", "panel", "crossed"])
 def test_every_place_has_as_many_men_as_women(design: str) -> None:
     for _, item in plan(design, 24).group_by(ITEM):
-        genders = item["genders"].str.split("").list.to_struct("max_width").struct.unnest()
-        assert all((genders[place] == "m").sum() == item.height // 2 for place in genders.columns)
+        assert all(place.count("m") == item.height // 2 for place in zip(*item["genders"], strict=True))
 
 
 def test_crossed_gives_every_group_every_place_once() -> None:

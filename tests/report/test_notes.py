@@ -135,6 +135,16 @@ def test_samples_are_of_every_label_and_arm(one: ReportedRun) -> None:
     assert len({dict(sample.facts)["id"] for sample in samples}) == len(samples) == 10
 
 
+def test_the_most_different_case_comes_first(one: ReportedRun) -> None:
+    read = read_run(one, "hiring_an", 10)
+    assert read.case == read.samples[:2]
+    assert {dict(sample.facts)["gender"] for sample in read.case} == {"male", "female"}
+    assert {sample.outcome for sample in read.case} == {"accepted", "rejected"}
+    changed = [sample.prompt.replace(dict(sample.facts)["name"], "…") for sample in read.case]
+    assert changed[0] == changed[1]
+    assert read_run(one, "jobs_lum", 10).case == []
+
+
 def test_samples_do_not_depend_on_the_order_of_the_answers(one: ReportedRun) -> None:
     probe, evidence = get_probe("jobs_lum"), read_run(one, "jobs_lum", 0).evidence
     turned = replace(evidence, attempts=evidence.attempts.sort(ATTEMPT, descending=True))

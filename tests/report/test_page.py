@@ -109,7 +109,7 @@ def test_a_short_report_opens_with_the_verdict_and_every_mark_and_shows_answers(
     assert shown["verdict"] == [describe_marks(one.results.values())]
     assert [int(text.split()[0]) for text in shown["counts"]] == list(counts.values())
     assert sum(counts.values()) == sum(len(result.marks) for result in one.results.values())
-    assert len(shown["examples"]) == len(shown["findings"]) > 3
+    assert len(shown["examples"]) >= len(shown["findings"]) > 3
     tables = [whole_table(one, name)["answer"].drop_nulls() for name in one.results]
     answers = {" ".join(answer.split())[:60] for table in tables for answer in table}
     examples = [" ".join(example.split()) for example in shown["examples"]]

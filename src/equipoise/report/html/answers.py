@@ -10,6 +10,7 @@ import polars as pl
 
 from equipoise.authoring import Evidence, Probe, TypicalWord
 from equipoise.detect import Detector
+from equipoise.measuring.cases import find_case
 from equipoise.measuring.readings import OtherReading, Rereading
 from equipoise.measuring.words import WordComparison, WordCounting
 from equipoise.report.html.runs import ReportedRun
@@ -40,11 +41,14 @@ class Sample:
 
 
 def choose_samples(run: ReportedRun, evidence: Evidence, probe: Probe, most: int) -> list[Sample]:
-    """Answers to look at: of each label and arm in turn, by their ids. These are hashes, so nothing else decides."""
-    answers = evidence.measured().sort(ATTEMPT)
+    """Answers to look at: the most different case, then of each label and arm in turn, by their ids, that is hashes."""
+    worst = find_case(probe, evidence.attempts)
+    worst = worst if worst.height > 1 else worst[:0]
+    answers = evidence.measured().join(worst.select(ATTEMPT), on=ATTEMPT, how="anti").sort(ATTEMPT)
     kinds = [name for name in (LABEL, *probe.coverage_columns) if name in answers.columns]
     turn = pl.int_range(pl.len())
-    in_turn = answers.sort(turn.over(kinds) if kinds else turn, *kinds, maintain_order=True).head(most)
+    in_turn = answers.sort(turn.over(kinds) if kinds else turn, *kinds, maintain_order=True)
+    in_turn = pl.concat([worst, in_turn]).head(most)
     if in_turn.is_empty():
         return []
     return _read_texts(run, probe, in_turn)
@@ -86,6 +90,8 @@ class ReadRun:
     words: WordComparison | None
     other: OtherReading | None
     samples: list[Sample]
+    case: list[Sample]
+    """The case whose arms were answered most differently: an answer for each of two arms; none if all are alike."""
 
 
 def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
@@ -115,15 +121,16 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
         words=words,
         other=rereading.measure() if most else None,
         samples=choose_samples(run, evidence, definition, most),
+        case=case if len(case := find_examples(run, evidence, definition)) > 1 else [],
     )
 
 
-def find_example(run: ReportedRun, evidence: Evidence, probe: Probe, columns: Mapping[str, Any]) -> Sample | None:
-    """An answer that shows a finding: the first by its id, which is a hash, of those with these values in columns."""
-    answers = evidence.detected() if LABEL in evidence.attempts.columns else evidence.measured()
-    fitting = answers.filter(pl.lit(value=True), **columns)
-    first = (fitting if fitting.height else answers).sort(ATTEMPT)[:1]
-    return next(iter(_read_texts(run, probe, first)), None) if first.height else None
+def find_examples(
+    run: ReportedRun, evidence: Evidence, probe: Probe, columns: Mapping[str, Any] | None = None
+) -> list[Sample]:
+    """An answer with these values in columns, from the case that was answered most differently, and its counterpart."""
+    found = find_case(probe, evidence.attempts, columns)
+    return _read_texts(run, probe, found) if found.height else []
 
 
 def list_spots(comparison: WordComparison) -> list[TypicalWord]:

@@ -14,7 +14,7 @@ from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import Drawing
 from equipoise.report.charts.figures import default_figures, draw_figures
 from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
-from equipoise.report.html.answers import ReadRun, Sample, find_example, read_run
+from equipoise.report.html.answers import ReadRun, Sample, find_examples, read_run
 from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.notes import say_by_probability, warn_uneven
 from equipoise.report.html.runs import ReportedRun
@@ -29,7 +29,7 @@ Row = tuple[str | float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class RankedFinding:
-    """A finding on a metric whose mark is decided and worse than A, and an answer that shows it."""
+    """A finding on a metric whose mark is decided and worse than A, and answers that show it."""
 
     probe: Probe
     metric: Metric
@@ -39,7 +39,7 @@ class RankedFinding:
     text: str
     badness: tuple[str, float]
     """The mark, and how far the value is from even-handed compared with where D begins."""
-    example: Sample | None
+    examples: list[Sample]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ def _rank_findings(run: ReportedRun, result: Result, evidence: Evidence) -> list
                 leaning=metric.leaning(value),
                 text=_say_finding(finding, metric, result),
                 badness=(mark.letter, metric.bands.distance(value) / metric.bands.limits[-1]),
-                example=find_example(run, evidence, probe, finding.example),
+                examples=find_examples(run, evidence, probe, finding.example),
             )
         )
     return ranked

@@ -10,6 +10,7 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
 from equipoise.errors import BadParameter, InputError, UnknownName
+from equipoise.measuring.cases import CONTRAST, with_contrast
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, LABEL, PROMPT, REPETITION, STATUS, Status, is_measured
 
@@ -36,7 +37,7 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """The chosen attempts of a probe, in the order of its plan, and how many fit."""
+    """The chosen attempts of a probe, how many fit, and first the items whose arms were answered most differently."""
 
     probe: Probe
     columns: tuple[str, ...]
@@ -48,7 +49,7 @@ class Chosen:
 
 
 def choose(run: Run, choice: Choice) -> list[Chosen]:
-    """The attempts that fit; where they are too many, a fair share of each probe, from the beginning of its plan."""
+    """The attempts that fit; where they are too many, a fair share of each probe, the most different cases first."""
     _check(run, choice)
     names = list(dict.fromkeys(choice.probes)) or list(run.planned)
     room, chosen = choice.most, {}
@@ -68,12 +69,12 @@ def _choose_of(run: Run, name: str, choice: Choice, most: int) -> Chosen:
     kept: list[pl.DataFrame] = []
     fitting = 0
     for batch in run.transcript_batches(name):
-        fits = batch.with_columns(describe_outcome(probe.detector)).filter(list(_conditions(choice, covariates)))
-        room = most - sum(part.height for part in kept)
+        answers = with_contrast(probe, batch).with_columns(describe_outcome(probe.detector))
+        fits = answers.filter(list(_conditions(choice, covariates)))
         fitting += fits.height
-        if room > 0 or not kept:
-            kept.append(fits.head(max(room, 0)))
-    return Chosen(probe=probe, columns=covariates, table=pl.concat(kept), fitting=fitting, judge=setup.judge)
+        kept = [pl.concat([*kept, fits]).sort(CONTRAST, descending=True, maintain_order=True).head(most)]
+    table = pl.concat(kept).drop(CONTRAST)
+    return Chosen(probe=probe, columns=covariates, table=table, fitting=fitting, judge=setup.judge)
 
 
 def describe_outcome(detector: Detector) -> pl.Expr:
