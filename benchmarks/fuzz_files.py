@@ -19,6 +19,7 @@ from equipoise.cli.config import read_config
 from equipoise.errors import EquipoiseError
 from equipoise.runs.file import digests, sql
 from equipoise.runs.run import Run
+from equipoise.runs.spec import to_plain
 
 VALUES: list[Any] = [
     *(None, 0, -1, 2**31, 2**63 - 1, -(2**63), 1e308, float("inf"), "", "x", "\x1b[31m", "\ud7ff", b"\xff\xfe", b""),
@@ -76,7 +77,7 @@ def observe(path: Path) -> str:
         run = Run.open(path)
         results = {name: run.result(name).to_dict() for name in run.planned}
         prompts = {name: run.prompts(name).rows() for name in run.planned}
-        seen = (run.settings.to_json(), run.states, run.usage, results, prompts, run.attempts().rows())
+        seen = (to_plain(run.settings), run.states, run.usage, results, prompts, run.attempts().rows())
         return json.dumps(seen, sort_keys=True, default=str)
 
 

@@ -89,7 +89,6 @@ def test_a_run_file_is_read_either_way_without_asking_again(tmp_path: Path) -> N
     stored = equipoise.Run.open(path)
     assert stored.result("jobs_lum").reading == "specified"
     assert equipoise.Run.open(path, reading="careful").result("jobs_lum").metrics["they_rate"].value == 1.0
-    assert stored.read_by("careful").result("jobs_lum").reading == "careful"
     with pytest.raises(UnknownName):
         equipoise.Run.open(path, reading="casual")
 
@@ -102,7 +101,7 @@ def compared(path: Path, write: Callable[[str], str], reading: str | None = None
 def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Path) -> None:
     answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name.", "They are kind.", "She is."])
     run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample=40)
-    found, again = run.other_reading("jobs_lum"), run.read_by("specified").result("jobs_lum")
+    found, again = run.other_reading("jobs_lum"), Run.open(run.path, reading="specified").result("jobs_lum")
     assert found is not None
     assert (found.reading, found.detector, found.answers) == ("specified", "pronoun_gender v1", 40)
     assert found.metrics.keys() == run.result("jobs_lum").marks.keys()
@@ -112,7 +111,7 @@ def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Pa
     assert found.marks.keys() == again.marks.keys()
     labels = [
         [label if label in ("male", "female") else None for label in read.result("jobs_lum").evaluated["label"]]
-        for read in (run, run.read_by("specified"))
+        for read in (run, Run.open(run.path, reading="specified"))
     ]
     assert found.differing == sum(first != second for first, second in zip(*labels, strict=True)) == 10
     assert found.to_dict()["differing"] == 10
@@ -121,7 +120,7 @@ def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Pa
 def test_both_readings_see_the_same_difference(tmp_path: Path) -> None:
     answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name."])
     run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample=10)
-    one, other = run.other_reading("jobs_lum"), run.read_by("specified").other_reading("jobs_lum")
+    one, other = run.other_reading("jobs_lum"), Run.open(run.path, reading="specified").other_reading("jobs_lum")
     assert one is not None
     assert other is not None
     assert (one.differing, one.answers) == (other.differing, other.answers) == (5, 10)

@@ -59,43 +59,40 @@ def send_file(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Pa
     return path
 
 
-PLANTED = [
-    pytest.param({}, "OPENAI_API_KEY", id="the provider's key"),
-    pytest.param({"key_variable": "AWS_SECRET_ACCESS_KEY"}, "AWS_SECRET_ACCESS_KEY", id="a variable that it names"),
-    pytest.param({"model": "custom/m", "key_variable": "OPENAI_API_KEY"}, "OPENAI_API_KEY", id="another provider"),
-    pytest.param({"allow_insecure": True}, "OPENAI_API_KEY", id="insecure"),
-]
+THERE, AWS = {"base_url": "THERE"}, {"key_variable": "AWS_SECRET_ACCESS_KEY"}
+"""The address of the attacker, and another secret of the user."""
 
 
-@pytest.mark.parametrize(("planted", "variable"), PLANTED)
+@pytest.mark.parametrize(
+    ("planted", "given", "variable"),
+    [
+        pytest.param(THERE, {}, "OPENAI_API_KEY", id="the provider's key"),
+        pytest.param(THERE | AWS, {}, "AWS_SECRET_ACCESS_KEY", id="a variable that it names"),
+        pytest.param(
+            THERE | {"model": "custom/m", "key_variable": "OPENAI_API_KEY"}, {}, "OPENAI_API_KEY", id="another provider"
+        ),
+        pytest.param(THERE | {"allow_insecure": True}, {}, "OPENAI_API_KEY", id="insecure"),
+        pytest.param(THERE, {"key_variable": "OPENAI_API_KEY"}, "OPENAI_API_KEY", id="only the variable is typed"),
+        pytest.param(THERE, {"allow_insecure": True}, "OPENAI_API_KEY", id="half a yes"),
+        pytest.param(THERE | AWS, THERE, "AWS_SECRET_ACCESS_KEY", id="only the address is typed"),
+    ],
+)
 def test_a_planted_address_gets_no_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, planted: dict[str, Any], variable: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    attacker: FaultyServer,
+    planted: dict[str, Any],
+    given: dict[str, Any],
+    variable: str,
 ) -> None:
-    path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=attacker.url, **planted)
+    there = {"base_url": attacker.url}
+    path = send_file(tmp_path / "run.equipoise", monkeypatch, **planted | there)
     with pytest.raises(InputError) as caught:
-        resume(path)
+        resume(path, **given | (there if "base_url" in given else {}))
     command = shlex.join(["equipoise", "resume", str(path), "--base-url", attacker.url, "--key-variable", variable])
     assert str(caught.value).endswith(f"If you trust this address: {command}")
     assert caught.value.exit_code == 2
     assert not attacker.received
-
-
-@pytest.mark.parametrize("given", [{"key_variable": "OPENAI_API_KEY"}, {"allow_insecure": True}])
-def test_half_a_yes_is_no_yes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, given: dict[str, Any]
-) -> None:
-    path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=attacker.url)
-    with pytest.raises(InputError, match="cannot decide that"):
-        resume(path, **given)
-
-
-def test_an_address_that_the_user_gives_does_not_get_a_variable_that_the_file_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
-) -> None:
-    planted = {"base_url": attacker.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}
-    path = send_file(tmp_path / "run.equipoise", monkeypatch, **planted)
-    with pytest.raises(InputError, match="cannot decide that"):
-        resume(path, base_url=attacker.url)
 
 
 def test_the_providers_own_address_does_not_get_a_variable_that_the_file_names(
@@ -173,7 +170,7 @@ def test_another_address_or_variable_is_not_approved_along(
                 resume(send_file(tmp_path / f"{name}.equipoise", monkeypatch, **planted))
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"address": 1}', "[{}]", "\udcff"])
+@pytest.mark.parametrize("content", ["{", "[1]", "[{}]", "\udcff"])
 def test_a_damaged_list_approves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, content: str
 ) -> None:

@@ -22,6 +22,7 @@ from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.run import Run
+from equipoise.runs.spec import to_plain
 from equipoise.schema import Status
 from runs.fakes import create, finish, plan
 from runs.test_opening import create_and_kill, execute
@@ -58,7 +59,7 @@ def observe(path: Path) -> str:
             results = {name: run.result(name).to_dict() for name in run.planned}
     except EquipoiseError as error:
         return type(error).__name__
-    shown = {"settings": run.settings.to_json(), "states": run.states, "usage": run.usage, "results": results}
+    shown = {"settings": to_plain(run.settings), "states": run.states, "usage": run.usage, "results": results}
     return json.dumps(shown, sort_keys=True, default=str)
 
 

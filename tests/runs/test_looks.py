@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import itertools
 import subprocess
@@ -224,11 +223,6 @@ def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
         file.extend([equipoise.plan("jobs_lum", sample=20)])
         assert file.counts()[Status.PENDING] == 20
     assert Run.open(tmp_path / "run.equipoise").size == 20  # its digests hold
-
-
-def test_a_look_in_an_event_loop() -> None:
-    audit = asyncio.run(equipoise.audit_async(flip, probes="jobs_lum", sample=40, repeat=1, until_certain=True))
-    assert audit["jobs_lum"].look == "look 2 of 2, 40 of at most 40 items"
 
 
 def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:

@@ -58,7 +58,7 @@ def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
     assert asked == {PROBE: (1, True), "hiring_an": (256, False)}
     assert run.results()[PROBE].reading == PROBABILITIES
     assert run.results()["hiring_an"].reading == "careful"
-    assert run.read_by("specified").results()[PROBE].reading == PROBABILITIES
+    assert Run.open(run.path, reading="specified").results()[PROBE].reading == PROBABILITIES
     assert run.attempts(PROBE)["first_token"].null_count() == 0
     assert Run.open(run.path).results()[PROBE].metrics == run.results()[PROBE].metrics
 

@@ -11,6 +11,7 @@ import typer
 
 from equipoise.cli import options
 from equipoise.cli.output import open_console, print_json
+from equipoise.runs.spec import to_plain
 from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _describe(run: Run) -> dict[str, Any]:
         "file": str(run.path),
         "model": run.model,
         "simulated": run.settings.simulated,
-        "settings": run.settings.to_json(),
+        "settings": to_plain(run.settings),
         "complete": run.complete,
         "imported": run.settings.imported,
         "states": {status.value: count for status, count in run.counts.items()},

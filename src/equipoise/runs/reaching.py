@@ -200,7 +200,10 @@ def refuse_foreign_address(spec: RunSpec, access: Access, source: Source) -> Non
             )
         return
     destination = _find_destination(spec, access)
-    if destination is None or (not _has_secret(destination, access) and not source.received):
+    if destination is None:
+        return
+    sent = _describe_secret(destination, access)
+    if sent is None and not source.received:
         return
     typed = {name: getattr(spec, name) for name in ("base_url", "key_variable") if name in access.typed}
     own = _find_destination(RunSpec(model=spec.model, **typed), access)
@@ -216,22 +219,18 @@ def refuse_foreign_address(spec: RunSpec, access: Access, source: Source) -> Non
     words += [word for name in access.headers for word in ("--header", f"{name}=…")]
     words += ["--allow-insecure"] if _resolve(spec, access).is_exposed else []
     raise InputError(
-        f"{source.name} wants {_describe_secret(destination, access)} sent to {destination.address}. A file cannot "
+        f"{source.name} wants {sent or 'the prompts'} sent to {destination.address}. A file cannot "
         "decide that, and no run was started on this machine in this way. Nothing was sent. "
         f"If you trust this address: {shlex.join(words)}"
     )
 
 
-def _describe_secret(destination: Destination, access: Access) -> str:
+def _describe_secret(destination: Destination, access: Access) -> str | None:
     if access.key_command:
         return "the key of the key command"
     if destination.key_variable:
         return f"the key in {destination.key_variable}"
-    return "the headers" if access.headers else "the prompts"
-
-
-def _has_secret(destination: Destination, access: Access) -> bool:
-    return bool(destination.key_variable or access.key_command or access.headers)
+    return "the headers" if access.headers else None
 
 
 def _find_destination(spec: RunSpec, access: Access) -> Destination | None:

@@ -94,10 +94,6 @@ class Run:
         """
         return cls(Path(path), probes, reading, judged=judged)
 
-    def read_by(self, reading: str | None) -> Run:
-        """The same run, its answers read in another way."""
-        return Run(self.path, self._given_probes.values(), reading, judged=self.judged, verify="layout")
-
     def _open(self) -> RunReader:
         """The file, which was verified when the run was opened."""
         return RunReader.open(self.path, verify="layout")

@@ -155,14 +155,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         embedded = self.model.partition("/")[0] == EMBEDDED
         return embedded or self.model.startswith(GGUF) or self.simulated or self.program
 
-    def to_json(self) -> dict[str, Any]:
-        """What is not left to defaults, as plain values."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
-
     def compared(self) -> dict[str, Any]:
         """What must stay the same when the run goes on. Probes and parameters are compared by what they plan."""
-        return {name: value for name, value in self.to_json().items() if name in COMPARED}
+        return {name: value for name, value in to_plain(self).items() if name in COMPARED}
 
     def without_judge(self) -> RunSpec:
         """The same without a judge."""
@@ -179,7 +174,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def command(self) -> list[str]:
         """The words of the command that starts this run. The values of headers are not known, so they are left out."""
         words = ["equipoise", "run", self.model]
-        for name, value in self.to_json().items():
+        for name, value in to_plain(self).items():
             if name not in ("model", "parameters", "headers", "own"):
                 words += _option_words(find_option(name), value)
         for own in self.own:
@@ -264,11 +259,6 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def simulated(self) -> bool:
         """Whether the answers are those of a reference model, made up by equipoise."""
         return "simulated" in self.model_settings
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it as plain values, by the names of the settings."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
 
 
 def make_record(spec: RunSpec, **fields: Any) -> RunRecord:
@@ -425,7 +415,7 @@ def _option_words(option: str, value: Any) -> list[str]:
 
 
 def to_plain(value: object) -> Any:
-    """The value as it comes back from a file, where tuples are lists."""
+    """The value as it comes back from a file, where tuples are lists. Defaults of a specification are left out."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 

@@ -16,7 +16,7 @@ from equipoise.measuring.audit import Audit
 from equipoise.measuring.exam import ExamResult
 from equipoise.report.text import describe_reasoning, number_repeated
 from equipoise.runs.run import Run
-from equipoise.runs.spec import RunRecord
+from equipoise.runs.spec import RunRecord, to_plain
 from equipoise.schema import MEASURED, Status, replace_surrogates
 
 NOT_KNOWN, NOTHING_YET = "not known", "nothing has been answered yet"
@@ -66,7 +66,7 @@ def describe_run(run: Run) -> ReportedRun:
         equipoise=settings.equipoise,
         results=run.results(),
         transcripts=run.transcript_batches,
-        settings={**settings.spec.to_json(), "model_settings": settings.model_settings},
+        settings={**to_plain(settings.spec), "model_settings": settings.model_settings},
         notes=(*settings.notes, *islice(describe_reasoning(run), 1)),
         command=run_command(run),
         provenance=describe_provenance(run),
