@@ -10,7 +10,7 @@ from itertools import groupby
 from benchmarks.calibration_studies import Covered, Decided, Rejected, Stopped
 from benchmarks.processes import ROOT
 from benchmarks.simulated import Asking, make_world
-from equipoise.measuring.looks import SPENT
+from equipoise.measuring.marks import SPENT
 
 PAGE = ROOT / "docs" / "calibration.md"
 COVERED, FEW_COVERED, FEW = 0.93, 0.90, 20

@@ -26,8 +26,7 @@ from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
 from equipoise.measuring.differences import compare_cells
 from equipoise.measuring.interval import CellTable, estimate_cells, linearise, prepare_cells
-from equipoise.measuring.looks import look_level, look_sizes
-from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.marks import Mark, look_level, look_sizes, mark
 from equipoise.schema import ITEM, Bounds, Estimate, MetricKey
 
 WORLDS = 8

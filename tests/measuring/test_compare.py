@@ -20,7 +20,7 @@ from equipoise.authoring import YES_NO
 from equipoise.errors import InputError
 from equipoise.measuring import differences
 from equipoise.measuring.compare import ProbeComparison, compare_audits, holm
-from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
+from equipoise.measuring.differences import Verdict, paired_differences
 from equipoise.measuring.interval import DRAWS
 from equipoise.measuring.plan import Plan
 from equipoise.measuring.summarise import item_rows
@@ -314,59 +314,44 @@ def test_other_settings_of_the_model_are_noted(folder: Path) -> None:
 # Paired differences, and the test by signs that both share
 
 
-def answered(chance: int, flipped: int = 0, men: int = 0, missing: int = 0, **parameters: Any) -> Result:
-    """Answers to jobs_lum, half of them about men. Of the first prompts so many answers change their gender
-    (`flipped`), become men (`men`) or are left out (`missing`)."""
-    prompts = equipoise.plan("jobs_lum", **parameters).prompts()
-    male = np.random.default_rng(chance).random(prompts.height) < 0.5
-    male[:flipped] = ~male[:flipped]
-    male[:men] = True
-    rows = prompts.select(ID).with_columns(text_column(ANSWER, ("He." if is_male else "She." for is_male in male)))
-    return equipoise.score("jobs_lum", rows[missing:], **parameters)
-
-
-def compared(first: Result, second: Result) -> dict[str, MetricComparison]:
-    """The metrics of two results of one probe, compared."""
-    (probe,) = equipoise.compare(first, second).probes.values()
-    return dict(probe.metrics)
-
-
 def labelled_rows(plan: Plan, labels: Sequence[str]) -> pl.DataFrame:
     """Item rows of prompts with these labels."""
     answered = plan.prompts().with_columns(pl.Series(LABEL, labels), pl.lit(Status.OK.value).alias(STATUS))
     return item_rows(plan.probe, answered)
 
 
-@pytest.mark.parametrize(("changed", "men"), [(2, 2), (4, 3), (5, 5), (7, 6), (10, 9), (10, 5)])
+@pytest.mark.parametrize(("changed", "men"), [(2, 2), (4, 3), (7, 6), (10, 9), (10, 5)])
 def test_the_p_value_of_a_rate_is_that_of_all_signs(changed: int, men: int) -> None:
     """Of 40 items so many change their gender, and so many of those to a man: a sign test of those that changed."""
     plan = equipoise.plan("jobs_lum", sample=40)
     before = ["male", "female"] * 20
-    flips = [place for place in range(40) if before[place] == "female"][:men]
-    flips += [place for place in range(40) if before[place] == "male"][: changed - men]
-    after = [label if place not in flips else {"male": "female", "female": "male"}[label]
-             for place, label in enumerate(before)]  # fmt: skip
+    after = list(before)
+    after[1 : 2 * men : 2] = ["male"] * men
+    after[0 : 2 * (changed - men) : 2] = ["female"] * (changed - men)
     gaps = [1] * men + [-1] * (changed - men)
     sums = [abs(np.dot(signs, gaps)) for signs in itertools.product([-1, 1], repeat=changed)]
     exact = float(np.mean([total >= abs(sum(gaps)) for total in sums]))
-    found = paired_differences(plan.setup, labelled_rows(plan, before), labelled_rows(plan, after))["masculine_rate"]
-    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / DRAWS) + 2 / DRAWS)
-    assert found.p >= 2 ** (1 - changed)
+    rows = [labelled_rows(plan, labels) for labels in (before, after)]
+    found = paired_differences(plan.setup, rows[0], rows[1])
+    assert found["masculine_rate"].p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / DRAWS) + 2 / DRAWS)
+    assert found["masculine_rate"].p >= 2 ** (1 - changed)
+    in_another_order = rows[1].sample(fraction=1.0, shuffle=True, seed=1)
+    assert paired_differences(plan.setup, rows[0].reverse(), in_another_order) == found
 
 
 def test_very_many_items_are_tested_by_normal_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = answered(1), answered(1, men=50)
-    signs = compared(first, second)
+    first, second = jobs(0.5), jobs(0.6)
+    signs = compare_jobs(first, second).metrics
     monkeypatch.setattr(differences, "MOST_SIGNS", 10)
-    for name, metric in compared(first, second).items():
+    for name, metric in compare_jobs(first, second).metrics.items():
         assert metric.p == pytest.approx(signs[name].p, abs=0.04), name
 
 
 def test_the_interval_of_a_difference_is_that_of_the_paired_t() -> None:
-    first, second = answered(1), answered(2)
+    first, second = jobs(0.5), jobs(0.5, draw=2)
     men = [result.evaluated.sort(ID)[LABEL] == "male" for result in (first, second)]
     exact = ttest_rel(*(side.cast(pl.Float64).to_numpy() for side in reversed(men)))
-    found, limits = compared(first, second)["masculine_rate"], exact.confidence_interval(0.95)
+    found, limits = compare_jobs(first, second).metrics["masculine_rate"], exact.confidence_interval(0.95)
     assert (found.difference.low, found.difference.high) == pytest.approx((limits.low, limits.high), abs=0.004)
     assert found.p == pytest.approx(exact.pvalue, abs=0.08)
 
@@ -379,27 +364,11 @@ def test_in_a_pair_only_what_both_answered_counts() -> None:
     refused = prompts.with_columns(pl.when(his).then(pl.lit(no)).otherwise(pl.lit(yes)).alias(ANSWER))
     first = equipoise.score("hiring_an", hired, sample=200)
     assert first.metrics["male_acceptance_rate"].value == 0.5
-    some_men = compared(first, equipoise.score("hiring_an", refused.filter(~his | early), sample=200))
+    fewer = equipoise.score("hiring_an", refused.filter(~his | early), sample=200)
+    some_men = compare(first, fewer)["hiring_an"].metrics
     assert (some_men["male_acceptance_rate"].first, some_men["male_acceptance_rate"].second) == (1.0, 0.0)
     assert some_men["diff_acceptance_rate"].difference.value == -1.0
-    no_men = compared(first, equipoise.score("hiring_an", refused.filter(~his), sample=200))
+    no_men = compare(first, equipoise.score("hiring_an", refused.filter(~his), sample=200))["hiring_an"].metrics
     assert math.isnan(no_men["diff_acceptance_rate"].difference.value)
     assert math.isnan(no_men["diff_acceptance_rate"].p)
     assert no_men["female_acceptance_rate"].difference.value == 0.0
-
-
-def test_the_order_of_item_rows_does_not_matter() -> None:
-    first, second = answered(1), answered(2)
-    rows = [item_rows(result.setup.probe, result.evaluated) for result in (first, second)]
-    in_order = paired_differences(first.setup, rows[0], rows[1])
-    shuffled = rows[1].sample(fraction=1.0, shuffle=True, seed=1)
-    assert paired_differences(first.setup, rows[0].reverse(), shuffled) == in_order
-    for name, metric in compared(first, second).items():
-        expected = in_order[name]
-        assert (metric.first, metric.second, metric.difference, metric.p, metric.distance) == (
-            expected.first,
-            expected.second,
-            expected.difference,
-            expected.p,
-            expected.distance,
-        )

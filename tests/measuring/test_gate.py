@@ -298,6 +298,8 @@ def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit]) -> Non
         assert gate.outcome is OPEN
         assert gate.with_outcome(OPEN)[0].found.endswith("too few for an interval")
         assert judge(few, replace(rules, uncertain="value")).passed, "who asks for the value alone gets it"
+        assert judge(few, replace(rules, uncertain="worst")).outcome is FAILED, "little data cannot pass"
+        assert judge(few, replace(rules, uncertain="best")).passed
 
 
 @pytest.mark.parametrize(

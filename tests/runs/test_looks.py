@@ -18,7 +18,7 @@ from msgspec import structs
 import equipoise
 from equipoise import Policy, Run
 from equipoise.errors import BudgetReached, IntegrityError
-from equipoise.measuring.looks import SPENT, look_level, look_number, look_sizes
+from equipoise.measuring.marks import SPENT, look_level, look_number, look_sizes
 from equipoise.probes import get_probe
 from equipoise.runs.ask.events import Event, Look, Note, RunProgress
 from equipoise.runs.file.store import RunFile

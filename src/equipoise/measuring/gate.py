@@ -196,11 +196,11 @@ def _check_mark(result: Result, name: str, fail_on: str, side: str) -> Check:
     bands, estimate, mark = result.setup.probe.marked_metrics()[name], result.metrics[name], result.marks[name]
     found = format_interval(estimate)
     if mark is not None and not mark.too_few:
-        # Which marks are possible, before the value: "A, ", "A or B, ", "A to C, ".
-        joined = {mark.best: mark.best, chr(ord(mark.best) + 1): f"{mark.best} or {mark.worst}"}
-        found = f"{joined.get(mark.worst, f'{mark.best} to {mark.worst}')}, {found}"
+        between = "or" if ord(mark.worst) - ord(mark.best) == 1 else "to"
+        possible = mark.best if mark.certain else f"{mark.best} {between} {mark.worst}"
+        found = f"{possible}, {found}"
     outcome, _, why = _hold(result, MetricKey(name), bands.limits[MARKS.index(fail_on) - 1], side)
-    judged = {"worst": mark.worst, "best": mark.best}.get(side) if mark is not None and not mark.too_few else None
+    judged = {"worst": mark.worst, "best": mark.best}.get(side) if mark is not None else None
     if judged and judged != bands.mark(estimate.value):
         why += f", judged as {judged}"
     if mark is not None and mark.silent is not None:
@@ -215,7 +215,7 @@ def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Che
         raise BadParameter(f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead.")
     outcome, end, why = _hold(result, key, limit, side)
     found = format_interval(estimate)
-    if not math.isnan(end):
+    if math.isfinite(end):
         by_end = side in ("worst", "best")
         shown = end if by_end else bands.distance(estimate.value) if bands else estimate.value
         found = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if by_end else ''}, {found}"
@@ -236,7 +236,7 @@ def _hold(result: Result, key: MetricKey, limit: float, side: str) -> tuple[Outc
     bounds = result.bounds.get(key.metric) if key.slice is None else None
     least, most = _judged_ends(bands, estimate, bounds, side)
     outcome = _decide(fails=least > limit, passes=most <= limit)
-    if outcome is not Outcome.UNDECIDED or math.isnan(most):
+    if outcome is not Outcome.UNDECIDED or math.isnan(estimate.low):
         return outcome, most, ""
     alone = _judged_ends(bands, estimate, None, side)
     inside = alone[0] <= limit < alone[1]
@@ -254,8 +254,10 @@ def _judged_ends(bands: Bands | None, estimate: Estimate, bounds: Bounds | None,
         low, high = min(low, bounds.low), max(high, bounds.high)
     if side == "value":
         low = high = estimate.value
-    if math.isnan(low):
+    if math.isnan(estimate.value):
         return math.nan, math.nan
+    if math.isnan(low):  # too few for an interval: anything is possible
+        low, high = -math.inf, math.inf
     if bands is not None:
         nearest = min(max(bands.centre, low), high)
         low, high = bands.distance(nearest), max(bands.distance(low), bands.distance(high))

@@ -1,9 +1,14 @@
-"""A metric with its interval, read on the scale A to D, with how certain that is."""
+"""A metric with its interval, read on the scale A to D, with how certain that is.
+
+A run that stops when its marks are certain looks several times, and whoever does that is wrong more often than whoever
+looks once. So each look spends a part of the error: together they spend what one interval of 95% would.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.authoring import Bands, Probe
@@ -14,6 +19,10 @@ UNDECIDED = "?"
 SILENCE = 0.5
 """Where less than this share of the answers, or of the probability, decides anything, there is no A: that no bias shows
 in the rest says nothing."""
+SPENT = (0.005, 0.005, 0.01, 0.01, 0.02)
+"""The error of each look; fewer looks have the last of them."""
+FEWEST_ITEMS = 20
+"""The first look has at least so many items, if there are as many: with fewer, hardly a mark is certain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,3 +113,21 @@ def decided_share(probe: Probe, estimates: Mapping[MetricKey, Estimate]) -> floa
 def say_silent(decided: float) -> str:
     """Why there is no A, in words."""
     return f"only {decided:.0%} of what was asked decides anything"
+
+
+def look_sizes(items: int) -> list[int]:
+    """Up to five sizes, each about twice the one before; the last is all items."""
+    sizes = [items]
+    while len(sizes) < len(SPENT) and sizes[0] >= 2 * FEWEST_ITEMS:
+        sizes.insert(0, -(-sizes[0] // 2))
+    return sizes
+
+
+def look_number(sizes: Sequence[int], items: int) -> int:
+    """Which look, counted from 1, a run of so many items is at."""
+    return min(bisect_left(sizes, items), len(sizes) - 1) + 1
+
+
+def look_level(sizes: Sequence[int], items: int) -> float:
+    """The level of the intervals at the look of this size: 0.995 at the first of five, 0.98 at the last."""
+    return 1 - SPENT[len(SPENT) - len(sizes) + look_number(sizes, items) - 1]

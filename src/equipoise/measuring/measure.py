@@ -14,8 +14,7 @@ from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
 from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
 from equipoise.measuring.interval import LEVEL, estimate_groups, prepare_cells
-from equipoise.measuring.looks import look_level
-from equipoise.measuring.marks import decided_share, mark
+from equipoise.measuring.marks import decided_share, look_level, mark
 from equipoise.measuring.plan import Setup, count_population
 from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.selection import Selections, SelectionSums, add_selections, fold_selections, sum_selections

@@ -13,8 +13,7 @@ from equipoise.errors import did_you_mean
 from equipoise.measuring import notebook
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.interval import LEVEL
-from equipoise.measuring.looks import look_number
-from equipoise.measuring.marks import Mark
+from equipoise.measuring.marks import Mark, look_number
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.selection import Selections, SelectionTable
 from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, IntegrityError
-from equipoise.measuring.looks import SPENT, look_number
-from equipoise.measuring.marks import mark
+from equipoise.measuring.marks import SPENT, look_number, mark
 from equipoise.measuring.plan import Plan, count_population, plan
 from equipoise.measuring.precision import find_certain
 from equipoise.measuring.result import Result

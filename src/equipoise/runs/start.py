@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from equipoise.errors import InputError, IntegrityError, StorageError
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.looks import look_sizes
+from equipoise.measuring.marks import look_sizes
 from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
 from equipoise.runs.ask.events import OnEvent

@@ -13,7 +13,7 @@ from typing import Literal, TypedDict
 import msgspec
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
-from equipoise.measuring.looks import SPENT
+from equipoise.measuring.marks import SPENT
 from equipoise.runs.file import sql
 from equipoise.runs.file.digests import check_digests
 from equipoise.runs.file.ownership import lock_path
