@@ -34,14 +34,14 @@ async def run_program(words: Sequence[str], text: str, *, most: int, seconds: fl
     try:
         async with asyncio.timeout(seconds):
             output, errors, _ = await asyncio.gather(
-                _read(process.stdout, most, lambda: _kill(process)),
+                _read(process.stdout, most, lambda: kill_group(process)),
                 _read(process.stderr, MAX_ERROR_BYTES),
                 _write(process, text),
             )
             await process.wait()
     finally:
         if process.returncode is None:
-            _kill(process)
+            kill_group(process)
         code = await process.wait()
     return Finished(code=code, output=output, errors=errors)
 
@@ -64,7 +64,7 @@ async def _write(process: Process, text: str) -> None:
         process.stdin.close()
 
 
-def _kill(process: Process) -> None:
+def kill_group(process: Process) -> None:
     """End the program and all that it has started."""
     with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":

@@ -10,12 +10,12 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import EndpointError
 from equipoise.models.llama import server
+from equipoise.models.processes import kill_group
 from equipoise.models.redact import excerpt
 
 KEPT_LOG_LINES = 12
@@ -47,14 +47,29 @@ class ServerProcess:
     @classmethod
     async def start(cls, options: ServerOptions) -> ServerProcess:
         """Start a child and wait until it has loaded the weights; raises `EndpointError` if it does not."""
-        key = secrets.token_urlsafe(24)
+        key, weights = secrets.token_urlsafe(24), options.weights
+        words = [sys.executable, "-P", server.__file__, str(weights), f"--alias={weights.name}"]
+        words += ["--context", str(options.context), "--slots", str(options.slots)]
         try:
-            child = cls(await _spawn(options, key), key, options.weights)
+            process = await asyncio.create_subprocess_exec(
+                *(*words, "--threads", str(_count_usable_cores())),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # so that Ctrl-C does not reach it
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same for Windows
+            )
         except OSError as error:
-            raise EndpointError(f"No process can be started for the model {options.weights}: {error}.") from error
+            raise EndpointError(f"No process can be started for the model {weights}: {error}.") from error
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(f"{key}\n".encode())
+        child = cls(process, key, weights)
         try:
             async with asyncio.timeout(options.load_timeout):
-                child.address = await child._read_address()
+                child.address = (await process.stdout.readline()).decode().strip()
+                if not child.address:
+                    await process.wait()
         except TimeoutError:
             await child.stop()
             raise EndpointError(child.describe(f"was not loaded within {options.load_timeout:g} s")) from None
@@ -77,8 +92,8 @@ class ServerProcess:
 
     async def stop(self) -> str:
         """End the child if it still runs, and return how it ended. It is killed at once: it holds no state."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        if self._process.returncode is None:
+            kill_group(self._process)
         code = await self._process.wait()
         await self._log_reader
         if self._process.stdin is not None:
@@ -89,10 +104,6 @@ class ServerProcess:
         """A message about a fault of this model, with the end of its log."""
         log = "".join(f"\n  {line}" for line in self._log) or " nothing"
         return f"The model {self._weights} {fault}.\nThe end of its log:{log}"
-
-    async def _read_address(self) -> str:
-        assert self._process.stdout is not None
-        return (await self._process.stdout.readline()).decode().strip()
 
     async def _read_log(self) -> None:
         assert self._process.stderr is not None
@@ -105,22 +116,6 @@ class ServerProcess:
                 return
             if shown := excerpt(line.decode(errors="replace"), MAX_LOG_LINE):
                 self._log.append(shown)
-
-
-async def _spawn(options: ServerOptions, key: str) -> asyncio.subprocess.Process:
-    """Start the child with the key on its stdin, in its own session, so that Ctrl-C does not reach it."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", server.__file__, str(options.weights), f"--alias={options.weights.name}"),
-        *("--context", str(options.context), "--slots", str(options.slots), "--threads", str(_count_usable_cores())),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same for Windows
-    )
-    assert process.stdin is not None
-    process.stdin.write(f"{key}\n".encode())
-    return process
 
 
 def _count_usable_cores() -> int:

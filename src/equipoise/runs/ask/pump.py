@@ -30,7 +30,7 @@ from equipoise.runs.ask.tally import Tally
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.verdicts import Verdicts
-from equipoise.schema import Status
+from equipoise.schema import MEASURED, Status
 
 T = TypeVar("T")
 _PAGE = 1024
@@ -123,13 +123,14 @@ class Pump:
     async def _ask_pending(self) -> None:
         concurrency = limit_connections(self._policy.concurrency)
         if concurrency < self._policy.concurrency:
-            self._model.notes.append(
-                f"Only {concurrency} requests at a time: this process may not have more files open."
-            )
+            few = f"Only {concurrency} requests at a time: this process may not have more files open."
+            self._model.notes.extend({few}.difference(self._model.notes))
         dropped = self._run.dropped
         if self._tally.counts[Status.OK] and dropped is not None:
             self._model.continue_after(dropped)
-        answered = await self._in_thread(lambda: next(self._run.answered(), None))
+        answered = None
+        if any(self._tally.counts[status] for status in MEASURED):
+            answered = await self._in_thread(lambda: next(self._run.answered(), None))
         raise_limit = self._store_limit if self._raise_limit else None
         self._asker = Asker(
             self._model, self._policy, self._tally, concurrency, self._report_progress, answered, raise_limit
@@ -228,7 +229,7 @@ class Pump:
         """Send nothing more because of this error. Requests under way have a while to come back."""
         if self._failure is None:
             self._failure = error
-            if self._asker:
+            if self._asker and self._workers:
                 self._asker.gate.stop()
                 self._loop.call_later(self._policy.drain, self._cancel_work)
 
