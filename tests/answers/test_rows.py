@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import equipoise
 from equipoise.answers import files, parquet
 from equipoise.answers.files import read_file, read_records
-from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex, hash_keys
+from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex
 from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.errors import BadFile, IntegrityError, UnknownName
 from equipoise.measuring.result import Matching
@@ -30,10 +30,9 @@ Row = dict[str, Any]
 
 def match(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
     """The answers with the ids and repetitions of the attempts that they are assigned to."""
-    index = PromptIndex([prompts])
-    found = index.find(hash_keys(answers))
-    assigned = index.assign(found, repetitions)
-    matching = index.count_matches(repetitions, read=answers.height, found=found.height, assigned=assigned.height)
+    index = PromptIndex([prompts], repetitions)
+    found = index.find(answers)
+    assigned, matching = index.assign(found, answers.height)
     keys = prompts[assigned[PLACE]].select(ID).hstack(assigned.select(REPETITION))
     return keys.hstack(found[assigned[ROW]].drop(REPETITION, PLACE, CANDIDATES, RANK)), matching
 
@@ -447,7 +446,7 @@ def test_answers_are_found_wherever_they_stand(order: str, size: int) -> None:
     with_strangers = pl.concat([asked[:5], asked[:1].with_columns(pl.lit("unknown").alias(ID)), asked[5:]])
     for answers in (asked, with_strangers):
         index = PromptIndex([prompts[:25], prompts[25:]])
-        found = pl.concat([index.find(hash_keys(part)) for part in answers.iter_slices(size)])
+        found = pl.concat([index.find(part) for part in answers.iter_slices(size)])
         assert found[PLACE].to_list() == list(places)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import equipoise
-from equipoise.answers import matching, rows, score
+from equipoise.answers import rows, score
 from equipoise.authoring import Detector, Probe
-from equipoise.measuring import blocks, measure
-from equipoise.measuring.plan import Plan
+from equipoise.measuring import measure
+from equipoise.measuring import plan as plans
 from equipoise.probes import get_probe
 from equipoise.runs.file import store, tables
 from equipoise.runs.run import Run
@@ -30,18 +29,10 @@ PROBES = ("hiring_an", "jobs_lum", "business_vocabulary")
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seven items, five answers, four prompts at a time; no attempts are kept with a result."""
-    original = Plan.batches
-
-    def batches(self: Plan, size: int = 7) -> Iterator[pl.DataFrame]:
-        return original(self, size)
-
-    monkeypatch.setattr(Plan, "batches", batches)
+    """Seven items and five answers at a time; no attempts are kept with a result."""
+    monkeypatch.setattr(plans, "ITEMS_PER_BATCH", 7)
     monkeypatch.setattr(rows, "ROWS_PER_TABLE", 5)
-    monkeypatch.setattr(matching, "PROMPTS_PER_STEP", 4)
-    monkeypatch.setattr(blocks, "ITEMS_PER_BLOCK", 3)
-    monkeypatch.setattr(score, "BLOCKS_IN_MEMORY", 0)
-    monkeypatch.setattr(score, "BLOCKS_AT_A_TIME", 2)
+    monkeypatch.setattr(score, "ITEMS_IN_MEMORY", 0)
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
     monkeypatch.setattr(store.RunFile.answers, "__defaults__", (6,))
 

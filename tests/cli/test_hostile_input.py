@@ -87,14 +87,13 @@ def test_files_without_answers_are_refused(form: str, name: str, content: str, m
 
 
 @pytest.mark.fault("D6")
-def test_imported_answers_are_stored_exactly(command: Command) -> None:
-    answers = dict.fromkeys(answer_all(sample=2), "he \ud83d alone, \ude00 too")
-    lines = (json.dumps({"id": key, "answer": text}) for key, text in answers.items())
+def test_imported_answers_are_stored_without_lone_surrogates(command: Command) -> None:
+    lines = (json.dumps({"id": key, "answer": "he \ud83d alone, \0 too"}) for key in answer_all(sample=2))
     Path("a.jsonl").write_text("\n".join(lines))
     assert command("import", "a.jsonl", "--probe", "jobs_lum", "--sample", "2", "--out", "new.equipoise").code == 0
     with sqlite3.connect("new.equipoise") as connection:
         stored = [row[0] for row in connection.execute("select answer from attempts")]
-    assert [bytes(text).decode("utf-8", "surrogatepass") for text in stored] == list(answers.values())
+    assert [bytes(text).decode() for text in stored] == ["he \ufffd alone, \0 too"] * 2
 
 
 @pytest.mark.fault("P19")

@@ -162,5 +162,5 @@ def test_formulas_of_a_spreadsheet_are_neutralised_in_csv_only(command: Command)
 
 def test_many_prompts_are_one_table_with_one_header(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = output(command("prompts", "jobs_lum", "--format", "csv"))
-    monkeypatch.setattr(plans.Plan.batches, "__defaults__", (10,))
+    monkeypatch.setattr(plans, "ITEMS_PER_BATCH", 10)
     assert output(command("prompts", "jobs_lum", "--format", "csv")) == whole

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import orjson
 import polars as pl
@@ -56,15 +56,12 @@ def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[Row]:
         raise NoAnswers(path)
 
 
-T = TypeVar("T")
-
-
-def read_all(paths: Sequence[Path], names: Names, read: Callable[[Path, Names], Iterator[T]]) -> Iterator[T]:
-    """The rows or tables of several files as if they were one. Some of them may be empty, but not all."""
+def read_all(paths: Sequence[Path], names: Names = NO_NAMES) -> Iterator[pl.DataFrame]:
+    """The tables of several files as if they were one. Some of them may be empty, but not all."""
     empty = 0
     for path in paths:
         try:
-            yield from read(path, names)
+            yield from read_tables(path, names)
         except NoAnswers:
             empty += 1
             if empty == len(paths):

@@ -1,8 +1,8 @@
 """What a line of JSON from elsewhere looks like: envelopes of batch jobs and tools around the answers of APIs.
 
-An envelope says which prompt was asked and what came of it; the response inside it is read by `answers/bodies.py`. A
-line that fits no envelope is refused, with the names of those that are known: a guessed answer would be a wrong number.
-A line that fits one and holds no answer is an attempt without one, in a state that says why.
+An envelope says which prompt was asked and what came of it. A line that fits no envelope is refused, with the names of
+those that are known: a guessed answer would be a wrong number. A line that fits one and holds no answer is an attempt
+without one, in a state that says why.
 """
 
 from __future__ import annotations
@@ -10,20 +10,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from equipoise.answers.bodies import (
-    NO_STATUS,
-    Fields,
-    find_prompt,
-    read_body,
-    read_failure,
-    without_answer,
-)
+from equipoise.bodies import KNOWN, READERS, UNREADABLE, Completion, join_texts, read_completion
 from equipoise.errors import BadFile
+from equipoise.failures import ReportedError, ended_in_batch, read_reported
 from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status
 
+Fields = dict[str, Any]
+NO_STATUS = 200
+"""What counts as the HTTP status of a response that does not say it."""
 Line = Mapping[str, Any]
 KEY = re.compile(r"(.*?)(?:[#-](\d+))?", re.DOTALL)
 """A key of ours: the id of a prompt, with the repetition where there are several."""
@@ -31,19 +27,18 @@ OTHER_FILES = "CSV, Parquet (.parquet), logs of Inspect (.eval, .json)"
 """What is not read line by line."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Envelope:
+class Envelope(NamedTuple):
     """How the lines of one kind of file are recognised and read."""
 
     name: str
-    fields: tuple[frozenset[str], ...]
+    fields: tuple[str, ...]
     """Sets of fields; a line that has all fields of one of them is of this kind."""
     read: Callable[[Line], Iterator[Fields]]
     """The fields of each answer in a line. BadFile, KeyError, TypeError and the like mean that it cannot be read."""
 
     def fits(self, line: Line) -> bool:
         """Whether a line is of this kind."""
-        return any(needed <= line.keys() for needed in self.fields)
+        return any(line.keys() >= {*needed.split()} for needed in self.fields)
 
 
 def split_key(key: object) -> Fields:
@@ -63,7 +58,7 @@ def read_line(line: Line, where: str) -> Iterator[Fields]:
                 yield from envelope.read(line)
             except BadFile as error:
                 raise BadFile(f"{where}: {envelope.name}: {error}") from None
-            except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+            except UNREADABLE:
                 raise BadFile(f"{where}: {envelope.name} output without an answer where it should stand.") from None
             return
     shown = ", ".join(map(str, line))[:60] or "none"
@@ -78,6 +73,66 @@ def is_own_failure(line: Line) -> bool:
     """Whether a line says in our words that an attempt has no answer: a prompt, and a state that needs none."""
     failed = isinstance(line.get(STATUS), str) and line[STATUS] in {*Status} - {*MEASURED}
     return failed and not {ID, PROMPT}.isdisjoint(line)
+
+
+def read_body(body: Line) -> Fields:
+    """Status and answer of a response of an API. BadFile if no such API is known."""
+    if not isinstance(body, Mapping):
+        raise TypeError
+    if (error := read_reported(body, NO_STATUS)) is not None:
+        return _fail(error)
+    if body and not any(field in body for field in READERS):
+        shown = ", ".join(map(str, body))[:60]
+        raise BadFile(f"a response of an API that is not known, with the fields {shown}. Known are: {KNOWN}.")
+    if "output" in body and body.get("status") in ("cancelled", "queued", "in_progress"):
+        return without_answer(Status.PENDING)
+    completion = read_completion(body)
+    return without_answer(Status.MALFORMED) if completion is None else _outcome(completion)
+
+
+def outcome(text: str | None, reason: str | None = None) -> Fields:
+    """Status and answer, by the text and the reason for which it ended."""
+    return _outcome(Completion(text=text, finish_reason=reason))
+
+
+def _outcome(completion: Completion) -> Fields:
+    if completion.status == Status.HTTP_ERROR:
+        return without_answer(Status.HTTP_ERROR)
+    return {STATUS: completion.status, ANSWER: completion.refusal if completion.refused else completion.text}
+
+
+def without_answer(status: Status) -> Fields:
+    """The fields of an attempt that has a state and no answer."""
+    return {STATUS: status, ANSWER: None}
+
+
+def _fail(error: ReportedError | None) -> Fields:
+    assert error is not None
+    return without_answer(ended_in_batch(error))
+
+
+def _unpack_error(error: object) -> Mapping[str, Any]:
+    """The innermost of nested errors. A text, as Vertex gives it, is a short code, perhaps with an error in JSON."""
+    if isinstance(error, Mapping):
+        inner = error.get("error")
+        return _unpack_error(inner) if isinstance(inner, Mapping | str) and inner else {"message": "", **error}
+    text = str(error or "")
+    name, _, rest = text.partition(":")
+    try:
+        inner = json.loads(rest)
+    except ValueError:
+        inner = None
+    if isinstance(inner, Mapping):
+        return _unpack_error(inner)
+    return {"code": "_".join(name.lower().split()), "message": text}
+
+
+def find_prompt(request: Line) -> Any:
+    """The text that was asked, from a request of any of these APIs; None if it is not found."""
+    for field, inner in (("messages", "content"), ("contents", "parts")):
+        if isinstance(turns := request.get(field), Sequence) and turns:
+            return join_texts(turns[-1][inner])
+    return next((request[field] for field in ("prompt", "inputText") if field in request), None)
 
 
 def _read_batch(line: Line) -> Iterator[Fields]:
@@ -96,7 +151,7 @@ def _read_response(line: Line) -> Fields:
     if "status_code" in body or "body" in body:
         status, body = int(body.get("status_code", NO_STATUS)), body.get("body") or {}
     if error or not 200 <= status < 300:
-        return read_failure(error or body, status)
+        return _fail(read_reported({"error": _unpack_error(error or body)}, status))
     return read_body(body)
 
 
@@ -106,7 +161,7 @@ def _read_anthropic(line: Line) -> Iterator[Fields]:
         case "succeeded":
             yield key | read_body(result["message"])
         case "errored":
-            yield key | read_failure(result.get("error"))
+            yield key | _fail(read_reported({"error": _unpack_error(result.get("error"))}, NO_STATUS))
         case "canceled" | "expired":
             yield key | without_answer(Status.PENDING)
         case unknown:
@@ -156,22 +211,18 @@ class FirstFilter:
         return bool(line["filter"] != self._first)
 
 
-def _sets(*fields: str) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(some.split()) for some in fields)
-
-
 ENVELOPES = (
-    Envelope(name="Anthropic batch", fields=_sets("custom_id result"), read=_read_anthropic),
+    Envelope("Anthropic batch", ("custom_id result",), _read_anthropic),
     Envelope(
-        name="OpenAI, vLLM and other batch",
-        fields=_sets("custom_id response", "custom_id error", "custom_id request status"),
-        read=_read_batch,
+        "OpenAI, vLLM and other batch",
+        ("custom_id response", "custom_id error", "custom_id request status"),
+        _read_batch,
     ),
-    Envelope(name="Bedrock batch", fields=_sets("modelInput modelOutput", "modelInput error"), read=_read_batch),
+    Envelope("Bedrock batch", ("modelInput modelOutput", "modelInput error"), _read_batch),
     Envelope(
-        name="Gemini and Vertex batch",
-        fields=_sets("key response", "key error", "key status", "request response", "request status"),
-        read=_read_batch,
+        "Gemini and Vertex batch",
+        ("key response", "key error", "key status", "request response", "request status"),
+        _read_batch,
     ),
-    Envelope(name="lm-eval samples", fields=_sets("arguments resps"), read=_read_lm_eval),
+    Envelope("lm-eval samples", ("arguments resps",), _read_lm_eval),
 )

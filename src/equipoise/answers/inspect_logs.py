@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from equipoise.answers.bodies import Fields, outcome, without_answer
+from equipoise.answers.formats import Fields, outcome, without_answer
 from equipoise.errors import BadFile, InputError
 from equipoise.schema import ID, PROMPT, REPETITION, Status
 

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from equipoise.answers.rows import LONGEST_ANSWER, ROWS_PER_TABLE, SCHEMA, refuse_missing_columns
 from equipoise.detect.visible import has_visible_text
@@ -66,16 +64,19 @@ def write_tables(tables: Iterable[pl.DataFrame], file: IO[bytes], rows_per_group
     return rows
 
 
-def read_item_numbers(path: Path) -> NDArray[np.int64] | None:
-    """The numbers of the items that a file says its answers belong to; None if it does not say it of all of them."""
+def read_item_range(path: Path) -> range | None:
+    """The range of the items that a file says its answers belong to; None if it does not say it of all of them."""
     try:
         stored = pl.scan_parquet(path, glob=False)
         if not stored.collect_schema().get(ITEM_NUMBER, pl.Null()).is_integer():
             return None
-        numbers = stored.select(pl.col(ITEM_NUMBER).cast(pl.Int64, strict=False).unique()).collect().to_series()
+        number = pl.col(ITEM_NUMBER).cast(pl.Int64, strict=False)
+        first, last, gaps = (
+            stored.select(number.min(), number.max().alias("last"), number.null_count().alias("gaps")).collect().row(0)
+        )
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None  # whoever reads the answers says what is wrong with the file
-    return None if numbers.null_count() else numbers.sort().to_numpy()
+    return range(first, last + 1) if first is not None and first >= 0 and not gaps else None
 
 
 def _check_columns(path: Path, columns: pl.Schema) -> None:

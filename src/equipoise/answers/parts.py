@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +11,16 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.files import NO_NAMES, Names, read_tables
-from equipoise.answers.parquet import SUFFIX, read_item_numbers
+from equipoise.answers.parquet import SUFFIX, read_item_range
 from equipoise.answers.rows import read_python, tabulate_rows
-from equipoise.answers.score import IndexedBlocks
+from equipoise.answers.score import IndexedPlan
 from equipoise.authoring import Probe
 from equipoise.errors import NoAnswers
-from equipoise.measuring.blocks import ITEMS_PER_BLOCK, Ranges, count_blocks
 from equipoise.measuring.coverage import add_coverage, count_attempts
 from equipoise.measuring.measure import add_sums, sum_items
-from equipoise.measuring.partials import ATTEMPT, OF_ITEM, Partial, split_items
+from equipoise.measuring.partials import ATTEMPT, Partial, digest_prompts, number_attempts, split_items
 from equipoise.measuring.plan import Plan, plan
-from equipoise.schema import ITEM
-
-Tables = Callable[[], Iterable[pl.DataFrame]]
+from equipoise.schema import ITEM, REPETITION
 
 
 def score_part(probe: str | Probe, answers: Any, *, reading: str | None = None, **parameters: Any) -> Partial:
@@ -34,8 +32,7 @@ def score_part(probe: str | Probe, answers: Any, *, reading: str | None = None, 
     scorer = PartScorer(plan(probe, reading=reading, **parameters))
     if isinstance(answers, Path):
         return scorer.score_file(answers)
-    tables = list(tabulate_rows(read_python(answers)))
-    return scorer.score_tables(lambda: tables)
+    return _score(scorer.whole, tabulate_rows(read_python(answers)))
 
 
 class PartScorer:
@@ -43,51 +40,45 @@ class PartScorer:
 
     def __init__(self, planned: Plan) -> None:
         self.planned = planned
-        self._whole: IndexedBlocks | None = None
+
+    @cached_property
+    def whole(self) -> IndexedPlan:
+        """All of the plan, once it is needed."""
+        return IndexedPlan(self.planned)
 
     def score_file(self, path: Path, names: Names = NO_NAMES) -> Partial:
         """The partial of a file of answers. A column `item_number` says which part of the plan is enough for it."""
-        blocks = None
-        if path.suffix.lower() == SUFFIX and (numbers := read_item_numbers(path)) is not None:
-            inside = numbers[(numbers >= 0) & (numbers < self.planned.items)]
-            blocks = np.unique(inside // ITEMS_PER_BLOCK).tolist()
+        items = read_item_range(path) if path.suffix.lower() == SUFFIX else None
         try:
-            return self.score_tables(lambda: read_tables(path, names), blocks)
+            if items and items.stop <= self.planned.items and "whole" not in vars(self):
+                scored = _score(IndexedPlan(self.planned, items), read_tables(path, names))
+                if not scored.unknown:
+                    return scored
+            return _score(self.whole, read_tables(path, names))
         except NoAnswers:  # a shard may be empty; whoever adds them says if all are
-            return self.score_tables(lambda: tabulate_rows(()), [0])
-
-    def score_tables(self, tables: Tables, blocks: Sequence[int] | None = None) -> Partial:
-        """The partial of tables of answers, which probably belong to these blocks of the plan."""
-        whole = range(count_blocks(self.planned.items))
-        if self._whole is None and blocks and len(blocks) < len(whole):
-            scored = _score(IndexedBlocks(self.planned, blocks, texts=False), tables())
-            if not scored.unknown:
-                return scored
-        self._whole = self._whole or IndexedBlocks(self.planned, whole)
-        return _score(self._whole, tables())
+            return _score(IndexedPlan(self.planned, range(1)), tabulate_rows(()))
 
 
-def _score(indexed: IndexedBlocks, tables: Iterable[pl.DataFrame]) -> Partial:
-    planned, probe = indexed.planned, indexed.planned.probe
+def _score(indexed: IndexedPlan, tables: Iterable[pl.DataFrame]) -> Partial:
+    planned, first = indexed.planned, indexed.items.start
     answers = indexed.evaluate(tables)
-    sums, slices, coverage, still_open, seen = [], [], [], [], []
-    for part, places, numbers in indexed.join(answers):
-        of_item = part.prompts.select(pl.len().over(ITEM) * planned.repetitions).to_series()[places]
-        whole, rest = split_items(part.attempts.with_columns(pl.Series(ATTEMPT, numbers), of_item.alias(OF_ITEM)))
-        sums.append(sum_items(probe, whole, planned.parameters))
-        slices.append(part.prompts.select(probe.slices).unique())
-        coverage.append(count_attempts(probe, part.attempts))
+    sums, coverage, still_open, seen = [], [], [], []
+    for part, places in indexed.join(answers):
+        numbers = number_attempts(part.prompts, first, planned.repetitions)[places]
+        attempts = part.attempts.hstack(numbers).with_columns(pl.col(ATTEMPT) + pl.col(REPETITION) - 1)
+        whole, rest = split_items(attempts)
+        sums.append(sum_items(planned.probe, whole, planned.parameters))
+        coverage.append(count_attempts(planned.probe, attempts))
         still_open.append(rest)
-        seen.append(numbers)
+        seen.append(attempts[ATTEMPT].to_numpy())
+        first += part.prompts[ITEM].n_unique()
     return Partial(
         setup=planned.setup,
-        items=planned.items,
+        prompts=digest_prompts(planned),
         answers=answers.matching.read,
         unknown=answers.matching.unknown,
         surplus=answers.matching.surplus,
-        seen=Ranges.of(np.concatenate(seen)),
-        blocks=indexed.blocks,
-        slices=pl.concat(slices).unique(),
+        seen=np.concatenate(seen),
         coverage=add_coverage(coverage),
         sums=add_sums(sums),
         open=pl.concat(still_open),

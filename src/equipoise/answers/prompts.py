@@ -12,8 +12,8 @@ import polars as pl
 
 from equipoise.answers.parquet import write_tables
 from equipoise.errors import InputError
-from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan
-from equipoise.schema import ID, ITEM, ITEM_NUMBER, REPETITION, escape_formulas
+from equipoise.measuring.plan import Plan, number_items
+from equipoise.schema import ID, ITEM_NUMBER, REPETITION, escape_formulas
 
 Row = dict[str, Any]
 ROWS_AT_A_TIME = 100_000
@@ -70,26 +70,14 @@ def _tabulate(planned: Plan, items: range | None, *, numbered: bool) -> Iterator
     """The prompts once for each repetition, in tables of limited size; without repetitions as they are planned."""
     size = max(ROWS_AT_A_TIME // planned.repetitions, 1)
     repetitions = pl.int_ranges(1, planned.repetitions + 1).alias(REPETITION)
-    for batch in _number_items(planned, items) if numbered else _take_items(planned, items):
-        for prompts in batch.iter_slices(size):
-            if planned.repetitions == 1:
-                yield prompts
-            else:
-                yield prompts.select(ID, repetitions, pl.exclude(ID)).explode(REPETITION)
-
-
-def _take_items(planned: Plan, items: range | None) -> Iterator[pl.DataFrame]:
-    if items is None:
-        yield from planned.batches()
-        return
-    for start in range(items.start, items.stop, ITEMS_PER_BATCH):
-        yield planned.take(start, min(start + ITEMS_PER_BATCH, items.stop))
-
-
-def _number_items(planned: Plan, items: range | None) -> Iterator[pl.DataFrame]:
-    """The prompts with the number of their item in the plan, unless a column of theirs has that name."""
     first = items.start if items else 0
-    for batch in _take_items(planned, items):
-        number = pl.Series(ITEM_NUMBER, batch[ITEM].rle_id().cast(pl.Int64) + first)
+    for batch in planned.batches(items=items):
+        number = number_items(batch, first)
         first = int(number[-1]) + 1
-        yield batch if ITEM_NUMBER in batch.columns else batch.select(ID, number, pl.exclude(ID))
+        hides = ITEM_NUMBER in batch.columns
+        prompts = batch.select(ID, number, pl.exclude(ID)) if numbered and not hides else batch
+        for some in prompts.iter_slices(size):
+            if planned.repetitions == 1:
+                yield some
+            else:
+                yield some.select(ID, repetitions, pl.exclude(ID)).explode(REPETITION)

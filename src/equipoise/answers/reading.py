@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from equipoise.answers.files import read_objects, read_records
-from equipoise.answers.matching import CANDIDATES, PromptIndex, hash_keys
+from equipoise.answers.matching import CANDIDATES, PromptIndex
 from equipoise.authoring import Detector, Probe
 from equipoise.errors import BadFile, NoAnswers, StorageError
 from equipoise.measuring.accuracy import find_labels
@@ -65,7 +65,7 @@ def _find_prompts(detector: Detector, index: PromptIndex, batch: list[AnswerRow]
     keys = pl.DataFrame(
         [text_column(ID, [row.id for row in batch]), text_column(PROMPT, [row.prompt for row in batch])]
     )
-    found = index.find(hash_keys(keys).with_row_index(ROW))
+    found = index.find(keys.with_row_index(ROW))
     if found.height < len(batch):
         place = min({*range(len(batch))} - {*found[ROW]})
         uses = ", ".join(detector.uses)

@@ -96,8 +96,7 @@ def command(
         (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
         are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
         if (len(paths) == 1 or are_lines) and partial is None and engine == LOCAL:
-            tables = answer_files.read_all(paths, names, answer_files.read_tables)
-            result = scoring.score_tables(planned, tables)
+            result = scoring.score_tables(planned, answer_files.read_all(paths, names))
         else:
             total = _score_shards(planned, paths, names, engine, address)
     if total is not None and not total.answers:

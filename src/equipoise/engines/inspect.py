@@ -24,7 +24,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
 from inspect_ai.scorer import Target as ScoreTarget
 from inspect_ai.solver import TaskState, generate
 
-from equipoise.answers.bodies import outcome
+from equipoise.answers.formats import outcome
 from equipoise.answers.rows import check_row
 from equipoise.authoring import Probe
 from equipoise.measuring.evaluate import evaluate

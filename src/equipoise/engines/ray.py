@@ -19,7 +19,7 @@ from typing import Any
 
 from equipoise.answers.files import NO_NAMES, Names
 from equipoise.answers.parts import PartScorer
-from equipoise.answers.shards import OnShard, ShardsDone
+from equipoise.answers.shards import OnShard, report_shards
 from equipoise.errors import EndpointError, EquipoiseError, InputError, StorageError
 from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan
@@ -27,8 +27,6 @@ from equipoise.settings import environment
 
 TRIES = 4
 """How often a task is started that loses its worker."""
-ADDED_AT_ONCE = 8
-"""How many partials are kept before they are added."""
 WORKER_VARIABLES = {"POLARS_MAX_THREADS": "1"}
 """The environment of a worker: a task has one core."""
 SECONDS_TO_CONNECT = 5.0
@@ -51,31 +49,23 @@ def score_shards(
     """The partial of all files. Without an address: on a Ray that runs already, or on one of this machine."""
     ray = _import_ray()
     with _connect(ray, address), _translate_errors(ray):
-        return _score_files(ray, planned, [path.absolute() for path in files], names, on_shard)
+        partials = _score_files(ray, planned, [path.absolute() for path in files], names)
+        return Partial.sum(report_shards(partials, len(files), on_shard))
 
 
-def _score_files(ray: Any, planned: Plan, files: Sequence[Path], names: Names, on_shard: OnShard | None) -> Partial:
-    """One task per file, a few at a time; their partials are added here as they come."""
+def _score_files(ray: Any, planned: Plan, files: Sequence[Path], names: Names) -> Iterator[Partial]:
+    """The partial of each file, as they come: one task per file, a few at a time."""
     # As bytes, so that a worker makes the plan once and not for each task.
     plan = ray.put(ray.cloudpickle.dumps(planned))
     score = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_score_file)
     waiting = deque(files)
     under_way: list[Any] = []
-    partials: list[Partial] = []
-    done = answers = 0
     while waiting or under_way:
         most = TASKS_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
         while waiting and len(under_way) < most:
             under_way.append(score.remote(plan, str(waiting.popleft()), dict(names)))
         (ended,), under_way = ray.wait(under_way, num_returns=1)
-        partial = ray.get(ended)
-        done, answers = done + 1, answers + partial.answers
-        partials.append(partial.with_setup(planned.setup))
-        if len(partials) >= ADDED_AT_ONCE:
-            partials = [Partial.sum(partials)]
-        if on_shard:
-            on_shard(ShardsDone(done, len(files), answers))
-    return Partial.sum(partials)
+        yield ray.get(ended).with_setup(planned.setup)
 
 
 # What workers do

@@ -69,16 +69,6 @@ class Part(NamedTuple):
     attempts: pl.DataFrame
 
 
-class _PartSums(NamedTuple):
-    """What is summed and counted of a part, and its answers."""
-
-    sums: Sums
-    slices: pl.DataFrame
-    planned: Coverage
-    counted: Coverage
-    answers: pl.DataFrame
-
-
 def measure(
     setup: Setup,
     parts: Callable[[], Iterable[Part]],
@@ -95,16 +85,16 @@ def measure(
     planned: list[Coverage] = []
     counted: list[Coverage] = []
     kept: list[pl.DataFrame] | None = []
-    for done in (_sum_part(probe, parameters, part) for part in parts()):
-        sums.append(done.sums)
+    for part in parts():
+        sums.append(sum_items(probe, part.attempts, parameters))
         if len(sums) >= PARTS_ADDED_AT_ONCE:
             sums = [add_sums(sums)]
-        slices.append(done.slices)
-        planned.append(done.planned)
-        counted.append(done.counted)
+        slices.append(part.prompts.select(probe.slices).unique())
+        planned.append(count_planned(probe, part.prompts))
+        counted.append(count_attempts(probe, part.attempts))
         if kept is not None:
-            fits = done.answers.height + sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY
-            kept = [*kept, done.answers] if fits else None
+            kept.append(part.attempts.filter(is_measured()))
+            kept = kept if sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
     coverage = make_coverage(probe, add_coverage(planned), add_coverage(counted), setup.repetitions)
     return make_result(
         setup,
@@ -114,16 +104,6 @@ def measure(
         matching=matching or _match_all(coverage[ALL]),
         attempts=partial(_find_answers, parts) if kept is None else pl.concat(kept),
         looks=looks,
-    )
-
-
-def _sum_part(probe: Probe, parameters: Parameters, part: Part) -> _PartSums:
-    return _PartSums(
-        sums=sum_items(probe, part.attempts, parameters),
-        slices=part.prompts.select(probe.slices).unique(),
-        planned=count_planned(probe, part.prompts),
-        counted=count_attempts(probe, part.attempts),
-        answers=part.attempts.filter(is_measured()),
     )
 
 

@@ -18,7 +18,7 @@ from equipoise.errors import AssetUnavailable, BadParameter, EquipoiseError, Pro
 from equipoise.measuring.calling import running
 from equipoise.measuring.definition import check_definition, make_prompts
 from equipoise.probes import find_probes, get_probe
-from equipoise.schema import ID, ITEM, PROMPT, REPETITION, SYSTEM
+from equipoise.schema import ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, SYSTEM
 from equipoise.settings import Settings
 
 ITEMS_PER_BATCH = 50_000
@@ -103,20 +103,25 @@ class Plan(Setup):
         """The plan without its items: what a result keeps."""
         return Setup(probe=self.probe, parameters=self.parameters, corpus=self.corpus, corpus_sha256=self.corpus_sha256)
 
-    def batches(self, size: int = ITEMS_PER_BATCH) -> Iterator[pl.DataFrame]:
-        """The prompts, whole items at a time: `id`, `item`, `prompt`, then the covariates."""
+    def batches(self, size: int | None = None, items: range | None = None) -> Iterator[pl.DataFrame]:
+        """The prompts, or those of a range of items, whole items at a time: `id`, `item`, `prompt`, then covariates."""
+        items, size = items or range(self.items), size or ITEMS_PER_BATCH
         hashes: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
-        for start in range(0, self.items, size):
-            prompts = self.take(start, start + size)
+        for start in range(items.start, items.stop, size):
+            prompts = self.take(start, min(start + size, items.stop))
             hashes.append(prompts[ID].str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
             yield prompts
         _refuse_equal_ids(self.probe, np.concatenate(hashes))
 
     def take(self, start: int, end: int) -> pl.DataFrame:
         """The prompts of the items from one number to before another, or to the last; items count from 0."""
-        places = np.arange(start, min(end, self.items))
-        prompts = make_prompts(self.probe, self.population, places, self.parameters)
+        prompts = self.make(start, end)
         return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
+
+    def make(self, start: int, end: int) -> pl.DataFrame:
+        """The same without ids, which take most of the time."""
+        places = np.arange(start, min(end, self.items))
+        return make_prompts(self.probe, self.population, places, self.parameters)
 
     def prompts(self) -> pl.DataFrame:
         """All prompts as one table."""
@@ -229,6 +234,11 @@ def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
             state.update(content)
             ids.append(state.hexdigest())
     return pl.Series(ID, ids, dtype=pl.String)
+
+
+def number_items(prompts: pl.DataFrame, first: int) -> pl.Series:
+    """For each prompt the number of its item in the plan. These prompts are of whole items, from the `first` on."""
+    return (prompts[ITEM].rle_id().cast(pl.Int64) + first).alias(ITEM_NUMBER)
 
 
 def _restore_plan(probe: str | Probe, reading: str, parameters: Mapping[str, Any]) -> Plan:

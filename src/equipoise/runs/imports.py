@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,27 +10,24 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from equipoise.answers.files import NO_NAMES, read_all, read_file
-from equipoise.answers.matching import PLACE, RANK, ROW, Numbers, PromptIndex, hash_keys, refuse_nothing_matched
-from equipoise.answers.rows import Row, read_python, tabulate_rows
+from equipoise.answers.files import NO_NAMES, read_all
+from equipoise.answers.matching import PLACE, RANK, ROW, Numbers, PromptIndex, refuse_nothing_matched
+from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.assets.store import sha256_of
 from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
-from equipoise.models import Reply
 from equipoise.probes import choose_probes
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run, store_labels
 from equipoise.runs.spec import make_record, read_given
 from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import ID, MEASURED, PROMPT, REPETITION, STATUS, Status, replace_surrogates
+from equipoise.schema import ANSWER, ATTEMPT, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, replace_surrogates
 
+PROBE = "probe"
 NUMBER = "number"
-"""The place of an answer among the rows that were read: there it stands exactly, in a table not (lone surrogates)."""
-
-ROWS_PER_COMMIT = 20_000
+"""The place of an answer among the rows that were read."""
+Tables = Callable[[], Iterable[pl.DataFrame]]
 
 
 class Recorded(NamedTuple):
@@ -42,61 +38,52 @@ class Recorded(NamedTuple):
     matching: Matching
 
 
-def record_answers(file: RunFile, read_rows: Callable[[], Iterable[Row]]) -> Recorded:
+def record_answers(file: RunFile, read_tables: Tables) -> Recorded:
     """Store answers under the attempts they belong to. An answer that is already there stays, a failure does not.
 
-    The rows are read twice, so that millions need little memory: first to find the attempt of each, then to store them.
+    The tables are read twice, so that millions of answers need little memory: first to find the attempt of each answer,
+    then to store them.
     """
     planned = file.probes()
-    ids: list[pl.Series] = []
-    index = PromptIndex(_read_prompts(file, ids))
     sizes = [probe.prompts for probe in planned]
-    probes = np.repeat([probe.name for probe in planned], sizes)
-    most = np.repeat([probe.repetitions for probe in planned], sizes)
-    found, read = _find_rows(index, tabulate_rows(read_rows()))
-    assigned = index.assign(found, int(most.max()))
-    assigned = assigned.filter(assigned[REPETITION] <= most[assigned[PLACE].to_numpy()])
-    counted = index.count_matches(1, read=read, found=found.height, assigned=assigned.height)
-    refuse_nothing_matched(counted)
-    kept, failed = _choose_new(file, most, found, assigned)
-    keys, rows = pl.concat(ids), found[NUMBER].to_numpy()[assigned[ROW].to_numpy()]
-    places, numbers = np.full(read, -1), np.zeros(read, dtype=np.int64)
-    places[rows[kept]] = assigned[PLACE].to_numpy()[kept]
-    numbers[rows[kept]] = assigned[REPETITION].to_numpy()[kept]
-    replaced = rows[failed]
-    file.set_failures_aside((str(probes[places[row]]), keys[int(places[row])], int(numbers[row])) for row in replaced)
-    attempts = (
-        Attempt(
-            probe=str(probes[place]),
-            prompt=keys[int(place)],
-            repetition=int(repetition),
-            reply=Reply(status=Status(status), answer=answer),
-        )
-        for (*_, status, answer), place, repetition in zip(read_rows(), places, numbers, strict=True)
-        if place >= 0 and status != Status.PENDING
-    )
-    new = 0
-    while batch := list(itertools.islice(attempts, ROWS_PER_COMMIT)):
-        new += file.record(batch)
-    dropped = len(kept) - int(kept.sum())
-    matching = replace(
-        counted,
-        matched=counted.matched - dropped,
-        surplus=counted.surplus + dropped,
-        missing=int(most.sum()) - counted.matched,
-    )
-    return Recorded(new, len(replaced), matching)
+    ids: list[pl.Series] = []
+    index = PromptIndex(_read_prompts(file, ids), np.repeat([probe.repetitions for probe in planned], sizes))
+    found, read = _find_rows(index, read_tables())
+    assigned, matching = index.assign(found, read)
+    refuse_nothing_matched(matching)
+    kept, is_failed = _choose_new(file, index.repetitions, found, assigned)
+    names = pl.Series(PROBE, np.repeat([probe.name for probe in planned], sizes), dtype=pl.String)
+    prompts = pl.DataFrame([names, pl.concat(ids)])
+    attempts = prompts[assigned[PLACE]].hstack(assigned.select(REPETITION))
+    file.set_failures_aside(attempts.filter(is_failed).iter_rows())
+    number = found[NUMBER][assigned[ROW]]
+    new = _store(file, read_tables(), attempts.with_columns(number).filter(kept).sort(NUMBER))
+    dropped = assigned.height - int(kept.sum())
+    matching = replace(matching, matched=matching.matched - dropped, surplus=matching.surplus + dropped)
+    return Recorded(new, int(is_failed.sum()), matching)
+
+
+def _store(file: RunFile, tables: Iterable[pl.DataFrame], attempts: pl.DataFrame) -> int:
+    """Store the answers in these tables that have an attempt, and that were asked; return how many there are."""
+    start = new = 0
+    for table in tables:
+        numbers = attempts[NUMBER]
+        first, end = (numbers.search_sorted(place) for place in (start, start + table.height))
+        own = attempts[first:end]
+        answered = own.hstack(table[own[NUMBER] - start].select(STATUS, ANSWER))
+        answered = answered.filter(pl.col(STATUS) != Status.PENDING.value)
+        new += file.record_imported(answered.select(PROBE, *ATTEMPT, STATUS, ANSWER))
+        start += table.height
+    return new
 
 
 def _choose_new(
     file: RunFile, most: Numbers, found: pl.DataFrame, assigned: pl.DataFrame
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[pl.Series, pl.Series]:
     """Which of the assigned rows are stored, and which of these in place of a failure.
 
     Refused are answers that do not say their repetition, where that of the file may be the same or another.
     """
-    if not any(count for status, count in file.counts().items() if status != Status.PENDING):
-        return np.ones(assigned.height, bool), np.zeros(assigned.height, bool)
     free, failed, answered = 0, 1, 2
     stored = np.where(np.arange(1, most.max() + 1) > most[:, None], answered, free).astype(np.uint8)
     start = 0
@@ -117,7 +104,7 @@ def _choose_new(
             f"already, of {int(most.max())} for each. Import all files at once into a new run file, or give each "
             f"answer its {REPETITION}, from 1."
         )
-    return kept, replaces
+    return pl.Series(kept), pl.Series(replaces)
 
 
 def _read_prompts(file: RunFile, ids: list[pl.Series]) -> Iterator[pl.DataFrame]:
@@ -134,7 +121,7 @@ def _find_rows(index: PromptIndex, tables: Iterable[pl.DataFrame]) -> tuple[pl.D
     read = 0
     for table in tables:
         numbered = table.select(ID, PROMPT, REPETITION, STATUS).with_row_index(NUMBER, read)
-        found.append(index.find(hash_keys(numbered)).drop(STATUS))
+        found.append(index.find(numbered).drop(STATUS))
         read += table.height
     return pl.concat(found), read
 
@@ -156,7 +143,7 @@ def import_answers(
     A `suite` that is given asks each prompt as often as `run` would; without one it is the standard suite, once each.
     `names` says which columns of the files are called otherwise than here: `{"response": "answer"}`.
     """
-    read_rows, path = _find_rows_of(answers, names), Path(out)
+    read_tables, path = _find_tables(answers, names), Path(out)
     is_new = not path.exists()
     if not is_new:
         file = RunFile.open(path)
@@ -169,14 +156,14 @@ def import_answers(
     try:
         with file:
             _refuse_other_probes(file, probes)
-            new, replaced, matching = record_answers(file, read_rows)
+            new, replaced, matching = record_answers(file, read_tables)
             store_labels(file, choose_probes(probes))
             file.add_notes([_describe_sources(answers, new, replaced)])
     except BaseException:
         if is_new and not Run(path, verify="layout").ended:
             path.unlink(missing_ok=True)
         raise
-    return Run.open(path, probes=choose_probes(probes)), new, matching
+    return Run(path, choose_probes(probes), verify="layout"), new, matching
 
 
 def _refuse_other_probes(file: RunFile, wanted: Probes) -> None:
@@ -207,12 +194,12 @@ def _find_paths(answers: Any) -> list[Path]:
     return [Path(path) for path in paths] if is_files else []
 
 
-def _find_rows_of(answers: Any, names: Mapping[str, str]) -> Callable[[], Iterable[Row]]:
-    """How rows of answers are read, as often as wanted: from one file, several files, or Python."""
+def _find_tables(answers: Any, names: Mapping[str, str]) -> Tables:
+    """How tables of answers are read, as often as wanted: from one file, several files, or Python."""
     if paths := _find_paths(answers):
         for path in paths:
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise InputError(f"{path} is no file, and what is imported is read twice. Write it to a file first.")
-        return lambda: read_all(paths, names, read_file)
-    rows = list(read_python(answers))
-    return lambda: rows
+        return lambda: read_all(paths, names)
+    tables = list(tabulate_rows(read_python(answers)))
+    return lambda: tables

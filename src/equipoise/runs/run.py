@@ -276,7 +276,7 @@ class Run:
             setup = self.setup(probe)
             try:
                 # A partial of the run and not of its path: the file of a temporary run lasts as long as its results.
-                self._results[probe] = measure(setup, partial(self._parts, setup), looks=self.looks(probe))
+                self._results[probe] = measure(setup, partial(self.parts, setup), looks=self.looks(probe))
             except ProbeError as error:
                 if self._holds_planned_prompts(setup):
                     raise
@@ -306,7 +306,8 @@ class Run:
         reading = self.reading or self.settings.spec.reading
         return find_setup(planned, known, self.path, reading=reading, judge=self.judge)
 
-    def _parts(self, setup: Setup) -> Iterator[Part]:
+    def parts(self, setup: Setup) -> Iterator[Part]:
+        """Prompts without their texts, whole items at a time, and what the attempts at them say."""
         with self._open() as file:
             read = self._reader(setup, file)
             for prompts, answers in file.answers(setup.probe.name):
@@ -378,4 +379,4 @@ def _read_all(run: Run) -> Iterator[tuple[Reading, Iterable[pl.DataFrame]]]:
     for name in run.planned:
         setup = run.setup(name)
         reading = Reading(probe=name, reading=setup.probe.reading, detector=setup.probe.detector, judge=setup.judge)
-        yield reading, run.transcript_batches(name)
+        yield reading, (part.attempts for part in run.parts(setup))

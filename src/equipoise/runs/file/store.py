@@ -195,9 +195,16 @@ class RunFile(RunReader):
 
         StorageError if another file has taken the place of this one.
         """
+        return self._record(map(tables.attempt_row, attempts))
+
+    def record_imported(self, attempts: pl.DataFrame) -> int:
+        """The same for answers from elsewhere: probe, prompt, repetition, status and answer."""
+        return self._record(tables.imported_rows(attempts))
+
+    def _record(self, contents: Iterable[tuple[object, ...]]) -> int:
         with self._change() as connection:
             chained = Chain.read(connection)
-            before, rows = chained.length, map(chained.add, map(tables.attempt_row, attempts))
+            before, rows = chained.length, map(chained.add, contents)
             while group := list(islice(rows, sql.ATTEMPTS_PER_STATEMENT)):
                 if len(group) == sql.ATTEMPTS_PER_STATEMENT:
                     connection.execute(sql.ADD_ATTEMPTS, list(chain(*group)))

@@ -13,7 +13,7 @@ from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError
 from equipoise.measuring.exam import ExamQuestion
-from equipoise.runs.file.values import Attempt
+from equipoise.runs.file.values import Attempt, utc_now
 from equipoise.schema import ANSWER, FIRST_TOKEN, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, VERDICT, text_column
 
 BATCH = 20_000
@@ -152,7 +152,7 @@ def split_items(prompts: list[Any], attempts: Iterable[Any]) -> Iterator[tuple[l
 
 
 def _text_bytes(row: Any) -> int:
-    return sum(len(value) for value in row if isinstance(value, str | bytes))
+    return sum([len(value) for value in row if type(value) in (str, bytes)])  # a list: this runs a million times
 
 
 def typed_frame(rows: list[Any], schema: Schema) -> pl.DataFrame:
@@ -192,6 +192,13 @@ def attempt_row(attempt: Attempt) -> tuple[object, ...]:
         reply.raw,
         None if reply.first_token is None else encode_json(reply.first_token),
     )
+
+
+def imported_rows(attempts: pl.DataFrame) -> Iterator[tuple[object, ...]]:
+    """The same for attempts of which only probe, prompt, repetition, status and answer are known."""
+    now = utc_now().isoformat(timespec="milliseconds")
+    for *key, status, answer in attempts.iter_rows():
+        yield (*key, status, 1, now, *[None] * 7, encode_text(answer), None, None, None)
 
 
 def exam_row(question: ExamQuestion, attempt: Attempt) -> tuple[object, ...]:
