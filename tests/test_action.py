@@ -100,18 +100,6 @@ def test_it_installs_what_it_comes_with_and_nothing_of_the_repository(shell: She
     assert done.stdout.startswith("pip ")
 
 
-@pytest.mark.fault("S32")
-def test_only_the_step_that_asks_gets_the_key(tmp_path: Path) -> None:
-    with_key = [step["name"] for step in STEPS if "inputs.key" in str(step)]
-    assert with_key == ["Ask the model"]
-    with FaultyServer() as server:
-        asked = Shell(tmp_path, real=True).step(
-            "Ask the model", model="openai/test", base_url=server.url, probes="inventories", key=KEY
-        )
-        assert asked.returncode == 0, asked.stderr
-        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
-
-
 def read_workflow() -> list[dict[str, Any]]:
     """The steps of the workflow on the page."""
     (text,) = re.findall(r"```yaml\n(.*?)```", GATE, flags=re.DOTALL)
@@ -137,8 +125,10 @@ def run_workflow(shell: Shell, **changed: str) -> list[int]:
     return codes
 
 
+@pytest.mark.fault("S32")
 def test_the_workflow_of_the_page_starts_as_pasted_with_its_budget(real: Shell) -> None:
     """Only the address is another one, and one probe is asked: the price must be known, and the key must arrive."""
+    assert [step["name"] for step in STEPS if "inputs.key" in str(step)] == ["Ask the model"]
     with FaultyServer() as server:
         codes = run_workflow(real, base_url=server.url, probes="inventories", key=KEY)
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
@@ -148,8 +138,7 @@ def test_the_workflow_of_the_page_starts_as_pasted_with_its_budget(real: Shell) 
 
 def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
     """From an empty folder: the first run becomes the baseline, another run of the same model passes, a worse fails."""
-    probes = "jobs_lum inventories hiring_an"
-    fair = {"model": "simulated/random", "probes": probes, "key": ""}
+    fair = {"model": "simulated/random", "probes": "inventories", "key": ""}
     assert run_workflow(real, **fair) == [0, 0, 0, 0]
     first = (real.folder / "baseline" / "run.equipoise").read_bytes()
     shutil.rmtree(real.folder / "equipoise-results")
@@ -157,7 +146,7 @@ def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
     assert run_workflow(real, **fair, config="equipoise.toml") == [0, 0, 0, 0]
     assert (real.folder / "baseline" / "run.equipoise").read_bytes() != first
     shutil.rmtree(real.folder / "equipoise-results")
-    biased = {"model": "simulated/stereotyping", "probes": "jobs_lum inventories", "key": ""}
+    biased = {"model": "simulated/stereotyping", "probes": "inventories", "key": ""}
     assert run_workflow(real, **biased) == [0, 7, 0]
     summary = real.summary.read_text(encoding="utf-8")
     assert [line.partition("&")[0] for line in summary.splitlines() if line.startswith("###")] == [
@@ -175,7 +164,6 @@ def test_a_run_that_ends_early_has_a_summary_too(real: Shell) -> None:
         given = {"base_url": server.url, "probes": "inventories", "key": KEY, "budget": "0.00001"}
         assert run_workflow(real, **given) == [4, 8, 0]
     assert "attempts answered" in real.summary.read_text(encoding="utf-8")
-    assert run_workflow(real, model="nothing/like-this", folder="other") == [2, 2, 0]
 
 
 def test_price_tokens_and_extra_reach_the_model(real: Shell) -> None:

@@ -84,6 +84,7 @@ TEMPLATE = "template=Write about {}."
         (["prompts", "jobs_lum", "--set", TEMPLATE.format("{0}")], 2, ["{0}", "not a plain name"]),
         (["prompts", "jobs_lum", "--set", TEMPLATE.format("{job")], 2, ["cannot be read"]),
         (["prompts", "jobs_lum", "--format", "xml"], 2, ["No format is called 'xml'", "anthropic-batch, csv"]),
+        (["estimate", "openai/x", "--speed", "0"], 2, ["--speed must be more than 0", "Got 0 instead"]),
         (["score", "missing.jsonl", "--probe", "jobs_lum"], 2, ["There is no file missing.jsonl"]),
         (["score", "\x1b[31mred\x1b]0;x\x07", "--probe", "jobs_lum"], 2, [r"no file \x1b[31mred\x1b]0;x\x07"]),
         (["score", ".", "--probe", "jobs_lum"], 2, ["holds no answers", ".parquet"]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from calling import Command
 from equipoise.runs.run import Run
 
@@ -22,15 +20,12 @@ def test_run_offers_the_command_that_asks_more(command: Command) -> None:
     assert (run.complete, run["jobs_lum"].items, run.settings.spec.parameters["jobs_lum.sample"]) == (True, 60, 60)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_what_is_no_extension_is_refused(command: Command) -> None:
+    assert command(*RUN, "--sample", "24").code == 0
+    for options, message in (
         ([], "Say in one way how much more to ask"),
         (["--sample", "24"], "holds as much already, or there is no more: jobs_lum 24 items, 1 times"),
         (["--suite", "none"], "No suite is called 'none'"),
-    ],
-)
-def test_what_is_no_extension_is_refused(command: Command, options: list[str], message: str) -> None:
-    assert command(*RUN, "--sample", "24").code == 0
-    outcome = command("extend", "run.equipoise", *options)
-    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+    ):
+        outcome = command("extend", "run.equipoise", *options)
+        assert (outcome.code, message in outcome.err) == (2, True), outcome.err

@@ -25,18 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
 
 
 def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyServer) -> None:
-    words = [
-        "--probe",
-        "hiring_an",
-        "--sample",
-        "4",
-        "--suite",
-        "quick",
-        "--base-url",
-        server.url,
-        "-o",
-        "run.equipoise",
-    ]
+    words = [*f"--probe hiring_an --sample 4 --suite quick --base-url {server.url} -o run.equipoise".split()]
     judge = ["--judge", "openai/judge\x1b[31m", "--judge-base-url", server.url]
     ended = command("run", "openai/model", *words, *judge)
     assert ended.code == 0, ended.err
@@ -64,18 +53,7 @@ def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyS
 
 
 def test_resume_judges_a_finished_run_and_needs_the_judge_by_name(command: Command, server: FaultyServer) -> None:
-    words = [
-        "--probe",
-        "hiring_an",
-        "--sample",
-        "1",
-        "--suite",
-        "quick",
-        "--base-url",
-        server.url,
-        "-o",
-        "run.equipoise",
-    ]
+    words = [*f"--probe hiring_an --sample 1 --suite quick --base-url {server.url} -o run.equipoise".split()]
     assert command("run", "openai/model", *words).code == 0
     refused = command("resume", "run.equipoise", "--judge-base-url", server.url)
     assert refused.code == 2

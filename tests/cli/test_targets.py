@@ -8,6 +8,7 @@ import pytest
 
 from calling import Command
 from serving.faulty import FaultyServer
+from simulating import simulated
 
 
 def run_words(server: FaultyServer, *options: str) -> list[str]:
@@ -25,15 +26,13 @@ OVERWRITING = [
 ]
 
 
-@pytest.mark.parametrize("words", OVERWRITING, ids=[" ".join(words) for words in OVERWRITING])
-def test_a_run_file_is_never_overwritten(words: list[str], command: Command, tmp_path: Path) -> None:
-    with FaultyServer() as server:
-        assert command(*run_words(server, "--out", "run.equipoise")).code == 0
+def test_a_run_file_is_never_overwritten(command: Command, tmp_path: Path) -> None:
+    simulated(tmp_path / "run.equipoise", {"jobs_lum": "unbiased"}, answered=3)
     Path("other.equipoise").write_bytes(Path("run.equipoise").read_bytes())
     before = {path.name: path.read_bytes() for path in tmp_path.glob("*.equipoise")}
-    outcome = command(*words)
-    assert outcome.code == 2
-    assert "its answers would be lost" in outcome.err
+    for words in OVERWRITING:
+        outcome = command(*words)
+        assert (outcome.code, "its answers would be lost" in outcome.err) == (2, True), words
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.equipoise")} == before
 
 

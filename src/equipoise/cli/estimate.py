@@ -10,6 +10,7 @@ import typer
 from equipoise.cli import options
 from equipoise.cli.confirm import describe_price
 from equipoise.cli.output import open_console, print_json
+from equipoise.errors import BadParameter
 from equipoise.runs.spec import make_spec
 from equipoise.safe_text import printable_line
 
@@ -53,6 +54,8 @@ def command(
     from equipoise.runs.estimate import estimate
     from equipoise.runs.suites import choose_probes_for
 
+    if speed is not None and not speed > 0:
+        raise BadParameter(f"--speed must be more than 0 tokens a second. Got {speed:g} instead.")
     spec = make_spec(**given.fields(), model=model)
     wanted = options.add_own(spec.probes, given.own_probe())
     chosen = choose_probes_for(spec.model, wanted, spec.suite)

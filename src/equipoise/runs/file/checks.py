@@ -44,7 +44,7 @@ def check_file(path: Path) -> None:
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
     if not stat.S_ISREG(found.st_mode):
-        raise BadFile(f"{path} is no file.")
+        raise BadFile(f"{path} is no file, and so no run file.")
     if found.st_size < _HEADER_BYTES:
         raise IntegrityError(f"{path} is not a run file: it is no SQLite file.")
     wal = beside(path, "-wal")
