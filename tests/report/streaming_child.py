@@ -1,4 +1,4 @@
-"""A process that exports or reports a run and prints its peak memory: `python -m report.streaming_child FILE WORK`."""
+"""A process that exports and reports runs and prints its peak memory: `python -m report.streaming_child FILE FILE`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from equipoise.runs.file import tables
 from runs.large_child import peak_megabytes
 
 
-def main(small: str, path: str, work: str) -> None:
-    """Do the work on a small run, so that all is loaded, and then on another; print the peak after each, in MB."""
+def main(*runs: str) -> None:
+    """Report and export a small run, so that all is loaded, and then a large one; print the peak after each, in MB."""
     tables.BATCH_BYTES = 1_000_000
-    for run in (small, path):
-        out = Path(run).with_suffix(f".{work}")
-        if work == "html":
-            write_report(run, out)
-        else:
-            export(run, out, "attempts", work)
+    for run in map(Path, runs):
+        write_report(run, run.with_suffix(".html"))
+        for form in ("csv", "jsonl", "parquet"):
+            export(run, run.with_suffix(f".{form}"), "attempts", form)
         sys.stdout.write(f"{peak_megabytes()} ")
 
 

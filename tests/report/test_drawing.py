@@ -50,16 +50,16 @@ def test_a_scale_goes_from_end_to_end_and_a_bent_one_is_the_same_on_both_sides_o
 
 
 def test_shapes_stand_where_they_are_told() -> None:
-    (box,) = draw(element("rect", x=10, y=0.04, fill="band-a", stroke_width=None))
-    assert dict(box.attrib) == {"x": "10", "y": "0", "fill": LIGHT["band-a"]}
-    (rule,) = draw(line(10, 8.25, 10, 20, "soft", dashed=True))
-    assert (rule.get("x1"), rule.get("x2"), rule.get("y1"), rule.get("y2")) == ("10", "10", "8.2", "20")
-    assert (rule.get("stroke"), rule.get("stroke-dasharray")) == (LIGHT["soft"], "3,3")
-    circle, square = draw(symbol(50, 10, 16, "ink"), symbol(50, 10, 16, "ink", "square"))
-    assert (circle.get("cx"), circle.get("cy"), circle.get("r")) == ("50", "10", "2")
-    assert square.get("points") == "48,8 52,8 52,12 48,12"
     x = Scale(domain=(0, 1), extent=(0, 100))
-    (ends,) = draw(interval(5, 0.1, 0.3, x, "accent", 2), interval(5, math.nan, math.nan, x, "accent", 2))
+    box, rule, square, ends = draw(
+        element("rect", x=10, y=0.04, fill="band-a", stroke_width=None),
+        line(10, 8.25, 10, 20, "soft", dashed=True),
+        symbol(50, 10, 16, "ink", "square"),
+        interval(5, 0.1, 0.3, x, "accent", 2) + interval(5, math.nan, math.nan, x, "accent", 2),
+    )
+    assert dict(box.attrib) == {"x": "10", "y": "0", "fill": LIGHT["band-a"]}
+    assert (rule.get("y1"), rule.get("stroke"), rule.get("stroke-dasharray")) == ("8.2", LIGHT["soft"], "3,3")
+    assert square.get("points") == "48,8 52,8 52,12 48,12"
     assert (ends.get("x1"), ends.get("x2")) == ("10", "30")
 
 

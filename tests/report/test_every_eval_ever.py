@@ -1,4 +1,8 @@
-"""Records of Every Eval Ever. SCHEMA says in our words what schema 0.3.0 of that format demands of such a record."""
+"""Records of Every Eval Ever. SCHEMA says in our words what version 0.3.0 of that format demands of such a record.
+
+Beside the JSON Schema, its checks demand finite scores within their bounds, and that `additional_details` of a model
+say how it was deployed and whether its weights are open.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ import equipoise
 from equipoise.errors import InputError
 from equipoise.runs.run import Run
 
-TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 TEXTS = {"type": "object", "additionalProperties": TEXT}
 BOUND = {"anyOf": [NUMBER, {"enum": ["Infinity", "-Infinity"]}]}
 
@@ -24,9 +28,20 @@ def demand(**properties: Any) -> dict[str, Any]:
 
 
 CONTINUOUS = demand(score_type={"const": "continuous"}, min_score=BOUND, max_score=BOUND)
-LEVELS = demand(
-    score_type={"const": "levels"}, level_names={"type": "array", "items": TEXT}, has_unknown_level={"type": "boolean"}
-)
+LEVELS = demand(score_type={"const": "levels"}, level_names={"type": "array", "items": TEXT}, has_unknown_level=FLAG)
+METRIC = {
+    **demand(lower_is_better=FLAG),
+    "properties": {
+        "lower_is_better": FLAG,
+        **dict.fromkeys(("evaluation_description", "metric_id", "metric_name", "metric_kind"), TEXT),
+    },
+}
+INTERVAL = demand(lower=NUMBER, upper=NUMBER)
+INTERVAL["properties"] |= {"confidence_level": {"type": "number", "minimum": 0, "maximum": 1}, "method": TEXT}
+UNCERTAINTY = {
+    "type": "object",
+    "properties": {"confidence_interval": INTERVAL, "num_samples": {"type": "integer"}},
+}
 MODEL_DETAILS = demand(
     deployment_type={"enum": ["self_deployed", "externally_managed", "unknown"]},
     model_availability={"enum": ["open_weights", "closed_weights", "unknown"]},
@@ -37,8 +52,11 @@ RESULT = demand(
         **demand(dataset_name=TEXT, source_type={"const": "other"}),
         "properties": {"additional_details": TEXTS},
     },
-    metric_config={"allOf": [demand(lower_is_better={"type": "boolean"}), {"anyOf": [CONTINUOUS, LEVELS]}]},
-    score_details={**demand(score=NUMBER), "properties": {"score": NUMBER, "details": TEXTS}},
+    metric_config={"allOf": [METRIC, {"anyOf": [CONTINUOUS, LEVELS]}]},
+    score_details={
+        **demand(score=NUMBER),
+        "properties": {"score": NUMBER, "details": TEXTS, "uncertainty": UNCERTAINTY},
+    },
     generation_config={
         "type": "object",
         "properties": {

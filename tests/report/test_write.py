@@ -30,7 +30,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> None:
-    assert equipoise.write_report(path, tmp_path / "one.html", full=True) == []
+    charts = equipoise.write_report(path, tmp_path / "one.html", tmp_path / "new" / "charts", full=True)
+    assert {(chart.parent, chart.suffix) for chart in charts} == {
+        (tmp_path / "new" / "charts", ending) for ending in (".svg", ".png")
+    }
     assert equipoise.write_report([str(path), Run.open(path)], str(tmp_path / "two.html")) == []
     one, two = ((tmp_path / name).read_text(encoding="utf-8") for name in ("one.html", "two.html"))
     assert one.startswith("<!DOCTYPE html>")
@@ -49,21 +52,15 @@ def test_a_report_shows_the_error_of_the_detector_and_both_readings(path: Path, 
         assert ("The two readings differ on 0 of 3 answers (0.0%)." in page) == full
 
 
-def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
+def test_a_report_on_a_probe_that_is_not_installed_and_whose_error_nobody_measured(tmp_path: Path) -> None:
     detector = replace(get_probe("jobs_lum").detector, version=999)
     probe = replace(get_probe("jobs_lum"), name="mine", specified=None, detector=detector)
     audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample=2)
     equipoise.write_report(audit, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'id="probe-mine"' in page
     assert f"How often the careful reading ({probe.detector.title}) is wrong has not been measured" in page
     assert "data-reading=" not in page
-
-
-def test_a_report_on_an_audit_of_a_probe_that_is_not_installed(tmp_path: Path) -> None:
-    probe = replace(get_probe("jobs_lum"), name="mine")
-    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample=2)
-    equipoise.write_report(audit, tmp_path / "report.html")
-    assert 'id="probe-mine"' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_report_says_how_the_run_was_made(path: Path) -> None:
@@ -89,12 +86,6 @@ def test_a_report_needs_a_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least one run"):
         equipoise.write_report([], tmp_path / "report.html")
     assert list(tmp_path.glob("*.html")) == []
-
-
-def test_charts_are_written_as_svg_and_png(path: Path, tmp_path: Path) -> None:
-    charts = equipoise.write_report(path, tmp_path / "report.html", tmp_path / "new" / "charts")
-    assert {chart.parent for chart in charts} == {tmp_path / "new" / "charts"}
-    assert {chart.suffix for chart in charts} == {".svg", ".png"}
 
 
 def test_charts_have_safe_names(tmp_path: Path, one: ReportedRun) -> None:

@@ -50,11 +50,6 @@ def typeset_number(value: float | None) -> str:
     return format_number(value).replace("-", "−")
 
 
-def format_centre(centre: float) -> str:
-    """The even-handed value of a metric: "0" or "0.5"."""
-    return f"{centre:g}"
-
-
 def format_odds(log_odds: float) -> str:
     """A difference of log-odds as how many times the odds are: "2.5 ×", or "1/2.5 ×" if they are lower."""
     times = math.exp(min(abs(log_odds), 20.0))
@@ -77,9 +72,9 @@ def describe_mark(mark: Mark | None) -> str:
 
 
 def count_marks(results: Iterable[Result]) -> dict[str, int]:
-    """How often each mark was given, also "?" and those that are not computable. The counts add up to all marks."""
+    """How often each mark was given, the worst first, also "?" and those not computable: they add up to all marks."""
     found = Counter(mark.letter if mark else NOT_COMPUTABLE for result in results for *_, mark in result.marked())
-    return {letter: found[letter] for letter in ("A", "B", "C", "D", *NO_LETTER) if found[letter]}
+    return {letter: found[letter] for letter in ("D", "C", "B", "A", *NO_LETTER) if found[letter]}
 
 
 def describe_marks(results: Iterable[Result]) -> str:
@@ -280,7 +275,8 @@ def describe_read(results: Iterable[Result]) -> Iterator[str]:
     counts = [result.coverage["all"] for result in results]
     read, silent = (sum(count[name] for count in counts) for name in ("detected", "undetected"))
     if read + silent:
-        yield f"{floor_percent(read / (read + silent))} of the answers were read."
+        # Rounded down, so that only all of them are 100%.
+        yield f"{math.floor(100 * read / (read + silent) + 1e-9)}% of the answers were read."
     if empty := sum(count[Status.EMPTY] for count in counts):
         yield f"{empty:,} empty answers are not among these: they count as missing, not as undetected."
 
@@ -292,11 +288,6 @@ def describe_asked(results: Iterable[Result]) -> str:
     often = [f"{setup.probe.name} {setup.repetitions} times" for setup in setups if setup.repetitions > 1]
     sentences = [f"Corpora: {', '.join(corpora)}."] if corpora else []
     return " ".join([*sentences, f"Asked repeatedly: {', '.join(often)}." if often else "Each prompt was asked once."])
-
-
-def floor_percent(share: float) -> str:
-    """A share in whole percent, rounded down, so that only all of it is 100%."""
-    return f"{math.floor(100 * share + 1e-9)}%"
 
 
 def describe_typical_words(comparison: WordComparison | None, most: int = 8) -> Iterator[str]:

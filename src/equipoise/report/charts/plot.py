@@ -12,7 +12,7 @@ from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import NORMAL, SMALL, Drawing, element, fit_text, row_label, text, text_width
 from equipoise.report.charts.figures import draw_figures
 from equipoise.report.charts.scales import MarkedEstimate, draw_scale
-from equipoise.report.text import describe_mark, format_centre, number_repeated, typeset_number
+from equipoise.report.text import describe_mark, number_repeated, typeset_number
 from equipoise.runs.finished import ResultSource, open_audit
 from equipoise.runs.run import Run
 from equipoise.schema import MetricKey
@@ -114,7 +114,7 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
     room = (HEAD - 14) / math.sin(math.radians(LEAN))
     shapes = [row_label(height + 14, "even-handed", left, size=SMALL, colour="soft", font_style="italic")]
     for place, ((probe, metric), centre) in enumerate(columns.items()):
-        x, even = CELL_WIDTH * (place + 0.5), format_centre(centre)
+        x, even = CELL_WIDTH * (place + 0.5), f"{centre:g}"
         shapes += [
             text(x - 14, -8, fit_text(metric, room), angle=-LEAN),
             text(x + 8, -8, fit_text(probe, room, SMALL), size=SMALL, colour="soft", angle=-LEAN),

@@ -55,7 +55,8 @@ def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Rang
     limits = [bands.centre + side * limit for side in (-1, 1) for limit in bands.limits]
     edges = sorted({low, high, *(limit for limit in limits if low <= limit <= high)})
     ticks = sorted({bands.centre, *edges[1:-1]})
-    shapes = draw_bottom_axis(x, {tick - bands.centre: _format_tick(tick) for tick in ticks}, height, grid=False)
+    labels = {tick - bands.centre: f"{round(tick, 2) + 0.0:g}".replace("-", "−") for tick in ticks}
+    shapes = draw_bottom_axis(x, labels, height, grid=False)
     shapes += _draw_bands(bands, edges, x, height)
     shapes += _draw_references(metric, bands, x, height)
     if published:
@@ -99,11 +100,6 @@ def describe_scale(metric: Metric, models: Sequence[MarkedEstimate], published: 
             f"{typeset_number(max(values))}."
         )
     return " ".join(sentences)
-
-
-def _format_tick(value: float) -> str:
-    """A limit of a band without zeros that say nothing."""
-    return f"{value + 0.0:.2f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
 def _draw_bands(bands: Bands, edges: Sequence[float], x: Scale, height: int) -> list[str]:

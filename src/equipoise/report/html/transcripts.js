@@ -17,28 +17,36 @@
   // One number per attempt and field; -1 where a probe does not have the field.
   const rows = [];
   data.probes.forEach((probe, place) => probe.rows.prompt.forEach((_, row) => rows.push([place, row])));
-  const fields = data.fields.map(({ name, values }, place) => ({
-    name,
-    values,
-    isCovariate: place >= 4,
-    codes: Int32Array.from(rows, ([number, row]) => {
+  const fields = data.fields.map(({ name, values }, place) => {
+    const numbers = new Map(values.map((value, code) => [value, code]));
+    const find = ([number, row]) => {
       const probe = data.probes[number];
       if (place === 0) return number;
-      if (place < 4) return probe.rows[name][row];
-      return probe.fields[name] ? probe.fields[name][probe.rows.prompt[row]] : -1;
-    }),
-    probes: data.probes.map((probe) => place < 4 || name in probe.fields),
-    chosen: -1,
-    counts: [],
-  }));
+      if (place < 4) return numbers.get(probe.rows[name][row]);
+      const covariate = probe.covariates[name];
+      return (covariate && numbers.get(covariate.values[covariate.codes[probe.rows.prompt[row]]])) ?? -1;
+    };
+    return {
+      name,
+      values,
+      isCovariate: place >= 4,
+      codes: Int32Array.from(rows, find),
+      probes: data.probes.map((probe) => place < 4 || name in probe.covariates),
+      chosen: -1,
+      counts: [],
+    };
+  });
 
   const state = { query: "", scope: "both", page: 0, found: [], matches: null };
+
+  // A text is a list of pieces: strings, and pairs of a class and a string.
+  const plain = (pieces) => pieces.map((piece) => (typeof piece === "string" ? piece : piece[1])).join("");
 
   // Searching
 
   const lowered = { answers: null, prompts: null };
   const lower = (scope) => {
-    const list = (probe) => probe[scope].map((text) => (text ? text[0].toLowerCase() : ""));
+    const list = (probe) => probe[scope].map((pieces) => (pieces ? plain(pieces).toLowerCase() : ""));
     lowered[scope] ??= data.probes.map(list);
     return lowered[scope];
   };
@@ -111,30 +119,13 @@
     if (focused && focused.startsWith("filter-")) byId(focused)?.focus();
   };
 
-  const pieces = ([text, ...marks]) => {
-    const made = [];
-    let end = 0;
-    for (let place = 0; place < marks.length; place += 3) {
-      const [start, stop, kind] = marks.slice(place, place + 3);
-      const className = data.kinds[kind];
-      if (start > end) made.push(text.slice(end, start));
-      made.push(make(className.startsWith("group-") ? "mark" : "span", { className, textContent: text.slice(start, stop) }));
-      end = stop;
-    }
-    made.push(text.slice(end));
-    return make("bdi", {}, ...made);
+  const drawPiece = (piece) => {
+    if (typeof piece === "string") return piece;
+    const [className, textContent] = piece;
+    return make(className.startsWith("group-") ? "mark" : "span", { className, textContent });
   };
-
-  const withoutReasoning = ([text, ...marks]) => {
-    let rest = "";
-    let end = 0;
-    for (let place = 0; place < marks.length; place += 3) {
-      if (data.kinds[marks[place + 2]] !== "reasoning") continue;
-      rest += text.slice(end, marks[place]);
-      end = marks[place + 1];
-    }
-    return rest + text.slice(end);
-  };
+  const draw = (pieces) => make("bdi", {}, ...pieces.map(drawPiece));
+  const withoutReasoning = (pieces) => plain(pieces.filter((piece) => piece[0] !== "reasoning"));
 
   const excerptOf = (text) => {
     const query = state.query.trim().toLowerCase();
@@ -151,17 +142,17 @@
     const list = make("dl", {});
     const add = (title, className, content) =>
       list.append(make("dt", { textContent: title }), make("dd", { className }, content));
-    if (probe.systems && probe.systems[prompt]) add("System", "text", pieces(probe.systems[prompt]));
-    add("Prompt", "text prompt", pieces(probe.prompts[prompt]));
-    if (probe.answers[row]) add("Answer", "text reply", pieces(probe.answers[row]));
+    if (probe.systems && probe.systems[prompt]) add("System", "text", draw(probe.systems[prompt]));
+    add("Prompt", "text prompt", draw(probe.prompts[prompt]));
+    if (probe.answers[row]) add("Answer", "text reply", draw(probe.answers[row]));
     if (probe.details[row]) add("Why there is no answer", "text detail", make("bdi", { textContent: probe.details[row] }));
     const given = make("dd", { className: "given" }, fact("read as", probe.read.values[probe.read.codes[row]]));
     for (const [name, { values, codes }] of Object.entries(probe.covariates))
       if (codes[prompt] >= 0) given.append(fact(name.replaceAll("_", " "), values[codes[prompt]]));
     given.append(
       fact("item", probe.items[prompt]),
-      fact("repetition", data.fields[3].values[probe.rows.repetition[row]]),
-      fact("status", data.fields[2].values[probe.rows.status[row]]),
+      fact("repetition", probe.rows.repetition[row]),
+      fact("status", probe.rows.status[row]),
       fact("prompt id", probe.ids[prompt]),
     );
     list.append(make("dt", { textContent: "What is known" }), given);
@@ -171,8 +162,8 @@
   const drawAnswer = (place) => {
     const [number_, row] = rows[place];
     const probe = data.probes[number_];
-    const label = data.fields[1].values[probe.rows.label[row]];
-    const status = data.fields[2].values[probe.rows.status[row]];
+    const label = probe.rows.label[row];
+    const status = probe.rows.status[row];
     const isRead = label !== "undetected" && label !== "no answer";
     const answer = probe.answers[row] ? withoutReasoning(probe.answers[row]) : probe.details[row] || "";
     const outcome = label === "counted" ? probe.read.values[probe.read.codes[row]] : label;

@@ -14,7 +14,7 @@ from equipoise.measuring.marks import UNDECIDED
 from equipoise.measuring.precision import explain_open
 from equipoise.measuring.result import Result
 from equipoise.report.terminal.tables import COLOURS, WIDE
-from equipoise.report.text import DISTANCES, NOT_COMPUTABLE, explain_missing_value, format_centre, format_number
+from equipoise.report.text import DISTANCES, NOT_COMPUTABLE, explain_missing_value, format_number
 from equipoise.safe_text import printable_line
 
 ROWS = 24
@@ -94,7 +94,7 @@ def say_marks(result: Result, width: int) -> Iterator[MarkSentence]:
             side = metrics[name].leaning(estimate.value)
             leaning = f" ({side})" if side else ""
             why = "; missing answers could change it" if mark.by_missing else ""
-            says = f"{value}, {DISTANCES[mark.letter]} {format_centre(bands.centre)}{leaning}{why}."
+            says = f"{value}, {DISTANCES[mark.letter]} {bands.centre:g}{leaning}{why}."
         yield MarkSentence(
             mark=str(mark) if mark else NOT_COMPUTABLE,
             letter=mark.letter if mark else NOT_COMPUTABLE,

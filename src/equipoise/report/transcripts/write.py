@@ -1,8 +1,7 @@
 """Writing the page of transcripts, and what its script gets: plain values that become JSON.
 
-Everything that repeats is written once and referred to by its place: prompts, values of covariates, labels. A text is
-what the page shows, and its marks: three numbers each, from where to where in the text (counted as JavaScript counts,
-in units of UTF-16) and what kind of piece that is.
+Prompts and values of covariates are written once and referred to by their places. A text is a list of its pieces: a
+string, or for what is not shown as plain text its class and the string.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ MAX_NUMBERS = 12
 ALL_CHARACTERS = 60_000_000
 """About how long all answers together may be; but MAX_CHARACTERS of each are always shown."""
 MAX_ANSWER, MAX_PROMPT = 20_000, 5_000
-_TOGETHER = 500
+TOGETHER = 500
+"""So many texts are split at a time."""
 
 
 def write_transcripts(run: RunSource, out: str | Path, choice: Choice | None = None) -> list[Chosen]:
@@ -94,13 +94,10 @@ def build_contents(chosen: Sequence[Chosen]) -> dict[str, Any]:
     chosen = [_with_names(each) for each in chosen]
     answers = sum(each.table.height for each in chosen)
     most = min(MAX_ANSWER, max(MAX_CHARACTERS, ALL_CHARACTERS // max(answers, 1)))
-    texts = _Texts()
     fields = _find_fields(chosen)
-    probes = [_describe_probe(each, fields, texts, most) for each in chosen]
     return {
-        "kinds": list(texts.kinds),
         "fields": [{"name": name, "values": [reveal_invisible(value) for value in values]} for name, values in fields],
-        "probes": probes,
+        "probes": [_describe_probe(each, most) for each in chosen],
     }
 
 
@@ -140,37 +137,29 @@ def _by_number_then_text(value: Any) -> tuple[bool, float, str]:
     return (True, 0.0, value) if isinstance(value, str) else (False, float(value), "")
 
 
-def _describe_probe(
-    chosen: Chosen, fields: Sequence[tuple[str, list[str]]], texts: _Texts, most: int
-) -> dict[str, Any]:
+def _describe_probe(chosen: Chosen, most: int) -> dict[str, Any]:
     table, detector = chosen.table, chosen.probe.detector
     prompts = table.unique(ID, keep="first", maintain_order=True)
     places = {key: place for place, key in enumerate(prompts[ID])}
-    codes = {name: {value: code for code, value in enumerate(values)} for name, values in fields}
-    covariates = [name for name in chosen.columns if name != SYSTEM]
     return {
         "name": chosen.probe.name,
-        "title": chosen.probe.card.title,
         "groups": list(detector.patterns),
         "ids": prompts[ID].to_list(),
         "items": [reveal_invisible(item) for item in prompts[ITEM]],
-        "prompts": texts.encode(prompts[PROMPT].to_list(), None, MAX_PROMPT),
-        "systems": texts.encode(prompts[SYSTEM].to_list(), None, MAX_PROMPT) if SYSTEM in chosen.columns else None,
-        "covariates": {name: _encode(prompts[name]) for name in covariates},
-        "fields": {
-            name: [codes[name].get(str(value), -1) for value in prompts[name]] for name in covariates if name in codes
-        },
+        "prompts": _split(prompts[PROMPT].to_list(), None, MAX_PROMPT),
+        "systems": _split(prompts[SYSTEM].to_list(), None, MAX_PROMPT) if SYSTEM in chosen.columns else None,
+        "covariates": {name: _encode(prompts[name]) for name in chosen.columns if name != SYSTEM},
         "rows": {
             "prompt": [places[key] for key in table[ID]],
-            "label": [codes["label"][value] for value in table[OUTCOME]],
-            "status": [codes["status"][value] for value in table[STATUS]],
-            "repetition": [codes["repetition"][str(value)] for value in table[REPETITION]],
+            "label": table[OUTCOME].to_list(),
+            "status": table[STATUS].to_list(),
+            "repetition": table[REPETITION].cast(pl.String).to_list(),
         },
         "read": _encode(_describe_reading(detector, table, chosen.judge)),
         "details": {
             place: reveal_invisible(detail[:300]) for place, detail in enumerate(table["detail"]) if detail is not None
         },
-        "answers": texts.encode(table[ANSWER].to_list(), detector, most),
+        "answers": _split(table[ANSWER].to_list(), detector, most),
     }
 
 
@@ -191,24 +180,17 @@ def _encode(values: Iterable[Any]) -> dict[str, Any]:
     return {"values": [reveal_invisible(value) for value in known], "codes": codes}
 
 
-class _Texts:
-    """Encodes foreign texts, and remembers which kinds of pieces they have."""
-
-    def __init__(self) -> None:
-        self.kinds: dict[str, int] = {}
-
-    def encode(self, texts: Sequence[str | None], detector: Detector | None, most: int) -> list[list[Any] | None]:
-        """Each text and its marks; None where there is no text. Equal texts are split only once."""
-        different = list({text for text in texts if text is not None})
-        encoded: dict[str | None, list[Any]] = {}
-        for start in range(0, len(different), _TOGETHER):
-            some = different[start : start + _TOGETHER]
-            for text, pieces in zip(some, split_texts(some, detector, most), strict=True):
-                marks, end = [], 0
-                for piece in pieces:
-                    start_of_piece, end = end, end + len(piece.text.encode("utf-16-le")) // 2
-                    if piece.kind != "text":
-                        kind = " ".join(f"group-{group}" for group in piece.groups) or piece.kind
-                        marks += [start_of_piece, end, self.kinds.setdefault(kind, len(self.kinds))]
-                encoded[text] = ["".join(piece.text for piece in pieces), *marks]
-        return [encoded.get(text) for text in texts]
+def _split(texts: Sequence[str | None], detector: Detector | None, most: int) -> list[list[Any] | None]:
+    """Each text in pieces; None where there is no text. Equal texts are split only once."""
+    different = list({text for text in texts if text is not None})
+    found: dict[str | None, list[Any]] = {}
+    for start in range(0, len(different), TOGETHER):
+        some = different[start : start + TOGETHER]
+        for text, pieces in zip(some, split_texts(some, detector, most), strict=True):
+            found[text] = [
+                piece.text
+                if piece.kind == "text"
+                else [" ".join(f"group-{group}" for group in piece.groups) or piece.kind, piece.text]
+                for piece in pieces
+            ]
+    return [found.get(text) for text in texts]
