@@ -42,13 +42,18 @@ def packaged_probes() -> dict[str, Probe]:
     return {name: probe for name, probe in find_probes().items() if probe.card.folder == home / name}
 
 
+def table(head: str, rows: list[str]) -> str:
+    """A table of Markdown."""
+    return "\n".join([f"| {head} |", f"|{' --- |' * len(head.split(' | '))}", *rows])
+
+
 def probes_table() -> str:
     """One row per probe: its name, use case, and what its card says it does."""
     rows = [
         f"| `{name}` | {probe.card.use_case.lower()} | {probe.card.summary} |"
         for name, probe in packaged_probes().items()
     ]
-    return "\n".join(["| probe | use case | what it does |", "| --- | --- | --- |", *rows])
+    return table("probe | use case | what it does", rows)
 
 
 def bands_table() -> str:
@@ -58,13 +63,7 @@ def bands_table() -> str:
         for metric, bands in probe.marked_metrics().items():
             limits = " | ".join(f"{limit:g}" for limit in bands.limits)
             rows.append(f"| `{name}` | `{metric}` | {limits} | {bands.centre:g} |")
-    return "\n".join(
-        [
-            "| probe | metric | A up to | B up to | C up to | distance from |",
-            "| --- | --- | --- | --- | --- | --- |",
-            *rows,
-        ]
-    )
+    return table("probe | metric | A up to | B up to | C up to | distance from", rows)
 
 
 def clusters_table() -> str:
@@ -76,7 +75,7 @@ def clusters_table() -> str:
         groups = [f"{prompts[column].n_unique():,} {plural(column)}" for column in probe.clusters]
         few = [plural(column) for column in probe.clusters if prompts[column].n_unique() < FEW_CLUSTERS]
         rows.append(f"| `{name}` | {', '.join(groups) or '–'} | {', '.join(few) or '–'} |")
-    return "\n".join(["| probe | clusters | too few to generalise |", "| --- | --- | --- |", *rows])
+    return table("probe | clusters | too few to generalise", rows)
 
 
 def suites_table() -> str:
@@ -105,7 +104,7 @@ def use_suites_table() -> str:
     for use in (suite.use for suite in find_suites().values() if suite.use):
         names = [f"`{name}`" for name, probe in packaged_probes().items() if use in probe.uses]
         rows.append(f"| `--suite {use}` | {', '.join(names)} |")
-    return "\n".join(["| suite | probes, in standard size |", "| --- | --- |", *rows])
+    return table("suite | probes, in standard size", rows)
 
 
 def limits_table() -> str:
@@ -114,7 +113,7 @@ def limits_table() -> str:
         f"| `{name}` | {probe.max_tokens} | {'yes' if probe.opening is not None else 'no: asked for answers'} |"
         for name, probe in packaged_probes().items()
     ]
-    return "\n".join(["| probe | tokens | `--probabilities` |", "| --- | --- | --- |", *rows])
+    return table("probe | tokens | `--probabilities`", rows)
 
 
 def public_names() -> str:
@@ -123,7 +122,7 @@ def public_names() -> str:
     for name in equipoise.__all__:
         summary = (inspect.getdoc(getattr(equipoise, name)) or "").partition("\n\n")[0].replace("\n", " ")
         rows.append(f"| `equipoise.{name}` | {summary.replace('|', chr(92) + '|')} |")
-    return "\n".join(["| name | what |", "| --- | --- |", *rows])
+    return table("name | what", rows)
 
 
 def reading_errors(probe: Probe) -> str:
@@ -160,20 +159,13 @@ def schemas() -> dict[Path, str]:
 def main() -> int:
     """Fill all pages, or with --check list those that differ."""
     check, status = "--check" in sys.argv[1:], 0
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        filled = fill_blocks(text)
-        if filled != text:
-            status = 1 if check else 0
-            sys.stdout.write(f"{page.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
-            if not check:
-                page.write_text(filled, encoding="utf-8")
-    for path, schema in schemas().items():
-        if not path.exists() or path.read_text(encoding="utf-8") != schema:
-            status = 1 if check else status
+    pages = {page: fill_blocks(page.read_text(encoding="utf-8")) for page in PAGES}
+    for path, text in (pages | schemas()).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            status = int(check)
             sys.stdout.write(f"{path.relative_to(ROOT)}: {'is not up to date' if check else 'filled'}\n")
             if not check:
-                path.write_text(schema, encoding="utf-8")
+                path.write_text(text, encoding="utf-8")
     return status
 
 

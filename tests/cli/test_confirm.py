@@ -54,18 +54,13 @@ def test_money_needs_a_yes_too(command: Command) -> None:
 
 
 @pytest.mark.parametrize("budget", [("--max-requests", "3"), ("--max-cost", "0.5"), ("--max-tokens-total", "40")])
-def test_a_budget_is_a_yes(budget: tuple[str, ...], command: Command) -> None:
+def test_a_budget_is_a_yes_and_so_is_a_run_that_goes_on(budget: tuple[str, ...], command: Command) -> None:
     with FaultyServer() as server:
         outcome = command(*words(server, "--sample", "12", *COSTLY, *budget))
         assert outcome.code == 4
         assert 0 < server.total < 12
-    assert "12 prompts, about" in outcome.err
-
-
-def test_a_run_that_goes_on_was_agreed_to(command: Command) -> None:
-    with FaultyServer() as server:
-        assert command(*words(server, "--sample", "12", *COSTLY, "--max-requests", "3")).code == 4
         assert command(*words(server, "--sample", "12", *COSTLY)).code == 0
+    assert "12 prompts, about" in outcome.err
 
 
 def test_a_secret_is_not_repeated(command: Command) -> None:

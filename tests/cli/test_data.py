@@ -96,18 +96,6 @@ def test_list_as_json_holds_all_registered_fields(places: tuple[Path, Path]) -> 
     assert (two["place"], two["path"]) == ("cache", str(cache / "two.bin"))
 
 
-def test_list_of_the_real_registry() -> None:
-    rows = json.loads(run_printing("list", "--json"))["assets"]
-    assert sorted(row["name"] for row in rows) == [
-        "bloomberg",
-        "discrim-eval",
-        "eurogest",
-        "gest",
-        "qwen2.5-coder-1.5b",
-        "smollm2",
-    ]
-
-
 def test_fetch_prints_one_path_per_asset(places: tuple[Path, Path]) -> None:
     mirror, cache = places
     (mirror / "one.bin").write_bytes(CONTENT["one"])

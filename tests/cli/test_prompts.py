@@ -96,7 +96,7 @@ def test_a_batch_asks_with_the_limit_of_the_probe(command: Command) -> None:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "openai-batch"])
-@pytest.mark.parametrize("suite", ["quick", "ci", "standard"])
+@pytest.mark.parametrize("suite", ["quick", "standard"])
 def test_a_suite_asks_as_often_as_a_run(suite: str, form: str, command: Command) -> None:
     estimate = json.loads(
         output(command("estimate", "openai/gpt-4o-mini", "--suite", suite, "--probe", "jobs_lum", "--json"))
