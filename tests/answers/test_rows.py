@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -423,31 +422,6 @@ def test_any_bytes_are_read_or_refused(lines: list[bytes]) -> None:
             path = write_answers(Path(folder), b"\n".join(lines), name)
             message = refusal(path)
             assert not message or message.startswith((f"{path}, line ", f"{path} holds no answers"))
-
-
-# In the order of the plan, or in another
-
-
-@pytest.mark.parametrize("size", [1, 3, 40])
-@pytest.mark.parametrize("order", ["plan", "reversed", "shuffled", "plan with gaps", "plan twice"])
-def test_answers_are_found_wherever_they_stand(order: str, size: int) -> None:
-    names = [f"id{number}" for number in range(40)]
-    prompts = pl.DataFrame({ID: names, PROMPT: names})
-    places = {
-        "plan": range(40),
-        "reversed": range(39, -1, -1),
-        "shuffled": np.random.default_rng(0).permutation(40),
-        "plan with gaps": [place for place in range(40) if place % 7],
-        "plan twice": [*range(40), *range(40)],
-    }[order]
-    asked = pl.DataFrame({ID: [f"id{place}" for place in places]}).with_columns(
-        pl.lit("").alias(PROMPT), pl.lit(None, pl.Int64).alias(REPETITION)
-    )
-    with_strangers = pl.concat([asked[:5], asked[:1].with_columns(pl.lit("unknown").alias(ID)), asked[5:]])
-    for answers in (asked, with_strangers):
-        index = PromptIndex([prompts[:25], prompts[25:]])
-        found = pl.concat([index.find(part) for part in answers.iter_slices(size)])
-        assert found[PLACE].to_list() == list(places)
 
 
 # Through to the result

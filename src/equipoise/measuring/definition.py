@@ -40,7 +40,7 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
         taken = RESERVED & {*probe.statistics(with_reading(probe, parameters))}
     if taken:
         _refuse(probe, f"its statistics use names that every probe has already: {', '.join(sorted(taken))}")
-    for column in (ITEM, PROMPT, *probe.needed_columns):
+    for column in probe.needed_columns:
         if column not in prompts.columns:
             _refuse(probe, f"its prompts have no column {column!r}. There are: {', '.join(prompts.columns)}")
     if hiding := sorted({*prompts.columns} & {*ATTEMPT_COLUMNS, *probe.detector.columns}):
