@@ -1,10 +1,10 @@
 """What missing answers leave open: the least and the largest value if all of them had gone one way or the other.
 
 L and U are these values. With all missing answers filled in, a rate, a difference, a mean of rates or a free slope is
-linear in every answer, so each goes the way of its influence z: L and U are exact. Like its interval, the bounds of a
-slope are those of the free slope, up to its limits. The bounds of a range follow from those of its parts. For metrics
-of other kinds it is a search. Numbers have no limits: a missing one is taken to lie no farther from the others of its
-item than any that was read does.
+linear in every answer, so each goes the way of its influence z: L and U are exact. The bounds of a slope are those of
+the free slope or of the limited one, whichever reach farther. The bounds of a range follow from those of its parts. For
+metrics of other kinds it is a search. Numbers have no limits: a missing one is taken to lie no farther from the others
+of its item than any that was read does.
 
 Other items would have given other values, so that L and U each have a standard error, by the influences of the items as
 they were filled in. What is shown and used for marks is [L - 1.645 se, U + 1.645 se], which holds the truth with 95%
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Metric, Parameters, Probe
-from equipoise.measuring.interval import LEVEL, Scatter, differentiate
+from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
+from equipoise.measuring.interval import LEVEL, Scatter, differentiate, measure_totals
 from equipoise.measuring.outcomes import MISSING, filled_outcomes
 from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import Bounds
@@ -78,8 +78,11 @@ def _find_ends(probe: Probe, names: list[str], ways: Array, weight: Array, param
             _, gradient = differentiate(probe, names, weight @ columns, parameters)
             chosen = np.argmax(side * (ways @ gradient[:, place]), axis=0)
             columns = ways[chosen, np.arange(len(weight))]
-        values, gradient = differentiate(probe, names, weight @ columns, parameters)
-        ends.append(_End(float(values[place]), columns @ gradient[:, place]))
+        total = weight @ columns
+        free, gradient = differentiate(probe, names, total, parameters)
+        limited = measure_totals(probe, Totals(names, total[None]), parameters)[metric]
+        value = side * max(side * float(free[place]), side * float(limited[0]))
+        ends.append(_End(value, columns @ gradient[:, place]))
     return ends[0], ends[1]
 
 
