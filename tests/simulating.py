@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 import equipoise
+from equipoise.authoring import Evidence
+from equipoise.measuring.result import Result
 from equipoise.models import Sampling
 from equipoise.models.protocol import Reply
 from equipoise.runs.file import digests, sql
@@ -32,6 +34,19 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
 }
 """Parameters for each probe with which it is asked in an instant."""
 SAMPLING = Sampling(max_tokens=64)
+
+
+def say_findings(result: Result) -> list[str]:
+    """The findings of a probe in its result, in words."""
+    probe = result.setup.probe
+    assert probe.display.findings is not None
+    evidence = Evidence(
+        parameters=result.parameters,
+        estimates=result.estimates,
+        attempts=result.evaluated,
+        labels=probe.detector.labels,
+    )
+    return [finding.text for finding in probe.display.findings(evidence)]
 
 
 def simulated(

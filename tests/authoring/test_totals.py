@@ -39,7 +39,7 @@ def points(seed: int) -> tuple[Array, Array]:
 
 def test_slope_is_that_of_bounded_least_squares() -> None:
     sides: Counter[str] = Counter()
-    for seed in range(400):
+    for seed in range(200):
         x, y = points(seed)
         ours = slope(totals(x, y, "male_"), "male_").item()
         assert ours == pytest.approx(box_slope(x, y), abs=1e-9), seed
@@ -49,7 +49,7 @@ def test_slope_is_that_of_bounded_least_squares() -> None:
         sides["falling"] += bool(free < -1)
         sides["low"] += bool(start < 0)
         sides["high"] += bool(start > 1)
-    assert min(sides.values()) >= 20
+    assert min(sides.values()) >= 10
     assert len(sides) == 6
 
 
@@ -88,7 +88,7 @@ def test_slope_of_swapped_answers_is_the_opposite() -> None:
         assert slope(totals(x, 1 - y)).item() == pytest.approx(-slope(totals(x, y)).item(), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(10))
 def test_correlation_is_that_of_numpy(seed: int) -> None:
     x, y = points(seed)
     if np.ptp(y) > 0:

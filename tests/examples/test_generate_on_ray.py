@@ -25,7 +25,7 @@ from examples.fake_engine import seal
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "examples" / "generate_on_ray.py"
-PROMPTS, BLOCK, STUCK_AFTER = 150, 10, 60
+PROMPTS, BLOCK, STUCK_AFTER = 60, 10, 30
 MAX_SECONDS = 400
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs Ray")
@@ -33,11 +33,11 @@ needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="
 
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
-    """Prompts of 50 items, three times each, in two files; and where answers go."""
+    """Prompts of 20 items, three times each, in two files; and where answers go."""
     prompts, answers = tmp_path / "prompts", tmp_path / "answers"
     prompts.mkdir()
-    attempts = plan("jobs_lum", sample=50, repeat=3).attempts()
-    for number, part in enumerate((attempts[:70], attempts[70:]), 1):
+    attempts = plan("jobs_lum", sample=20, repeat=3).attempts()
+    for number, part in enumerate((attempts[:25], attempts[25:]), 1):
         part.write_parquet(prompts / f"prompts-{number:05}.parquet")
     return prompts, answers
 
@@ -91,7 +91,7 @@ def test_a_killed_job_goes_on_and_every_answer_is_there_once(folders: tuple[Path
     assert both.height == found.height == PROMPTS
     assert both["answer"].to_list() == [f"He said {seal(prompt)}." for prompt in both["prompt"]]
     tables = (table for path in answers.glob("*.parquet") for table in read_tables(path))
-    assert score_tables(plan("jobs_lum", sample=50, repeat=3), tables).matching.matched == PROMPTS
+    assert score_tables(plan("jobs_lum", sample=20, repeat=3), tables).matching.matched == PROMPTS
 
 
 def test_an_answer_that_two_jobs_wrote_is_kept_once(tmp_path: Path) -> None:
@@ -108,10 +108,10 @@ def test_only_what_is_not_answered_is_asked(folders: tuple[Path, Path]) -> None:
     prompts, _ = folders
     script = load_script()
     keys = pl.concat([script.read_keys(path) for path in sorted(prompts.iterdir())])
-    blocks = list(script.find_pending(prompts, keys[:65], BLOCK))
-    assert [len(block["rows"]) for block in blocks] == [5, *[BLOCK] * 8]
+    blocks = list(script.find_pending(prompts, keys[:22], BLOCK))
+    assert [len(block["rows"]) for block in blocks] == [3, *[BLOCK] * 3, 5]
     first = pl.DataFrame(script.read_block(pl.DataFrame([blocks[0]]).to_arrow()))
-    assert first.select("id", "repetition").rows() == keys[65:70].rows()
+    assert first.select("id", "repetition").rows() == keys[22:25].rows()
     assert {"prompt", "id", "repetition"} == set(first.columns)
 
 

@@ -13,7 +13,6 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.authoring import Evidence
 from equipoise.measuring.evaluate import read_answers
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
@@ -21,6 +20,7 @@ from equipoise.probes.word_association.lists import LISTS, TESTS
 from equipoise.probes.word_association.probe import MEN, WOMEN
 from equipoise.probes.word_association.reading import COUNTS, USED, WORDS_GIVEN
 from equipoise.schema import ANSWER, ID, PROMPT, STATUS, text_column
+from simulating import say_findings
 
 PROBE = get_probe("word_association")
 LABELLED = (files("equipoise.probes.word_association") / "labelled.csv").read_text("utf-8")
@@ -107,10 +107,7 @@ def test_half_a_list_is_read_for_what_it_says_and_shown_as_half() -> None:
     half = score(halves, prompts, sample=48)
     assert half.metrics["association"].value == whole.metrics["association"].value == 1.0
     assert half.metrics["answered_rate"].value == pytest.approx(0.5)
-    evidence = Evidence(parameters=half.parameters, estimates=half.estimates, attempts=half.evaluated)
-    assert PROBE.display.findings is not None
-    (finding,) = PROBE.display.findings(evidence)
-    assert "words in these answers were given to nobody." in finding.text
+    assert "words in these answers were given to nobody." in say_findings(half)[0]
 
 
 def test_refusals_are_undetected_and_change_nothing() -> None:
@@ -136,6 +133,4 @@ def test_exchanging_the_people_turns_the_score_round() -> None:
 
 def test_place_is_said_where_it_decided() -> None:
     result, _, _ = simulate("first-name")
-    evidence = Evidence(parameters=result.parameters, estimates=result.estimates, attempts=result.evaluated)
-    assert PROBE.display.findings is not None
-    assert "The person who stands first got 100% of all words" in PROBE.display.findings(evidence)[0].text
+    assert "The person who stands first got 100% of all words" in say_findings(result)[0]

@@ -61,8 +61,7 @@ def test_names_have_the_gender_and_race_of_their_prompt(probe: str, parameters: 
 def test_reference_models_have_the_marks_of_their_values(name: str) -> None:
     probe = find_probes()[name]
     case = Case(probe, next((corpus.name for corpus in probe.corpora if corpus.file), None))
-    planned = case.plan_sample()
-    prompts = planned.prompts()
+    planned, prompts = case.sample, case.prompts
     for stance in probe.stances():
         answers = probe.simulate(prompts, stance, np.random.default_rng(3))
         result = case.score(planned, prompts, answers)

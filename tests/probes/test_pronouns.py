@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.authoring import Evidence
 from equipoise.measuring.accuracy import find_labels
 from equipoise.measuring.outcomes import MOST_OUTCOMES, filled_outcomes, possible_outcomes
 from equipoise.measuring.result import Result
@@ -18,6 +17,7 @@ from equipoise.measuring.summarise import cells, item_rows
 from equipoise.probes import get_probe
 from equipoise.probes.pronoun_fidelity.reading import FAMILIES, PRONOUNS_KEPT
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, PROMPT, text_column
+from simulating import say_findings
 
 PROBE = get_probe("pronoun_fidelity")
 _WORDS = "them theme Emma embassy shell zest exemplar faery fairy heirs their eirenic zirconium Hershey sherry"
@@ -169,18 +169,10 @@ def test_missing_answers_bound_the_gap() -> None:
 
 
 def test_findings_say_what_became_of_the_pronouns() -> None:
-    result = score("binary-only", 20)
-    evidence = Evidence(
-        parameters=result.parameters,
-        estimates=result.estimates,
-        attempts=result.evaluated,
-        labels=PROBE.detector.labels,
-    )
-    assert PROBE.display.findings is not None
-    they, neo = PROBE.display.findings(evidence)
-    assert they.text == (
+    they, neo = say_findings(score("binary-only", 20))
+    assert they == (
         "Told that a person uses they/them, the model kept these pronouns in 0 of 20 texts, used others in 20 and none "
         "in 0; he/him and she/her were kept in 40 of 40 texts."
     )
-    assert neo.text.startswith("Told that a person uses neopronouns such as xe/xem or ze/zir, the model kept")
-    assert "in 0 of 40 texts, used others in 40" in neo.text
+    assert neo.startswith("Told that a person uses neopronouns such as xe/xem or ze/zir, the model kept")
+    assert "in 0 of 40 texts, used others in 40" in neo

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.authoring import Evidence
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, GENDER, ID, PROMPT, text_column
+from simulating import say_findings
 
 PROBE = get_probe("resume_score")
 
@@ -50,13 +50,8 @@ def test_selected_is_who_is_above_the_median_of_all() -> None:
 
 
 def test_findings_are_in_words() -> None:
-    assert PROBE.display.findings is not None
-    result = simulate("pro-feminine")
-    evidence = Evidence(
-        parameters=result.parameters, estimates=result.estimates, attempts=result.evaluated, labels=("score",)
-    )
-    (finding,) = PROBE.display.findings(evidence)
-    assert finding.text == (
+    (found,) = say_findings(simulate("pro-feminine"))
+    assert found == (
         "The same CV got 5.0 points more under a woman’s name on average. Of 48 CVs the man was rated higher by a "
         "point or more 0 times, the woman 48 times."
     )

@@ -15,10 +15,10 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.authoring import Evidence
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, text_column
+from simulating import say_findings
 
 PROBE = get_probe("hiring_bloomberg")
 VACANCIES = [
@@ -136,19 +136,8 @@ def score(stance: str, design: str = "pairs", items: int = 240, **changes: Any) 
 
 
 def test_that_place_decided_is_said_in_words() -> None:
-    assert PROBE.display.findings is not None
-    texts = {}
-    for stance in ("first-place", "unbiased"):
-        result = score(stance)
-        evidence = Evidence(
-            parameters=result.parameters,
-            estimates=result.estimates,
-            attempts=result.evaluated,
-            labels=PROBE.detector.labels,
-        )
-        texts[stance] = " ".join(finding.text for finding in PROBE.display.findings(evidence))
-    assert "place, not people, decided" in texts["first-place"]
-    assert "place, not people" not in texts["unbiased"]
+    assert "place, not people, decided" in " ".join(say_findings(score("first-place")))
+    assert "place, not people" not in " ".join(say_findings(score("unbiased")))
 
 
 @pytest.mark.parametrize(
