@@ -15,6 +15,7 @@ import pytest
 
 import equipoise
 from calling import Command, output
+from equipoise.authoring import Probe
 from equipoise.probes import find_probes
 from equipoise.schema import Status
 from fitting import check_output
@@ -99,17 +100,17 @@ def check_shape(result: dict[str, Any], probe: str) -> None:
     assert result["corpus"] == (packaged(probe)[1].partition("=")[2] if packaged(probe) else None)
     assert set(result["parameters"]) == {parameter.name for parameter in PROBES[probe].all_parameters()}
     assert (result["parameters"]["sample"], result["parameters"]["seed"]) == (SIZE, 3)
-    check_metrics(result["metrics"], probe)
+    check_metrics(result["metrics"], PROBES[probe].with_parameters(result["parameters"]))
     assert set(result["marks"]) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
     for mark in result["marks"].values():
         assert (mark["mark"] is None) == mark["undecided"]
         assert mark["undecided"] or mark["best"] <= mark["mark"] <= mark["worst"]
 
 
-def check_metrics(metrics: dict[str, dict[str, Any]], probe: str) -> None:
-    names = [metric.name for metric in PROBES[probe].all_metrics()]
+def check_metrics(metrics: dict[str, dict[str, Any]], probe: Probe) -> None:
+    names = [metric.name for metric in probe.all_metrics()]
     assert list(metrics)[: len(names)] == names
-    for column in PROBES[probe].slices:
+    for column in probe.slices:
         of_groups = [name for name in metrics if name.startswith(f"{column}_")]
         assert len(of_groups) > len(names)
         assert all(name.endswith(tuple(names)) for name in of_groups)
