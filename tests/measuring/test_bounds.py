@@ -121,7 +121,8 @@ def test_bounds_hold_every_slope_that_missing_answers_could_give(name: str, metr
     probe, attempts = get_probe(name), slope_attempts(name, seed)
     parameters = probe.resolve({})
     places = attempts[LABEL].is_null().arg_true().to_list()
-    free, limited = [], []
+    free: list[float] = []
+    limited: list[float] = []
     for labels in itertools.product(probe.detector.labels[:2], repeat=len(places)):
         label = attempts[LABEL].to_list()
         for place, one in zip(places, labels, strict=True):
