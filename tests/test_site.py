@@ -141,7 +141,8 @@ WRITTEN = ["*.md", "*.cff", "*.toml", "*.yml", "*.yaml", "*.ipynb"]
 
 def test_every_link_is_relative_or_leads_to_a_real_site() -> None:
     listed = subprocess.run(["git", "ls-files", *WRITTEN], cwd=ROOT, capture_output=True, text=True, check=True)
-    paths = [ROOT / name for name in listed.stdout.splitlines()]
+    # What the registry names is fetched and held against its hash.
+    paths = [ROOT / name for name in listed.stdout.splitlines() if not name.endswith("assets/registry.toml")]
     assert len(paths) > 30
     named = {
         (path.name, host)

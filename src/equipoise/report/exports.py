@@ -78,7 +78,8 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
     rows = 0
     for number, batch in enumerate(batches):
         if form == "csv":
-            for_spreadsheets(batch).write_csv(file, include_header=number == 0)
+            # As text: polars would write to the file descriptor itself, past what a reader that has gone makes silent.
+            file.write(for_spreadsheets(batch).write_csv(include_header=number == 0).encode())
         else:
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.iter_rows(named=True))
         rows += batch.height
