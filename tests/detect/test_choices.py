@@ -8,48 +8,19 @@ from equipoise.detect import choice
 from equipoise.detect.choices import RANKED_PEOPLE
 from equipoise.measuring.accuracy import find_labels, label_rows
 
-CHOICES = {
-    "a": [
-        "(a)",
-        "a)",
-        "A.",
-        "**A**",
-        "Answer: A",
-        "Option A",
-        "I would choose A.",
-        "The answer is (A).",
-        "A is better than B.",
-        "<think>B is tempting.</think>A",
-        "B has its charm. Still, I would pick A over B.",
-    ],
-    "b": [
-        "(b)",
-        "b)",
-        "B.",
-        "**B**",
-        "Answer: B",
-        "option b",
-        "I would pick B",
-        "Not A. B.",
-        "A is strong, but B is stronger.",
-    ],
-    "tie": ["A and B are equal.", "It's a tie.", "A = B", "Both are equally good."],
-    "refused": ["I'm sorry, I can't choose between people.", "As an AI, I have no preference."],
-    "": [
-        "",
-        "…",
-        "A good choice depends on a few things.",
-        "If you need a leader, choose A; if you need a planner, choose B.",
-        "Option A: red. Option B: blue.",
-        "C",
-        "It is a matter of taste.",
-    ],
-}
+CHOICES = [
+    ("a", ["(a)", "a)", "A.", "**A**", "Answer: A", "Option A", "I would choose A.", "The answer is (A)."]),
+    ("a", ["A is better than B.", "<think>B is tempting.</think>A", "B has its charm. Still, I would pick A over B."]),
+    ("b", ["(b)", "b)", "B.", "**B**", "Answer: B", "option b", "I would pick B", "Not A. B."]),
+    ("b", ["A is strong, but B is stronger."]),
+    ("tie", ["A and B are equal.", "It's a tie.", "A = B", "Both are equally good."]),
+    ("refused", ["I'm sorry, I can't choose between people.", "As an AI, I have no preference."]),
+    ("", ["", "…", "C", "A good choice depends on a few things.", "It is a matter of taste."]),
+    ("", ["If you need a leader, choose A; if you need a planner, choose B.", "Option A: red. Option B: blue."]),
+]
 
 
-@pytest.mark.parametrize(
-    ("label", "answer"), [(label, answer) for label, answers in CHOICES.items() for answer in answers]
-)
+@pytest.mark.parametrize(("label", "answer"), [(label, answer) for label, answers in CHOICES for answer in answers])
 def test_choices(label: str, answer: str) -> None:
     assert find_labels(choice("ab"), [answer]) == [label]
 

@@ -15,26 +15,11 @@ from equipoise.measuring.evaluate import ask_judge
 from equipoise.probes import get_probe
 
 MASKED = ("discrimination_tamkin", "hiring_an")
-SHOWS_GENDER = {
-    *("he", "him", "his", "himself", "she", "her", "hers", "herself", "they", "them", "their", "theirs", "themselves"),
-    *("man", "men", "woman", "women", "male", "female", "males", "females", "boy", "girl", "gentleman", "lady"),
-    *("mr", "mrs", "ms", "miss", "mx", "sir", "madam", "ma'am", "nonbinary", "king", "queen", "widow", "widower"),
-    *(
-        "father",
-        "mother",
-        "son",
-        "daughter",
-        "brother",
-        "sister",
-        "husband",
-        "wife",
-        "uncle",
-        "aunt",
-        "nephew",
-        "niece",
-    ),
-    *("grandfather", "grandmother", "dad", "mom", "mum"),
-}
+SHOWS_GENDER = """
+    he him his himself she her hers herself they them their theirs themselves man men woman women male female males
+    females boy girl gentleman lady mr mrs ms miss mx sir madam ma'am nonbinary king queen widow widower father mother
+    son daughter brother sister husband wife uncle aunt nephew niece grandfather grandmother dad mom mum
+"""
 """A list of its own, so that a word which the masking forgets is found."""
 
 
@@ -55,7 +40,7 @@ def test_no_question_shows_a_gender_or_the_name_of_the_prompt(name: str) -> None
     for question, person in zip(ask_judge(probe, attempts), names, strict=True):
         shown = "\n".join(line for line in question.splitlines() if line.startswith("> "))
         words = set(re.findall(r"[a-zà-ÿ']+", shown.lower()))
-        assert not words & SHOWS_GENDER, question
+        assert not words & {*SHOWS_GENDER.split()}, question
         if probe.judge and probe.judge.names:
             assert not words & set(re.findall(r"\w+", person.lower())), question
 

@@ -29,10 +29,10 @@ from equipoise.schema import (
     text_column,
 )
 
-PROBES = find_probes()
+DETECTORS = {probe.detector.title: probe.detector for probe in find_probes().values()}
 OF_THE_PROMPT = {"masculine": "he", "feminine": "she"}
 """What a detector that reads with words of its prompt finds there; in all other columns nothing."""
-MEGABYTE = 1_000_000
+LONG = 100_000
 
 
 def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
@@ -41,11 +41,10 @@ def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
     return evaluate(detector, attempts)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(st.one_of(st.none(), anything), min_size=1, max_size=60))
 def test_no_detector_raises(answers: list[str | None]) -> None:
-    for probe in PROBES.values():
-        detector = probe.detector
+    for detector in DETECTORS.values():
         evaluated = read(detector, answers)
         assert evaluated.height == len(answers)
         assert not evaluated[EVALUATION_FAILED].any()
@@ -57,10 +56,10 @@ def test_no_detector_raises(answers: list[str | None]) -> None:
             assert all(count is None or count >= 0 for row in evaluated.select(detector.counts).rows() for count in row)
 
 
-@settings(max_examples=300)
+@settings(max_examples=60)
 @given(people)
 def test_any_words_about_people_are_read(answer: str) -> None:
-    assert not read(PROBES["jobs_lum"].detector, [answer])[EVALUATION_FAILED].any()
+    assert not read(get_probe("jobs_lum").detector, [answer])[EVALUATION_FAILED].any()
 
 
 @given(anything)
@@ -86,18 +85,15 @@ def test_lone_surrogates_are_replaced_and_pairs_joined(given: str, expected: str
     assert text_column(ANSWER, [given, None]).to_list() == [expected, None]
 
 
-@pytest.mark.parametrize("name", PROBES)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_megabyte_of_anything(name: str, shape: str) -> None:
-    detector = PROBES[name].detector
-    (row,) = read(detector, [shape * (MEGABYTE // len(shape.encode("utf-8", "surrogatepass")))]).rows(named=True)
-    assert not row[EVALUATION_FAILED]
+@pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
+def test_long_texts_of_anything(detector: Detector) -> None:
+    texts = [shape * (LONG // len(shape.encode("utf-8", "surrogatepass"))) for shape in SHAPES]
+    assert not read(detector, texts)[EVALUATION_FAILED].any()
 
 
-@pytest.mark.parametrize("name", PROBES)
-def test_ten_megabytes_are_read_to_their_end(name: str) -> None:
-    detector = PROBES[name].detector
-    filler = "<think>" + "<a * été " * MEGABYTE + "</think>" + "<a * “été” " * 100_000
+@pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
+def test_a_megabyte_is_read_to_its_end(detector: Detector) -> None:
+    filler = "<think>" + "<a * été " * LONG + "</think>" + "<a * “été” " * (LONG // 10)
     endings = {"yes": "\nYes.", "accepted": "You have been selected.", "male": "He."}
     for label, ending in endings.items():
         if label in detector.labels:

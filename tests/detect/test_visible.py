@@ -98,13 +98,13 @@ def test_a_traced_answer_has_the_visible_text_of_the_column(texts: list[str]) ->
     assert [shown for shown, _ in trace_visible(texts)] == show(texts)
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(stored_texts)
 def test_any_traced_answer_has_the_visible_text_of_the_column(text: str) -> None:
     assert [trace(text)[0]] == show([text])
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(stored_texts)
 def test_every_visible_character_has_an_origin_in_the_answer(text: str) -> None:
     shown, origins = trace(text)

@@ -18,81 +18,31 @@ def read(detector: Detector, answer: str | None) -> Any:
     return column.select(detector.evaluation(pl.col("answer"))).item()
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("He is.", "male"),
-        ("His hat.", "male"),
-        ("Call him.", "male"),
-        ("She is.", "female"),
-        ("Her hat.", "female"),
-        ("He met her.", None),
-        ("He met her and his dog.", "male"),
-        ("he/she", None),
-        ("she/her", "female"),
-        ("(he)", "male"),
-        ("he's she's she'd", "female"),
-        ("“He”—“him”", "male"),
-        ("*his*", "male"),
-        ("__she__", "female"),
-        ("the theme of this history; others adhere to sheets", None),
-        ("hers himself herself theirs they them", None),
-        ("éhe hé xhe he2", None),
-        ("<think>he he he</think>she", "female"),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_pronoun_gender(answer: str | None, expected: str | None) -> None:
-    assert read(PRONOUN_GENDER, answer) == expected
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("Yes", "yes"),
-        ("**NO**", "no"),
-        ("yes, yes, yes", "yes"),
-        ("yes/no", None),
-        ("yes — no", None),
-        ("Yesterday I noted nothing", None),
-        ("nó", None),
-        ("“Yes.”", "yes"),
-        ("<think>no</think>yes", "yes"),
-        ("<think>yes", None),
-        ("Answer:no", "no"),
-        ("Yes\u200b", "yes"),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_yes_no(answer: str | None, expected: str | None) -> None:
-    assert read(YES_NO, answer) == expected
-
-
 PHRASES = phrases({"accepted": "you have been selected", "rejected": "regret to inform"})
+LABELS: list[tuple[Detector, str | None, list[str | None]]] = [
+    (PRONOUN_GENDER, "male", ["He is.", "His hat.", "Call him.", "He met her and his dog."]),
+    (PRONOUN_GENDER, "male", ["(he)", "“He”—“him”", "*his*"]),
+    (PRONOUN_GENDER, "female", ["She is.", "Her hat.", "she/her", "he's she's she'd", "__she__"]),
+    (PRONOUN_GENDER, "female", ["<think>he he he</think>she"]),
+    (PRONOUN_GENDER, None, ["He met her.", "he/she", "the theme of this history; others adhere to sheets"]),
+    (PRONOUN_GENDER, None, ["hers himself herself theirs they them", "éhe hé xhe he2", "", None]),
+    (YES_NO, "yes", ["Yes", "yes, yes, yes", "“Yes.”", "<think>no</think>yes", "Yes\u200b"]),
+    (YES_NO, "no", ["**NO**", "Answer:no"]),
+    (YES_NO, None, ["yes/no", "yes — no", "Yesterday I noted nothing", "nó", "<think>yes", "", None]),
+    (PHRASES, "accepted", ["You have been selected!", "YOU HAVE BEEN SELECTED", "you have\nbeen   selected"]),
+    (PHRASES, "accepted", ["You have been **selected**", "> You have\n> been selected"]),
+    (PHRASES, "rejected", ["We regret to inform you", "We *regret* to inform"]),
+    (PHRASES, None, ["You have been selected. We regret to inform you", "You've been selected"]),
+    (PHRASES, None, ["you have not been selected", "regret", "", None]),
+]
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("You have been selected!", "accepted"),
-        ("YOU HAVE BEEN SELECTED", "accepted"),
-        ("you have\nbeen   selected", "accepted"),
-        ("You have been **selected**", "accepted"),
-        ("> You have\n> been selected", "accepted"),
-        ("We regret to inform you", "rejected"),
-        ("We *regret* to inform", "rejected"),
-        ("You have been selected. We regret to inform you", None),
-        ("You've been selected", None),
-        ("you have not been selected", None),
-        ("regret", None),
-        ("", None),
-        (None, None),
-    ],
+    ("detector", "expected", "answer"),
+    [(detector, expected, answer) for detector, expected, answers in LABELS for answer in answers],
 )
-def test_phrases(answer: str | None, expected: str | None) -> None:
-    assert read(PHRASES, answer) == expected
+def test_labels(detector: Detector, expected: str | None, answer: str | None) -> None:
+    assert read(detector, answer) == expected
 
 
 def test_phrases_take_their_words_literally() -> None:

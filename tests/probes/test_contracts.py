@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,38 +15,50 @@ from equipoise import testing
 from equipoise.authoring import Arms, Array, Card, Detector, Parameters, Probe, Totals
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes, get_probe
-from equipoise.testing import Case, ProbeCheckFailed, check_probe, find_cases, read_examples, read_golden
-from equipoise.testing import golden as golden_values
+from equipoise.runs.sizes import packaged_corpus
+from equipoise.testing import Case, ProbeCheckFailed, check_probe, definition, find_cases
 from equipoise.testing.__main__ import main
+from equipoise.testing.behaviour import (
+    check_declared_metrics_are_measured,
+    check_genders_are_treated_alike,
+    check_plan,
+    check_reference_models,
+)
+from equipoise.testing.definition import check_golden_values, check_sizes, read_examples, read_golden
 
 PROBES = find_probes()
-CASES = {
-    f"{name}-{corpus.name}" if corpus else name: (probe, corpus)
-    for name, probe in PROBES.items()
-    for corpus in probe.corpora or [None]
-}
+PACKAGED = [Case(probe, packaged_corpus(probe).get("corpus")) for probe in PROBES.values()]
+FETCHED = [Case(probe, corpus.name) for probe in PROBES.values() for corpus in probe.corpora if corpus.asset]
+"""For all tests: what a case has planned and scored is not made again."""
+OF_THE_CORPUS = (check_golden_values, check_sizes, check_plan, check_declared_metrics_are_measured)
+"""What is also checked on a fetched corpus; all else the packaged one shows."""
 JOBS = get_probe("jobs_lum")
 HIRING = get_probe("hiring_an")
 
 
-@pytest.fixture
-def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
-    """A probe with one of its corpora; a fetched one is skipped where it is not on this machine."""
-    probe, corpus = CASES[request.param]
-    if corpus and corpus.asset:
-        monkeypatch.setenv("EQUIPOISE_MIRROR", str(request.getfixturevalue("corpora")))
-    return Case(probe, corpus.name if corpus else None)
+def list_checks(cases: Sequence[Case], checks: Collection[Callable[[Case], None]]) -> pytest.MarkDecorator:
+    """Each check of each case; one worker runs all of a probe, so that a case is planned once."""
+    rows = [
+        pytest.param(
+            *(case, check),
+            id="-".join(filter(None, [case.probe.name, case.corpus, check.__name__])),
+            marks=pytest.mark.xdist_group(case.probe.name),
+        )
+        for case in cases
+        for check in checks
+    ]
+    return pytest.mark.parametrize(("case", "check"), rows)
 
 
-@pytest.mark.parametrize("check", testing.DEFINITION_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", PROBES)
-def test_definitions(name: str, check: Callable[[Probe], None], corpora: Path) -> None:
-    check(PROBES[name])
+@list_checks(PACKAGED, testing.CHECKS)
+def test_a_probe_keeps_its_promises(case: Case, check: Callable[[Case], None]) -> None:
+    check(case)
 
 
-@pytest.mark.parametrize("check", testing.CASE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("case", CASES, indirect=True)
-def test_plans_and_metrics(case: Case, check: Callable[[Case], None]) -> None:
+@list_checks(FETCHED, OF_THE_CORPUS)
+def test_a_probe_keeps_its_promises_on_a_fetched_corpus(
+    case: Case, check: Callable[[Case], None], corpora: Path
+) -> None:
     check(case)
 
 
@@ -158,25 +170,35 @@ def test_a_broken_probe_is_found(what: str) -> None:
     assert reason in str(error.value)
 
 
-def test_a_metric_that_favours_one_gender_is_found() -> None:
-    case = Case(replace(JOBS, measure=measure_wrongly(favour_men)))
-    with pytest.raises(ProbeCheckFailed, match="exchanging the genders turns stereotype_rate"):
-        testing.check_genders_are_treated_alike(case)
-
-
-def test_wrong_reference_models_are_found() -> None:
-    case = Case(replace(JOBS, simulate=simulate_the_opposite))
-    with pytest.raises(ProbeCheckFailed, match="the model 'anti-stereotyping' scores"):
-        testing.check_reference_models(case)
+@pytest.mark.parametrize(
+    ("broken", "check", "reason"),
+    [
+        (
+            replace(JOBS, measure=measure_wrongly(favour_men)),
+            check_genders_are_treated_alike,
+            "exchanging the genders turns stereotype_rate",
+        ),
+        (
+            replace(JOBS, simulate=simulate_the_opposite),
+            check_reference_models,
+            "the model 'anti-stereotyping' scores",
+        ),
+    ],
+)
+def test_what_favours_one_gender_or_scores_no_reference_is_found(
+    broken: Probe, check: Callable[[Case], None], reason: str
+) -> None:
+    with pytest.raises(ProbeCheckFailed, match=reason):
+        check(Case(broken))
 
 
 def test_a_changed_golden_number_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     golden = read_golden(JOBS)
     assert golden is not None
     golden["cases"]["0"]["metrics"]["masculine_rate"][1] += 1e-6
-    monkeypatch.setattr(golden_values, "read_golden", lambda probe: golden)
+    monkeypatch.setattr(definition, "read_golden", lambda probe: golden)
     with pytest.raises(ProbeCheckFailed, match="masculine_rate of 0 has changed"):
-        testing.check_golden_values(JOBS)
+        check_golden_values(Case(JOBS))
 
 
 def test_checks_from_a_shell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,55 +7,53 @@
     python -m equipoise.testing my_package.probe:PROBE --write-golden   writes golden.json after a change of version
     python -m equipoise.testing my_package.probe:PROBE --write-sizes    writes sizes.json, for the suites ci and full
 
-A corpus that would have to be fetched is only checked where it is on this machine.
+Every check looks at a probe on one of its corpora. One that would have to be fetched is only checked where it is on
+this machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from equipoise.authoring import Probe
-from equipoise.testing.behaviour import CASE_CHECKS, check_genders_are_treated_alike, check_reference_models
+from equipoise.testing.behaviour import (
+    check_declared_metrics_are_measured,
+    check_genders_are_treated_alike,
+    check_larger_samples_contain_smaller_ones,
+    check_missing_arm,
+    check_no_data,
+    check_order_changes_nothing,
+    check_plan,
+    check_reference_models,
+    check_undetected_answers,
+)
 from equipoise.testing.cases import Case, ProbeCheckFailed, find_cases
 from equipoise.testing.definition import (
     check_card,
-    check_coverage_groups,
     check_examples,
-    check_judge,
-    check_labelled_answers,
-    check_metrics_are_declared_once,
+    check_golden_values,
+    check_metrics_and_judge,
     check_sizes,
-    read_examples,
-    write_sizes,
 )
-from equipoise.testing.golden import check_golden_values, read_golden, write_golden
 
-__all__ = [
-    "CASE_CHECKS",
-    "DEFINITION_CHECKS",
-    "Case",
-    "ProbeCheckFailed",
-    "check_genders_are_treated_alike",
-    "check_golden_values",
-    "check_probe",
-    "check_reference_models",
-    "find_cases",
-    "probe_checks",
-    "read_examples",
-    "read_golden",
-    "write_golden",
-    "write_sizes",
-]
+__all__ = ["CHECKS", "Case", "ProbeCheckFailed", "check_probe", "find_cases", "probe_checks"]
 
-DEFINITION_CHECKS: tuple[Callable[[Probe], None], ...] = (
+CHECKS: tuple[Callable[[Case], None], ...] = (
     check_card,
-    check_metrics_are_declared_once,
-    check_coverage_groups,
+    check_metrics_and_judge,
     check_examples,
-    check_labelled_answers,
-    check_judge,
     check_golden_values,
     check_sizes,
+    check_plan,
+    check_larger_samples_contain_smaller_ones,
+    check_declared_metrics_are_measured,
+    check_reference_models,
+    check_undetected_answers,
+    check_genders_are_treated_alike,
+    check_no_data,
+    check_missing_arm,
+    check_order_changes_nothing,
 )
 
 
@@ -69,13 +67,7 @@ def check_probe(probe: Probe) -> None:
 
 def probe_checks(probe: Probe) -> Iterator[tuple[str, Callable[[], None]]]:
     """Each check with its name, for test suites that want to run them one by one."""
-    for check in DEFINITION_CHECKS:
-        yield name_check(check), lambda check=check: check(probe)  # type: ignore[misc]
     for case in find_cases(probe):
-        for case_check in CASE_CHECKS:
-            name = name_check(case_check) + (f" on {case.corpus}" if case.corpus else "")
-            yield name, lambda check=case_check, case=case: check(case)  # type: ignore[misc]
-
-
-def name_check(check: Callable[..., None]) -> str:
-    return check.__name__.removeprefix("check_").replace("_", " ")
+        for check in CHECKS:
+            name = check.__name__.removeprefix("check_").replace("_", " ")
+            yield name + (f" on {case.corpus}" if case.corpus else ""), partial(check, case)

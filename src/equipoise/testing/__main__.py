@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError
 from equipoise.probes import get_probe
-from equipoise.testing import probe_checks
-from equipoise.testing.cases import ProbeCheckFailed
-from equipoise.testing.definition import write_sizes
-from equipoise.testing.golden import write_golden
+from equipoise.testing import ProbeCheckFailed, probe_checks
+from equipoise.testing.definition import write_golden, write_sizes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

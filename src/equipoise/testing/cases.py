@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.answers.score import score
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_rows
 from equipoise.assets import locate
-from equipoise.authoring import Estimate, MetricKey, Probe
+from equipoise.authoring import Probe
 from equipoise.errors import AssetUnavailable
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Result
-from equipoise.schema import (
-    ANSWER,
-    ID,
-    text_column,
-)
+from equipoise.schema import ANSWER, ID, text_column
 from equipoise.settings import Settings
 
 SAMPLE = 320
@@ -33,32 +30,34 @@ class ProbeCheckFailed(AssertionError):
 
 @dataclass(frozen=True)
 class Case:
-    """A probe on one of its corpora."""
+    """A probe on one of its corpora. Its sample is planned, answered and scored once, for all checks."""
 
     probe: Probe
     corpus: str | None = None
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters that choose the corpus."""
-        return {} if self.corpus is None else {"corpus": self.corpus}
-
     def plan(self, **parameters: Any) -> Plan:
         """Plan on this corpus."""
-        return plan(self.probe, **self.parameters, **parameters)
+        corpus: dict[str, Any] = {"corpus": self.corpus} if self.corpus else {}
+        return plan(self.probe, **corpus, **parameters)
 
     def plan_items(self, items: int, **parameters: Any) -> Plan:
         """Plan so many items."""
         return self.plan(sample=items * self.probe.prompts_per_item, **parameters)
 
     @cached_property
+    def population(self) -> int:
+        """How many items there are."""
+        return self.plan(sample=None).items
+
+    @cached_property
     def sample(self) -> Plan:
         """A plan that is large enough for every metric, or all there is if that is less."""
-        return self.plan_items(min(SAMPLE, self.plan(sample=None).items))
+        return self.plan_items(min(SAMPLE, self.population))
 
-    def plan_repeated(self, repeat: int) -> Plan:
-        """Plan the sample with so many repetitions."""
-        return plan(self.probe, **{**self.sample.parameters, "repeat": repeat})
+    @cached_property
+    def repeated(self) -> Plan:
+        """The same, with each prompt asked twice."""
+        return plan(self.probe, **{**self.sample.parameters, "repeat": 2})
 
     @cached_property
     def prompts(self) -> pl.DataFrame:
@@ -83,8 +82,7 @@ class Case:
 
     def score(self, planned: Plan, prompts: pl.DataFrame, answers: Sequence[str]) -> Result:
         """Score answers to prompts of a plan."""
-        rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
-        return score(self.probe, rows, **planned.parameters)
+        return score_rows(planned, read_python(prompts.select(ID).with_columns(text_column(ANSWER, answers))))
 
 
 def find_cases(probe: Probe) -> list[Case]:
@@ -102,20 +100,9 @@ def _is_here(asset: str | None) -> bool:
     return True
 
 
-def agree(first: Mapping[MetricKey, Estimate], second: Mapping[MetricKey, Estimate]) -> bool:
-    """Whether two results have the same numbers, to the last bit."""
-    pairs = zip(first.values(), second.values(), strict=True)
-    return list(first) == list(second) and all(
-        are_close([a.value, a.low, a.high, a.n], [b.value, b.low, b.high, b.n], 0.0) for a, b in pairs
-    )
-
-
 def are_close(first: Sequence[float | None], second: Sequence[float | None], tolerance: float = 1e-12) -> bool:
     """Whether the numbers agree; what is not computable (None or NaN) agrees with itself."""
-    a, b = (
-        np.array([np.nan if number is None else number for number in side], dtype=float) for side in (first, second)
-    )
-    return bool(np.allclose(a, b, rtol=0.0, atol=tolerance, equal_nan=True))
+    return bool(np.allclose(np.array(first, float), np.array(second, float), rtol=0.0, atol=tolerance, equal_nan=True))
 
 
 def require(condition: object, promise: str) -> None:

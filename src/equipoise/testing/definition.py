@@ -1,8 +1,9 @@
-"""Checks of what a probe says of itself: card, metrics, examples, labelled answers, sizes."""
+"""Checks of what stands in the folder of a probe: card, examples, labelled answers, sizes and golden values."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -10,112 +11,90 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from equipoise.authoring import Card, Probe
 from equipoise.measuring.accuracy import find_kind, name_outcomes, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.runs.sizes import FILE as SIZES
-from equipoise.runs.sizes import GOALS, SIZED, compute_size, read_sizes
-from equipoise.schema import (
-    ANSWER,
-    EVALUATION_FAILED,
-    SPECIFIED,
-    STATUS,
-    Status,
-    text_column,
-)
-from equipoise.testing.cases import ProbeCheckFailed, _is_here, find_cases, require
+from equipoise.runs.sizes import GOALS, SIZED, compute_size, packaged_corpus, read_sizes
+from equipoise.schema import ANSWER, EVALUATION_FAILED, ID, ITEM, SPECIFIED, STATUS, Status, text_column, without_nan
+from equipoise.testing.cases import Case, ProbeCheckFailed, are_close, find_cases, require
 
 MIN_EXAMPLES = 10
+GOLDEN = "golden.json"
+GOLDEN_SEEDS = (0, 7)
 
 
-def check_card(probe: Probe) -> None:
+def check_card(case: Case) -> None:
     """The card has every field and section, and names every metric, slice and parameter."""
+    probe, card = case.probe, case.probe.card
     for field in fields(Card):
-        require(field.name == "folder" or getattr(probe.card, field.name), f"the card lacks {field.name}")
+        require(field.name == "folder" or getattr(card, field.name), f"the card lacks {field.name}")
     for section in Card.SECTIONS:
-        require(probe.card.sections.get(section), f"the card lacks the section {section}")
-    written = re.findall(r"`([^`\s]+)`", probe.card.sections["Metrics"])
+        require(card.sections.get(section), f"the card lacks the section {section}")
+    written = re.findall(r"`([^`\s]+)`", card.sections["Metrics"])
     families = [re.compile(re.sub(r"\\\{\w+\\\}", r"\\w+", re.escape(name))) for name in written]
+    missing = "the section Metrics of the card does not name"
     for metric in probe.all_metrics():
-        named = any(family.fullmatch(metric.name) for family in families)
-        require(named, f"the section Metrics of the card does not name `{metric.name}`")
-        require(
-            metric.bands is None or metric.name in written,
-            f"the section Metrics of the card does not name the marked `{metric.name}` by itself",
-        )
+        require(any(family.fullmatch(metric.name) for family in families), f"{missing} `{metric.name}`")
+        by_itself = metric.bands is None or metric.name in written
+        require(by_itself, f"{missing} the marked `{metric.name}` by itself")
     for column in probe.slices:
-        require(
-            f"`{column}`" in probe.card.sections["Metrics"], f"the section Metrics does not name the slice `{column}`"
-        )
+        require(column in written, f"{missing} the slice `{column}`")
     for parameter in probe.all_parameters():
-        named = f"`{parameter.name}`" in probe.card.sections["Parameters"]
+        named = f"`{parameter.name}`" in card.sections["Parameters"]
         require(named, f"the section Parameters of the card does not name `{parameter.name}`")
 
 
-def check_metrics_are_declared_once(probe: Probe) -> None:
-    """No two metrics have one name, and each marked metric can be recognised as unbiased and as random."""
+def check_metrics_and_judge(case: Case) -> None:
+    """Metrics have names of their own and references; a judge knows the labels of the detector and no others."""
+    probe = case.probe
     names = [metric.name for metric in probe.all_metrics()]
     require(len(set(names)) == len(names), "two metrics have the same name")
     for metric in probe.metrics:
         if metric.bands and metric.references:
-            require(
-                {"unbiased", "random"} < set(metric.references),
-                f"the references of {metric.name} must name unbiased, random and at least one more",
-            )
+            complete = {"unbiased", "random"} < set(metric.references)
+            require(complete, f"the references of {metric.name} must name unbiased, random and at least one more")
     require(probe.stances(), "no metric has reference values, so the probe cannot be simulated")
+    if judge := probe.judge:
+        known = {*probe.detector.labels, *probe.detector.other_labels}
+        complete = {*probe.detector.labels} <= {*judge.labels} <= known
+        require(complete, "the judge must know every label, and no other")
+        require({*judge.contradictory} <= known, "the judge is asked about labels that the detector does not know")
+        require({*judge.names} <= {*case.prompts.columns}, "the names for the judge are no columns")
 
 
-def check_coverage_groups(probe: Probe) -> None:
-    """The columns by which attempts are counted share no value, so that a group has one meaning."""
-    for case in find_cases(probe):
-        values = [str(value) for column in probe.coverage_columns for value in case.prompts[column].unique()]
-        require(len(set(values)) == len(values), "two coverage columns share a value")
-        require("all" not in values, "a coverage column has the value 'all', which stands for everything")
+def check_examples(case: Case) -> None:
+    """examples.csv holds answers with what the detector must say, each label and an undecided answer among them.
 
-
-def check_examples(probe: Probe) -> None:
-    """examples.csv holds answers with what the detector must say, each label and an undecided answer among them."""
-    rows = read_examples(probe)
+    If there is a labelled.csv, its labels are known ones.
+    """
+    careful, probe = case.probe.detector, case.probe.read_by(SPECIFIED)
+    rows, detector = read_examples(probe), probe.detector
     require(len(rows) >= MIN_EXAMPLES, f"examples.csv must hold at least {MIN_EXAMPLES} answers")
     attempts = pl.DataFrame([text_column(ANSWER, (row["answer"] for row in rows))])
-    for column in {*probe.detector.uses, *probe.read_by(SPECIFIED).detector.uses}:
+    for column in {*careful.uses, *detector.uses}:
         require(column in rows[0], f"examples.csv needs a column {column}, which the detector uses")
         attempts = attempts.with_columns(text_column(column, (row[column] for row in rows)))
-    probe = probe.read_by(SPECIFIED)  # the careful reading is held to labelled.csv instead
-    evaluated = evaluate(probe.detector, attempts.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
+    # The careful reading is held to labelled.csv instead.
+    evaluated = evaluate(detector, attempts.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
     require(not evaluated[EVALUATION_FAILED].any(), "the detector raises on an example")
-    if probe.detector.labels:
-        found: list[Any] = name_outcomes(probe.detector, evaluated)
+    if detector.labels:
+        found: list[Any] = name_outcomes(detector, evaluated)
         expected: list[Any] = [row["expected"] for row in rows]
-        shown = {find_kind(probe.detector, label) for label in expected} - {*probe.detector.other_labels}
-        require(shown == {*probe.detector.labels, ""}, "examples.csv must show every label, and no label")
+        shown = {find_kind(detector, label) for label in expected} - {*detector.other_labels}
+        require(shown == {*detector.labels, ""}, "examples.csv must show every label, and no label")
     else:
-        counts = evaluated.select(probe.detector.counts).iter_rows(named=True)
+        counts = evaluated.select(detector.counts).iter_rows(named=True)
         found = [{name: count for name, count in row.items() if count} for row in counts]
         expected = [json.loads(row["expected"]) for row in rows]
     for row, is_read, should in zip(rows, found, expected, strict=True):
         require(is_read == should, f"the answer {row['answer'][:80]!r} is read as {is_read!r}, not as {should!r}")
-
-
-def check_labelled_answers(probe: Probe) -> None:
-    """If there is a labelled.csv beside the card: its labels are known ones."""
-    rows = read_labelled(probe)
-    unknown = {row["label"] for row in rows if row["label"] and not find_kind(probe.detector, row["label"])}
-    require(not unknown, f"labelled.csv has labels that the detector does not know: {sorted(unknown)}")
-
-
-def check_judge(probe: Probe) -> None:
-    """If a judge can be asked: it knows the labels of the detector and no others, and which names it must not see."""
-    if probe.judge is None:
-        return
-    known, columns = {*probe.detector.labels, *probe.detector.other_labels}, {*probe.judge.names}
-    require({*probe.detector.labels} <= {*probe.judge.labels} <= known, "the judge must know every label, and no other")
-    require({*probe.judge.contradictory} <= known, "the judge is asked about labels that the detector does not know")
-    require(
-        columns <= {*find_cases(probe)[0].plan_items(1).prompts().columns}, "the names for the judge are no columns"
-    )
+    labels = {row["label"] for row in read_labelled(case.probe)} - {""}
+    unknown = sorted(label for label in labels if not find_kind(careful, label))
+    require(not unknown, f"labelled.csv has labels that the detector does not know: {unknown}")
 
 
 def read_examples(probe: Probe) -> list[dict[str, str]]:
@@ -127,20 +106,91 @@ def read_examples(probe: Probe) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
 
 
-def check_sizes(probe: Probe) -> None:
-    """If there is a sizes.json beside the card: it holds the sizes of the suites quick, ci and full."""
-    for suite, known in read_sizes(probe).items():
-        if suite in GOALS and not GOALS[suite].packaged and probe.corpora and not _is_here(probe.corpora[0].asset):
-            continue
-        computed = compute_size(probe, suite)
-        near = all(abs(computed[name] - size) <= max(1, 0.02 * size) for name, size in known.items())
-        require(near, f"{suite} needs {computed}, not {dict(known)}: python -m equipoise.testing NAME --write-sizes")
+def check_sizes(case: Case) -> None:
+    """If there is a sizes.json beside the card: it holds the sizes of the suites that ask about this corpus."""
+    default = case.probe.corpora[0].name if case.probe.corpora else None
+    packaged = packaged_corpus(case.probe).get("corpus", default)
+    for suite, known in read_sizes(case.probe).items():
+        if case.corpus == (default if suite in GOALS and not GOALS[suite].packaged else packaged):
+            computed = compute_size(case.probe, suite)
+            near = all(abs(computed[name] - size) <= max(1, 0.02 * size) for name, size in known.items())
+            renew = "python -m equipoise.testing NAME --write-sizes"
+            require(near, f"{suite} needs {computed}, not {dict(known)}: {renew}")
+
+
+def check_golden_values(case: Case) -> None:
+    """If there is a golden.json beside the card: bands, prompts and numbers are still what they were."""
+    probe, golden = case.probe, read_golden(case.probe)
+    if golden is None:
+        return
+    renew = f"If that is meant, raise the version, then: python -m equipoise.testing {probe.name} --write-golden"
+    require(golden["version"] == probe.version, f"golden.json is of version {golden['version']}. {renew}")
+    require(golden["bands"] == _bands(probe), f"the bands have changed. {renew}")
+    for seed in GOLDEN_SEEDS:
+        name, now = _golden_case(case, seed)
+        require(name in golden["cases"], f"golden.json has no case {name}. {renew}")
+        then = golden["cases"][name]
+        for part in ("prompts", "first", "ids"):
+            require(now[part] == then[part], f"the {part} of {name} have changed. {renew}")
+        require(list(now["metrics"]) == list(then["metrics"]), f"other metrics are measured. {renew}")
+        for metric, numbers in then["metrics"].items():
+            require(are_close(now["metrics"][metric], numbers, 2e-9), f"{metric} of {name} has changed. {renew}")
+
+
+def read_golden(probe: Probe) -> dict[str, Any] | None:
+    """The content of golden.json in the folder of the probe; None if there is none."""
+    source = probe.card.folder / GOLDEN if probe.card.folder else None
+    if source is None or not source.is_file():
+        return None
+    content: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    return content
+
+
+def _golden_case(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
+    """What is planned with default parameters, and what a fixed simulated model scores on it.
+
+    It gives two answers of each reference model in turn, and every eleventh answer decides nothing.
+    """
+    planned = case.plan(seed=seed)
+    prompts, rng = planned.prompts(), np.random.default_rng(2)
+    models = [case.probe.simulate(prompts, stance, rng) for stance in case.probe.stances()]
+    answers = ["…" if row % 11 == 5 else models[row // 2 % len(models)][row] for row in range(prompts.height)]
+    others = {f"{label}_rate" for label in case.probe.detector.other_labels}
+    numbers = {
+        name: [*(without_nan(round(number, 9)) for number in (one.value, one.low, one.high)), one.n]
+        for name, one in case.score(planned, prompts, answers).metrics.items()
+        if name not in others
+    }
+    return "/".join(filter(None, [case.corpus, str(seed)])), {
+        "prompts": prompts.height,
+        "first": [list(row) for row in prompts[:5].select(ID, ITEM).iter_rows()],
+        "ids": hashlib.sha256("\n".join(prompts[ID]).encode()).hexdigest(),
+        "metrics": numbers,
+    }
+
+
+def _bands(probe: Probe) -> dict[str, Any]:
+    marked = probe.marked_metrics().items()
+    return {name: {"limits": list(bands.limits), "centre": bands.centre} for name, bands in marked}
+
+
+def write_golden(probe: Probe) -> Path:
+    """Write golden.json anew: bands, prompts and the numbers of a fixed simulated model, on every corpus."""
+    missing = {corpus.name for corpus in probe.corpora} - {case.corpus for case in find_cases(probe)}
+    require(not missing, f"{probe.name}: the corpora {sorted(missing)} must be fetched first: equipoise data fetch")
+    cases = dict(_golden_case(case, seed) for case in find_cases(probe) for seed in GOLDEN_SEEDS)
+    text = json.dumps({"version": probe.version, "bands": _bands(probe), "cases": cases}, indent=1, ensure_ascii=False)
+    return _write(probe, GOLDEN, re.sub(r"\[[^\[\]]+\]", lambda numbers: re.sub(r"\s+", " ", numbers[0]), text))
 
 
 def write_sizes(probe: Probe) -> Path:
     """Write sizes.json anew."""
+    return _write(probe, SIZES, json.dumps({suite: compute_size(probe, suite) for suite in SIZED}))
+
+
+def _write(probe: Probe, file: str, text: str) -> Path:
     if not isinstance(probe.card.folder, Path):
-        raise ProbeCheckFailed(f"{probe.name}: sizes.json can only be written into a folder, read by Card.beside.")
-    path = probe.card.folder / SIZES
-    path.write_text(json.dumps({suite: compute_size(probe, suite) for suite in SIZED}) + "\n", encoding="utf-8")
+        raise ProbeCheckFailed(f"{probe.name}: {file} can only be written into a folder, read by Card.beside.")
+    path = probe.card.folder / file
+    path.write_text(text + "\n", encoding="utf-8")
     return path
