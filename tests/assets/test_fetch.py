@@ -15,16 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.sites import (
-    DATA,
-    FILE,
-    Site,
-    cached_files,
-    digest,
-    redirect,
-    register,
-    serve,
-)
+from assets.sites import DATA, FILE, Site, cached_files, digest, redirect, register, serve
 from equipoise.assets import Asset, fetch, locate
 from equipoise.errors import AssetUnavailable, StorageError
 from equipoise.settings import Settings
@@ -63,37 +54,44 @@ def test_an_interrupted_download_leaves_no_file(asset: Asset, site: Site, settin
     assert cached_files(settings) == []
 
 
-def test_progress_rises_from_zero_to_the_size(asset: Asset, site: Site, settings: Settings) -> None:
+@pytest.mark.fault("D2")
+def test_progress_rises_to_the_size_and_the_file_has_a_temporary_name_until_it_is_verified(
+    asset: Asset, site: Site, settings: Settings
+) -> None:
     site.pages["/source"] = serve(DATA)
-    calls: list[tuple[int, int]] = []
-    locate("tiny", settings, lambda done, total: calls.append((done, total)))
-    assert {total for _, total in calls} == {len(DATA)}
-    steps = [done for done, _ in calls]
+    calls: list[tuple[int, int, list[str]]] = []
+    locate("tiny", settings, lambda done, total: calls.append((done, total, cached_files(settings))))
+    steps = [done for done, _, _ in calls]
     assert steps == sorted(steps)
     assert (steps[0], steps[-1]) == (0, len(DATA))
     assert len(steps) > 2
+    for _, total, files in calls:
+        assert total == len(DATA)
+        assert len(files) == 1
+        assert files[0] != FILE
+    assert cached_files(settings) == [FILE]
 
 
-def test_a_server_that_never_answers_times_out(
-    asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("limit", "seconds", "answers", "reason"),
+    [("SILENCE_TIMEOUT", 0.05, False, "timed out"), ("BASE_TIMEOUT", -1e9, True, "too slow")],
+)
+def test_a_server_that_is_silent_or_too_slow_is_abandoned(
+    asset: Asset,
+    site: Site,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    seconds: float,
+    answers: bool,
+    reason: str,
 ) -> None:
-    monkeypatch.setattr(fetch, "SILENCE_TIMEOUT", 0.05)
-
     def silence(answer: BaseHTTPRequestHandler) -> None:
         site.closing.wait()
 
-    site.pages["/source"] = silence
-    with pytest.raises(AssetUnavailable, match="timed out"):
-        locate("tiny", settings)
-    assert cached_files(settings) == []
-
-
-def test_a_download_that_is_too_slow_is_abandoned(
-    asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetch, "BASE_TIMEOUT", -1e9)
-    site.pages["/source"] = serve(DATA)
-    with pytest.raises(AssetUnavailable, match="too slow"):
+    monkeypatch.setattr(fetch, limit, seconds)
+    site.pages["/source"] = serve(DATA) if answers else silence
+    with pytest.raises(AssetUnavailable, match=reason):
         locate("tiny", settings)
     assert cached_files(settings) == []
 
@@ -110,15 +108,12 @@ def test_a_cache_that_cannot_be_written_is_an_error_before_anything_is_sent(
     assert site.asked == []
 
 
-def test_redirects_are_followed(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages |= {"/source": redirect("/moved"), "/moved": serve(DATA)}
-    assert locate("tiny", settings).read_bytes() == DATA
-
-
-def test_redirects_to_other_protocols_are_not_followed(asset: Asset, site: Site, settings: Settings) -> None:
+def test_redirects_are_followed_but_not_to_other_protocols(asset: Asset, site: Site, settings: Settings) -> None:
     site.pages["/source"] = redirect("ftp://127.0.0.1:9/tiny")
     with pytest.raises(AssetUnavailable, match="HTTP 302 redirects from http to ftp"):
         locate("tiny", settings)
+    site.pages |= {"/source": redirect("/moved"), "/moved": serve(DATA)}
+    assert locate("tiny", settings).read_bytes() == DATA
 
 
 @pytest.mark.parametrize(
@@ -163,15 +158,8 @@ def test_two_processes_can_fetch_the_same_asset_at_once(site: Site, settings: Se
         serve(DATA)(answer)
 
     site.pages["/source"] = page
-    command = [
-        sys.executable,
-        "-c",
-        FETCHING,
-        f"{site.url}/source",
-        str(settings.cache),
-        str(len(DATA)),
-        digest(DATA),
-    ]
+    given = [f"{site.url}/source", str(settings.cache), str(len(DATA)), digest(DATA)]
+    command = [sys.executable, "-c", FETCHING, *given]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = [process.communicate(timeout=120)[0].strip() for process in running]
     assert [process.returncode for process in running] == [0, 0]

@@ -12,20 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from assets.sites import (
-    DATA,
-    FILE,
-    WRONG,
-    Page,
-    Site,
-    broken_chunk,
-    cached_files,
-    digest,
-    register,
-    serve,
-    write_to_cache,
-    write_to_mirror,
-)
+from assets import sites
+from assets.sites import DATA, FILE, WRONG, Page, Site, cached_files, digest, register, serve, write_to_cache
 from equipoise.assets import Asset, StoredFile, find_stored, locate, store
 from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, UnknownName
 from equipoise.settings import Settings
@@ -47,7 +35,7 @@ def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
     asset: Asset, site: Site, settings: Settings, tmp_path: Path
 ) -> None:
     site.pages["/source"] = serve(DATA)
-    mirrored, cached = write_to_mirror(tmp_path, DATA), write_to_cache(settings, DATA)
+    mirrored, cached = sites.write_to_mirror(tmp_path, DATA), write_to_cache(settings, DATA)
     both = Settings(mirror=str(mirrored.parent), cache=settings.cache)
     assert locate("tiny", both) == mirrored
     assert find_stored("tiny", both) == StoredFile(place="mirror", path=mirrored)
@@ -72,11 +60,7 @@ def test_a_mirror_may_be_an_address(asset: Asset, site: Site, settings: Settings
 
 @pytest.mark.parametrize(
     "mirror",
-    [
-        "https://me:pass-word@example.org/x",
-        "https://example.org/x?key=pass-word",
-        "s3://x",
-    ],
+    ["https://me:pass-word@example.org/x", "https://example.org/x?key=pass-word", "s3://x"],
 )
 def test_a_mirror_of_another_kind_is_refused_and_not_shown(asset: Asset, settings: Settings, mirror: str) -> None:
     with pytest.raises(BadParameter, match="EQUIPOISE_MIRROR") as caught:
@@ -117,7 +101,7 @@ def test_an_unknown_asset_is_refused_with_the_nearest_names(settings: Settings) 
 def test_a_file_of_another_size_is_refused_without_being_read(
     asset: Asset, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write_to_mirror(tmp_path, DATA + b"more")
+    path = sites.write_to_mirror(tmp_path, DATA + b"more")
     monkeypatch.setattr(store, "sha256_of", lambda _path: pytest.fail("The file was read."))
     with pytest.raises(IntegrityError, match=f"{len(DATA) + 4:,} bytes instead of {len(DATA):,}"):
         locate("tiny", replace(settings, mirror=str(path.parent)))
@@ -143,7 +127,7 @@ def test_a_wrong_file_in_a_mirror_folder_is_named_and_not_deleted(
     asset: Asset, site: Site, settings: Settings, tmp_path: Path
 ) -> None:
     site.pages["/source"] = serve(DATA)
-    mirrored = write_to_mirror(tmp_path, WRONG)
+    mirrored = sites.write_to_mirror(tmp_path, WRONG)
     with pytest.raises(IntegrityError) as caught:
         locate("tiny", Settings(mirror=str(mirrored.parent), cache=settings.cache))
     assert all(word in str(caught.value) for word in (str(mirrored), digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR"))
@@ -166,24 +150,18 @@ def test_a_wrong_file_in_the_cache_is_deleted_and_can_be_fetched_again(
     assert locate("tiny", settings).read_bytes() == DATA
 
 
-def test_a_wrong_file_at_a_mirror_address_is_an_error(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages |= {f"/mirror/{FILE}": serve(WRONG), "/source": serve(DATA)}
-    with pytest.raises(IntegrityError) as caught:
-        locate("tiny", Settings(mirror=f"{site.url}/mirror", cache=settings.cache))
-    words = (f"{site.url}/mirror/{FILE}", digest(DATA), digest(WRONG), "EQUIPOISE_MIRROR")
-    assert all(word in str(caught.value) for word in words)
-    assert not isinstance(caught.value, AssetUnavailable)
-    assert site.asked == [f"/mirror/{FILE}"]
-    assert cached_files(settings) == []
-
-
 @pytest.mark.fault("D1")
-def test_a_download_with_a_wrong_hash_is_deleted(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = serve(WRONG)
+@pytest.mark.parametrize("place", ["source", f"mirror/{FILE}"])
+def test_a_download_with_a_wrong_hash_is_deleted(asset: Asset, site: Site, settings: Settings, place: str) -> None:
+    site.pages |= {"/source": serve(DATA), f"/{place}": serve(WRONG)}
+    mirror = f"{site.url}/mirror" if "mirror" in place else None
     with pytest.raises(IntegrityError) as caught:
-        locate("tiny", settings)
+        locate("tiny", replace(settings, mirror=mirror))
+    words = (f"{site.url}/{place}", digest(DATA), digest(WRONG), *(["EQUIPOISE_MIRROR"] if mirror else []))
+    assert all(word in str(caught.value) for word in words)
+    assert isinstance(caught.value, AssetUnavailable) == (mirror is None)
     assert caught.value.exit_code == 6
-    assert all(word in str(caught.value) for word in (str(asset.sources[0]), digest(DATA), digest(WRONG)))
+    assert site.asked == [f"/{place}"]
     assert cached_files(settings) == []
 
 
@@ -230,7 +208,7 @@ def test_wrong_bytes_of_one_source_are_logged_and_the_next_is_tried(
         (serve(DATA[:1000]), "1,000 of 1,024,000 bytes"),
         (serve(DATA[:1000], stated_length=len(DATA)), "1,000 of 1,024,000 bytes"),
         (serve(b""), "0 of 1,024,000 bytes"),
-        (broken_chunk, "the connection broke"),
+        (sites.broken_chunk, "the connection broke"),
     ],
 )
 def test_a_truncated_download_is_deleted(asset: Asset, site: Site, settings: Settings, page: Page, reason: str) -> None:
@@ -239,13 +217,3 @@ def test_a_truncated_download_is_deleted(asset: Asset, site: Site, settings: Set
         locate("tiny", settings)
     assert caught.value.exit_code == 6
     assert cached_files(settings) == []
-
-
-@pytest.mark.fault("D2")
-def test_a_download_has_a_temporary_name_until_it_is_verified(asset: Asset, site: Site, settings: Settings) -> None:
-    site.pages["/source"] = serve(DATA)
-    names: list[list[str]] = []
-    locate("tiny", settings, lambda done, total: names.append(cached_files(settings)))
-    assert names
-    assert all(len(files) == 1 and files[0] != FILE for files in names)
-    assert cached_files(settings) == [FILE]

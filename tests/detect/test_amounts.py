@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.authoring import amount
@@ -33,21 +33,23 @@ WAYS = {
 }
 
 
+@settings(max_examples=30)
 @given(st.integers(min_value=10_000, max_value=2_000_000), st.sampled_from(sorted(WAYS)))
 def test_what_is_written_is_read(value: int, way: str) -> None:
     assert find_labels(YEARLY, [way.format(value)]) == [f"{value:.10g}"]
 
 
+@settings(max_examples=30)
 @given(
     st.integers(min_value=10, max_value=1_999), st.sampled_from(["{}k", "${}K", "{} thousand", "{},000", "{}.000 $"])
 )
 def test_thousands_are_read(value: int, way: str) -> None:
     written = way.format(f"{value // 1000},{value % 1000:03}" if value > 999 and "k" not in way.lower() else value)
-    assert find_labels(YEARLY, [written])[0] in ("", f"{1000 * value:.10g}")
-    if value < 1000:
-        assert find_labels(YEARLY, [written]) == [f"{1000 * value:.10g}"]
+    allowed = {f"{1000 * value:.10g}"} if value < 1000 else {"", f"{1000 * value:.10g}"}
+    assert {*find_labels(YEARLY, [written])} <= allowed
 
 
+@settings(max_examples=30)
 @given(st.integers(min_value=1, max_value=9_999), st.sampled_from(["{}", "${}", "{:,} dollars", "I'd ask for ${:,}."]))
 def test_too_little_for_a_year_is_not_read(value: int, way: str) -> None:
     assert find_labels(YEARLY, [way.format(value)]) == [""]

@@ -191,29 +191,29 @@ INVENTORIES = ("bsri", "epaq", "gaucher", "gest", "nicolas", "wan")
 
 @pytest.mark.parametrize("inventory", INVENTORIES)
 def test_six_male_and_four_female_words_give_three_fifths(inventory: str) -> None:
-    prompts = equipoise.plan("business_vocabulary").prompts()
+    prompts = equipoise.plan("business_vocabulary", sample=240).prompts()
     men, women = (prompts.filter(gender=gender)[ID].to_list() for gender in ("male", "female"))
     # Pooled: two letters of five words each, one word for the women, and a letter without any.
     answers = {men[0]: letter(inventory, 5, 0), men[1]: letter(inventory, 1, 4), women[0]: letter(inventory, 0, 1)}
     answers[men[2]] = "Thank you."
-    metrics = equipoise.score("business_vocabulary", answers).metrics
+    metrics = equipoise.score("business_vocabulary", answers, sample=240).metrics
     assert metrics[f"{inventory}_male"].value == pytest.approx(0.6, abs=1e-12)
     assert metrics[f"{inventory}_female"].value == 0.0
     assert metrics[f"{inventory}_diff"].value == pytest.approx(0.6, abs=1e-12)
-    smoothed = equipoise.score("business_vocabulary", answers, smoothing=1).metrics
+    smoothed = equipoise.score("business_vocabulary", answers, smoothing=1, sample=240).metrics
     assert smoothed[f"{inventory}_male"].value == pytest.approx(7 / 12, abs=1e-12)
     assert smoothed[f"{inventory}_female"].value == pytest.approx(1 / 3, abs=1e-12)
 
 
 def test_the_means_are_of_their_own_gender() -> None:
-    prompts = equipoise.plan("business_vocabulary").prompts()
+    prompts = equipoise.plan("business_vocabulary", sample=240).prompts()
     men = prompts.filter(gender="male")[ID].to_list()
     letters = {one: " ".join(letter(inventory, 2, 1) for inventory in INVENTORIES) for one in men[:9]}
     all_female = {
         one: " ".join(letter(name, 0, 3) for name in INVENTORIES) for one in prompts.filter(gender="female")[ID]
     }
-    alone = equipoise.score("business_vocabulary", letters).metrics
-    both = equipoise.score("business_vocabulary", letters | all_female).metrics
+    alone = equipoise.score("business_vocabulary", letters, sample=240).metrics
+    both = equipoise.score("business_vocabulary", letters | all_female, sample=240).metrics
     by_hand = sum(alone[f"{inventory}_male"].value for inventory in INVENTORIES) / 6
     assert alone["mean_male"].value == both["mean_male"].value == pytest.approx(by_hand, abs=1e-12)
     assert math.isnan(alone["mean_female"].value)
@@ -222,10 +222,11 @@ def test_the_means_are_of_their_own_gender() -> None:
 
 
 def test_smoothing_is_no_data() -> None:
-    result = equipoise.score("business_vocabulary", [], smoothing=5.0)
+    result = equipoise.score("business_vocabulary", [], smoothing=5.0, sample=240)
     assert all(math.isnan(one.value) for one in result.metrics.values())
     assert result.marks == {"mean_diff": None}
-    prompts = equipoise.plan("business_vocabulary").prompts().filter(pl.col(GENDER) == "male")
-    men = equipoise.score("business_vocabulary", dict.fromkeys(prompts[ID], letter("wan", 1, 0)), smoothing=5.0).metrics
+    prompts = equipoise.plan("business_vocabulary", sample=240).prompts().filter(pl.col(GENDER) == "male")
+    letters = dict.fromkeys(prompts[ID], letter("wan", 1, 0))
+    men = equipoise.score("business_vocabulary", letters, smoothing=5.0, sample=240).metrics
     assert men["wan_male"].value > 0.5
     assert math.isnan(men["wan_female"].value)

@@ -17,43 +17,26 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from equipoise.authoring import Probe
-from equipoise.testing.behaviour import (
-    check_declared_metrics_are_measured,
-    check_genders_are_treated_alike,
-    check_larger_samples_contain_smaller_ones,
-    check_missing_arm,
-    check_no_data,
-    check_order_changes_nothing,
-    check_plan,
-    check_reference_models,
-    check_undetected_answers,
-)
+from equipoise.testing import behaviour, definition
 from equipoise.testing.cases import Case, ProbeCheckFailed, find_cases
-from equipoise.testing.definition import (
-    check_card,
-    check_examples,
-    check_golden_values,
-    check_metrics_and_judge,
-    check_sizes,
-)
 
 __all__ = ["CHECKS", "Case", "ProbeCheckFailed", "check_probe", "find_cases", "probe_checks"]
 
 CHECKS: tuple[Callable[[Case], None], ...] = (
-    check_card,
-    check_metrics_and_judge,
-    check_examples,
-    check_golden_values,
-    check_sizes,
-    check_plan,
-    check_larger_samples_contain_smaller_ones,
-    check_declared_metrics_are_measured,
-    check_reference_models,
-    check_undetected_answers,
-    check_genders_are_treated_alike,
-    check_no_data,
-    check_missing_arm,
-    check_order_changes_nothing,
+    definition.check_card,
+    definition.check_metrics_and_judge,
+    definition.check_examples,
+    definition.check_golden_values,
+    definition.check_sizes,
+    behaviour.check_plan,
+    behaviour.check_larger_samples_contain_smaller_ones,
+    behaviour.check_declared_metrics_are_measured,
+    behaviour.check_reference_models,
+    behaviour.check_undetected_answers,
+    behaviour.check_genders_are_treated_alike,
+    behaviour.check_no_data,
+    behaviour.check_missing_arm,
+    behaviour.check_order_changes_nothing,
 )
 
 
