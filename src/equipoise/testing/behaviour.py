@@ -66,11 +66,9 @@ def check_reference_models(case: Case) -> None:
 
     With too few items for an interval, within what chance does to so many.
     """
-    planned = case.plan_items(min(case.plan().items, 3 * SAMPLE))
-    prompts = planned.prompts()
     for number, stance in enumerate(case.probe.stances()):
-        answers = case.probe.simulate(prompts, stance, np.random.default_rng([number, 20]))
-        metrics = case.score(planned, prompts, answers).metrics
+        answers = case.probe.simulate(case.prompts, stance, np.random.default_rng([number, 20]))
+        metrics = case.score(case.sample, case.prompts, answers).metrics
         for metric in case.probe.metrics:
             if stance not in metric.references:
                 continue
