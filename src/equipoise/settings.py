@@ -1,4 +1,4 @@
-"""Where the environment is read, once, into one frozen value."""
+"""The only place that reads the environment."""
 
 from __future__ import annotations
 

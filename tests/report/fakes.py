@@ -18,7 +18,7 @@ from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Result
 from equipoise.probes import find_probes
-from equipoise.report.html.runs import ReportedRun, Transcripts
+from equipoise.report.html.runs import ReadTranscripts, ReportedRun
 from equipoise.schema import ANSWER, ID, ITEM, STATUS, Status, is_measured
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
@@ -93,7 +93,7 @@ def make_run(
     return ReportedRun(results=Audit(results, model=model), transcripts=hand_out(tables), **defaults | fields)
 
 
-def hand_out(tables: Mapping[str, pl.DataFrame]) -> Transcripts:
+def hand_out(tables: Mapping[str, pl.DataFrame]) -> ReadTranscripts:
     """Transcripts from tables, of each probe in two parts of whole items."""
 
     def read(probe: str, among: Sequence[str] | None = None, /) -> list[pl.DataFrame]:

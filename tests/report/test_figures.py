@@ -110,7 +110,7 @@ def test_counts_of_hiring_are_those_of_the_answers(one: ReportedRun) -> None:
 
 def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -> None:
     run = with_results(one, business_vocabulary=one.results["business_vocabulary"])
-    (section,) = build_sections([run])
+    (section,) = build_sections([run], full=True)
     words, read = section.read[0].evidence.typical_words, section.read[0].words
     assert read is not None
     assert read.sides == ("men", "women")
@@ -137,7 +137,7 @@ def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) ->
 
 def test_a_probe_without_a_display_shows_its_metrics_and_slices(one: ReportedRun) -> None:
     run = with_display(one, "hiring_an", Display())
-    (section,) = build_sections([run])
+    (section,) = build_sections([run], full=True)
     metrics, race, qualification = (picture.figure for picture in section.pictures)
     assert (metrics.name, race.name, qualification.name) == ("metrics", "race", "qualification")
     assert isinstance(race, Intervals)
@@ -155,7 +155,7 @@ def test_a_probe_that_is_not_installed_brings_its_own_display(one: ReportedRun) 
         findings=lambda _evidence: [Finding(metric="mean_diff", text="My finding.")],
     )
     run = with_display(one, "business_vocabulary", display)
-    (section,) = build_sections([run])
+    (section,) = build_sections([run], full=True)
     assert [picture.figure for picture in section.pictures] == [figure]
     assert [finding.text for finding in section.findings[0]] == ["My finding."]
     page = render([run])
@@ -168,7 +168,7 @@ def test_a_mistake_in_a_display_is_reported_as_the_probes(one: ReportedRun) -> N
         raise ZeroDivisionError
 
     with pytest.raises(ProbeError, match="The probe 'jobs_lum' has a mistake in its figures: ZeroDivisionError"):
-        build_sections([with_display(one, "jobs_lum", Display(figures=[make_figure]))])
+        build_sections([with_display(one, "jobs_lum", Display(figures=[make_figure]))], full=True)
 
 
 def test_groups_of_few_items_are_not_drawn() -> None:

@@ -15,12 +15,12 @@ from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.report.html.answers import choose_samples, list_covariates, read_run
 from equipoise.report.html.notes import (
-    add_sums,
     describe_failed,
     equal_shares_p_value,
     gather_notes,
     list_failures,
     warn_uneven,
+    with_totals,
 )
 from equipoise.report.html.page import render
 from equipoise.report.html.runs import ReportedRun, name_models
@@ -122,7 +122,7 @@ def test_answers_and_failures_are_summed_and_failures_named(one: ReportedRun) ->
     result = with_counts(
         one.results["hiring_an"], all={"ok": 7, "truncated": 2, "timeout": 3, "http_error": 1, "empty": 0}
     )
-    sums = add_sums(result.coverage["all"])
+    sums = with_totals(result.coverage["all"])
     assert (sums["answered"], sums["failed"]) == (9, 4)
     assert list_failures(result) == "1 http error, 3 timeout"
 

@@ -113,7 +113,7 @@ def test_every_number_setting_card_and_some_transcripts_are_printed(
     printed: tuple[list[str], list[str], list[str]], run: ReportedRun
 ) -> None:
     whole = flatten(re.sub(r"page \d+ of \d+(Gender bias report, equipoise)?", "", " ".join(printed[0])))
-    for section in build_sections([run]):
+    for section in build_sections([run], full=True):
         for key, estimate in section.results[0].estimates.items():
             about = section.about.get(key.metric, "")
             value, low, high = (typeset_number(number) for number in (estimate.value, estimate.low, estimate.high))

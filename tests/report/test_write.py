@@ -16,7 +16,7 @@ from equipoise.errors import InputError, StorageError
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.probes import get_probe
 from equipoise.report.files import check_target, make_folder, writing
-from equipoise.report.html.runs import ReportedRun, describe_run
+from equipoise.report.html.runs import ReportedRun, report_run
 from equipoise.report.html.write import save_charts
 from equipoise.runs.run import Run
 from report.fakes import rename_model, with_results
@@ -64,7 +64,7 @@ def test_a_report_on_a_probe_that_is_not_installed_and_whose_error_nobody_measur
 
 
 def test_a_report_says_how_the_run_was_made(path: Path) -> None:
-    shown = describe_run(Run.open(path))
+    shown = report_run(Run.open(path))
     settings = Run.open(path).settings
     assert (shown.name, shown.created, shown.equipoise) == ("run.equipoise", settings.created, settings.equipoise)
     assert shown.settings["suite"] == "standard"
@@ -73,13 +73,13 @@ def test_a_report_says_how_the_run_was_made(path: Path) -> None:
 
 def test_the_command_repeats_a_run_that_the_command_line_can_ask(path: Path, tmp_path: Path) -> None:
     asked = Run.open(path)
-    assert describe_run(asked).command == ""
+    assert report_run(asked).command == ""
     spec = structs.replace(asked.settings.spec, model="openai/x y", temperature=0.5, model_seed=7)
     asked.settings = structs.replace(asked.settings, spec=spec, model_settings={"model": "x y"})
     words = "equipoise run 'openai/x y' --probe jobs_lum --suite standard --temperature 0.5 --model-seed 7"
-    assert describe_run(asked).command == f"{words} --sample 3"
+    assert report_run(asked).command == f"{words} --sample 3"
     imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
-    assert describe_run(imported).command == ""
+    assert report_run(imported).command == ""
 
 
 def test_a_report_needs_a_run(tmp_path: Path) -> None:

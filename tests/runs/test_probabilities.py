@@ -15,7 +15,7 @@ import pytest
 import equipoise
 from equipoise.errors import EndpointError, InputError, IntegrityError
 from equipoise.measuring.compare import compare_audits
-from equipoise.measuring.gate import Outcome, Rules, judge
+from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import find_probes, get_probe
 from equipoise.report.text import describe_mark, describe_undecided
@@ -248,7 +248,7 @@ def test_there_is_no_a_where_little_is_decided(tmp_path: Path, decided: float) -
     result = run.results()[PROBE]
     found = result.marks["max_diff"]
     assert found is not None
-    gate = judge(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
+    gate = check_rules(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
     outcomes = {check.rule: check.outcome for check in gate.checks if check.what.endswith("max_diff")}
     exported = result.to_dict()["marks"]["max_diff"]
     if decided > 0.5:

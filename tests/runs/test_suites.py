@@ -18,8 +18,8 @@ PROBES = list(find_probes())
 
 @pytest.mark.parametrize("name", PROBES)
 def test_the_suite_for_gates_is_as_large_as_a_gate_needs(name: str) -> None:
-    (planned,) = plan_probes(name, "ci", {}, asked=True)
-    (standard,) = plan_probes(name, "standard", packaged_corpus(find_probes()[name]), asked=True)
+    (planned,) = plan_probes(name, "ci", {}, repeated=True)
+    (standard,) = plan_probes(name, "standard", packaged_corpus(find_probes()[name]), repeated=True)
     if (planned.items, planned.repetitions) == (standard.items, standard.repetitions):
         return  # It is as large as the standard suite, and no larger.
     pilot = simulate_pilot(planned)
@@ -36,7 +36,7 @@ def test_each_suite_asks_no_fewer_items_than_the_smaller_one(name: str) -> None:
     assert full["sample"] * full["repeat"] >= (probe.sample or ci["sample"])
     assert {key: quick.get(key) for key in packaged_corpus(probe)} == packaged_corpus(probe)
     assert "corpus" not in full
-    assert "repeat" not in get_suite("ci").parameters(probe, asked=False)
+    assert "repeat" not in get_suite("ci").parameters(probe, repeated=False)
 
 
 @pytest.mark.parametrize("name", PROBES)

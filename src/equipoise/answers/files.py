@@ -17,7 +17,7 @@ import polars as pl
 
 from equipoise.answers import inspect_logs, parquet
 from equipoise.answers.formats import FirstFilter, read_line
-from equipoise.answers.rows import LONGEST_ANSWER, SCHEMA, Row, check_row, refuse_missing_columns, tabulate_rows
+from equipoise.answers.rows import LONGEST_ANSWER, SCHEMA, CheckedRow, check_row, refuse_missing_columns, tabulate_rows
 from equipoise.errors import BadFile, NoAnswers, StorageError
 from equipoise.schema import ANSWER, ID, PROMPT
 
@@ -33,7 +33,7 @@ NO_ARRAY = (
 )
 
 
-def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[Row]:
+def read_file(path: Path, names: Names = NO_NAMES) -> Iterator[CheckedRow]:
     """Rows from a file, at least one; the first wrong line is named.
 
     The ending says what it is: `.csv` or `.tsv`, `.parquet`, a log of Inspect (`.eval`, `.json`); anything else is
@@ -76,7 +76,7 @@ def read_tables(path: Path, names: Names = NO_NAMES) -> Iterator[pl.DataFrame]:
         yield from tabulate_rows(read_file(path, names))
 
 
-def _find_reader(path: Path, file: IO[bytes]) -> Callable[[Path, IO[bytes], Names], Iterator[Row]]:
+def _find_reader(path: Path, file: IO[bytes]) -> Callable[[Path, IO[bytes], Names], Iterator[CheckedRow]]:
     # Seen without reading on: a pipe can be read once only.
     start: bytes = file.peek(1) if isinstance(file, io.BufferedReader) else b""
     if start.startswith(GZIP):
@@ -94,17 +94,17 @@ def _find_reader(path: Path, file: IO[bytes]) -> Callable[[Path, IO[bytes], Name
             return _json_rows
 
 
-def _inspect_rows(path: Path, _file: IO[bytes], _names: Names) -> Iterator[Row]:
+def _inspect_rows(path: Path, _file: IO[bytes], _names: Names) -> Iterator[CheckedRow]:
     for number, fields in enumerate(inspect_logs.read_log(path), 1):
         yield check_row(fields, f"{path}, sample", number)
 
 
-def _parquet_rows(path: Path, _file: IO[bytes], names: Names) -> Iterator[Row]:
+def _parquet_rows(path: Path, _file: IO[bytes], names: Names) -> Iterator[CheckedRow]:
     for table in parquet.read_parquet(path, names):
         yield from table.iter_rows()
 
 
-def _json_rows(path: Path, file: IO[bytes], names: Names) -> Iterator[Row]:
+def _json_rows(path: Path, file: IO[bytes], names: Names) -> Iterator[CheckedRow]:
     place, first_filter = f"{path}, line", FirstFilter()
     for number, found in read_objects(str(path), file):
         given = found
@@ -158,7 +158,7 @@ def _parse_object(line: bytes, place: str, number: int, start: int) -> Mapping[s
     return row
 
 
-def _csv_rows(path: Path, file: IO[bytes], names: Names) -> Iterator[Row]:
+def _csv_rows(path: Path, file: IO[bytes], names: Names) -> Iterator[CheckedRow]:
     for number, row in read_records(str(path), file, [{ANSWER}, {ID, PROMPT}], names):
         given = {name: value for name, value in row.items() if value != "" or name == ANSWER}
         yield check_row(given, f"{path}, line", number)

@@ -25,7 +25,7 @@ ROW = "row"
 RANK = "rank"
 """Which of several rows for an attempt is kept: 0 an answer to measure, 1 a failure, 2 what was never asked."""
 KEYS = (PLACE, CANDIDATES, REPETITION, RANK)
-"""What is known of a found answer, and all that is needed to assign it."""
+"""What is known of a found answer, and all that is needed to assign it; `place` is final only after `assign`."""
 Numbers = NDArray[np.integer[Any]]
 _NO_REPETITION = np.iinfo(np.int64).max
 """Stands for a repetition that is not given, and sorts last."""

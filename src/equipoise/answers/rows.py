@@ -15,14 +15,14 @@ from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, S
 ROWS_PER_TABLE = 20_000
 LONGEST_ANSWER = 2**26
 """Bytes of an answer in a file, or of the line that it stands on."""
-Row = tuple[str | None, str | None, int | None, str, str | None]
+CheckedRow = tuple[str | None, str | None, int | None, str, str | None]
 """id, prompt, repetition, status, answer"""
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
 
 _OK = Status.OK
 
 
-def tabulate_rows(rows: Iterable[Row]) -> Iterator[pl.DataFrame]:
+def tabulate_rows(rows: Iterable[CheckedRow]) -> Iterator[pl.DataFrame]:
     """Rows of answers as tables, in batches, so that a large file needs little memory; at least one."""
     rows = iter(rows)
     yield _table(list(itertools.islice(rows, ROWS_PER_TABLE)))
@@ -30,7 +30,7 @@ def tabulate_rows(rows: Iterable[Row]) -> Iterator[pl.DataFrame]:
         yield _table(batch)
 
 
-def _table(rows: list[Row]) -> pl.DataFrame:
+def _table(rows: list[CheckedRow]) -> pl.DataFrame:
     columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
     return pl.DataFrame(
         [
@@ -48,7 +48,7 @@ def refuse_missing_columns(source: object, named: Iterable[str], columns: Iterab
             raise UnknownName(f"column of {source}", name, known)
 
 
-def read_python(answers: Any) -> Iterator[Row]:
+def read_python(answers: Any) -> Iterator[CheckedRow]:
     """Rows from a table (polars, pandas), an iterable of mappings, or a mapping of id or prompt to answer(s)."""
     if isinstance(answers, Mapping):
         for key, value in answers.items():
@@ -74,7 +74,7 @@ def _refuse_rows(got: object) -> InputError:
     )
 
 
-def check_row(row: Mapping[str, Any], place: str, number: object) -> Row:
+def check_row(row: Mapping[str, Any], place: str, number: object) -> CheckedRow:
     """A row with the fields it needs, of the types they need."""
     key, prompt, answer, repetition = row.get(ID), row.get(PROMPT), row.get(ANSWER), row.get(REPETITION)
     plain = type(key) is type(answer) is str and prompt is None and STATUS not in row  # most rows are, and soon checked

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.matching import CANDIDATES, KEYS, PLACE, ROW, PromptIndex, refuse_nothing_matched
-from equipoise.answers.rows import Row, read_python, tabulate_rows
+from equipoise.answers.rows import CheckedRow, read_python, tabulate_rows
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
 from equipoise.measuring.evaluate import evaluate
@@ -30,7 +30,7 @@ def score(probe: str | Probe, answers: Any, *, reading: str | None = None, **par
     return score_rows(plan(probe, reading=reading, **parameters), read_python(answers))
 
 
-def score_rows(planned: Plan, rows: Iterable[Row]) -> Result:
+def score_rows(planned: Plan, rows: Iterable[CheckedRow]) -> Result:
     """Score rows of answers against a plan."""
     return score_tables(planned, tabulate_rows(rows))
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from equipoise.runs.estimate import RunEstimate
     from equipoise.runs.spec import RunSpec
 
-REDACTED = "[redacted]"
 MOST_PROMPTS = 2_000
 MOST_DOLLARS = 1.0
 """A run that sends more prompts, or costs more, is not started without a question."""
@@ -68,6 +67,8 @@ def describe_price(expected: RunEstimate) -> str:
 
 def _repeat_command(spec: RunSpec, out: Path) -> str:
     """The command that starts the run without a question; not spelled out where it would lack a secret."""
+    from equipoise.models.redact import REDACTED
+
     words = [*spec.command(), "--out", str(out), "--yes"]
     if spec.headers or any(REDACTED in word for word in words):
         return "the same command with --yes"

@@ -12,9 +12,10 @@ from equipoise.cli import options
 from equipoise.cli.confirm import confirm_run
 from equipoise.cli.run import ask, print_outcome
 from equipoise.report.files import check_target
+from equipoise.runs.spec import PACE
 
 
-@options.takes("base_url", "key_variable", *options.PACE, *options.JUDGE, "allow_missing", *options.ACCESS)
+@options.takes("base_url", "key_variable", *PACE, "price", *options.JUDGE, "allow_missing", *options.ACCESS)
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],
     *,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters", "own"))
 JUDGE = ("judge", "judge_base_url", "judge_key_variable", "judge_price", "judge_anyway")
-PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost", "price")
 PLAN = ("sample", "repeat", "seed", "settings")
 OWN = ("pairs", "read", "columns", "names", "letters", "bands")
 ACCESS = ("key_command", "header", "allow_insecure", "allow_secret_url")

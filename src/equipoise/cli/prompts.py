@@ -74,7 +74,7 @@ def command(
         raise UnknownName("format", form, answer_prompts.PromptFormat)
     wanted = answer_prompts.PromptFormat(form)
     parameters = given.parameters([chosen])
-    (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
+    (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, repeated=suite is not None)
     make_line = None
     if wanted in batches.BATCHES:
         sampling = models.Sampling(**{"max_tokens": chosen.max_tokens, **given.fields()})

@@ -11,11 +11,11 @@ from equipoise.cli import options
 from equipoise.cli.run import ask, print_outcome
 from equipoise.errors import BadParameter
 from equipoise.report.files import check_target
-from equipoise.runs.spec import make_spec
+from equipoise.runs.spec import PACE, make_spec
 
 
 @options.takes(
-    "base_url", "key_variable", "max_tokens", *options.PACE, *options.JUDGE, "allow_missing", *options.ACCESS
+    "base_url", "key_variable", "max_tokens", *PACE, "price", *options.JUDGE, "allow_missing", *options.ACCESS
 )
 def command(
     file: Annotated[Path, typer.Argument(help="The run file.")],

@@ -81,6 +81,7 @@ def command(
                 out=path,
                 access=_add_headers(access, entry, config, trusted=trust_config),
                 source=config or "This command",
+                # Called before the file is made and, if the first answer shows that the model reasons, once more.
                 confirm=lambda expected, path=path: confirm_run(expected, path, yes=yes, under_way=path.exists()),  # type: ignore[misc]
                 **parameters,
             )

@@ -85,15 +85,15 @@ def command(
     if report is not None and (partial is not None or are_partials):
         raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
     names = given.column_names()
-    total, result, asked = None, None, None
+    total, result, plan_arguments = None, None, None
     if are_partials:
         told = given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL
         total = _add_partials(paths, told=bool(told))
     else:
         chosen = given.one_probe(probe).read_by(given.get("reading"))
         parameters = given.parameters([chosen])
-        asked = {"probes": chosen, "suite": suite, **parameters}
-        (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, asked=suite is not None)
+        plan_arguments = {"probes": chosen, "suite": suite, **parameters}
+        (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, repeated=suite is not None)
         are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
         if (len(paths) == 1 or are_lines) and partial is None and engine == LOCAL:
             result = scoring.score_tables(planned, answer_files.read_all(paths, names))
@@ -107,8 +107,8 @@ def command(
     result = total.result() if total is not None else result
     assert result is not None
     _print(result, slices=slices, as_json=as_json)
-    if report is not None and asked:
-        _write_report(report, paths, names, model, asked)
+    if report is not None and plan_arguments:
+        _write_report(report, paths, names, model, plan_arguments)
     check_used(result.matching)
     policy.check_complete(result.states, None, given.allow_missing())
 
@@ -190,7 +190,7 @@ def _print(result: Result, *, slices: bool, as_json: bool) -> None:
 
 
 def _write_report(
-    report: Path, files: list[Path], names: Mapping[str, str], model: str, asked: Mapping[str, Any]
+    report: Path, files: list[Path], names: Mapping[str, str], model: str, plan_arguments: Mapping[str, Any]
 ) -> None:
     """Write the report of a run file that lasts as long as the writing."""
     from equipoise.report.html import write as html
@@ -198,7 +198,7 @@ def _write_report(
 
     with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
         path = Path(folder) / f"{files[0].stem}.equipoise"
-        run, _, _ = imports.import_answers(files, path, model=model, names=names, **asked)
+        run, _, _ = imports.import_answers(files, path, model=model, names=names, **plan_arguments)
         run.temporary = True
         html.write_report([run], report)
     note(f"report: {report}")

@@ -10,7 +10,7 @@ from equipoise.authoring import Items, Parameters, Probe, Totals
 from equipoise.authoring.sampling import Places
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import certain_token, running, simulate_answers
-from equipoise.measuring.evaluate import read_answers
+from equipoise.measuring.evaluate import apply_detector
 from equipoise.measuring.interval import measure_totals, prepare_cells
 from equipoise.measuring.summarise import cells, item_rows, statistics, with_reading
 from equipoise.schema import (
@@ -54,7 +54,7 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
         _refuse(probe, f"two coverage columns share a value, or one is called 'all': {', '.join(sorted(groups))}")
     attempts = _simulate(probe, prompts)
     with running(probe, f"detector {probe.detector.name!r}"):
-        evaluated = read_answers(probe.detector, attempts)
+        evaluated = apply_detector(probe.detector, attempts)
     if probe.detector.labels:
         unknown = set(evaluated[LABEL].drop_nulls()) - {*probe.detector.labels, *probe.detector.other_labels}
         if unknown:

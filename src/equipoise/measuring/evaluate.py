@@ -1,4 +1,4 @@
-"""Answers to evaluations: the one place where a detector is applied, to attempts that are joined to their prompts.
+"""Answers to evaluations: the one place where a detector gives labels, to attempts that are joined to their prompts.
 
 What a reading leaves open may be sent to a judge: here stands which answers are, and how a verdict becomes a label.
 """
@@ -37,18 +37,18 @@ def evaluate(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     user's own may, costs only the answers on which it raises.
     """
     try:
-        return read_answers(detector, attempts)
+        return apply_detector(detector, attempts)
     except Exception:
         if attempts.height <= 1:
             failed = attempts.drop(ANSWER, FIRST_TOKEN, strict=False).with_columns(
                 pl.lit(value=True).alias(EVALUATION_FAILED)
             )
-            return pl.concat([read_answers(detector, attempts[:0]), failed], how="diagonal")
+            return pl.concat([apply_detector(detector, attempts[:0]), failed], how="diagonal")
         half = attempts.height // 2
         return pl.concat([evaluate(detector, attempts[:half]), evaluate(detector, attempts[half:])])
 
 
-def read_answers(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
+def apply_detector(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
     """The same, but whatever the detector raises is raised."""
     keys = attempts.drop(ANSWER, FIRST_TOKEN, strict=False)
     if detector.by_probability:

@@ -144,7 +144,7 @@ def worst_outcome(gates: Sequence[Gate]) -> Outcome:
     return next((one for one in (Outcome.FAILED, Outcome.UNDECIDED) if one in outcomes), Outcome.PASSED)
 
 
-def judge(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
+def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     """Check an audit against rules, and against a baseline if there may be no regression."""
     if rules.no_regression and baseline is None:
         raise InputError("--no-regression needs a run to compare with: --baseline RUN")

@@ -125,9 +125,9 @@ def make_result(
     estimates, complete = estimate_groups(probe, table, parameters, planned=slices, level=level, population=population)
     bounds = bound_metrics(probe, table, parameters, level)
     answered = table.filter(is_answered(probe))
-    cells = prepare_cells(probe, answered, parameters)
+    prepared = prepare_cells(probe, answered, parameters)
     generalised = (
-        generalise(probe, sums.clusters, cells, estimates, parameters, level) if sums.clusters or population else {}
+        generalise(probe, sums.clusters, prepared, estimates, parameters, level) if sums.clusters or population else {}
     )
     return Result(
         setup=setup,

@@ -113,7 +113,7 @@ def estimate(
     def expect(asked: RunSpec) -> RunEstimate:
         rows = []
         suite, by_token = str(asked.suite), asked.probabilities
-        for default in plan_probes(chosen, suite, asked.parameters, asked=True, probabilities=by_token):
+        for default in plan_probes(chosen, suite, asked.parameters, repeated=True, probabilities=by_token):
             needs: tuple[Need, ...] = ()
             if precision is not None or certain:
                 name = default.probe.name

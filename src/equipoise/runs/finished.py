@@ -9,7 +9,7 @@ from typing import Any
 from equipoise.errors import InputError
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import Comparison, compare_family, refuse_nothing_compared
-from equipoise.measuring.gate import Gate, Rules, judge
+from equipoise.measuring.gate import Gate, Rules, check_rules
 from equipoise.measuring.result import Result
 from equipoise.runs.run import Run
 
@@ -73,4 +73,4 @@ def gate(run: ResultSource, rules: Rules | None = None, *, baseline: ResultSourc
     if isinstance(fail_on := given.get("fail_on"), str):
         given["fail_on"] = fail_on.upper()
     rules = rules or Rules(**given)
-    return judge(open_audit(run), rules, None if baseline is None else open_audit(baseline))
+    return check_rules(open_audit(run), rules, None if baseline is None else open_audit(baseline))

@@ -103,8 +103,8 @@ def _grow(run: Run, name: str, sample: int | None, repeat: int) -> Plan | None:
 def _suite_size(run: Run, name: str, suite: str) -> dict[str, Any]:
     """How many items and repetitions of a probe a suite asks; InputError if it asks about other texts."""
     setup = run.setup(name)
-    asked = not run.settings.is_function
-    wanted = setup.probe.resolve(get_suite(suite).parameters(setup.probe, asked=asked))
+    repeated = not run.settings.is_function
+    wanted = setup.probe.resolve(get_suite(suite).parameters(setup.probe, repeated=repeated))
     if wanted.get("corpus") != setup.corpus:
         raise InputError(
             f"The suite {suite!r} asks {name} about the corpus {wanted.get('corpus')!r}, and {run.path} about "

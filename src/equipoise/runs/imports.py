@@ -148,7 +148,7 @@ def import_answers(
     if not is_new:
         file = RunFile.open(path)
     else:
-        plans = plan_probes(probes, suite or "standard", parameters, asked=suite is not None)
+        plans = plan_probes(probes, suite or "standard", parameters, repeated=suite is not None)
         # How the model was asked is not known.
         spec, _ = read_given(model, probes, None, None, {"suite": suite or "standard", **parameters})
         spec = msgspec.structs.replace(spec, own=tuple(planned.probe.own for planned in plans if planned.probe.own))

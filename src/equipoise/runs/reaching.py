@@ -192,6 +192,7 @@ def approve(spec: RunSpec, access: Access) -> None:
 def refuse_foreign_address(spec: RunSpec, access: Access, source: Source) -> None:
     """Refuse to send a key where only a file says so, for its model or for its judge."""
     if spec.program:
+        # A judge that the user names is not `received` (`find_judge`): "judge" is never among what is `typed` for it.
         if source.received and source.role not in access.typed and not _is_approved(Destination(spec.model, "")):
             raise InputError(
                 f"{source.name} wants {spec.model!r} run on this machine. A file cannot decide that, and no run was "

@@ -67,8 +67,8 @@ def resume(
             _ask_again(file, failures, given.get("max_tokens"), opened)
         if growth:
             file.extend(growth.plans, spec=growth.spec, looks=dict(growth.looks))
-        asked = find_judge(file, spec, judge, access, known, policy, failures, needed=opened is not None)
-    return Session(file, opened, policy, known, asked)
+        opened_judge = find_judge(file, spec, judge, access, known, policy, failures, needed=opened is not None)
+    return Session(file, opened, policy, known, opened_judge)
 
 
 def extend(

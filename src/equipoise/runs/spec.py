@@ -29,6 +29,8 @@ MOST = 2**63 - 1
 MOST_SHOWN, MOST_NESTED = 60, 100
 PLAIN = (str, int, float, bool, type(None), Mapping, list, tuple, msgspec.Struct)
 EMBEDDED, SIMULATED, GGUF, COMMAND = "embedded", "simulated/", "gguf:", "command:"
+PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost")
+"""The fields that say how fast, and how much at most, is asked."""
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 Text = str | None
@@ -422,19 +424,19 @@ def to_plain(value: object) -> Any:
 _ABSENT = object()
 
 
-def find_differences(old: object, new: object, field: str = "") -> Iterator[str]:
+def _find_differences(old: object, new: object, field: str = "") -> Iterator[str]:
     """The differences between two plain values, one line each: `field: was X, is Y`."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted(old.keys() | new.keys()):
             inner = f"{field}.{key}" if field else str(key)
-            yield from find_differences(old.get(key, _ABSENT), new.get(key, _ABSENT), inner)
+            yield from _find_differences(old.get(key, _ABSENT), new.get(key, _ABSENT), inner)
     elif old != new:
         yield f"{field}: was {_show(old)}, is {_show(new)}"
 
 
 def describe_differences(old: object, new: object) -> str:
     """The same as lines of a message, with what is new as it would come back from a file; empty if there are none."""
-    return "\n".join(f"  {line}" for line in find_differences(old, to_plain(new)))
+    return "\n".join(f"  {line}" for line in _find_differences(old, to_plain(new)))
 
 
 def _show(value: object) -> str:

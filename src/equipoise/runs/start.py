@@ -40,14 +40,13 @@ from equipoise.runs.reaching import (
 )
 from equipoise.runs.run import Run
 from equipoise.runs.session import Session, run_to_end
-from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, describe_differences, make_record
+from equipoise.runs.spec import EMBEDDED, GGUF, PACE, Access, RunSpec, describe_differences, make_record
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import MEASURED, SPECIFIED
 
 SUFFIX = ".equipoise"
 Confirm = Callable[[RunEstimate], None]
 """Is told what a run would take, and raises if it should not be started."""
-PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost")
 
 
 def start(
@@ -82,7 +81,7 @@ def start(
     policy = policy or make_policy(spec, default_concurrency(spec.model if isinstance(model, RunSpec) else model))
     origin = Source(name=source, again=["equipoise", "run", spec.model, "--config", str(source)])
     reached = reach_model(spec, None if named else model, access, origin, policy.deadline)  # type: ignore[arg-type]
-    plans = plan_probes(chosen, str(spec.suite), spec.parameters, asked=named, probabilities=spec.probabilities)
+    plans = plan_probes(chosen, str(spec.suite), spec.parameters, repeated=named, probabilities=spec.probabilities)
     is_sized = given.get("suite") or (isinstance(model, RunSpec) and model.suite)
     is_sized = is_sized or any(name.rpartition(".")[2] == "sample" for name in spec.parameters)
     if spec.until_certain and not is_sized:
@@ -93,7 +92,7 @@ def start(
     if spec.probabilities:
         _refuse_without_probabilities(reached.model, plans)
     known = {planned.probe.name: planned.probe for planned in plans}
-    asked = open_judge(spec, judge, access, known.values(), policy, origin) if spec.judge else None
+    opened_judge = open_judge(spec, judge, access, known.values(), policy, origin) if spec.judge else None
     path = Path(out) if out is not None else default_path(reached.model.name)
     is_new = not path.exists()
     if not path.parent.is_dir():
@@ -116,9 +115,9 @@ def start(
             refuse_changes(file, reached, looks, plans)
         if named:
             approve(spec, access)
-        if asked:
-            take_judge(file, spec, asked, access)
-    return Session(file, reached.model, policy, known, asked, created=is_new, confirm_tokens=confirm_tokens)
+        if opened_judge:
+            take_judge(file, spec, opened_judge, access)
+    return Session(file, reached.model, policy, known, opened_judge, created=is_new, confirm_tokens=confirm_tokens)
 
 
 async def audit_async(

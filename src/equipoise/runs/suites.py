@@ -43,23 +43,25 @@ class Suite:
         own = {name: value for name, value in self.settings.items() if getattr(spec, name) is None}
         return msgspec.structs.replace(spec, **own)
 
-    def parameters(self, probe: Probe, *, asked: bool = True) -> dict[str, Any]:
+    def parameters(self, probe: Probe, *, repeated: bool = True) -> dict[str, Any]:
         """What this suite sets for a probe. Everything else stays at its default.
 
-        Repetitions are for models that are asked by name (`asked`). A function may well give the same answer again, and
-        answers from elsewhere are there once.
+        `repeated`: with the suite's repetitions; without it each prompt stands once. They are for models that are asked
+        by name: a function may well give the same answer again, and answers from elsewhere are there once.
         """
         if probe.own:
             return {}  # all of the user's prompts, once
         if self.asks:
-            return {name: value for name, value in self.asks.get(probe.name, {}).items() if asked or name != "repeat"}
+            return {
+                name: value for name, value in self.asks.get(probe.name, {}).items() if repeated or name != "repeat"
+            }
         if self.name == QUICK:
             return {**packaged_corpus(probe), **find_size(probe, QUICK)}
         if self.name in GOALS:
             corpus = packaged_corpus(probe) if GOALS[self.name].packaged else {}
             size = find_size(probe, self.name)
-            return {**corpus, **size} if asked else {**corpus, "sample": size["sample"]}
-        return dict(probe.standard) if asked else {}
+            return {**corpus, **size} if repeated else {**corpus, "sample": size["sample"]}
+        return dict(probe.standard) if repeated else {}
 
 
 SUITES = {
@@ -133,14 +135,14 @@ def choose_probes_for(model: object, wanted: Probes, suite: str | None = None) -
 
 
 def suite_parameters(
-    suite: Suite, probes: Sequence[Probe], given: Mapping[str, Any], *, asked: bool = False
+    suite: Suite, probes: Sequence[Probe], given: Mapping[str, Any], *, repeated: bool = False
 ) -> dict[str, dict[str, Any]]:
     """For each probe the suite's parameters and, over them, the given ones that it has.
 
     `gest_creative.corpus` is the parameter of one probe. A given name that none of the probes has is an error. Whoever
     says how many items to draw sets the size: the suite's repetitions are for the suite's items.
     """
-    values = {probe.name: suite.parameters(probe, asked=asked) for probe in probes}
+    values = {probe.name: suite.parameters(probe, repeated=repeated) for probe in probes}
     known = parameter_names(probes)
     sized = {probe.name for name in given for probe, parameter in known.get(name, ()) if parameter.name == "sample"}
     once = {probe.name for probe in probes if probe.reading == PROBABILITIES}  # the same would come again
@@ -169,10 +171,10 @@ def plan_probes(
     suite: str,
     parameters: Mapping[str, Any],
     *,
-    asked: bool = False,
+    repeated: bool = False,
     probabilities: bool = False,
 ) -> list[Plan]:
-    """The plans of a suite, with the given parameters over the suite's; `asked`: for a model that is asked by name.
+    """The plans of a suite, with the given parameters over the suite's; `repeated` is that of `Suite.parameters`.
 
     With `probabilities`, the probes that can be are read from the probabilities of first tokens, the others as usual.
     """
@@ -181,7 +183,7 @@ def plan_probes(
         raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
     if probabilities:
         chosen = _read_first_words(chosen, suite_parameters(get_suite(suite), chosen, parameters))
-    values = suite_parameters(get_suite(suite), chosen, parameters, asked=asked)
+    values = suite_parameters(get_suite(suite), chosen, parameters, repeated=repeated)
     return [plan(probe, **values[probe.name]) for probe in chosen]
 
 

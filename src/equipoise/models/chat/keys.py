@@ -22,16 +22,11 @@ class Key:
     def __init__(self, value: str | None, source: str | None, command: str | None = None) -> None:
         self.value = value
         self.source = source
-        self._command = command
-        self._words = parse_command(command) if command is not None else []
+        self.command = command
+        self._words = _parse_command(command) if command is not None else []
         self._lock = asyncio.Lock()
         self._proven = True
         """Whether the endpoint has taken the key since it was renewed."""
-
-    @property
-    def command(self) -> str | None:
-        """The command, if there is one."""
-        return self._command
 
     async def open(self) -> None:
         """Run the command for the first time, if there is one."""
@@ -88,7 +83,7 @@ def is_sendable(key: str) -> bool:
     return key.isascii() and key.isprintable() and " " not in key
 
 
-def parse_command(command: str) -> list[str]:
+def _parse_command(command: str) -> list[str]:
     """The words of a command that is run without a shell."""
     try:
         words = shlex.split(command)

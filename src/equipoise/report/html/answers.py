@@ -95,9 +95,9 @@ class ReadRun:
 
 
 def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
-    """Go through the answers of a run to a probe once. The texts are dropped, except those of up to `most` answers.
+    """Go through the answers of a run to a probe once, and then again only for the few answers that are shown.
 
-    If no answers are wanted, they are not read in the other way, either.
+    Up to `most` are shown, beside those of the case. If none are wanted, they are not read in the other way, either.
     """
     result = run.results[probe]
     definition = result.setup.probe
@@ -114,7 +114,7 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
         estimates=result.estimates,
         attempts=pl.concat(kept),
         labels=definition.detector.labels,
-        typical_words=list_spots(words) if words else (),
+        typical_words=_list_typical_words(words) if words else (),
     )
     return ReadRun(
         evidence=evidence,
@@ -133,7 +133,7 @@ def find_examples(
     return _read_texts(run, probe, found) if found.height else []
 
 
-def list_spots(comparison: WordComparison) -> list[TypicalWord]:
+def _list_typical_words(comparison: WordComparison) -> list[TypicalWord]:
     """The words that differ clearly, the clearest first. Their shares are those of the second side and the first."""
     return [
         TypicalWord(

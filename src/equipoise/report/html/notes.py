@@ -62,7 +62,7 @@ def name_group(group: str) -> str:
     return GROUP_NAMES.get(group, group)
 
 
-def add_sums(counts: Mapping[str, int]) -> dict[str, int]:
+def with_totals(counts: Mapping[str, int]) -> dict[str, int]:
     """The counts of a group, with how many attempts were asked, answered and failed."""
     return {
         **counts,
@@ -75,7 +75,7 @@ def add_sums(counts: Mapping[str, int]) -> dict[str, int]:
 def describe_coverage(result: Result) -> str:
     """How many attempts are answered, and what became of the others, by arm, in a sentence."""
     arms = result.setup.probe.arms
-    sums = {group: add_sums(result.coverage[group]) for group in ("all", *(arms.values if arms else ()))}
+    sums = {group: with_totals(result.coverage[group]) for group in ("all", *(arms.values if arms else ()))}
     counts = sums.pop("all")
     parts = []
     for name in ("undetected", "truncated", "filtered", "failed", "pending"):
@@ -99,7 +99,7 @@ def list_failures(result: Result) -> str:
 def warn_uneven(result: Result) -> Iterator[str]:
     """One sentence for each share in which two arms differ by more than chance explains."""
     arms = result.setup.probe.arms
-    counts = {arm: add_sums(result.coverage[arm]) for arm in arms.values} if arms else {}
+    counts = {arm: with_totals(result.coverage[arm]) for arm in arms.values} if arms else {}
     for first, second in itertools.combinations(counts, 2):
         for part, whole, verb in COMPARED_SHARES:
             sides = [(counts[arm][part], counts[arm][whole], name_group(arm)) for arm in (first, second)]

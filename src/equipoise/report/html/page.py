@@ -75,7 +75,7 @@ def worst_findings(sections: Sequence[Section], place: int, runs: int) -> list[R
     return sorted(found, key=lambda finding: finding.badness, reverse=True)[:most]
 
 
-def build_sections(runs: Sequence[ReportedRun], *, full: bool = True) -> list[Section]:
+def build_sections(runs: Sequence[ReportedRun], *, full: bool) -> list[Section]:
     """One section for each probe that any of the runs has, by use case."""
     probes = {name: result.setup.probe for run in reversed(runs) for name, result in run.results.items()}
     order = {use_case: place for place, use_case in enumerate(USE_CASES)}
@@ -100,7 +100,7 @@ def name_charts(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, Drawing]]:
     models = [f"{place + 1}-{_safe_name(name)}" for place, name in enumerate(name_models(runs))]
     if len(runs) > 1:
         yield "heatmap", draw_heatmap([run.results for run in runs], name_models(runs))
-    for section in build_sections(runs):
+    for section in build_sections(runs, full=True):
         probe = section.probe.name
         for metric, chart in section.scales.items():
             yield f"{probe}-{metric}", chart

@@ -22,7 +22,7 @@ from equipoise.schema import MEASURED, Status, replace_surrogates
 NOT_KNOWN, NOTHING_YET = "not known", "nothing has been answered yet"
 MAX_SERVED = 10
 """How many served models are listed."""
-Transcripts = Callable[..., Iterable[pl.DataFrame]]
+ReadTranscripts = Callable[..., Iterable[pl.DataFrame]]
 """Reads the attempts at a probe in parts, whole items each: all, or those at the prompts with these ids.
 
 Columns: `id`, `item`, `repetition`, `prompt`, `answer`, `status`, the covariates, `label` or the counts."""
@@ -39,7 +39,7 @@ class ReportedRun:
     equipoise: str
     """The version that made the run."""
     results: Audit
-    transcripts: Transcripts = field(repr=False)
+    transcripts: ReadTranscripts = field(repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
     """What a reader must know, for example that another model was served than was asked for."""
@@ -57,7 +57,7 @@ class ReportedRun:
     """Whether the verdicts of a judge were used, if there are any."""
 
 
-def describe_run(run: Run) -> ReportedRun:
+def report_run(run: Run) -> ReportedRun:
     """What the report shows of a run file."""
     settings = run.settings
     return ReportedRun(

@@ -76,6 +76,7 @@ class Section:
     notes: Mapping[int, list[str]]
     """What a reader must know beside the numbers: the missing answers, other prompts like these, looks."""
     findings: Mapping[int, list[RankedFinding]]
+    """For the list at the top of the page; the probe's own block does not show them."""
 
     @property
     def about(self) -> dict[str, str]:

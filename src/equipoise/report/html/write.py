@@ -18,7 +18,7 @@ from equipoise.report.charts.drawing import can_draw_png
 from equipoise.report.exports import for_spreadsheets
 from equipoise.report.files import check_target, make_folder, writing
 from equipoise.report.html.page import name_charts, render
-from equipoise.report.html.runs import ReportedRun, describe_run, name_models
+from equipoise.report.html.runs import ReportedRun, name_models, report_run
 from equipoise.report.html.seal import read_seal
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
@@ -41,7 +41,7 @@ def write_report(
     if charts is not None:
         make_folder(Path(charts))
     sources = [runs] if isinstance(runs, str | Path | Run | Audit) else runs
-    reported = [describe_run(open_run(source)) for source in sources]
+    reported = [report_run(open_run(source)) for source in sources]
     page = render(reported, full=full)
     with writing(path) as file:
         file.write(page.encode())
@@ -104,7 +104,7 @@ def check_report(path: Path, runs: Mapping[str, Path]) -> CheckedReport:
     reported = []
     for run in origin.runs:
         opened = Run.open(runs[run.digest], reading=run.reading, judged=run.judged)
-        reported.append(replace(describe_run(opened), name=run.file))
+        reported.append(replace(report_run(opened), name=run.file))
     difference = find_difference(path.read_text(encoding="utf-8"), render(reported, full=origin.full))
     if difference:
         raise IntegrityError(f"{path} does not show what its runs give: {difference}.")

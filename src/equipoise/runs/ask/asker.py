@@ -32,9 +32,9 @@ from equipoise.models.chat.providers import reasoning_option
 from equipoise.models.protocol import Asking, Model, Reply, TransientFault
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.events import describe_duration
-from equipoise.runs.ask.gate import Gate
 from equipoise.runs.ask.policy import FIRST_RAISED_LIMIT, LARGEST_LIMIT, Policy
 from equipoise.runs.ask.tally import Tally
+from equipoise.runs.ask.throttle import Throttle
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
@@ -99,7 +99,7 @@ class Asker:
         answered: Pending | None = None,
         raise_limit: Callable[[int, int], Awaitable[None]] | None = None,
     ) -> None:
-        self.gate = Gate(policy, concurrency, on_wait)
+        self.throttle = Throttle(policy, concurrency, on_wait)
         self._model = model
         self._policy = policy
         self._tally = tally
@@ -116,8 +116,12 @@ class Asker:
         """Whether anything ever came back."""
         self._down_since = self._tested_at = 0.0
         self._failed_tests = self._outages = 0
-        self._worked_at = self._reply_at = self._waiting_since = self._clock()
-        """When the last request was sent that the endpoint responded to; when the last reply and the last wait came."""
+        self._worked_at = self._clock()
+        """When the last request was sent that the endpoint responded to."""
+        self._reply_at = self._worked_at
+        """When the last reply came."""
+        self._waiting_since = self._worked_at
+        """When the last wait came."""
         self._waits = 0
         """Waits that the endpoint asked for, one after another, since the last reply."""
         self._repeated, self._repetitions = "", 0
@@ -132,7 +136,7 @@ class Asker:
                 course.begin_again(self._policy.deadline)
                 course.outages = self._outages
             if course.failure:
-                self.gate.leave()
+                self.throttle.leave()
                 return self._end(pending, course.failure, course)
             if self._raised_limit and self._can_raise(pending.asking):
                 pending = _with_limit(pending, max(self._raised_limit, pending.asking.max_tokens or 0))
@@ -143,16 +147,16 @@ class Asker:
                 if course.spent and isinstance(outcome, Reply) and outcome.status in MEASURED:
                     await self._settle_limit(pending.asking, outcome)
             finally:
-                self.gate.leave()
+                self.throttle.leave()
             if isinstance(outcome, TransientFault):
-                if self.gate.stopped.is_set():
+                if self.throttle.stopped.is_set():
                     return None
                 if outcome.kind not in OUTAGE_KINDS:
                     self._count_response(sent)
                 pause = self._pause_before_retry(outcome, course, sent)
                 if pause is None:
                     return self._end(pending, outcome.reply, course)
-                await self.gate.sleep(pause)
+                await self.throttle.sleep(pause)
             elif is_spent_on_reasoning(outcome) and self._can_raise(pending.asking):
                 raised = min(LARGEST_LIMIT, max(FIRST_RAISED_LIMIT, 2 * (pending.asking.max_tokens or 0)))
                 pending = _with_limit(pending, raised)
@@ -204,7 +208,7 @@ class Asker:
     def _count_reply(self, reply: Reply, asking: Asking) -> None:
         self._reply_at = self._clock()
         self._waits = 0
-        self.gate.speed_up()
+        self.throttle.speed_up()
         self._tally.count_reply(reply)
         if not is_spent_on_reasoning(reply):
             self._repetitions = 0
@@ -244,7 +248,7 @@ class Asker:
         if course.strikes == 1:
             course.first_failed = self._clock()
         if fault.kind == "rate_limit":
-            self.gate.slow_down(sent)
+            self.throttle.slow_down(sent)
         elif course.strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
             return self._end_or_go_down(fault, course, sent)
         if fault.retry_after is not None:
@@ -284,7 +288,7 @@ class Asker:
             raise EndpointError(
                 f"{self._model.name} has only asked to wait for {describe_duration(silent)}. Go on later."
             )
-        self.gate.hold(seconds, "rate limit")
+        self.throttle.hold(seconds, "rate limit")
 
     # Whether the endpoint works
 
@@ -293,14 +297,14 @@ class Asker:
 
         If no prompt was ever answered, the request that starts is the test.
         """
-        while await self.gate.enter():
+        while await self.throttle.enter():
             if self._state is not State.DOWN or self._answered is None:
                 return True
             sent = self._clock()
             try:
                 outcome = await self._request(self._answered, self._policy.deadline)
             finally:
-                self.gate.leave()
+                self.throttle.leave()
             if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
                 self._fail_test(outcome, sent)
             else:
@@ -313,15 +317,15 @@ class Asker:
         self._worked_at = max(self._worked_at, sent)
         if self._state is not State.OPEN:
             self._state = State.OPEN
-            self.gate.one_at_a_time = False
-            self.gate.wake()
+            self.throttle.one_at_a_time = False
+            self.throttle.wake()
 
     def _go_down(self, fault: TransientFault, sent: float) -> None:
         """Test the endpoint before anything else is sent."""
         if self._state is not State.DOWN:
             self._state, self._down_since, self._failed_tests = State.DOWN, sent, 0
-            self.gate.one_at_a_time = True
-            self.gate.hold(self._doubled(0), "outage")
+            self.throttle.one_at_a_time = True
+            self.throttle.hold(self._doubled(0), "outage")
         if self._answered is None:
             self._fail_test(fault, sent)
 
@@ -331,7 +335,7 @@ class Asker:
 
     def _fail_test(self, fault: TransientFault, sent: float) -> None:
         """Count a test that failed, and pause. Raises EndpointError when it is time to give up."""
-        if sent < self._tested_at or self.gate.stopped.is_set():
+        if sent < self._tested_at or self.throttle.stopped.is_set():
             return  # it was sent before the last pause began, so it says nothing new
         self._tested_at = self._clock()
         self._outages += not self._failed_tests
@@ -352,7 +356,7 @@ class Asker:
                 )
         if fault.retry_after is not None:
             self._wait_as_asked(fault.retry_after)
-        self.gate.hold(pause, "outage")
+        self.throttle.hold(pause, "outage")
 
     # The same again and again
 

@@ -85,11 +85,6 @@ class Policy:
             raise BadParameter("A limit on the cost needs a price: what a token of this model costs is not known.")
 
     @property
-    def has_budget(self) -> bool:
-        """Whether requests, tokens or money are limited."""
-        return self.limits_tokens or self.max_requests is not None
-
-    @property
     def limits_tokens(self) -> bool:
         """Whether the tokens of the run must be counted, for a limit on tokens or on cost."""
         return self.max_tokens_total is not None or self.max_cost is not None

@@ -46,7 +46,7 @@ class Pump:
 
     def __init__(
         self,
-        run: RunFile | Verdicts,
+        file: RunFile | Verdicts,
         model: Model,
         policy: Policy | None = None,
         on_event: OnEvent | None = None,
@@ -59,8 +59,8 @@ class Pump:
         token limit for all that is asked from now on, and how many tokens the first answer took; without it, an answer
         whose limit went into reasoning is not asked for again.
         """
-        assert run.owned, "answers could not be stored"
-        self._run = run
+        assert file.owned, "answers could not be stored"
+        self._file = file
         self._model = model
         self._policy = policy or Policy()
         self._on_event = on_event
@@ -94,7 +94,7 @@ class Pump:
         try:
             with stop_on_signals(self.stop):
                 await self._look_for_more()
-                counts, used = await self._in_thread(self._run.counts), await self._in_thread(self._run.usage)
+                counts, used = await self._in_thread(self._file.counts), await self._in_thread(self._file.usage)
                 self._tally = Tally(self._policy, counts, used)
                 self._report(self._progress())
                 if counts[Status.PENDING] and not self._failure:
@@ -125,12 +125,12 @@ class Pump:
         if concurrency < self._policy.concurrency:
             few = f"Only {concurrency} requests at a time: this process may not have more files open."
             self._model.notes.extend({few}.difference(self._model.notes))
-        dropped = self._run.dropped
+        dropped = self._file.dropped
         if self._tally.counts[Status.OK] and dropped is not None:
             self._model.continue_after(dropped)
         answered = None
         if any(self._tally.counts[status] for status in MEASURED):
-            answered = await self._in_thread(lambda: next(self._run.answered(), None))
+            answered = await self._in_thread(lambda: next(self._file.answered(), None))
         raise_limit = self._store_limit if self._raise_limit else None
         self._asker = Asker(
             self._model, self._policy, self._tally, concurrency, self._report_progress, answered, raise_limit
@@ -162,7 +162,7 @@ class Pump:
             self._tally.counts[Status.PENDING] += added
             for text in look.notes:
                 self._report(Note(text=text))
-        self._pending = self._run.pending()
+        self._pending = self._file.pending()
         return added > 0
 
     async def _store_limit(self, limit: int, tokens: int) -> None:
@@ -212,11 +212,11 @@ class Pump:
         notes = self._model.notes[self._notes_stored :]
 
         def commit() -> str | None:
-            batch[:] = _record(self._run, batch)
+            batch[:] = _record(self._file, batch)
             if notes:
                 dropped = self._model.settings.get("dropped")
-                self._run.add_notes(notes, dropped=list(dropped) if isinstance(dropped, dict) else [])
-            return self._run.short_of_space()
+                self._file.add_notes(notes, dropped=list(dropped) if isinstance(dropped, dict) else [])
+            return self._file.short_of_space()
 
         short_of_space = await self._in_thread(commit)
         self._notes_stored += len(notes)
@@ -230,7 +230,7 @@ class Pump:
         if self._failure is None:
             self._failure = error
             if self._asker and self._workers:
-                self._asker.gate.stop()
+                self._asker.throttle.stop()
                 self._loop.call_later(self._policy.drain, self._cancel_work)
 
     def _cancel_work(self) -> None:
@@ -268,47 +268,47 @@ class Pump:
             in_flight=tally.in_flight,
             elapsed=self._loop.time() - self._started_at,
             look=self._look,
-            asked=self._run.asked,
-            wait=self._asker.gate.wait if self._asker else None,
+            asked=self._file.asked,
+            wait=self._asker.throttle.wait if self._asker else None,
         )
 
     def _how_to_go_on(self) -> str:
         counts, unstored = self._tally.counts, len(self._unstored)
         lost = f"{unstored:,} answers that came back could not be stored. " if unstored else ""
         ended = sum(counts.values()) - counts[Status.PENDING]
-        what = "verdicts of the judge" if self._run.asked == "judge" else "attempts"
-        holds = f"{lost}{self._run.path} holds {ended:,} of {sum(counts.values()):,} {what}."
+        what = "verdicts of the judge" if self._file.asked == "judge" else "attempts"
+        holds = f"{lost}{self._file.path} holds {ended:,} of {sum(counts.values()):,} {what}."
         if isinstance(self._failure, NotServed):
             # To resume would be to ask the same model at the same address.
             failure = self._failure
             return f"{holds} {f'{failure.later}: {self._resume_command()}' if ended else failure.instead}"
-        if isinstance(self._failure, SpentOnReasoning) and self._run.asked == "model":
+        if isinstance(self._failure, SpentOnReasoning) and self._file.asked == "model":
             options = retry_options([Status.EMPTY], self._failure.limit or 0)
             return f"{holds} To go on with a larger limit: {self._resume_command()} {options}"
         return f"{holds} To go on: {self._resume_command()}"
 
     def _resume_command(self) -> str:
         if "function" in self._model.settings:
-            return f"equipoise.resume({str(self._run.path)!r}, {self._run.asked}=the_function).ask() in Python"
+            return f"equipoise.resume({str(self._file.path)!r}, {self._file.asked}=the_function).ask() in Python"
         # What no file keeps must be given again.
-        again = self._model.given_again if self._run.asked == "model" else []
-        return " ".join([f"equipoise resume {shlex.quote(str(self._run.path))}", *again])
+        again = self._model.given_again if self._file.asked == "model" else []
+        return " ".join([f"equipoise resume {shlex.quote(str(self._file.path))}", *again])
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._thread, function)
 
 
-def _record(run: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:
+def _record(file: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:
     """Store attempts; return what was stored. One that cannot be stored becomes `malformed`, and the others stay."""
     try:
-        run.record(batch)
+        file.record(batch)
     except (TypeError, ValueError, OverflowError) as error:
         if len(batch) > 1:
-            return [stored for attempt in batch for stored in _record(run, [attempt])]
+            return [stored for attempt in batch for stored in _record(file, [attempt])]
         if batch[0].reply.status == Status.MALFORMED:
             raise
         reply = Reply(status=Status.MALFORMED, detail=excerpt(f"cannot be stored: {error}"))
-        return _record(run, [replace(batch[0], reply=reply)])
+        return _record(file, [replace(batch[0], reply=reply)])
     return batch
 
 

@@ -29,7 +29,7 @@ from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, MEASURED, PROMPT, SYSTEM, Status, is_measured
 
 _PAGE = 256
-_MOST_TOKENS = 10**15
+_MOST_TOKENS_OF_RUN = 10**15
 Transcripts = tuple[pl.DataFrame, pl.DataFrame]
 """Some prompts, whole items, and the attempts at them that have ended."""
 
@@ -275,7 +275,7 @@ class RunReader:
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:
         ((prompts, completions),) = self._rows(statement)
-        if not all(0 <= tokens <= _MOST_TOKENS for tokens in (prompts, completions)):
+        if not all(0 <= tokens <= _MOST_TOKENS_OF_RUN for tokens in (prompts, completions)):
             raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
         return int(prompts), int(completions)
 

@@ -40,7 +40,7 @@ ATTEMPTS = {
 }
 VERDICTS = {ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String, VERDICT: pl.String}
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN)}
-_MOST_TOKENS = 10**9
+_MOST_TOKENS_OF_ATTEMPT = 10**9
 STORED_TYPES = {"String": pl.String(), "Int64": pl.Int64(), "Float64": pl.Float64(), "Boolean": pl.Boolean()}
 
 
@@ -211,7 +211,7 @@ def exam_row(question: ExamQuestion, attempt: Attempt) -> tuple[object, ...]:
 
 def _valid_count(value: int | None) -> int | None:
     """The number of tokens that an endpoint reports, or None if it cannot be one."""
-    return value if value is not None and 0 <= value <= _MOST_TOKENS else None
+    return value if value is not None and 0 <= value <= _MOST_TOKENS_OF_ATTEMPT else None
 
 
 def _exact_text(name: str, values: Sequence[str | bytes | None]) -> pl.Series:

@@ -43,7 +43,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An attempt that has not ended yet."""
+    """A prompt to send: its key, its texts and how it is asked."""
 
     probe: str
     prompt: str

@@ -1,4 +1,4 @@
-"""The gate that every request of a session passes: how many at a time, and when the next one."""
+"""The throttle that every request of a session passes: how many at a time, and when the next one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from equipoise.runs.ask.events import Wait
 from equipoise.runs.ask.policy import Policy
 
 
-class Gate:
+class Throttle:
     """Lets requests start. A rate limit halves how many may be under way; as many answers raise that by one."""
 
     def __init__(self, policy: Policy, concurrency: int, on_pause: Callable[[], None] = lambda: None) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from equipoise.cli.progress import describe
 from equipoise.runs.ask.events import RunProgress, Wait
-from equipoise.runs.ask.gate import Gate
 from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.throttle import Throttle
 from equipoise.schema import Status
 from runs.pumping import run
 
@@ -26,16 +26,16 @@ from runs.pumping import run
 def test_when_requests_start(rpm: float | None, concurrency: int, seconds: float, expected: list[float]) -> None:
     started: list[float] = []
 
-    async def work(gate: Gate) -> None:
-        while len(started) < 8 and await gate.enter():
+    async def work(throttle: Throttle) -> None:
+        while len(started) < 8 and await throttle.enter():
             started.append(asyncio.get_running_loop().time())
             await asyncio.sleep(seconds)
-            gate.leave()
+            throttle.leave()
 
     async def main() -> None:
-        gate = Gate(Policy(rpm=rpm), concurrency)
-        gate.one_at_a_time = False
-        await asyncio.gather(*(work(gate) for _ in range(4)))
+        throttle = Throttle(Policy(rpm=rpm), concurrency)
+        throttle.one_at_a_time = False
+        await asyncio.gather(*(work(throttle) for _ in range(4)))
 
     run(main())
     assert started[:8] == pytest.approx(expected)
@@ -43,13 +43,13 @@ def test_when_requests_start(rpm: float | None, concurrency: int, seconds: float
 
 def test_a_pause_says_how_long_and_why() -> None:
     async def main() -> list[Wait | None]:
-        gate = Gate(Policy(), 4)
-        found = [gate.wait]
-        gate.hold(55.0, "rate limit")
-        gate.hold(5.0, "outage")  # a shorter one changes nothing
-        found.append(gate.wait)
-        await gate.enter()
-        return [*found, gate.wait]
+        throttle = Throttle(Policy(), 4)
+        found = [throttle.wait]
+        throttle.hold(55.0, "rate limit")
+        throttle.hold(5.0, "outage")  # a shorter one changes nothing
+        found.append(throttle.wait)
+        await throttle.enter()
+        return [*found, throttle.wait]
 
     before, during, after = run(main())
     assert (before, after) == (None, None)
