@@ -257,7 +257,7 @@ def test_every_outcome_is_read_as_what_it_is(shape: Shape, state: str, tmp_path:
     assert key in ("0abc", "CALL0000001", None)
     assert key == "0abc" or prompt == "Who?"
     assert (repetition, status) == (None, state)
-    assert answer == (None if state in (FAILED, NOT_ASKED) else "She.")
+    assert answer == (None if state in (WITHHELD, FAILED, NOT_ASKED) else "She.")
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -409,7 +409,7 @@ EMPTY, MALFORMED, TIMEOUT, CONTEXT = "empty", "malformed", "timeout", "context_l
         # Answers that broke off, were withheld, cut, or are not there.
         (batch(chat("She", "error")), FAILED, None),
         (batch(chat("She", "abort")), FAILED, None),
-        (batch(chat([{"type": "refusal", "refusal": "I cannot."}])), WITHHELD, "I cannot."),
+        (batch(chat([{"type": "refusal", "refusal": "I cannot."}])), WITHHELD, None),
         (batch(chat([{"type": "thinking", "thinking": "He?"}, {"type": "text", "text": "She."}])), OK, "She."),
         (batch({"choices": [], "usage": {}}), MALFORMED, None),
         (batch({}), MALFORMED, None),
@@ -420,7 +420,7 @@ EMPTY, MALFORMED, TIMEOUT, CONTEXT = "empty", "malformed", "timeout", "context_l
         (responses("failed", "She"), FAILED, None),
         (responses("failed", error={"code": "invalid_prompt", "message": FLAGGED}), WITHHELD, None),
         (responses("cancelled"), NOT_ASKED, None),
-        (responses("incomplete", "She", reason="content_filter"), WITHHELD, "She"),
+        (responses("incomplete", "She", reason="content_filter"), WITHHELD, None),
         ({"key": "a", "response": {"usageMetadata": {"promptTokenCount": 4}, "modelVersion": "m"}}, EMPTY, None),
         ({"key": "a", "response": {"candidates": [{"finish_reason": "MAX_TOKENS"}], "usageMetadata": {}}}, EMPTY, ""),
         ({"key": "a", "response": {"promptFeedback": {"blockReason": "SAFETY"}}}, WITHHELD, None),

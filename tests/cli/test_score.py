@@ -294,13 +294,14 @@ def test_a_batch_without_any_answer_is_incomplete(
     assert (imported.code, f"which lacks answers: {words}" in imported.err) == (3, True)
 
 
-def test_answers_that_are_mostly_not_used_are_an_error(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [["score"], ["import", "-o", "run.equipoise"]], ids=lambda words: words[0])
+def test_answers_that_are_mostly_not_used_are_an_error(command: Command, tmp_path: Path, words: list[str]) -> None:
     """Two answers to each prompt, and no --repeat 2: half of them would be dropped with a note."""
     keys = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
     rows = [{"id": key, "answer": "She did."} for key in keys for _ in range(2)]
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    outcome = command("score", path, *SIX)
+    outcome = command(*words, path, *SIX)
     assert outcome.code == 3
     assert "6 of 12 answers are not used" in outcome.err
     assert command("score", path, *SIX, "--repeat", "2").code == 0

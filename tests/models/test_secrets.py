@@ -40,6 +40,15 @@ def test_the_key_is_sent_and_kept_nowhere() -> None:
     assert model.settings["extra"] == {"api_key": "[redacted]", "metadata": {"key": "[redacted]"}}
 
 
+def test_a_key_in_the_name_of_a_model_is_sent_and_not_stored() -> None:
+    with FaultyServer() as server:
+        model = connect(f"openai/{KEY}", base_url=server.url, key=KEY, environ={})
+        [reply] = ask(model)
+    assert server.received[0].body["model"] == KEY
+    assert model.name == "openai/[redacted]"
+    assert find_leaks(reply, model) == []
+
+
 @pytest.mark.parametrize(
     ("name", "options", "header", "value"),
     [

@@ -87,18 +87,19 @@ def read_body(body: Line) -> Fields:
     if "output" in body and body.get("status") in ("cancelled", "queued", "in_progress"):
         return without_answer(Status.PENDING)
     completion = read_completion(body)
-    return without_answer(Status.MALFORMED) if completion is None else _outcome(completion)
+    return without_answer(Status.MALFORMED) if completion is None else _outcome_of(completion)
 
 
 def outcome(text: str | None, reason: str | None = None) -> Fields:
     """Status and answer, by the text and the reason for which it ended."""
-    return _outcome(Completion(text=text, finish_reason=reason))
+    return _outcome_of(Completion(text=text, finish_reason=reason))
 
 
-def _outcome(completion: Completion) -> Fields:
-    if completion.status == Status.HTTP_ERROR:
-        return without_answer(Status.HTTP_ERROR)
-    return {STATUS: completion.status, ANSWER: completion.refusal if completion.refused else completion.text}
+def _outcome_of(completion: Completion) -> Fields:
+    """As for endpoints (`models.chat.wire.make_reply`): what broke off, was withheld or refused is no answer."""
+    if completion.status in (Status.HTTP_ERROR, Status.FILTERED):
+        return without_answer(completion.status)
+    return {STATUS: completion.status, ANSWER: completion.text}
 
 
 def without_answer(status: Status) -> Fields:

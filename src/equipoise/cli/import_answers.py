@@ -10,7 +10,7 @@ import typer
 
 from equipoise.cli import options
 from equipoise.cli.output import note
-from equipoise.cli.score import find_files, note_dropped, note_matching
+from equipoise.cli.score import check_used, find_files, note_dropped, note_matching
 from equipoise.cli.show import print_run
 from equipoise.report.files import check_run_target
 
@@ -50,6 +50,7 @@ def command(
     from equipoise.runs.ask import policy
 
     check_run_target(out)
+    is_new = not out.exists()
     wanted = options.add_own(given.get("probes", ()), given.own_probe())
     chosen = probes.choose_probes(wanted)
     run, new, matching = imports.import_answers(
@@ -61,9 +62,12 @@ def command(
         names=given.column_names(),
         **given.parameters(chosen),
     )
+    # What is missing is said below, for the whole file.
     note_matching(replace(matching, missing=0), {})
     note_dropped(matching, max(planned.repetitions for planned in run.planned.values()))
     missing = policy.describe_failures(run.counts)
     note(f"{new:,} attempts are new in {out}{missing and ', which lacks answers: ' + missing}")
     print_run(run, as_json=as_json)
+    # Of answers that a run file has already, as many may come again as want to.
+    check_used(matching if is_new else replace(matching, surplus=0))
     policy.check_complete(run.counts, run.path, given.allow_missing())

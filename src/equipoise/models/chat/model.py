@@ -70,7 +70,6 @@ class ChatModel:
         proxy: URL | None = None,
         deadline: float = DEFAULT_DEADLINE,
     ) -> None:
-        self.name = name
         self.notes: list[str] = []
         self._endpoint = endpoint
         self._sampling = sampling
@@ -93,15 +92,16 @@ class ChatModel:
         secrets += [secret for secret in (key.value, proxy and (proxy.password or proxy.user)) if secret]
         self._redactor = Redactor(secrets)
         self._redact_answer, self._redact_error = self._redactor.answer, self._redactor.error
+        self.name = self._redact_answer(name)
         self._target = Target(
-            model=self._redact_answer(name),
+            model=self.name,
             url=self._redact_answer(endpoint.base_url),
             key_source=key.source or (endpoint.basic_auth and "the base URL"),
             key_variable=endpoint.provider.key_variable,
             suggestion=self._redact_answer(endpoint.suggestion),
         )
         self._parameters = Parameters(endpoint.model, self._format, sampling, self.notes, self._redact_error)
-        self._first_tokens = FirstTokens(self._target.model, self._parameters, self.notes, self._redact_answer)
+        self._first_tokens = FirstTokens(self.name, self._parameters, self.notes, self._redact_answer)
         if sampling.seed is not None and "seed" not in self._format.sampling:
             self._parameters.dropped["seed"] = None
             self.notes.append(f"{endpoint.provider.name} has no parameter seed: it is not sent.")
@@ -109,7 +109,7 @@ class ChatModel:
             self.notes.append("The user and password of the base URL are sent instead of the key.")
 
     def __repr__(self) -> str:
-        return f"ChatModel({self._target.model!r}, {self._target.url!r})"
+        return f"ChatModel({self.name!r}, {self._target.url!r})"
 
     @property
     def settings(self) -> dict[str, object]:
@@ -183,9 +183,7 @@ class ChatModel:
     def _begin_answer(self, messages: Body, opening: str) -> Body:
         continuing = self._endpoint.provider.continuing
         if continuing is None:
-            raise NoContinuation(
-                f"{self._target.model} begins a new answer instead of going on with one. {HOW_TO_CONTINUE}"
-            )
+            raise NoContinuation(f"{self.name} begins a new answer instead of going on with one. {HOW_TO_CONTINUE}")
         return continue_answer(messages, opening, continuing)
 
     async def _check_continuation(self) -> None:
@@ -196,7 +194,7 @@ class ChatModel:
         reply = await self._ask(messages, Asking(max_tokens=1, opening=COUNTED))
         if not is_continued(reply.first_token):
             raise NoContinuation(
-                f"{self._target.model} does not go on with an answer that is begun for it: asked to count to five, "
+                f"{self.name} does not go on with an answer that is begun for it: asked to count to five, "
                 f"with {COUNTED!r} said already, it does not say {COUNTED_NEXT!r}. {HOW_TO_CONTINUE}"
             )
         self._continues = True
