@@ -340,6 +340,9 @@ does the interval for prompts like these hold it? 400 items.
 
 ## Comparing two runs of one model
 
+Lost answers are lost at random here. Those that a run loses because of what they say make it another measurement, which
+the test then rightly tells apart.
+
 {tests_table(findings.rejected)}
 
 ## The gate

@@ -207,7 +207,9 @@ class Asking:
     words: float = 20.0
     """Words of a letter, of each inventory, on average."""
     lost: float = 0.0
-    """The share of the first outcomes of men that is lost; of all others a tenth of it."""
+    """The share of the first outcomes of men that is lost; of all others a tenth of it,"""
+    evenly: bool = False
+    """or the same share of all answers."""
     shares: bool = False
     """Whether the chances themselves are read (`--probabilities`), and not an answer that was drawn."""
 
@@ -273,8 +275,9 @@ def _draw_answers(
     drawn = rng.multinomial(often, labels).astype(np.float64) if rng else labels * often
     lost = np.zeros_like(drawn)
     if asking.lost and rng:
-        risk = np.full(drawn.shape, asking.lost / 10)
-        risk[:, 0] = np.where(world.sign[prompts] + world.lean[prompts] > 0, asking.lost, asking.lost / 10)
+        others = asking.lost if asking.evenly else asking.lost / 10
+        risk = np.full(drawn.shape, others)
+        risk[:, 0] = np.where(world.sign[prompts] + world.lean[prompts] > 0, asking.lost, others)
         lost = rng.binomial(drawn.astype(np.int64), risk).astype(np.float64)
     kept = drawn - lost
     found |= {label: kept[:, place] for place, label in enumerate(detector.labels)}
