@@ -45,6 +45,7 @@ SCRIPTS = {
     "counts": texts(".mark-counts > span"),
     "findings": texts(".findings li > div > p:first-child"),
     "examples": texts(".findings blockquote .said"),
+    "quoted": "[...document.querySelectorAll('.findings li')].map(li => li.querySelectorAll('.said').length)",
     "labels": "[...document.querySelectorAll('.chart svg')].map(svg => svg.getAttribute('aria-label'))",
     "marks": """Object.fromEntries([...document.querySelectorAll('.marks tbody tr[data-metric]')].map(row =>
         [row.dataset.probe + '.' + row.dataset.metric, [...row.querySelectorAll('.mark, .even')]
@@ -109,7 +110,8 @@ def test_a_short_report_opens_with_the_verdict_and_every_mark_and_shows_answers(
     assert shown["verdict"] == [describe_marks(one.results.values())]
     assert [int(text.split()[0]) for text in shown["counts"]] == list(counts.values())
     assert sum(counts.values()) == sum(len(result.marks) for result in one.results.values())
-    assert len(shown["examples"]) >= len(shown["findings"]) > 3
+    assert len(shown["quoted"]) == len(shown["findings"]) > 3
+    assert {*shown["quoted"]} <= {1, 2}, "each finding has its example, or the two sides of a case"
     tables = [whole_table(one, name)["answer"].drop_nulls() for name in one.results]
     answers = {" ".join(answer.split())[:60] for table in tables for answer in table}
     examples = [" ".join(example.split()) for example in shown["examples"]]
