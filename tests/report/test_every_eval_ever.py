@@ -1,11 +1,12 @@
-"""Records of Every Eval Ever. SCHEMA says in our words what version 0.3.0 of that format demands of such a record.
+"""Records of Every Eval Ever, held against the JSON Schema 0.3.0 of that format.
 
-Beside the JSON Schema, its checks demand finite scores within their bounds, and that `additional_details` of a model
-say how it was deployed and whether its weights are open.
+Beside the schema, its checks demand finite scores within their bounds, and that `additional_details` of a model say how
+it was deployed and whether its weights are open.
 """
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,81 +15,27 @@ import orjson
 import pytest
 
 import equipoise
-from equipoise.errors import InputError
+from equipoise.assets.fetch import _pip_download
+from equipoise.errors import AssetUnavailable, InputError
+from equipoise.report.every_eval_ever import SCHEMA_VERSION
 from equipoise.runs.run import Run
 
-TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
-TEXTS = {"type": "object", "additionalProperties": TEXT}
-BOUND = {"anyOf": [NUMBER, {"enum": ["Infinity", "-Infinity"]}]}
+WHEEL, SCHEMA = "every-eval-ever==0.3.0", "every_eval_ever/schemas/eval.schema.json"
 
 
-def demand(**properties: Any) -> dict[str, Any]:
-    """An object that must have these members."""
-    return {"type": "object", "required": list(properties), "properties": properties}
-
-
-CONTINUOUS = demand(score_type={"const": "continuous"}, min_score=BOUND, max_score=BOUND)
-LEVELS = demand(score_type={"const": "levels"}, level_names={"type": "array", "items": TEXT}, has_unknown_level=FLAG)
-METRIC = {
-    **demand(lower_is_better=FLAG),
-    "properties": {
-        "lower_is_better": FLAG,
-        **dict.fromkeys(("evaluation_description", "metric_id", "metric_name", "metric_kind"), TEXT),
-    },
-}
-INTERVAL = demand(lower=NUMBER, upper=NUMBER)
-INTERVAL["properties"] |= {"confidence_level": {"type": "number", "minimum": 0, "maximum": 1}, "method": TEXT}
-UNCERTAINTY = {
-    "type": "object",
-    "properties": {"confidence_interval": INTERVAL, "num_samples": {"type": "integer"}},
-}
-MODEL_DETAILS = demand(
-    deployment_type={"enum": ["self_deployed", "externally_managed", "unknown"]},
-    model_availability={"enum": ["open_weights", "closed_weights", "unknown"]},
-)
-RESULT = demand(
-    evaluation_name=TEXT,
-    source_data={
-        **demand(dataset_name=TEXT, source_type={"const": "other"}),
-        "properties": {"additional_details": TEXTS},
-    },
-    metric_config={"allOf": [METRIC, {"anyOf": [CONTINUOUS, LEVELS]}]},
-    score_details={
-        **demand(score=NUMBER),
-        "properties": {"score": NUMBER, "details": TEXTS, "uncertainty": UNCERTAINTY},
-    },
-    generation_config={
-        "type": "object",
-        "properties": {
-            "additional_details": TEXTS,
-            "generation_args": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {
-                    "temperature": NUMBER,
-                    "top_p": NUMBER,
-                    "max_tokens": {"type": "integer", "minimum": 1},
-                    "execution_command": TEXT,
-                },
-            },
-        },
-    },
-)
-SCHEMA = demand(
-    schema_version={"const": "0.3.0"},
-    evaluation_id=TEXT,
-    retrieved_timestamp={"type": "string", "pattern": r"^\d+$"},
-    source_metadata=demand(
-        source_type={"enum": ["documentation", "evaluation_run"]},
-        source_organization_name=TEXT,
-        evaluator_relationship={"enum": ["first_party", "third_party", "collaborative", "other"]},
-    ),
-    eval_library=demand(name=TEXT, version=TEXT),
-    model_info=demand(name=TEXT, id=TEXT, additional_details={"allOf": [TEXTS, MODEL_DETAILS]}),
-    evaluation_results={"type": "array", "items": RESULT, "minItems": 1},
-)
-SCHEMA["properties"]["evaluation_timestamp"] = TEXT
-SCHEMA["additionalProperties"] = False
+@pytest.fixture(scope="module")
+def validator(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The format's own JSON Schema, out of the wheel of the package that publishes it. Nothing of it is installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    try:
+        _pip_download(WHEEL, str(folder))
+    except AssetUnavailable as problem:
+        pytest.skip(f"The schema cannot be had: {problem}")
+    (wheel,) = folder.iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        schema = orjson.loads(archive.read(SCHEMA))
+    assert schema["version"] == SCHEMA_VERSION
+    return jsonschema.Draft7Validator(schema)
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +52,14 @@ def export(run: Run, folder: Path, **options: Any) -> dict[str, Any]:
     return record
 
 
-def test_a_record_fits_the_schema_and_its_scores_lie_within_their_limits(run: Run, tmp_path: Path) -> None:
+def test_a_record_fits_the_schema_and_its_scores_lie_within_their_limits(
+    run: Run, validator: Any, tmp_path: Path
+) -> None:
     record = export(run, tmp_path)
-    jsonschema.validate(record, SCHEMA)
+    validator.validate(record)
+    details = record["model_info"]["additional_details"]
+    assert details["deployment_type"] in ("self_deployed", "externally_managed", "unknown")
+    assert details["model_availability"] in ("open_weights", "closed_weights", "unknown")
     for result in record["evaluation_results"]:
         config, score = result["metric_config"], result["score_details"]["score"]
         if config["score_type"] == "continuous":
@@ -135,11 +87,11 @@ def test_every_marked_metric_is_a_distance_and_a_level(run: Run, tmp_path: Path)
     assert found == {}
 
 
-def test_what_has_no_interval_has_no_level(tmp_path: Path) -> None:
+def test_what_has_no_interval_has_no_level(validator: Any, tmp_path: Path) -> None:
     path = tmp_path / "few.equipoise"
     equipoise.audit("simulated/stereotyping", probes=["jobs_lum"], out=path, sample=6)
     record = export(Run.open(path), tmp_path)
-    jsonschema.validate(record, SCHEMA)
+    validator.validate(record)
     levels = [r for r in record["evaluation_results"] if r["metric_config"]["score_type"] == "levels"]
     assert [level["score_details"]["score"] for level in levels] == [-1] * len(levels)
     assert all("confidence_interval" not in str(r["score_details"]) for r in record["evaluation_results"])
