@@ -17,8 +17,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from benchmarks.calibration_page import PAGE, Findings, Found, describe, find_missed, make_page, missed_goals
+from benchmarks.calibration_page import PAGE, find_missed, make_page, missed_goals
 from benchmarks.calibration_studies import (
+    TABLES,
+    Row,
     study_clusters,
     study_coverage,
     study_looks,
@@ -103,38 +105,34 @@ def list_jobs(runs: int) -> Iterator[Job]:
             yield study_looks, (study, model, items, runs // 2)
 
 
-def do_job(job: Job) -> tuple[Any, float]:
+def do_job(job: Job) -> tuple[list[Row], float]:
     """What a study finds, and the seconds of the processor that it takes."""
     function, arguments = job
     began = time.process_time()
-    found = function(*arguments)
-    return found, time.process_time() - began
+    rows = function(*arguments)
+    return rows, time.process_time() - began
 
 
-def run_jobs(jobs: Sequence[Job], workers: int) -> Findings:
-    """Simulate everything, and say on stderr what was found so far.
+def run_jobs(jobs: Sequence[Job], workers: int) -> tuple[dict[str, list[Row]], float]:
+    """Simulate everything; give the rows of each table, and the seconds of the processor.
 
     Processes are spawned, not forked: the threads of polars do not survive a fork.
     """
-    findings = Findings()
+    findings: dict[str, list[Row]] = {table: [] for table in TABLES.values()}
+    seconds = 0.0
+    again: list[Job] = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-
-        def run(some: Sequence[Job]) -> Iterator[tuple[Job, Found]]:
-            for (function, arguments), (found, spent) in zip(some, pool.map(do_job, some), strict=True):
-                findings.seconds += spent
-                said = describe(found)
-                sys.stderr.write(f"{spent:.1f} s {function.__name__} {arguments} {said}\n")
-                yield (function, arguments), found
-
-        again: list[Job] = []
-        for (function, arguments), found in run(jobs):
-            if any(missed_goals(found, errors=0)):
-                again.append((function, (*arguments[:-1], AGAIN * arguments[-1])))
-            else:
-                findings.add(found)
-        for _, found in run(again):
-            findings.add(found)
-    return findings
+        for is_last, some in ((False, jobs), (True, again)):
+            for (function, arguments), (rows, spent) in zip(some, pool.map(do_job, some), strict=True):
+                seconds += spent
+                table = TABLES[function]
+                missed = list(missed_goals(table, rows, errors=0.0))
+                sys.stderr.write(f"{spent:.1f} s {function.__name__} {arguments} {missed}\n")
+                if missed and not is_last:
+                    again.append((function, (*arguments[:-1], AGAIN * arguments[-1])))
+                else:
+                    findings[table] += rows
+    return findings, seconds
 
 
 def main() -> None:
@@ -146,11 +144,11 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only studies whose name begins so: study_tests")
     options = parser.parse_args()
     jobs = [job for job in list_jobs(options.runs) if job[0].__name__.startswith(options.only)]
-    findings = run_jobs(jobs, options.workers)
+    findings, seconds = run_jobs(jobs, options.workers)
     if options.only:
         sys.stdout.writelines(f"{line}\n" for line in find_missed(findings))
         return
-    page = make_page(findings, options.runs)
+    page = make_page(findings, options.runs, seconds)
     sys.stdout.write(page)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")

@@ -20,7 +20,7 @@ def studies(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def least_covered(studies: ModuleType) -> float:
     found = studies.study_coverage("once", "jobs_lum", "even", studies.Asking(items=60), 100)
-    return float(min(row.covered for row in found))
+    return float(min(row["covered"] for row in found))
 
 
 def test_the_study_of_coverage_tells_right_intervals_from_narrow_ones(

@@ -142,12 +142,19 @@ class Linearised:
     scale: Array
     """n/(n-1) of the stratum of each cell."""
     pseudo: Array
-    """The mass of the pseudo-item in each cell, for each of its outcomes."""
+    """The mass of the pseudo-item in each cell, for each of its outcomes,"""
+    mass: float
+    """and in all."""
 
     def scatter(self, places: Sequence[int] | slice = slice(None)) -> Scatter:
-        """What the items and then the pseudo-item add to some metrics."""
-        rows = [np.sqrt(self.scale)[:, None] * self.z[:, places], *self.outcomes[:, :, places]]
-        return Scatter(np.concatenate(rows), np.concatenate([self.weight, *[self.pseudo] * len(self.outcomes)]))
+        """What the items and then the pseudo-item add to some metrics.
+
+        Of the pseudo-item, which is one observation, each metric has mass · z²: so it counts in the degrees of freedom.
+        """
+        items = np.sqrt(self.scale)[:, None] * self.z[:, places]
+        unknown = np.sqrt(self.mass) * self.outcomes[:, :, places]
+        weights = [self.weight, *[self.pseudo / self.mass] * len(self.outcomes)]
+        return Scatter(np.concatenate([items, *unknown]), np.concatenate(weights))
 
 
 def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[str, Array]:
@@ -228,6 +235,7 @@ def linearise(probe: Probe, cells: CellTable, parameters: Parameters) -> Lineari
         items=float(items.sum()),
         scale=(items / np.maximum(items - 1, 0.5))[stratum],
         pseudo=pseudo,
+        mass=cells.mass,
     )
 
 
