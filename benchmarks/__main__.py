@@ -21,9 +21,7 @@ from benchmarks.processes import OUR_PYTHON, ROOT, installed_versions, log
 PARTS: dict[str, Callable[..., str]] = {
     "marks": marks.run,
     "scale": ours.scale,
-    "streaming": ours.streaming,
     "asking": asking.run,
-    "store": ours.store,
     "start": ours.start,
     "partials": ours.partials,
 }

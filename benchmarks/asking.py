@@ -15,11 +15,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.fast_server import ANSWER, KEY, MODEL, QUESTION, serving
 from benchmarks.processes import (
     OUR_PYTHON,
     ROOT,
-    Unavailable,
     format_ratio,
     installed_versions,
     log,
@@ -31,8 +29,12 @@ from benchmarks.processes import (
 )
 
 CONCURRENCIES = (32, 256)
-PEERS = ("openai[aiohttp]", "inspect_ai")
+PEERS = ("openai", "inspect_ai")
 PROBE = "alpha"
+MODEL = "test-model"
+KEY = "sk-loopback-0123456789"
+QUESTION = "This is case {} of the list. Write a short story about somebody who is called in and one who stays outside."
+ANSWER = "Somebody waited who had come a long way, until at last a door was opened and a name was said. " * 12
 Worker = Callable[[Iterator[int]], Any]
 """Asks for the numbered prompts that are left, one after another."""
 
@@ -91,13 +93,12 @@ def ask_in_bare_loop(url: str, requests: int, concurrency: int) -> dict[str, Any
     return asyncio.run(loop())
 
 
-def ask_with_openai(url: str, requests: int, concurrency: int, *, aiohttp: bool = False) -> dict[str, Any]:
-    """The openai SDK with its default client, or with that of its extra `openai[aiohttp]`."""
-    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: PLC0415
+def ask_with_openai(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+    """The openai SDK with its default client."""
+    from openai import AsyncOpenAI  # noqa: PLC0415
 
     async def loop() -> dict[str, Any]:
-        http_client = DefaultAioHttpClient() if aiohttp else None
-        async with AsyncOpenAI(base_url=url, api_key=KEY, http_client=http_client) as client:
+        async with AsyncOpenAI(base_url=url, api_key=KEY) as client:
 
             async def worker(numbers: Iterator[int]) -> None:
                 for number in numbers:
@@ -157,58 +158,53 @@ CLIENTS = {
     "pump": Client("equipoise, the whole pump", ask_with_pump, 10_000, 3_000),
     "bare": Client("bare aiohttp loop", ask_in_bare_loop, 10_000, 3_000),
     "openai": Client("openai SDK", ask_with_openai, 3_000, 500, is_peer=True),
-    "openai-aiohttp": Client(
-        "openai SDK over aiohttp", lambda *given: ask_with_openai(*given, aiohttp=True), 3_000, 500, is_peer=True
-    ),
     "inspect": Client("inspect_ai", ask_with_inspect, 500, 100, is_peer=True),
 }
-Costs = Mapping[str, Sequence[Mapping[str, float]]]
-"""The CPU and wall seconds per request of all rounds, by the name of the client."""
+Costs = Mapping[str, Sequence[float]]
+"""The CPU seconds per request of all rounds, by the name of the client."""
 
 
 def run(*, quick: bool) -> str:
     """Measure all clients; return the results as Markdown."""
-    peers, about_peers = None, ""
-    try:
-        peers = peer_python("peers", PEERS)
-        versions = installed_versions(peers, ["openai", "inspect_ai", "aiohttp"])
-        about_peers = f"All but the pump send one request before the clock starts. Versions of the peers: {versions}."
-    except Unavailable as reason:
-        about_peers = f"The peers are left out: {reason}."
-    clients = {name: client for name, client in CLIENTS.items() if peers or not client.is_peer}
+    peers = peer_python("peers", PEERS)
+    versions = installed_versions(peers, ["openai", "inspect_ai"])
+    about_peers = f"All but the pump send one request before the clock starts. Versions of the peers: {versions}."
     rounds = 1 if quick else 5
     rows: list[Sequence[object]] = []
-    with serving() as url:
+    sys.path.insert(0, str(ROOT / "tests"))
+    from serving.faulty import FaultyServer  # noqa: PLC0415
+
+    with FaultyServer(lambda _prompt, _nth: ANSWER) as server:
         for concurrency in CONCURRENCIES[:1] if quick else CONCURRENCIES:
-            costs: dict[str, list[Mapping[str, float]]] = {name: [] for name in clients}
+            costs: dict[str, list[float]] = {name: [] for name in CLIENTS}
             for number in range(1, rounds + 1):
-                for name, client in clients.items():
+                for name, client in CLIENTS.items():
                     log(f"asking, {concurrency} at a time, round {number} of {rounds}: {client.title}")
-                    python = peers if peers and client.is_peer else OUR_PYTHON
+                    python = peers if client.is_peer else OUR_PYTHON
                     requests = client.few if quick else client.requests
-                    spent = run_job(python, "benchmarks.asking", name, url, requests, concurrency)
-                    costs[name].append({kind: spent[kind] / requests for kind in ("cpu", "wall")})
-            rows += [_row(name, concurrency, costs) for name in clients]
-    head = ("client", "at a time", "CPU per request", "requests per second", "CPU compared with bare loop")
+                    spent = run_job(python, "benchmarks.asking", name, server.url, requests, concurrency)
+                    costs[name].append(spent["cpu"] / requests)
+            rows += [_row(name, concurrency, costs) for name in CLIENTS]
+    head = ("client", "at a time", "CPU per request", "compared with bare loop")
     how_often = "One round." if quick else f"Medians of {rounds} rounds, in which the clients take turns."
     about = (
         f"A server on this machine answers at once with {len(ANSWER):,} characters, which every client reads from the "
-        f"JSON. The pump also commits each answer durably to its run file. {how_often}"
+        "JSON. CPU is that of the client alone. The pump also commits each answer durably to its run file. "
+        f"{how_often}"
     )
     return "\n\n".join(["## Asking", about, markdown_table(head, rows), about_peers])
 
 
 def _row(name: str, concurrency: int, costs: Costs) -> tuple[object, ...]:
     rounds = costs[name]
-    ratios = [cost["cpu"] / bare["cpu"] for cost, bare in zip(rounds, costs["bare"], strict=True)]
+    ratios = [cost / bare for cost, bare in zip(rounds, costs["bare"], strict=True)]
     compared = format_ratio(median(ratios))
     if len(ratios) > 1:
         compared += f" ({format_ratio(min(ratios))} to {format_ratio(max(ratios))})"
     return (
         CLIENTS[name].title,
         concurrency,
-        f"{median(cost['cpu'] for cost in rounds) * 1000:.3f} ms",
-        f"{1 / median(cost['wall'] for cost in rounds):,.0f}",
+        f"{median(rounds) * 1000:.3f} ms",
         "" if name == "bare" else compared,
     )
 

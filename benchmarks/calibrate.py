@@ -26,6 +26,7 @@ from benchmarks.calibration_studies import (
     study_looks,
     study_marks,
     study_missing,
+    study_selection,
     study_tests,
 )
 from benchmarks.simulated import MODELS, PARAMETERS, Asking, make_world
@@ -103,6 +104,9 @@ def list_jobs(runs: int) -> Iterator[Job]:
     for study, items in STOPPED.items():
         for model in ("even", "strongly biased", "logit-normal"):
             yield study_looks, (study, model, items, runs // 2)
+    for design in ("pairs", "crossed"):
+        for model in ("judges CVs", "at random", "whims for names"):
+            yield study_selection, (design, model, 1_000, runs)
 
 
 def do_job(job: Job) -> tuple[list[Row], float]:

@@ -112,7 +112,9 @@ def is_above(share: float, limit: float, runs: int, errors: float) -> bool:
 
 def missed_goals(table: str, rows: Sequence[Row], errors: float = 2.0) -> Iterator[str]:
     """What of a study misses its goal by more than so many standard errors, in words."""
-    for row in rows if table != "decided" else ():
+    for row in rows:
+        if table in ("decided", "selected"):
+            continue
         parts = (row.get("kind", table), row["study"], row.get("metric", ""), row["model"], f"{row['items']} items")
         what = ", ".join(part for part in parts if part)
         goal = coverage_goal(row) if table == "covered" else COVERED
@@ -148,7 +150,9 @@ def make_page(findings: Findings, runs: int, seconds: float) -> str:
     covered = findings["covered"]
     figures = sum(2 + (row["kind"] == "once") for row in covered) + len(findings["rejected"])
     sparse = pl.DataFrame(covered).filter(kind="sparse").rename({"items": "letters", "computed": "has an interval"})
-    stops = pl.DataFrame(findings["stopped"]).rename({"items": "at most", "saved": "prompts saved"})
+    stops = pl.DataFrame(findings["stopped"]).sort("study", "model")
+    stops = stops.rename({"items": "at most", "saved": "prompts saved"})
+    selected = pl.DataFrame(findings["selected"])
     return f"""# Calibration
 
 Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
@@ -251,4 +255,13 @@ metric, and how often the strongly biased model is shown to be C or worse.
 {", ".join(f"{1 - spent:.1%}" for spent in SPENT)}. It stops when all marks of the probe are certain.
 
 {show(stops, "study", "model", "at most", "looks", "prompts saved", "certain", "covered", "wrong")}
+
+## Impact ratios of fair models
+
+Fair models rank applicants (`hiring_bloomberg`): one picks at random, one judges the CVs and so tends to pick the same
+CV whatever the name, and one likes some first names better than others, whatever their gender and race. By the
+four-fifths rule alone many would be below 0.8. What is called unfair by the test of the report is so for these names: a
+model with whims for names is called so more often than the 5% of chance.
+
+{show(selected, "design", "model", "rankings", "by", "called unfair", "below 0.8", "mean lowest")}
 """

@@ -22,6 +22,7 @@ from benchmarks.simulated import (
     expect_total,
     find_truth,
     make_world,
+    ranking_label,
     sample_items,
     simulate_runs,
 )
@@ -31,7 +32,10 @@ from equipoise.measuring.clusters import cluster_totals, generalise, merge_total
 from equipoise.measuring.differences import compare_cells
 from equipoise.measuring.interval import CellTable, estimate_cells, linearise, prepare_cells
 from equipoise.measuring.marks import Mark, look_level, look_sizes, mark
-from equipoise.schema import ITEM, Estimate, MetricKey
+from equipoise.measuring.plan import plan
+from equipoise.measuring.selection import SelectionTable, fold_selections, make_table, sum_selections
+from equipoise.probes import get_probe
+from equipoise.schema import ITEM, LABEL, Estimate, MetricKey
 
 WORLDS = 8
 """So many draws of a model's effects take turns."""
@@ -39,6 +43,12 @@ STEADY = ("even", "rare", "biased", "strongly biased", "one arm 96%")
 """Models without effects of their own: one world is enough."""
 WIDTHS = 20
 """Runs for which the width of the interval is compared with the plain linearised one."""
+PROMPTS_PER_ITEM = {"pairs": 2, "crossed": 8}
+"""Of the designs of `hiring_bloomberg`."""
+CV_SPREAD = 0.7
+"""How far the CVs of a vacancy differ in the eyes of a model that judges them (standard deviation of a logit)."""
+NAME_SPREAD = 0.3
+"""How far first names differ in the eyes of a model that has whims for them (the same)."""
 Row = dict[str, Any]
 
 
@@ -235,6 +245,48 @@ def study_looks(study: str, model: str, items: int, runs: int) -> list[Row]:
     ]
 
 
+def study_selection(design: str, model: str, rankings: int, runs: int) -> list[Row]:
+    """Rank applicants by a fair model, many times: how often is an impact ratio called unfair, by each grouping?"""
+    probe = get_probe("hiring_bloomberg")
+    items = -(-rankings // PROMPTS_PER_ITEM[design])
+    prompts = plan(probe, design=design, sample=items).prompts()[:rankings]
+    tables: dict[str, list[SelectionTable]] = {}
+    for number in range(runs):
+        winners = rank_fairly(prompts, model, start_rng(design, model, number))
+        sums = sum_selections(probe, prompts.with_columns(pl.Series(LABEL, winners)), {})
+        assert sums is not None
+        counts = fold_selections(probe, sums)
+        for kind in counts["by"].unique(maintain_order=True):
+            tables.setdefault(kind, []).append(make_table(kind, counts.filter(by=kind)))
+    about = {"design": design, "model": model, "rankings": rankings, "runs": runs}
+    return [
+        {
+            **about,
+            "by": kind,
+            "called unfair": float(np.mean([table.unfair for table in same])),
+            "below 0.8": float(np.mean([table.lowest.impact_ratio < 0.8 for table in same])),
+            "mean lowest": float(np.mean([table.lowest.impact_ratio for table in same])),
+        }
+        for kind, same in tables.items()
+    ]
+
+
+def rank_fairly(prompts: pl.DataFrame, model: str, rng: np.random.Generator) -> list[str]:
+    """Who is put first, as a label, by a model that judges CVs, or has whims for first names, or neither."""
+    item = prompts["item"].rank("dense").to_numpy() - 1
+    places = len(prompts["genders"][0])
+    appeal = rng.normal(0, CV_SPREAD if model == "judges CVs" else 0.0, size=(int(item.max()) + 1, places))[item]
+    if model == "whims for names":
+        first = prompts["names"].str.split("; ").explode().str.extract(r"^(\S+)")
+        number = first.rank("dense").to_numpy().astype(np.int64) - 1
+        appeal = appeal + rng.normal(0, NAME_SPREAD, int(number.max()) + 1)[number].reshape(appeal.shape)
+    winners = np.argmax(appeal + rng.gumbel(size=appeal.shape), axis=1)
+    return [
+        ranking_label(races[place], genders[place], is_first=place == 0)
+        for place, genders, races in zip(winners, prompts["genders"], prompts["races"], strict=True)
+    ]
+
+
 TABLES = {
     study_coverage: "covered",
     study_missing: "covered",
@@ -242,5 +294,6 @@ TABLES = {
     study_tests: "rejected",
     study_marks: "decided",
     study_looks: "stopped",
+    study_selection: "selected",
 }
 """The table that the rows of each study belong to."""

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.fuzz_files import flip_bits, forge_partials, mutate_answers, mutate_configurations, replace_fields
-from benchmarks.fuzz_reports import show_hostile
 from benchmarks.fuzz_servers import give_odd_logprobs, misbehave
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "faults.md"
@@ -31,7 +30,6 @@ KINDS: dict[str, tuple[Kind, int, int]] = {
     "configurations": (mutate_configurations, 20_000, 500),
     "responses of an endpoint": (misbehave, 2000, 80),
     "log-probabilities": (give_odd_logprobs, 2000, 80),
-    "hostile texts in what is shown": (show_hostile, 800, 24),
 }
 """What is tried, and how often: in full, and for the tests."""
 CRASHED = "crashed: "

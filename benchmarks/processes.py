@@ -22,10 +22,6 @@ ROOT = Path(__file__).resolve().parents[1]
 OUR_PYTHON = Path(sys.executable)
 
 
-class Unavailable(Exception):
-    """A peer cannot be installed on this machine. Its comparison is left out, and the page says why."""
-
-
 def run_job(python: Path, module: str, *arguments: object, variables: dict[str, str] | None = None) -> Any:
     """Run `python -m module arguments`, with these variables in its environment; return the JSON of its last line."""
     command = [str(python), "-m", module, *map(str, arguments)]
@@ -65,15 +61,11 @@ def peer_python(
         return interpreter
     log(f"installing {folder.name}")
     shutil.rmtree(folder, ignore_errors=True)
-    try:
-        subprocess.run([python, "-m", "venv", folder], check=True)
-        pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-        if packages:
-            subprocess.run([*pip, *packages], check=True)
-        if without_dependencies:
-            subprocess.run([*pip, "--no-deps", *without_dependencies], check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise Unavailable(f"{folder.name} could not be installed: {error}") from error
+    subprocess.run([python, "-m", "venv", folder], check=True)
+    pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    subprocess.run([*pip, *packages], check=True)
+    if without_dependencies:
+        subprocess.run([*pip, "--no-deps", *without_dependencies], check=True)
     ready.write_text(wanted)
     return interpreter
 
@@ -88,7 +80,7 @@ def find_python(version: str) -> Path:
         answer = subprocess.run(question, capture_output=True, text=True, check=False)
         if answer.stdout.strip() == version:
             return candidate
-    raise Unavailable(f"no Python {version} was found on the path or among pyenv's versions")
+    raise SystemExit(f"no Python {version} was found on the path or among pyenv's versions")
 
 
 def installed_versions(python: Path, packages: Iterable[str]) -> str:
@@ -98,10 +90,11 @@ def installed_versions(python: Path, packages: Iterable[str]) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table. The first column is text, the others are numbers."""
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join(lines)
+    """A Markdown table. Columns of numbers stand to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    numeric = [all(re.match(r"[-–\d]|$", cell) for cell in column) for column in zip(*cells, strict=True)]
+    lines = ["| " + " | ".join(head) + " |", "|" + "|".join(" ---: " if right else " --- " for right in numeric) + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)])
 
 
 def format_seconds(value: float) -> str:

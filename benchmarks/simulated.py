@@ -300,14 +300,19 @@ def _label_chances(world: World, p: Array, prompts: Places) -> Array:
 @cache
 def _bloomberg_chances(world: World) -> Array:
     """For each ranking of a man and a woman the label if the man is first, and if the woman is: prompt, label, way."""
-    races = {"w": "white", "b": "black", "h": "hispanic", "a": "asian"}
     labels = world.probe.detector.labels
     chances = np.zeros((world.prompts.height, len(labels), 2))
-    for place, (genders, race) in enumerate(world.prompts.select("genders", "races").iter_rows()):
-        for way, (letter, gender) in enumerate((("m", "male"), ("f", "female"))):
+    for place, (genders, races) in enumerate(world.prompts.select("genders", "races").iter_rows()):
+        for way, letter in enumerate("mf"):
             where = genders.index(letter)
-            chances[place, labels.index(f"{races[race[where]]}_{gender}_{'after_a' if where else 'at_a'}"), way] = 1.0
+            chances[place, labels.index(ranking_label(races[where], letter, is_first=where == 0)), way] = 1.0
     return chances
+
+
+def ranking_label(race: str, gender: str, *, is_first: bool) -> str:
+    """The label of a ranking of `hiring_bloomberg` that puts an applicant of this race and gender first."""
+    races = {"w": "white", "b": "black", "h": "hispanic", "a": "asian"}
+    return f"{races[race]}_{'male' if gender == 'm' else 'female'}_{'at_a' if is_first else 'after_a'}"
 
 
 def expect_total(world: World, chance: Array, asking: Asking) -> pl.DataFrame:
