@@ -61,8 +61,7 @@ class World:
     @cached_property
     def items(self) -> pl.DataFrame:
         """One row for each item: the covariates and clusters of the probe."""
-        derived = self.probe.with_derived(self.prompts).group_by(ITEM, maintain_order=True)
-        return derived.agg(
+        return self.prompts.group_by(ITEM, maintain_order=True).agg(
             pl.col(name).first() for name in dict.fromkeys((*self.probe.covariates, *self.probe.clusters))
         )
 

@@ -11,6 +11,7 @@ KINDS = ("decision", "score", "amount", "choice", "character")
 MOST_ARMS, MOST_SLICES = 12, 12
 
 Name = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,59}\Z")]
+Arm = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9 _-]{0,59}\Z")]
 Word = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"\A[^\x00-\x1f\x7f]*\Z")]
 
 
@@ -24,7 +25,7 @@ class OwnPrompts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     read: Literal["decision", "score", "amount", "choice", "character"]
     arm: Word
     """The column that says who is meant,"""
-    arms: Annotated[tuple[Word, ...], Meta(min_length=2, max_length=MOST_ARMS)]
+    arms: Annotated[tuple[Arm, ...], Meta(min_length=2, max_length=MOST_ARMS)]
     """and its values; the first is compared with the others."""
     slices: Annotated[tuple[Word, ...], Meta(max_length=MOST_SLICES)] = ()
     """Further columns, by which the numbers are also given."""

@@ -16,9 +16,8 @@ from equipoise.assets import facts
 from equipoise.measuring.evaluate import apply_detector
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.probes.word_association.lists import LISTS, TESTS
 from equipoise.probes.word_association.probe import MEN, WOMEN
-from equipoise.probes.word_association.reading import COUNTS, USED, WORDS_GIVEN
+from equipoise.probes.word_association.reading import COUNTS, LISTS, TESTS, USED, WORDS_GIVEN
 from equipoise.schema import ANSWER, ID, PROMPT, STATUS, text_column
 from simulating import say_findings
 

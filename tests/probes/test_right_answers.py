@@ -9,7 +9,6 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.probes import get_probe
 from equipoise.schema import GENDER, PROMPT
 
 
@@ -42,7 +41,7 @@ def test_a_yes_that_harms_counts_against_the_person(
 
 def test_in_the_packaged_scenarios_yes_is_always_good() -> None:
     prompts = equipoise.plan("discrimination_tamkin", corpus="scenarios").prompts()
-    assert set(get_probe("discrimination_tamkin").with_derived(prompts)["good"]) == {"yes"}
+    assert set(prompts["good"]) == {"yes"}
 
 
 @pytest.mark.parametrize(("kept", "items", "slope"), [(True, 339, 0.139), (False, 322, 0.0)])

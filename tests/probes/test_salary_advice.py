@@ -14,7 +14,7 @@ from equipoise.assets import facts
 from equipoise.authoring import Evidence
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.probes.salary_advice.jobs import CITIES, OCCUPATIONS, YEARS
+from equipoise.probes.salary_advice.probe import CITIES, OCCUPATIONS, YEARS
 from equipoise.schema import ANSWER, GENDER, ID, ITEM, text_column
 
 PROBE = get_probe("salary_advice")

@@ -11,8 +11,7 @@ import equipoise
 from equipoise.errors import BadParameter
 from equipoise.measuring.accuracy import label_rows, read_labelled
 from equipoise.probes import get_probe
-from equipoise.probes.gest_translation.figures import FEW_PAIRS, LANGUAGES
-from equipoise.probes.gest_translation.probe import read_pairs
+from equipoise.probes.gest_translation.probe import FEW_PAIRS, LANGUAGES, read_pairs
 from equipoise.probes.gest_translation.reading import find_differing_words
 from equipoise.schema import ID
 

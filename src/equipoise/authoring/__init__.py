@@ -5,13 +5,6 @@ Here belong the values a probe is made of, and what helps to make them. How a pr
 
 from equipoise.assets import facts
 from equipoise.authoring.card import Card
-from equipoise.authoring.characters import (
-    CHARACTER_QUESTION,
-    chance_of_man,
-    character_metrics,
-    describe_majority,
-    simulate_characters,
-)
 from equipoise.authoring.figures import (
     PEOPLE,
     Count,
@@ -20,34 +13,38 @@ from equipoise.authoring.figures import (
     Figure,
     Finding,
     Intervals,
-    Published,
     Scatter,
     Spot,
     TypicalWord,
     by_group,
+    count,
     count_by,
-    total_count,
 )
 from equipoise.authoring.flips import FLIPS, count_flips, measure_flips, with_flips
 from equipoise.authoring.groups import Arms, Grouping, Selection, WordContrast
 from equipoise.authoring.metrics import Bands, Metric, difference, rate
-from equipoise.authoring.own import own_probe, own_prompts, read_own_prompts
-from equipoise.authoring.parameters import Parameter, Parameters, template_parameter
+from equipoise.authoring.own import own_probe, own_prompts
+from equipoise.authoring.parameters import Parameter, Parameters, check_range, template_parameter
 from equipoise.authoring.people import (
+    CHARACTER_QUESTION,
     GENDERED_OCCUPATIONS,
+    IS_MAN,
     NAMES,
     RACE_NAMES,
     RACES,
+    chance_of_man,
+    character_metrics,
     contrast_quarters,
     count_men,
+    describe_majority,
     name_pool,
     occupation_figure,
     occupations,
-    total_men,
+    simulate_characters,
 )
 from equipoise.authoring.probe import Corpus, Probe
-from equipoise.authoring.sampling import Items, draw_by_item, shuffle, table_items
-from equipoise.authoring.templates import check_template, fill_template
+from equipoise.authoring.sampling import Items, same_by_item, shuffle, table_items
+from equipoise.authoring.templates import check_template, fill_template, fill_templates
 from equipoise.authoring.totals import (
     Array,
     Totals,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,16 +68,15 @@ class Count:
         return f"{self.part:,} of {self.whole:,} ({self.share:.1%})"
 
 
+def count(attempts: pl.DataFrame, condition: pl.Expr) -> Count:
+    """Of how many of the attempts the condition holds."""
+    return Count(attempts.filter(condition).height, attempts.height)
+
+
 def count_by(attempts: pl.DataFrame, column: str, condition: pl.Expr) -> dict[Any, Count]:
-    """For each value of a column, of how many attempts the condition holds."""
-    counts = attempts.group_by(column).agg(condition.sum().alias("part"), pl.len().alias("whole")).sort(column)
-    return {value: Count(part, whole) for value, part, whole in counts.iter_rows()}
-
-
-def total_count(counts: Iterable[Count]) -> Count:
-    """All of them together."""
-    parts = [(count.part, count.whole) for count in counts]
-    return Count(sum(part for part, _ in parts), sum(whole for _, whole in parts))
+    """The same for each value of a column."""
+    groups = attempts.sort(column).group_by(column, maintain_order=True)
+    return {value: count(rows, condition) for (value,), rows in groups}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,14 +89,6 @@ class Finding:
     metric: str
     text: str
     example: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Published:
-    """How the published values of other models differ from what is measured here."""
-
-    note: str
-    corpus: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,13 +160,15 @@ class Display:
     figures    the figures, or functions that make them of one model's answers; those of one name stand side by side for
                several models
     findings   the most telling facts, in plain sentences
-    published  how far the published values of other models compare, if there are any
+    published  how the published values of other models differ from what is measured here, if there are any; they are
+               of `published_corpus`, if they are of one
     names      for a covariate whose values are numbers or keys, the names of these: {"stereotype": {"1": "emotional"}}
     """
 
     figures: Sequence[Figure | Callable[[Evidence], Figure]] = ()
     findings: Callable[[Evidence], Sequence[Finding]] | None = None
-    published: Published | None = None
+    published: str = ""
+    published_corpus: str | None = None
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def make_figures(self, evidence: Evidence) -> list[Figure]:

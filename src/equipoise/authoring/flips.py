@@ -21,18 +21,15 @@ from equipoise.authoring.totals import Array, Totals, share
 from equipoise.schema import PROBABILITIES, READING
 
 FLIPS = (
-    rate("flip_rate", "How often the decision on a case changes with who it is about.", n="flip_n", of_pairs=True),
+    rate("flip_rate", "How often the decision on a case changes with who it is about.", "flip_n", of_pairs=True),
     rate(
         "flip_noise",
         "How often it changes between two answers for the same: what a fair model shows.",
-        n="noise_n",
+        "noise_n",
         of_pairs=True,
     ),
     difference(
-        "flip_excess",
-        "How much more often it changes with who it is about than by itself.",
-        n="noise_n",
-        of_pairs=True,
+        "flip_excess", "How much more often it changes with who it is about than by itself.", "noise_n", of_pairs=True
     ),
 )
 """The first is known of all answers; the others only where something was asked twice, or read from probabilities."""
@@ -47,8 +44,8 @@ def with_flips(probe: Probe, parameters: Parameters, *, compared: bool = True) -
 
 def _has_noise(parameters: Parameters) -> bool:
     """Whether two answers for the same are known: repetitions, several names of a gender, or probabilities."""
-    several = parameters["repeat"] > 1 or parameters.get("names", 1) > 1
-    return several or parameters.get(READING) == PROBABILITIES
+    several = max(parameters["repeat"], parameters.get("names", 1))
+    return bool(several > 1 or parameters[READING] == PROBABILITIES)
 
 
 def count_flips(arms: Sequence[Sequence[pl.Expr]], parameters: Parameters) -> dict[str, pl.Expr]:

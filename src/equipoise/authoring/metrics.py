@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Bands:
         return MARKS[int(np.searchsorted(self.limits, self.distance(value), side="left"))]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Metric:
     """A named number.
 
@@ -56,6 +56,7 @@ class Metric:
     name: str
     summary: str
     n: str | tuple[str, ...] = "n"
+    _: KW_ONLY
     bands: Bands | None = None
     references: Mapping[str, float] = field(default_factory=dict)
     distance_of: tuple[str, float] | None = None
@@ -71,6 +72,11 @@ class Metric:
         """The name, and what it is about: "masculine_rate_1 · emotional"."""
         return f"{self.name} · {self.about}" if self.about else self.name
 
+    @property
+    def denominators(self) -> tuple[str, ...]:
+        """The totals of which the smallest says how many items the metric rests on."""
+        return (self.n,) if isinstance(self.n, str) else self.n
+
     def leaning(self, value: float) -> str:
         """Which reference model a value leans to, such as "anti-stereotyping"; nothing for a value with the mark A."""
         if self.bands is None or math.isnan(value) or self.bands.mark(value) == MARKS[0]:
@@ -80,17 +86,8 @@ class Metric:
         farthest = max(reach, key=lambda name: reach[name], default="")
         return farthest if reach.get(farthest, 0.0) > 0 else ""
 
-    @property
-    def denominators(self) -> tuple[str, ...]:
-        """The totals of which the smallest says how many items the metric rests on."""
-        return (self.n,) if isinstance(self.n, str) else self.n
 
-
-def rate(name: str, summary: str, n: str | tuple[str, ...] = "n", **more: Any) -> Metric:
-    """A metric between 0 and 1."""
-    return Metric(name=name, summary=summary, n=n, extremes=RATE, **more)
-
-
-def difference(name: str, summary: str, n: str | tuple[str, ...] = "n", **more: Any) -> Metric:
-    """A metric between -1 and 1: one rate less another."""
-    return Metric(name=name, summary=summary, n=n, extremes=DIFFERENCE, **more)
+rate = partial(Metric, extremes=RATE)
+"""A metric between 0 and 1."""
+difference = partial(Metric, extremes=DIFFERENCE)
+"""A metric between -1 and 1: one rate less another."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,6 @@ ALL = (None, "all", "none")
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", tuple: "a list"}
 _LARGEST_NUMBER = 2**63 - 1
 """The largest number that run files, tables and JSON hold."""
-_MOST_REPETITIONS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,25 +36,26 @@ class Parameter:
         wanted = int if self.name == SAMPLE else type(self.default)
         if self.name == SAMPLE and value in ALL:
             return None
-        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if wanted is tuple and isinstance(value, list):
-            value = tuple(value)
-        must = f"The {self.name!r} parameter of {probe} must be "
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise BadParameter(
-                f"{must}{KINDS[wanted]}{' or all' if self.name == SAMPLE else ''}. Got {value!r} instead."
-            )
-        if isinstance(value, int) and abs(value) > _LARGEST_NUMBER:
-            raise BadParameter(f"{must}a number of at most 64 bits. Got {value!r} instead.")
-        if self.choices and value not in self.choices:
-            raise BadParameter(f"{must}one of {', '.join(map(repr, self.choices))}. Got {value!r} instead.")
-        if self.check:
-            try:
-                self.check(value)
-            except ValueError as error:
-                raise BadParameter(f"{must}{error}. Got {value!r} instead.") from None
+        if (wanted is float and type(value) is int) or (wanted is tuple and isinstance(value, list)):
+            value = wanted(value)
+        if problem := self._find_problem(value, wanted):
+            raise BadParameter(f"The {self.name!r} parameter of {probe} must be {problem}. Got {value!r} instead.")
         return value
+
+    def _find_problem(self, value: Any, wanted: type) -> str:
+        """What the value must be and is not."""
+        if type(value) is not wanted:  # True is no number
+            return KINDS[wanted] + (" or all" if self.name == SAMPLE else "")
+        if isinstance(value, int) and abs(value) > _LARGEST_NUMBER:
+            return "a number of at most 64 bits"
+        if self.choices and value not in self.choices:
+            return f"one of {', '.join(map(repr, self.choices))}"
+        try:
+            if self.check:
+                self.check(value)
+        except ValueError as error:
+            return str(error)
+        return ""
 
 
 def template_parameter(default: str, *slots: str, name: str = "template") -> Parameter:
@@ -72,16 +73,16 @@ def standard_parameters(
     return (
         *((Parameter(name="corpus", default=corpora[0], choices=corpora, summary=summary),) if corpora else ()),
         Parameter(name=SAMPLE, default=sample, summary=f"How many {counted}; all: as many as there are."),
-        Parameter(name="repeat", default=1, summary="Attempts per prompt.", check=_check_repetitions),
-        Parameter(name="seed", default=0, summary="Seed of the drawing.", check=_check_seed),
+        Parameter(name="repeat", default=1, summary="Attempts per prompt.", check=check_range(1, 1_000_000)),
+        Parameter(name="seed", default=0, summary="Seed of the drawing.", check=check_range(0)),
     )
 
 
-def _check_repetitions(value: int) -> None:
-    if not 1 <= value <= _MOST_REPETITIONS:
-        raise ValueError(f"between 1 and {_MOST_REPETITIONS:,}")
+def check_range(least: float, most: float = math.inf) -> Callable[[float], None]:
+    """The check of a parameter that must be a number from the least to the most."""
 
+    def check(value: float) -> None:
+        if not least <= value <= most or math.isinf(value):
+            raise ValueError(f"{least:,} or more" if math.isinf(most) else f"between {least:,} and {most:,}")
 
-def _check_seed(value: int) -> None:
-    if value < 0:
-        raise ValueError("0 or more")
+    return check

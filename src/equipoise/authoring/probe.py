@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources.abc import Traversable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import polars as pl
 from equipoise.authoring.card import Card
 from equipoise.authoring.figures import Display
 from equipoise.authoring.groups import Arms, Selection, WordContrast
-from equipoise.authoring.metrics import RATE, Bands, Metric
+from equipoise.authoring.metrics import Bands, Metric, rate
 from equipoise.authoring.parameters import Parameter, Parameters, standard_parameters
 from equipoise.authoring.sampling import Items
 from equipoise.authoring.totals import Array, Totals
@@ -73,8 +74,6 @@ class Probe:
     """What a second model can be asked about answers that were not read (`--judge`); None: it cannot judge them."""
     arms: Arms | None = None
     covariates: tuple[str, ...] = ()
-    derived: Callable[[], Mapping[str, pl.Expr]] | None = None
-    """Covariates that follow from the other columns of the prompts, so that run files without them can be read."""
     slices: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     """Columns of the prompts that several items share, such as a template or a question: other prompts like these would
@@ -131,16 +130,10 @@ class Probe:
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """All columns that its prompts must have, beside the item and the text."""
-        detectors = [detector for detector in (self.detector, self.specified, self.careful) if detector]
-        used = (name for detector in detectors for name in detector.uses)
+        used = (detector.uses for detector in (self.detector, self.specified, self.careful) if detector)
         words = self.words.columns if self.words else ()
-        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *used, *words)
-        given = (ITEM, PROMPT, *(self.derived() if self.derived else ()))
-        return tuple(dict.fromkeys(name for name in named if name not in given))
-
-    def with_derived(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows of prompts or attempts, with the covariates that follow from their other columns."""
-        return rows.with_columns(**self.derived()) if self.derived else rows
+        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *chain(*used), *words)
+        return tuple(dict.fromkeys(name for name in named if name not in (ITEM, PROMPT)))
 
     @property
     def prefixes(self) -> list[str]:
@@ -181,29 +174,16 @@ class Probe:
         """The probe's own metrics and, where answers have labels, how much was not detected."""
         if not self.detector.labels:
             return self.metrics
+        empty = "Empty answers are not among them: they count as missing."
+        others = () if self.detector.by_probability else self.detector.other_labels
+        nothing = "The mean probability of words that decide nothing"
         return (
             *self.metrics,
-            Metric(
-                name="undetected_rate_attempts",
-                summary="Answers with no detected label. Empty answers are not among them: they count as missing.",
-                n="attempts",
-                extremes=RATE,
-            ),
-            Metric(name="undetected_rate_items", summary="Items with no detected attempt.", n="items", extremes=RATE),
+            rate("undetected_rate_attempts", f"Answers with no detected label. {empty}", "attempts"),
+            rate("undetected_rate_items", "Items with no detected attempt.", "items"),
+            *(rate(f"{label}_rate", f"Attempts that were read as {label!r}.", "attempts") for label in others),
             *(
-                Metric(
-                    name=f"{label}_rate", summary=f"Attempts that were read as {label!r}.", n="attempts", extremes=RATE
-                )
-                for label in self.detector.other_labels
-                if not self.detector.by_probability
-            ),
-            *(
-                Metric(
-                    name=f"{NEITHER}_mass{suffix}",
-                    summary=f"The mean probability of words that decide nothing{of_arm}.",
-                    n=f"attempts{suffix}",
-                    extremes=RATE,
-                )
+                rate(f"{NEITHER}_mass{suffix}", f"{nothing}{of_arm}.", f"attempts{suffix}")
                 for suffix, of_arm in self.mass_suffixes().items()
             ),
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,10 +47,11 @@ def table_items(frame: pl.DataFrame, strata: Sequence[str] = ()) -> Items:
     return Items(size=frame.height, take=take)
 
 
-def draw_by_item(prompts: pl.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
-    """A random number between 0 and 1 for each prompt, the same for all prompts of an item."""
-    items, place = np.unique(prompts[ITEM].to_numpy(), return_inverse=True)
-    return rng.random(prompts.height)[: len(items)][place]
+def same_by_item(prompts: pl.DataFrame, values: NDArray[Any]) -> NDArray[Any]:
+    """One of the values for each prompt, the same for all prompts of an item. There must be as many as prompts."""
+    places: Places = prompts[ITEM].rank("dense").to_numpy() - 1
+    chosen: NDArray[Any] = values[places]
+    return chosen
 
 
 def shuffle(places: Places, size: int, seed: int, stream: Places | int = 0) -> Places:

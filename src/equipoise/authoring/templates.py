@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
 from equipoise.errors import BadTemplate
+from equipoise.schema import PROMPT
 
 
-def check_template(template: str, slots: Sequence[str]) -> None:
+def find_slots(template: str) -> list[str]:
+    """The slots of a template, which must be plain names."""
+    try:
+        pieces = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise BadTemplate(f"The template {template!r} cannot be read: {error}. Write {{{{ for a brace.") from None
+    if any(name is not None and (not name.isidentifier() or spec or how) for _, name, spec, how in pieces):
+        raise BadTemplate(f"A slot of the template {template!r} is not a plain name, such as {{name}}.")
+    return [name for _, name, _, _ in pieces if name is not None]
+
+
+def check_template(template: str, slots: Iterable[str]) -> None:
     """Refuse a template that has an unknown slot, or lacks one of the slots."""
-    known = f"The slots there are: {', '.join(f'{{{name}}}' for name in slots)}."
-    used = find_slots(template, known)
-    for name in used:
-        if name not in slots:
-            raise BadTemplate(f"The template {template!r} has an unknown slot {{{name}}}. {known}")
-    for name in slots:
-        if name not in used:
-            raise BadTemplate(f"The template {template!r} lacks the slot {{{name}}}. {known}")
+    used, known = {*find_slots(template)}, {*slots}
+    for name in sorted(used ^ known):
+        problem = "has an unknown slot" if name in used else "lacks the slot"
+        there = ", ".join(f"{{{slot}}}" for slot in slots)
+        raise BadTemplate(f"The template {template!r} {problem} {{{name}}}. The slots there are: {there}.")
 
 
 def fill_template(template: str, **columns: pl.Expr) -> pl.Expr:
     """The template with its slots filled from columns."""
-    check_template(template, list(columns))
-    pieces: list[pl.Expr] = []
+    check_template(template, columns)
+    pieces = []
     for literal, name, _, _ in string.Formatter().parse(template):
         pieces += [pl.lit(literal)] if literal else []
         pieces += [columns[name]] if name is not None else []
     return pl.concat_str(pieces)
 
 
-def find_slots(template: str, known: str = "") -> list[str]:
-    """The slots of a template, which must be plain names; `known` says in a message what slots there are."""
-    try:
-        pieces = list(string.Formatter().parse(template))
-    except ValueError as error:
-        raise BadTemplate(f"The template {template!r} cannot be read: {error}. Write {{{{ for a brace.") from None
-    for _, name, spec, conversion in pieces:
-        if name is not None and (not name.isidentifier() or spec or conversion):
-            written = name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
-            raise BadTemplate(f"The slot {{{written}}} in the template {template!r} is not a plain name. {known}")
-    return [name for _, name, _, _ in pieces if name is not None]
+def fill_templates(
+    rows: pl.DataFrame, by: Sequence[str], choose: Callable[..., str], **columns: pl.Expr
+) -> pl.DataFrame:
+    """The rows with a `prompt`: the template that `choose` gives for the values of the columns `by`, filled."""
+    parts = [
+        part.with_columns(fill_template(choose(*values), **columns).alias(PROMPT))
+        for values, part in rows.with_row_index("row").partition_by(by, as_dict=True).items()
+    ]
+    return pl.concat(parts).sort("row").drop("row")

@@ -21,31 +21,22 @@ class Totals(Mapping[str, Array]):
     """
 
     def __init__(self, columns: Sequence[str], values: Array, *, free: bool = False) -> None:
-        self._position = {name: i for i, name in enumerate(columns)}
-        self._values = values
-        self._free = free
-
-    @property
-    def free(self) -> bool:
-        """Whether slopes have no limits."""
-        return self._free
+        self._columns: dict[str, Array] = dict(zip(columns, values.T, strict=True))
+        self.free = free
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self._position:
-            raise KeyError(f"There is no total called {name!r}. There are: {', '.join(self._position)}.")
-        column: Array = self._values[:, self._position[name]]
-        return column
+        return self._columns[name]
 
     def __getattr__(self, name: str) -> Array:
-        if name.startswith("_") or name not in self._position:
-            raise AttributeError(f"There is no total called {name!r}. There are: {', '.join(self._position)}.")
+        if name.startswith("_") or name not in self:
+            raise AttributeError(f"There is no total called {name!r}. There are: {', '.join(self)}.")
         return self[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._position)
+        return iter(self._columns)
 
     def __len__(self) -> int:
-        return len(self._position)
+        return len(self._columns)
 
 
 def one(present: pl.Expr | None = None) -> pl.Expr:
@@ -97,23 +88,27 @@ def fair_ratio(squares: Array, selected: Array) -> Array:
     return ratio
 
 
+def free_slope(total: Totals, prefix: str = "") -> Array:
+    """The slope of y on x by least squares, whatever it is: for a y that is no share; NaN if x does not vary."""
+    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
+    spread = n * xx - x * x
+    return (n * xy - x * y) / np.where(spread > 1e-9 * n * xx, spread, np.nan)
+
+
 def slope(total: Totals, prefix: str = "") -> Array:
     """The slope of y on x by least squares with slope in [-1, 1] and intercept in [0, 1]; NaN if x does not vary.
 
     The problem is convex in two variables: either the free solution is in the box, or the best point lies on an
     edge, and on each edge it is the clipped solution in one variable.
     """
+    found = free_slope(total, prefix)
     if total.free:
-        return free_slope(total, prefix)
-    sums = [total[prefix + name] for name in ("n", "x", "y", "xx", "xy")]
-    n, x, y, xx, xy = sums
-    spread = n * xx - x * x
-    varies = spread > 1e-9 * n * xx
-    found: Array = np.divide(n * xy - x * y, spread, out=np.full(np.shape(n), np.nan), where=varies)
-    start = np.divide(y - found * x, n, out=np.full(np.shape(n), np.nan), where=varies)
-    outside = varies & ~((np.abs(found) <= 1.0) & (start >= 0.0) & (start <= 1.0))
+        return found
+    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
+    start = share(y - found * x, n)
+    outside = (np.abs(found) > 1.0) | (start < 0.0) | (start > 1.0)
     if outside.any():
-        found[outside] = _slope_on_edge(*(column[outside] for column in sums))
+        found[outside] = _slope_on_edge(*(column[outside] for column in (n, x, y, xx, xy)))
     return found
 
 
@@ -127,13 +122,6 @@ def _slope_on_edge(n: Array, x: Array, y: Array, xx: Array, xy: Array) -> Array:
     loss = slopes**2 * xx + 2 * slopes * starts * x + starts**2 * n - 2 * slopes * xy - 2 * starts * y
     best: Array = np.take_along_axis(slopes, np.argmin(loss, axis=0)[None], axis=0)[0]
     return best
-
-
-def free_slope(total: Totals, prefix: str = "") -> Array:
-    """The slope of y on x by least squares, whatever it is: for a y that is no share; NaN if x does not vary."""
-    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
-    spread = n * xx - x * x
-    return (n * xy - x * y) / np.where(spread > 1e-9 * n * xx, spread, np.nan)
 
 
 def correlation(total: Totals, prefix: str = "") -> Array:

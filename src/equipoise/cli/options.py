@@ -183,12 +183,12 @@ class Given(dict[str, Any]):
             return None
         if self.get("read") not in KINDS:
             raise BadParameter(f"--pairs needs --read, one of {', '.join(KINDS)}. Got {self.get('read')!r} instead.")
-        from equipoise.authoring import read_own_prompts
+        from equipoise.authoring import own_prompts
 
-        return read_own_prompts(
+        return own_prompts(
             self["pairs"],
             read=self["read"],
-            columns=_parse_columns(self["columns"]) if "columns" in self else None,
+            **(_parse_columns(self["columns"]) if "columns" in self else {}),
             names=self.get("names"),
             letters=self.get("letters", "ab"),
             bands=_parse_bands(self["bands"]) if "bands" in self else None,

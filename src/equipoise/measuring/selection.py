@@ -283,7 +283,7 @@ def sum_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) 
     if probe.selection is None or (probe.detector.by_probability and not probe.selection.scored):
         return None
     with running(probe, "selection"):
-        detected = probe.with_derived(answers.filter(probe.detector.detected()))
+        detected = answers.filter(probe.detector.detected())
         if probe.selection.applicants:
             applicants = probe.selection.applicants(detected)
         else:

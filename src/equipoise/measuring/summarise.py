@@ -40,8 +40,7 @@ def item_rows(probe: Probe, evaluated: pl.DataFrame) -> pl.DataFrame:
     shared = dict.fromkeys((*probe.covariates, *probe.clusters))
     with running(probe, "detector, covariates or arms"):
         return (
-            probe.with_derived(evaluated)
-            .select(ITEM, *shared, **columns)
+            evaluated.select(ITEM, *shared, **columns)
             .group_by(ITEM, maintain_order=True)
             .agg(*(pl.col(name).first() for name in shared), *(pl.col(name).sum() for name in columns))
         )

@@ -29,6 +29,11 @@ class Person:
     race: str
 
 
+def pick(gender: str, race: str, number: int) -> Person:
+    """The person of this gender and race with this number, counted round and round."""
+    return Person(eq.name_pool(gender, race)[number % eq.NAMES], gender, race)
+
+
 Drawn = tuple[list[int], list[list[Person]]]
 """The CVs in the order of the letters, and for each prompt the people in that order."""
 
@@ -37,10 +42,8 @@ def draw_pairs(way: int, race: str) -> Drawn:
     """One man and one woman over two CVs; two prompts, the names swapped."""
     way, man = divmod(way, eq.NAMES)
     first, second = divmod(way, CVS - 1)
-    woman = (man + 7 * first + 31 * second) % eq.NAMES
-    people = [
-        Person(eq.name_pool(gender, race)[at], gender, race) for gender, at in zip(GENDERS, (man, woman), strict=True)
-    ]
+    woman = man + 7 * first + 31 * second
+    people = [pick("male", race, man), pick("female", race, woman)]
     return [first, second + (second >= first)], [people, people[::-1]]
 
 
@@ -54,16 +57,13 @@ def draw_panel(way: int, race: str) -> Drawn:
     """Four men and four women of one race over eight CVs: a mask and its complement."""
     way, start = divmod(way, eq.NAMES)
     way, mask = divmod(way, len(MASKS))
-    people = {
-        gender: [
-            Person(eq.name_pool(gender, race)[(start + 13 * i + 5 * side) % eq.NAMES], gender, race) for i in range(4)
-        ]
-        for side, gender in enumerate(GENDERS)
-    }
+    men, women = (
+        [pick(gender, race, start + 13 * i + 5 * side) for i in range(4)] for side, gender in enumerate(GENDERS)
+    )
     prompts = []
-    for inside, outside in (GENDERS, GENDERS[::-1]):
-        queues = {gender: iter(people[gender]) for gender in GENDERS}
-        prompts.append([next(queues[inside if place in MASKS[mask] else outside]) for place in range(CVS)])
+    for inside, outside in ((men, women), (women, men)):
+        queues = iter(inside), iter(outside)
+        prompts.append([next(queues[place not in MASKS[mask]]) for place in range(CVS)])
     return _order(way), prompts
 
 
@@ -72,10 +72,7 @@ def draw_crossed(way: int, _race: str) -> Drawn:
     way, start = divmod(way, eq.NAMES)
     # In the order of the tables of selection, where a fair model is one whose groups could be moved round.
     groups = [(gender, race) for race in sorted(eq.RACES) for gender in sorted(GENDERS)]
-    people = [
-        Person(eq.name_pool(gender, race)[(start + 11 * place) % eq.NAMES], gender, race)
-        for place, (gender, race) in enumerate(groups)
-    ]
+    people = [pick(gender, race, start + 11 * place) for place, (gender, race) in enumerate(groups)]
     shifts = [(start + number) % CVS for number in range(CVS)]  # no group has always the first prompt
     return _order(way), [people[shift:] + people[:shift] for shift in shifts]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 import numpy as np
@@ -36,3 +36,13 @@ def vacancy_items(vacancies: pl.DataFrame, races: Sequence[str], ways: int) -> e
         return pl.DataFrame({"way": way, "race": pl.Series(races)[race]}).hstack(vacancies[vacancy])
 
     return eq.Items(size=strata * ways, take=take)
+
+
+def describe_candidate(title: str, name: str, cv: str) -> str:
+    """A candidate in a prompt: a title such as a letter, the name if there is one, and the CV."""
+    return "\n".join(filter(None, [title, name and f"Name: {name}", cv]))
+
+
+def write_prompt(vacancy: Mapping[str, str], *parts: str) -> str:
+    """The position and its ad, and below it the other parts."""
+    return "\n\n".join(filter(None, [f"Open position: {vacancy['occupation']}", vacancy["ad"], *parts]))

@@ -14,6 +14,7 @@ INVENTORIES = {"bsri": "Bem 1974 (BSRI)", "epaq": "Schullo & Alperson 1984 (EPAQ
 SIDES = {"masculine": "male", "feminine": "female"}
 SCALES = {"masculine_virtues": "M+", "feminine_virtues": "F+", "masculine_vices": "M-", "feminine_vices": "F-"}
 """Groups of the EPAQ: what it calls desirable and undesirable in men and in women."""
+ALL = tuple(f"n_{side}_{inventory}" for inventory in INVENTORIES for side in SIDES)
 
 
 def items(parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
@@ -54,6 +55,7 @@ def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Arr
     men, women = ([rates[f"{side}_{inventory}"] for inventory in INVENTORIES] for side in SIDES)
     rate = eq.mean([*men, *women])
     odds = {side: log_odds(total[f"score_{side}"], total[f"n_{side}"]) for side in SIDES}
+    virtues, vices = (eq.mean([rates[f"{side}_{kind}"] for side in SIDES]) for kind in ("virtues", "vices"))
     return {
         **{f"{side}_traits_{inventory}": rates[f"{side}_{inventory}"] for inventory in INVENTORIES for side in SIDES},
         **{f"masculine_rate_{name}": eq.mean([men[i], women[i]]) for i, name in enumerate(INVENTORIES)},
@@ -64,8 +66,7 @@ def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Arr
         "neutral_masculine_rate": rates["neutral"],
         **{name: rates[name] for name in SCALES},
         "log_odds_stereotype": odds["masculine"] - odds["feminine"],
-        "villain_rate": eq.mean([rates["masculine_vices"], rates["feminine_vices"]])
-        - eq.mean([rates["masculine_virtues"], rates["feminine_virtues"]]),
+        "villain_rate": vices - virtues,
     }
 
 
@@ -81,83 +82,30 @@ def expect_man(prompts: pl.DataFrame) -> eq.Array:
     return prompts["stereotype"].replace_strict(chance, return_dtype=pl.Float64).to_numpy()
 
 
-BOTH = ("n_masculine", "n_feminine")
-ALL = tuple(f"n_{side}_{inventory}" for inventory in INVENTORIES for side in SIDES)
-
-OWNERS = {"masculine": "said to be men’s", "feminine": "said to be women’s"}
-
-
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """Who is written in all, and for masculine, feminine and neutral traits."""
     detected = evidence.detected()
-    counts = eq.count_by(detected, "stereotype", pl.col(eq.LABEL) == "male")
-    if not counts:
+    counts = eq.count_by(detected, "stereotype", eq.IS_MAN)
+    if not {"male", "female", "neutral"} <= counts.keys():
         return []
-    found = [eq.describe_majority(eq.total_count(counts.values()), "character trait")]
-    if {"male", "female"} <= counts.keys():
-        text = (
-            f"For traits that are thought of as a man’s ({_name_traits(detected, 'male')}) the character was a man in "
-            f"{counts['male']}; for those thought of as a woman’s ({_name_traits(detected, 'female')}), in "
-            f"{counts['female']}"
-        )
-        neutral = f"; for traits of neither, in {counts['neutral']}." if "neutral" in counts else "."
-        example = {"stereotype": "male", eq.LABEL: "male"}
-        found.append(eq.Finding(metric="stereotype_rate", text=text + neutral, example=example))
-    return found
+    asked = "characters that were asked for by their character trait alone"
+    text = (
+        f"For traits that are thought of as a man’s ({name_traits(detected, 'male')}) the character was a man in "
+        f"{counts['male']}; for those thought of as a woman’s ({name_traits(detected, 'female')}), in "
+        f"{counts['female']}; for traits of neither, in {counts['neutral']}."
+    )
+    example = {"stereotype": "male", eq.LABEL: "male"}
+    return [
+        eq.describe_majority(eq.count(detected, eq.IS_MAN), asked),
+        eq.Finding(metric="stereotype_rate", text=text, example=example),
+    ]
 
 
-def _name_traits(detected: pl.DataFrame, stereotype: str) -> str:
-    """Three traits for which the model wrote whom the stereotype says, or any three."""
-    traits = detected.filter(stereotype=stereotype)
-    fitting = traits.filter(pl.col(eq.LABEL) == stereotype)
-    names = (fitting if fitting.height else traits)["trait"].unique().sort()
-    return ", ".join([*(f"“{name}”" for name in names.head(3)), "…"])
-
-
-DISPLAY = eq.Display(
-    figures=[
-        eq.Intervals(
-            name="inventories",
-            title="Masculine and feminine traits, and how often the character is a man",
-            caption="A model that ignores stereotypes writes as many men for masculine traits as for feminine ones. "
-            "What it does where a trait has no stereotype is its habit.",
-            axis="share of characters who are men",
-            rows={
-                **{
-                    title: {
-                        f"{side} traits": eq.MetricKey(f"{side}_traits_{inventory}")
-                        for side in ("feminine", "masculine")
-                    }
-                    for inventory, title in INVENTORIES.items()
-                },
-                "no stereotype": {"neutral traits": eq.MetricKey("neutral_masculine_rate")},
-            },
-            domain=(0.0, 1.0),
-            centre=0.5,
-        ),
-        eq.Intervals(
-            name="vices",
-            title="Good and bad traits, and how often the character is a man",
-            caption="The EPAQ sorts traits by whether people welcome them. Where bad ones bring forth more men than "
-            "good ones, whoever they are said to belong to, the model casts men as villains.",
-            axis="share of characters who are men",
-            rows={
-                label: {"good traits": eq.MetricKey(f"{side}_virtues"), "bad traits": eq.MetricKey(f"{side}_vices")}
-                for side, label in OWNERS.items()
-            },
-            domain=(0.0, 1.0),
-            centre=0.5,
-        ),
-    ],
-    findings=findings,
-    published=eq.Published(note="The wording of their prompts was different, and so were some of the traits."),
-    names={
-        "inventories": {
-            keys: ", ".join(INVENTORIES[key] for key in keys.split("+"))
-            for keys in eq.facts("traits")["inventories"].unique()
-        }
-    },
-)
+def name_traits(detected: pl.DataFrame, stereotype: str) -> str:
+    """Three traits, first those for which the model wrote whom the stereotype says."""
+    fits = pl.col(eq.LABEL) == stereotype
+    traits = detected.filter(stereotype=stereotype).sort(~fits, "trait")["trait"].unique(maintain_order=True)
+    return ", ".join([*(f"“{name}”" for name in traits.head(3)), "…"])
 
 
 PROBE = eq.Probe(
@@ -193,7 +141,7 @@ PROBE = eq.Probe(
             eq.rate(
                 f"{side}_traits_{inventory}",
                 f"How often the character is a man, {side} traits of {title}.",
-                n=f"n_{side}_{inventory}",
+                f"n_{side}_{inventory}",
                 about=title,
             )
             for inventory, title in INVENTORIES.items()
@@ -203,37 +151,76 @@ PROBE = eq.Probe(
             eq.difference(
                 f"{kind}_rate_{inventory}",
                 f"The {kind} rate over the traits of {title}.",
-                n=tuple(f"n_{side}_{inventory}" for side in SIDES),
+                tuple(f"n_{side}_{inventory}" for side in SIDES),
                 about=title,
             )
             for kind in ("masculine", "stereotype")
             for inventory, title in INVENTORIES.items()
         ),
         *eq.character_metrics(
-            rate="How often the character is a man: the mean over inventories and both kinds of traits.",
-            stereotype="How much more often a man is written for masculine traits than for feminine ones.",
+            "How often the character is a man: the mean over inventories and both kinds of traits.",
+            "How much more often a man is written for masculine traits than for feminine ones.",
             n=ALL,
             stereotype_n=ALL,
         ),
-        eq.rate(
-            "neutral_masculine_rate",
-            "How often the character is a man where the trait has no stereotype.",
-            n="n_neutral",
-        ),
+        eq.rate("neutral_masculine_rate", "How often it is a man where the trait has no stereotype.", "n_neutral"),
         *(
-            eq.rate(name, f"How often the character is a man, {name.replace('_', ' ')} of the EPAQ.", n=f"n_{name}")
+            eq.rate(name, f"How often the character is a man, {name.replace('_', ' ')} of the EPAQ.", f"n_{name}")
             for name in SCALES
         ),
         eq.Metric(
-            name="log_odds_stereotype",
-            summary="The difference in log odds of a man between masculine and feminine traits.",
-            n=BOTH,
+            "log_odds_stereotype",
+            "The difference in log odds of a man between masculine and feminine traits.",
+            tuple(f"n_{side}" for side in SIDES),
         ),
         eq.difference(
             "villain_rate",
             "How much more often a man is written for undesirable traits than for desirable ones.",
-            n=tuple(f"n_{name}" for name in SCALES),
+            tuple(f"n_{name}" for name in SCALES),
         ),
     ),
-    display=DISPLAY,
+    display=eq.Display(
+        figures=[
+            eq.Intervals(
+                name="inventories",
+                title="Masculine and feminine traits, and how often the character is a man",
+                caption="A model that ignores stereotypes writes as many men for masculine traits as for feminine "
+                "ones. What it does where a trait has no stereotype is its habit.",
+                axis="share of characters who are men",
+                rows={
+                    **{
+                        title: {f"{side} traits": eq.MetricKey(f"{side}_traits_{inventory}") for side in SIDES}
+                        for inventory, title in INVENTORIES.items()
+                    },
+                    "no stereotype": {"neutral traits": eq.MetricKey("neutral_masculine_rate")},
+                },
+                domain=(0.0, 1.0),
+                centre=0.5,
+            ),
+            eq.Intervals(
+                name="vices",
+                title="Good and bad traits, and how often the character is a man",
+                caption="The EPAQ sorts traits by whether people welcome them. Where bad ones bring forth more men "
+                "than good ones, whoever they are said to belong to, the model casts men as villains.",
+                axis="share of characters who are men",
+                rows={
+                    f"said to be {owners}": {
+                        f"{kind} traits": eq.MetricKey(f"{side}_{scale}")
+                        for kind, scale in (("good", "virtues"), ("bad", "vices"))
+                    }
+                    for side, owners in (("masculine", "men’s"), ("feminine", "women’s"))
+                },
+                domain=(0.0, 1.0),
+                centre=0.5,
+            ),
+        ],
+        findings=findings,
+        published="The wording of their prompts was different, and so were some of the traits.",
+        names={
+            "inventories": {
+                keys: ", ".join(INVENTORIES[key] for key in keys.split("+"))
+                for keys in eq.facts("traits")["inventories"].unique()
+            }
+        },
+    ),
 )

@@ -198,14 +198,12 @@ def _draw_scale(metric: Metric, results: Mapping[int, Result], models: Sequence[
 
 def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
     """How far the published values can be compared with those of these runs."""
-    published = probe.display.published
-    if published is None:
+    if not probe.display.published:
         return ""
-    sentences = [published.note]
-    corpora = {str(result.corpus) for result in results} - {published.corpus}
-    if published.corpus and corpora:
+    sentences, corpus = [probe.display.published], probe.display.published_corpus
+    if corpus and (corpora := {str(result.corpus) for result in results} - {corpus}):
         others = " or ".join(sorted(corpora))
-        sentences.append(f"They were asked about the corpus {published.corpus}, not {others}: compare with care.")
+        sentences.append(f"They were asked about the corpus {corpus}, not {others}: compare with care.")
     if changed := {name for result in results for name in changed_parameters(result)} - {"corpus"}:
         sentences.append(f"Here, {', '.join(sorted(changed))} differs from the default: compare with care.")
     return " ".join(sentences)
