@@ -28,7 +28,7 @@ from equipoise.report.charts.drawing import WIDTH, Drawing
 from equipoise.report.charts.figures import FEWEST_ITEMS, draw_figures, round_range
 from equipoise.report.html.page import build_sections, render, worst_findings
 from equipoise.report.html.runs import ReportedRun
-from report.fakes import collect_evidence, make_run, with_results
+from report.fakes import collect_evidence, with_results
 
 PROBES = find_probes()
 
@@ -87,18 +87,6 @@ def test_the_line_of_jobs_lum_is_that_of_least_squares(one: ReportedRun) -> None
     slope, intercept = np.polyfit(x, y, 1)
     assert figure.line == pytest.approx((intercept, slope))
     assert figure.line[1] == one.results["jobs_lum"].metrics["stereotype_rate"].value
-
-
-def test_an_occupation_with_many_answers_has_a_finding_of_its_own() -> None:
-    run = make_run("model", 1.0, {"jobs_lum": {"sample": 8, "repeat": 40}})
-    _, finding = make_findings(run, "jobs_lum")
-    match = re.match(
-        r"Asked for a character who works as a/an (.+), the model wrote a (\w+) (\d+) times of (\d+)\.", finding.text
-    )
-    assert match is not None
-    rows = collect_evidence(run, "jobs_lum").detected().filter(occupation=match[1])
-    label = {"man": "male", "woman": "female"}[match[2]]
-    assert (rows.filter(pl.col(LABEL) == label).height, rows.height) == (int(match[3]), int(match[4]))
 
 
 def test_counts_of_hiring_are_those_of_the_answers(one: ReportedRun) -> None:

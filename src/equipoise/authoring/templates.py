@@ -25,7 +25,7 @@ def find_slots(template: str) -> list[str]:
 def check_template(template: str, slots: Iterable[str]) -> None:
     """Refuse a template that has an unknown slot, or lacks one of the slots."""
     used, known = {*find_slots(template)}, {*slots}
-    for name in sorted(used ^ known):
+    for name in [*(used - known), *(known - used)]:
         problem = "has an unknown slot" if name in used else "lacks the slot"
         there = ", ".join(f"{{{slot}}}" for slot in slots)
         raise BadTemplate(f"The template {template!r} {problem} {{{name}}}. The slots there are: {there}.")
