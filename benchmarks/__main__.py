@@ -10,13 +10,12 @@ import argparse
 import os
 import platform
 import re
-import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import asking, marks, ours
-from benchmarks.processes import OUR_PYTHON, ROOT, installed_versions, log
+from benchmarks.processes import OUR_PYTHON, ROOT, installed_versions, log, write_block
 
 PARTS: dict[str, Callable[..., str]] = {
     "marks": marks.run,
@@ -46,31 +45,15 @@ def main() -> None:
         text = PARTS[part](quick=options.quick)
         print(f"\n{text}\n", flush=True)
         if options.write:
-            _write_part(part, f"{text}\n\n{_machine_and_versions()}")
+            write_block(PAGE, part, f"{text}\n\n{_machine_and_versions()}")
 
 
 def _machine_and_versions() -> str:
     """The date, the machine and the versions, as one line of Markdown."""
-    machine = f"{_cpu()}, {_memory_gib():.0f} GiB; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    (processor, *_) = re.findall(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    machine = f"{os.cpu_count()} cores of {processor}, {memory:.0f} GiB; Python {platform.python_version()}"
     return f"*{time.strftime('%-d %B %Y')}; {machine}, {installed_versions(OUR_PYTHON, LIBRARIES)}.*"
-
-
-def _cpu() -> str:
-    names = re.findall(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
-    return f"{os.cpu_count()} cores of {names[0] if names else platform.machine()}"
-
-
-def _memory_gib() -> float:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-
-
-def _write_part(part: str, text: str) -> None:
-    begin, end = f"<!-- {part} -->", f"<!-- /{part} -->"
-    page = PAGE.read_text(encoding="utf-8")
-    if begin not in page or end not in page:
-        raise SystemExit(f"docs/benchmarks.md has no place for the part {part!r}: {begin} … {end}")
-    before, after = page.partition(begin)[0], page.partition(end)[2]
-    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.exchange import find_unequal
-from benchmarks.processes import ROOT
+from benchmarks.processes import ROOT, markdown_table, write_block
 from benchmarks.real import FOLDER, RealAnswers, find_real_answers
 from equipoise.authoring import Probe
 from equipoise.measuring.accuracy import FIGURES, Accuracy, compare_labels, decided_label
@@ -61,7 +61,8 @@ def main() -> None:
         print(f"{table}\n")
     if "--write" in sys.argv[1:]:
         FIGURES.write_text(json.dumps(count_by_detector(measured), indent=1) + "\n", encoding="utf-8")
-        write_tables(tables)
+        for name, table in tables.items():
+            write_block(PAGE, name, table)
         subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py")], check=True)
 
 
@@ -114,45 +115,38 @@ def find_same(found: Measured, tokens: int) -> Iterator[bool]:
 
 def sources_table(files: Iterable[RealAnswers]) -> str:
     """Whose answers they are: one row per file."""
-    lines = ["| file | answers | models | labelled by | from |", "| --- | ---: | ---: | --- | --- |"]
+    rows = []
     for file in files:
+        repositories = {row["source"].split()[0].rstrip(",") for row in file.rows}
+        sources = ", ".join(sorted({SPELT_OUT.get(name, name) for name in repositories}))
         models = len({row["model"] for row in file.rows})
-        sources = ", ".join(sorted({SPELT_OUT.get(name, name) for name in _repositories(file)}))
-        lines.append(f"| {file.name} | {len(file.answers):,} | {models} | {file.rows[0]['labelled_by']} | {sources} |")
-    return "\n".join(lines)
-
-
-def _repositories(file: RealAnswers) -> set[str]:
-    return {row["source"].split()[0].rstrip(",") for row in file.rows}
+        rows.append((file.name, f"{len(file.answers):,}", models, file.rows[0]["labelled_by"], sources))
+    return markdown_table(("file", "answers", "models", "labelled by", "from"), rows)
 
 
 def errors_table(measured: Iterable[Measured]) -> str:
     """How each reading reads each file."""
-    lines = [
-        "| kind | file | reading | answers | read | error | wrong among read | flips | unequal | ms an answer |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     for found in measured:
         counts = found.counts
         wrong = f"{counts.wrong_read} of {counts.read:,} ({counts.wrong_read / max(counts.read, 1):.1%})"
-        lines.append(
-            f"| {found.file.kind} | {found.file.name} | {found.probe.reading} | {counts.n:,} | "
-            f"{counts.read / counts.n:.0%} | {counts.wrong / counts.n:.1%} | {wrong} | {counts.flips} | "
-            f"{found.unequal} | {found.milliseconds:.2f} |"
-        )
-    return "\n".join(lines)
+        shares = (f"{counts.n:,}", f"{counts.read / counts.n:.0%}", f"{counts.wrong / counts.n:.1%}", wrong)
+        time = f"{found.milliseconds:.2f}"
+        rows.append((found.file.kind, found.file.name, found.probe.reading, *shares, counts.flips, found.unequal, time))
+    head = ("kind", "file", "reading", "answers", "read", "error", "wrong among read", "flips", "unequal")
+    return markdown_table((*head, "ms an answer"), rows)
 
 
 def limits_table(measured: Sequence[Measured]) -> str:
     """For each probe and file, how many of the answers that decide are read the same when cut at the probe's limit."""
-    lines = ["| probe | tokens | file | answers | read the same |", "| --- | ---: | --- | ---: | ---: |"]
+    rows = []
     for probe in find_probes().values():
         for found in _whole_answers(measured):
             if found.probe.detector == probe.detector:
                 same = list(find_same(found, probe.max_tokens))
                 share = f"{sum(same):,} ({sum(same) / len(same):.1%})"
-                lines.append(f"| `{probe.name}` | {probe.max_tokens} | {found.file.name} | {len(same):,} | {share} |")
-    return "\n".join(lines)
+                rows.append((f"`{probe.name}`", probe.max_tokens, found.file.name, f"{len(same):,}", share))
+    return markdown_table(("probe", "tokens", "file", "answers", "read the same"), rows)
 
 
 def _whole_answers(measured: Iterable[Measured]) -> Iterator[Measured]:
@@ -160,18 +154,6 @@ def _whole_answers(measured: Iterable[Measured]) -> Iterator[Measured]:
     for found in measured:
         if found.probe.reading == READINGS[0] and found.file.name not in ("decisions_leading", "decisions_json"):
             yield found
-
-
-def write_tables(tables: Mapping[str, str]) -> None:
-    """Put each table between its two comments in docs/detectors.md."""
-    page = PAGE.read_text(encoding="utf-8")
-    for name, table in tables.items():
-        before, begin, rest = page.partition(f"<!-- {name} -->\n")
-        _, end, after = rest.partition(f"<!-- /{name} -->")
-        if not (begin and end):
-            sys.exit(f"docs/detectors.md has no place for the table of {name}.")
-        page = f"{before}{begin}{table}\n{end}{after}"
-    PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

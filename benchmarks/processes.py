@@ -97,6 +97,16 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)])
 
 
+def write_block(page: Path, name: str, text: str) -> None:
+    """Put a text between the two comments of this name in a page."""
+    written = page.read_text(encoding="utf-8")
+    before, begin, rest = written.partition(f"<!-- {name} -->\n")
+    _, end, after = rest.partition(f"<!-- /{name} -->")
+    if not (begin and end):
+        raise SystemExit(f"{page.name} has no place for {name!r}")
+    page.write_text(f"{before}{begin}{text}\n{end}{after}", encoding="utf-8")
+
+
 def format_seconds(value: float) -> str:
     """Seconds with three significant digits: 312 s, 1.52 s, 0.0183 s."""
     return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"
