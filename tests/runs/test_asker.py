@@ -120,7 +120,7 @@ FATAL: list[tuple[pytest.MarkDecorator, Script, str, int | None]] = [
         pytest.mark.fault("E22"),
         in_turn(transient("connection", detail="unknown host x")),
         "fake cannot be reached: unknown host x",
-        4,
+        5,
     ),
     (pytest.mark.fault("E26"), in_turn(SERVER), "fake has only failed for", None),
 ]

@@ -2,11 +2,11 @@
 
 All attempts of a session share one state, which says whether the endpoint works:
 
-    STARTING ── a response ──> OPEN ── an attempt fails, and nothing is answered meanwhile ──> DOWN
+    starting ── a response ──> open ── an attempt fails, and nothing is answered meanwhile ──> down
                                  └─────────────────────── a response ────────────────────────────┘
 
-In STARTING and DOWN one request at a time is sent. DOWN also follows STARTING if there is no connection at all. In DOWN
-a prompt that was answered before tests the endpoint, with growing pauses, until it is answered again or the run ends
+Unless it is open, one request at a time is sent. No connection at all at the start is down, too. While it is down, a
+prompt that was answered before tests the endpoint, with growing pauses, until it is answered again or the run ends
 because that takes too long. If it fails even once, there was an outage: what failed in it is asked again.
 
 What comes back decides about the attempt:
@@ -21,11 +21,11 @@ What comes back decides about the attempt:
 from __future__ import annotations
 
 import asyncio
+import functools
 import random
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 from equipoise.errors import BudgetReached, EndpointError
 from equipoise.models.chat.providers import reasoning_option
@@ -42,25 +42,16 @@ OUTAGE_KINDS = frozenset({"connection", "server", "timeout"})
 """Kinds of faults by which an endpoint that is down shows itself."""
 SPENT_BEFORE_END = 3
 """So many prompts in a row whose largest limit went into reasoning end the run."""
-STANDSTILL_SECONDS, STANDSTILL_SHARE = 3.0, 0.375
-"""A deadline that is noticed later than this, or than this share of it: the process stood still (SIGSTOP)."""
+STANDSTILL_SECONDS = 1.0
+"""A deadline that is noticed later than this: the process stood still (SIGSTOP)."""
 
 
 class SpentOnReasoning(EndpointError):
     """Answer after answer ended at the token limit before any text came."""
 
-    def __init__(self, message: str, limit: int | None) -> None:
+    def __init__(self, message: str, limit: int) -> None:
         super().__init__(message)
         self.limit = limit
-        """The token limit, if it is known."""
-
-
-class State(Enum):
-    """Whether the endpoint works."""
-
-    STARTING = "starting"
-    OPEN = "open"
-    DOWN = "down"
 
 
 @dataclass(slots=True)
@@ -69,8 +60,8 @@ class _Course:
 
     time_left: float
     """Seconds for further requests and the pauses between them."""
-    outages: int
-    """Outages before it began."""
+    began: float
+    """When it began, or began again."""
     tries: int = 0
     strikes: int = 0
     """Requests that failed, and not because the endpoint was down."""
@@ -80,10 +71,6 @@ class _Course:
     """How it ends if there was no outage."""
     spent: list[Reply] = field(default_factory=list)
     """Replies whose token limit went into reasoning; they were paid for."""
-
-    def begin_again(self, time_left: float) -> None:
-        """Forget the failures."""
-        self.time_left, self.strikes, self.failure = time_left, 0, None
 
 
 class Asker:
@@ -109,35 +96,32 @@ class Asker:
         """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
         self._raised_limit = 0
         """The limit that was raised in this session, for prompts that were read from the file before."""
-        self._random = random.Random(policy.seed)
+        self._random = random.Random(0)
         self._clock = asyncio.get_running_loop().time
-        self._state = State.STARTING
+        self._asked_model = model.settings.get("model")
         self._reached = False
         """Whether anything ever came back."""
-        self._down_since = self._tested_at = 0.0
-        self._failed_tests = self._outages = 0
+        self._down_since: float | None = None
+        self._tested_at = 0.0
+        """When the endpoint last failed a test, so that there was an outage."""
         self._worked_at = self._clock()
         """When the last request was sent that the endpoint responded to."""
         self._reply_at = self._worked_at
         """When the last reply came."""
-        self._waiting_since = self._worked_at
-        """When the last wait came."""
         self._waits = 0
-        """Waits that the endpoint asked for, one after another, since the last reply."""
+        """Rate limits since then, those of requests that were under way together counted once."""
         self._repeated, self._repetitions = "", 0
         """What went wrong in the same way, so many times in a row."""
-        self._asked_model = self._served_model = model.settings.get("model")
 
     async def ask(self, pending: Pending) -> Attempt | None:
         """Ask until the attempt ends; None if everything stops before. Raises errors that end the run."""
-        course = _Course(self._policy.deadline, self._outages)
+        course = _Course(self._policy.deadline, self._clock())
         while await self._enter():
-            if course.outages != self._outages:
-                course.begin_again(self._policy.deadline)
-                course.outages = self._outages
+            if course.began < self._tested_at:
+                self._begin_again(course)
             if course.failure:
                 self.throttle.leave()
-                return self._end(pending, course.failure, course)
+                return _end(pending, course.failure, course)
             if self._raised_limit and self._can_raise(pending.asking):
                 pending = _with_limit(pending, max(self._raised_limit, pending.asking.max_tokens or 0))
             sent = self._clock()
@@ -151,33 +135,26 @@ class Asker:
             if isinstance(outcome, TransientFault):
                 if self.throttle.stopped.is_set():
                     return None
-                if outcome.kind not in OUTAGE_KINDS:
-                    self._count_response(sent)
                 pause = self._pause_before_retry(outcome, course, sent)
                 if pause is None:
-                    return self._end(pending, outcome.reply, course)
+                    return _end(pending, outcome.reply, course)
                 await self.throttle.sleep(pause)
             elif is_spent_on_reasoning(outcome) and self._can_raise(pending.asking):
                 raised = min(LARGEST_LIMIT, max(FIRST_RAISED_LIMIT, 2 * (pending.asking.max_tokens or 0)))
                 pending = _with_limit(pending, raised)
                 course.spent.append(outcome)
-                course.begin_again(self._policy.deadline)
+                self._begin_again(course)
             else:
                 self._count_response(sent)
                 if outcome.status in MEASURED:
                     self._answered = pending
-                return self._end(pending, outcome, course)
+                return _end(pending, outcome, course)
         return None
 
-    def _end(self, pending: Pending, reply: Reply, course: _Course) -> Attempt:
-        if course.spent and reply.completion_tokens is not None:
-            paid = [*course.spent, reply]
-            prompt_tokens = sum(one.prompt_tokens or 0 for one in paid)
-            completion_tokens = sum(one.completion_tokens or 0 for one in paid)
-            reply = replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
-        return Attempt(
-            probe=pending.probe, prompt=pending.prompt, repetition=pending.repetition, reply=reply, tries=course.tries
-        )
+    def _begin_again(self, course: _Course) -> None:
+        """Forget the failures."""
+        course.time_left, course.began = self._policy.deadline, self._clock()
+        course.strikes, course.failure = 0, None
 
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
         """Send one request, and count what comes back."""
@@ -206,87 +183,92 @@ class Asker:
         return reply
 
     def _count_reply(self, reply: Reply, asking: Asking) -> None:
-        self._reply_at = self._clock()
-        self._waits = 0
+        self._reply_at, self._waits = self._clock(), 0
         self.throttle.speed_up()
         self._tally.count_reply(reply)
         if not is_spent_on_reasoning(reply):
             self._repetitions = 0
-        elif not self._can_raise(asking):
-            self._count_spent_on_reasoning(asking.max_tokens)
+        elif not self._can_raise(asking) and (times := self._count_repeated("reasoning")) >= SPENT_BEFORE_END:
+            limit = asking.max_tokens or 0
+            raise SpentOnReasoning(
+                f"{self._model.name} has reached the token limit{f' of {limit:,}' if limit else ''} {times} times in a "
+                "row before it wrote anything: its reasoning takes them all. In a new run it may reason less, as by "
+                f"{reasoning_option(self._model.name)}.",
+                limit,
+            )
         if self._tally.lacks_token_counts and self._policy.limits_tokens:
             self._note("The endpoint does not count tokens, so limits on tokens and cost have no effect.")
-        if reply.served_model != self._served_model and reply.served_model:
-            self._served_model = reply.served_model
-            if isinstance(self._asked_model, str) and not is_same_model(self._asked_model, reply.served_model):
-                self._note(
-                    f"Another model was served than {self._asked_model!r}: {reply.served_model[:100]!r}. "
-                    "The run file keeps the served name of each attempt."
-                )
+        asked = self._asked_model
+        if reply.served_model and isinstance(asked, str) and not is_same_model(asked, reply.served_model):
+            self._note(
+                f"Another model was served than {asked!r}: {reply.served_model[:100]!r}. "
+                "The run file keeps the served name of each attempt."
+            )
 
     def _note(self, text: str) -> None:
         if text not in self._model.notes:
             self._model.notes.append(text)
 
+    def _count_repeated(self, problem: str) -> int:
+        """How many times in a row this went wrong."""
+        self._repetitions = self._repetitions + 1 if problem == self._repeated else 1
+        self._repeated = problem
+        return self._repetitions
+
     # After a failure
 
     def _pause_before_retry(self, fault: TransientFault, course: _Course, sent: float) -> float | None:
         """How long to pause before the attempt is asked again; None if it ends with this fault."""
-        elapsed = self._clock() - sent
-        late = min(STANDSTILL_SECONDS, STANDSTILL_SHARE * self._policy.deadline)
-        if fault.kind == "timeout" and elapsed > course.time_left + late:
-            course.begin_again(self._policy.deadline)
-            return 0.0
+        now, policy = self._clock(), self._policy
+        if fault.kind not in OUTAGE_KINDS:
+            self._count_response(sent)
         if fault.kind == "client":
             self._count_client_error(fault.reply.detail or "")
             return None
-        if (fault.kind == "connection" and not self._reached) or self._is_test(fault):
+        if fault.kind == "timeout" and now - sent > course.time_left + STANDSTILL_SECONDS:
+            self._begin_again(course)
+            return 0.0
+        is_test = self._down_since is not None and self._answered is None and fault.kind in OUTAGE_KINDS
+        if is_test or (fault.kind == "connection" and not self._reached):
             self._go_down(fault, sent)
-            course.begin_again(self._policy.deadline)
             return 0.0
         course.strikes += 1
-        if course.strikes == 1:
-            course.first_failed = self._clock()
-        if fault.kind == "rate_limit":
-            self.throttle.slow_down(sent)
-        elif course.strikes >= (self._policy.malformed_tries if fault.kind == "malformed" else self._policy.tries):
-            return self._end_or_go_down(fault, course, sent)
-        if fault.retry_after is not None:
-            if sent >= self._waiting_since:  # otherwise it was sent together with one that is counted already
-                self._waits, self._waiting_since = self._waits + 1, self._clock()
+        course.first_failed = course.first_failed if course.strikes > 1 else now
+        if fault.kind == "rate_limit" and self.throttle.slow_down(sent):
+            self._waits += 1
+        most = policy.malformed_tries if fault.kind == "malformed" else policy.tries
+        may_retry = fault.kind == "rate_limit" or course.strikes < most
+        doublings = min(max(course.strikes, self._waits) - 1, 60)
+        pause = min(policy.longest_backoff, policy.first_backoff * 2.0**doublings) * self._random.uniform(0.5, 1.0)
+        if may_retry and fault.retry_after is not None:
             # Some endpoints ask for no wait at all, or for one in the past.
-            self._wait_as_asked(max(fault.retry_after, self._backoff(self._waits)))
-            return self._backoff(1)
-        pause = self._backoff(course.strikes)
-        course.time_left -= elapsed + pause
+            self._wait_as_asked(max(fault.retry_after, pause))
+            return 0.0
+        course.time_left -= now - sent + pause
         # With less time than the pause before it, a request would only turn what is known into a timeout.
-        return pause if course.time_left >= pause else self._end_or_go_down(fault, course, sent)
-
-    def _end_or_go_down(self, fault: TransientFault, course: _Course, sent: float) -> float | None:
-        """None if the attempt has failed by itself: others were answered, or it is not the fault of an outage."""
+        if may_retry and course.time_left >= pause:
+            return pause
         if fault.kind not in OUTAGE_KINDS or self._worked_at > course.first_failed:
-            return None
+            return None  # it has failed by itself: others were answered, or it is not the fault of an outage
         course.failure = fault.reply
         self._go_down(fault, sent)
         return 0.0
 
-    def _backoff(self, tries: int) -> float:
-        """How long to wait after this many tries: twice as long each time, up to a limit, with jitter."""
-        return self._doubled(tries - 1) * self._random.uniform(0.5, 1.0)
-
-    def _doubled(self, times: int) -> float:
-        return min(self._policy.longest_backoff, self._policy.first_backoff * 2.0 ** min(times, 60))
+    def _count_client_error(self, detail: str) -> None:
+        status = re.match(r"HTTP \d+", detail)
+        times = self._count_repeated(status[0] if status else detail)
+        if times >= self._policy.client_faults:
+            raise EndpointError(
+                f"{self._model.name} has answered {times} times in a row with the same error: {detail}."
+            )
 
     def _wait_as_asked(self, seconds: float) -> None:
         longest, silent = self._policy.longest_wait, self._clock() - self._reply_at
-        if seconds > longest:
+        if max(seconds, silent) > longest:
+            asks = f"asks to wait {describe_duration(seconds)}"
+            problem = asks if seconds > longest else f"has only asked to wait for {describe_duration(silent)}"
             raise EndpointError(
-                f"{self._model.name} asks to wait {describe_duration(seconds)}, "
-                f"and a run waits {describe_duration(longest)} at most. Go on later."
-            )
-        if silent > longest:
-            raise EndpointError(
-                f"{self._model.name} has only asked to wait for {describe_duration(silent)}. Go on later."
+                f"{self._model.name} {problem}, and a run waits {describe_duration(longest)} at most. Go on later."
             )
         self.throttle.hold(seconds, "rate limit")
 
@@ -298,7 +280,7 @@ class Asker:
         If no prompt was ever answered, the request that starts is the test.
         """
         while await self.throttle.enter():
-            if self._state is not State.DOWN or self._answered is None:
+            if self._down_since is None or self._answered is None:
                 return True
             sent = self._clock()
             try:
@@ -315,76 +297,40 @@ class Asker:
         """Note that the endpoint worked when this request was sent."""
         self._reached = True
         self._worked_at = max(self._worked_at, sent)
-        if self._state is not State.OPEN:
-            self._state = State.OPEN
+        self._down_since = None
+        if self.throttle.one_at_a_time:
             self.throttle.one_at_a_time = False
             self.throttle.wake()
 
     def _go_down(self, fault: TransientFault, sent: float) -> None:
         """Test the endpoint before anything else is sent."""
-        if self._state is not State.DOWN:
-            self._state, self._down_since, self._failed_tests = State.DOWN, sent, 0
+        if self._down_since is None:
+            self._down_since = sent
             self.throttle.one_at_a_time = True
-            self.throttle.hold(self._doubled(0), "outage")
+            self.throttle.hold(self._policy.first_backoff, "outage")
         if self._answered is None:
             self._fail_test(fault, sent)
 
-    def _is_test(self, fault: TransientFault) -> bool:
-        """Whether a request that failed was sent to test the endpoint."""
-        return fault.kind in OUTAGE_KINDS and self._state is State.DOWN and self._answered is None
-
     def _fail_test(self, fault: TransientFault, sent: float) -> None:
-        """Count a test that failed, and pause. Raises EndpointError when it is time to give up."""
-        if sent < self._tested_at or self.throttle.stopped.is_set():
-            return  # it was sent before the last pause began, so it says nothing new
-        self._tested_at = self._clock()
-        self._outages += not self._failed_tests
-        self._failed_tests += 1
-        name, detail, tries = self._model.name, fault.reply.detail or "no connection", self._failed_tests
-        now, pause = self._clock(), self._doubled(tries)
-        away = now - self._down_since
+        """Note that a test failed, and pause for as long as the outage has lasted. Raises EndpointError to give up."""
+        if self._down_since is None or sent < self._tested_at or self.throttle.stopped.is_set():
+            return  # the endpoint works again, or it was sent before the last pause began and says nothing new
+        now, policy = self._clock(), self._policy
+        self._tested_at = now
         self._reached = self._reached or fault.kind != "connection"
-        if self._reached and away > self._policy.outage_patience:
+        away = now - self._down_since
+        pause = min(policy.longest_backoff, max(policy.first_backoff, away))
+        name, detail = self._model.name, fault.reply.detail or "no connection"
+        if not self._reached and away + pause + now - sent > policy.start_patience:  # something is misconfigured
+            raise EndpointError(
+                f"{name} cannot be reached: {detail}. Check the address, the network and that the server runs."
+            )
+        if away > policy.outage_patience:
             problem = "could not be reached" if fault.kind == "connection" else "has only failed"
             raise EndpointError(f"{name} {problem} for {describe_duration(away)}: {detail}.")
-        if not self._reached:  # something is misconfigured
-            pause /= 2
-            if tries >= self._policy.tries or away + pause + now - sent > self._policy.start_patience:
-                raise EndpointError(
-                    f"{name} cannot be reached: {detail} ({tries} {'try' if tries == 1 else 'tries'}). Check the "
-                    "address, the network and that the server runs."
-                )
         if fault.retry_after is not None:
             self._wait_as_asked(fault.retry_after)
         self.throttle.hold(pause, "outage")
-
-    # The same again and again
-
-    def _count_repeated(self, problem: str) -> int:
-        """How many times in a row this went wrong."""
-        self._repetitions = self._repetitions + 1 if problem == self._repeated else 1
-        self._repeated = problem
-        return self._repetitions
-
-    def _count_client_error(self, detail: str) -> None:
-        status = re.match(r"HTTP \d+", detail)
-        times = self._count_repeated(status[0] if status else detail)
-        if times >= self._policy.client_faults:
-            raise EndpointError(
-                f"{self._model.name} has answered {times} times in a row with the same error: {detail}."
-            )
-
-    def _count_spent_on_reasoning(self, limit: int | None) -> None:
-        """Stop if every answer ends at the token limit before any text came: a reasoning model never gets to it."""
-        times = self._count_repeated("reasoning")
-        if times >= (SPENT_BEFORE_END if self._raise_limit else self._policy.client_faults):
-            reached = "the token limit" if limit is None else f"the limit of {limit:,} tokens"
-            raise SpentOnReasoning(
-                f"{self._model.name} has reached {reached} {times} times in a row before it wrote anything: its "
-                "reasoning takes them all. In a new run it may reason less, as by "
-                f"{reasoning_option(self._model.name)}.",
-                limit,
-            )
 
     # A larger token limit for a model that reasons
 
@@ -409,6 +355,19 @@ class Asker:
             )
 
 
+def _end(pending: Pending, reply: Reply, course: _Course) -> Attempt:
+    """The attempt as it ended. The tokens of all its replies count."""
+    if course.spent and reply.completion_tokens is not None:
+        paid = [*course.spent, reply]
+        prompt_tokens = sum(one.prompt_tokens or 0 for one in paid)
+        completion_tokens = sum(one.completion_tokens or 0 for one in paid)
+        reply = replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+    return Attempt(
+        probe=pending.probe, prompt=pending.prompt, repetition=pending.repetition, reply=reply, tries=course.tries
+    )
+
+
+@functools.lru_cache
 def is_same_model(asked: str, served: str) -> bool:
     """Whether the served name is the asked one, perhaps in a folder, or with the date that its alias stands for."""
     asked, served = asked.lower(), served.lower().removeprefix("models/")

@@ -51,7 +51,7 @@ class Policy:
     longest_backoff: float = 30.0
     longest_wait: float = 600.0
     """The run ends if the endpoint asks for a longer pause, or has only asked for pauses for this long."""
-    start_patience: float = 10.0
+    start_patience: float = 5.0
     """How long to try when the endpoint cannot be reached from the start."""
     outage_patience: float = 300.0
     """How long to try when the endpoint has responded before."""

@@ -64,11 +64,13 @@ class Throttle:
             self._pause_ends, self._reason = until, reason
         self._on_pause()
 
-    def slow_down(self, sent: float) -> None:
-        """Halve the limit after a rate limit, unless the request was sent before the last halving."""
-        if sent >= self._halved_at:
-            self._limit = max(1, self._limit // 2)
-            self._halved_at, self._answers = self._clock(), 0
+    def slow_down(self, sent: float) -> bool:
+        """Halve the limit after a rate limit; False if the request was sent before the last halving."""
+        if sent < self._halved_at:
+            return False
+        self._limit = max(1, self._limit // 2)
+        self._halved_at, self._answers = self._clock(), 0
+        return True
 
     def speed_up(self) -> None:
         """Count an answer towards a higher limit."""
