@@ -132,7 +132,7 @@ def test_answers_to_a_suite_are_recognised_with_their_repetitions(name: str, com
     [
         (
             ("--format", "openai-batch", "--max-tokens", "0"),
-            "--max-tokens must be a whole number, 1 or more. Got 0 instead.",
+            "--max-tokens must be `int` >= 1. Got 0 instead.",
         ),
         (("--format", "anthropic-batch"), "--model is needed"),
         (("--format", "openai-batch", "--model", "anthropic/claude-x"), "Got 'anthropic/claude-x' instead"),

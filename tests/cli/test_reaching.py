@@ -132,7 +132,7 @@ def test_requests_a_minute_and_headers_are_no_settings_that_change_answers(comma
         assert command(*words(server, "--rpm", "6000")).code == 0
         outcome = command(*words(server, "--rpm", "0"))
     assert outcome.code == 2
-    assert "--rpm must be a number, more than 0" in outcome.err
+    assert "--rpm must be `float` > 0.0" in outcome.err
     with closing(sqlite3.connect("run.equipoise")) as connection:
         stored = " ".join(value for (value,) in connection.execute("select value from settings"))
     assert "headers" not in stored

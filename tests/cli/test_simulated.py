@@ -44,7 +44,7 @@ def test_a_limit_that_is_none_is_refused_for_every_model(command: Command, limit
         probe = ["jobs_lum", "--format", "openai-batch"] if words == ["prompts"] else ["--probe", "jobs_lum"]
         refused = command(*words, *probe, "--max-tokens", limit)
         assert refused.code == 2
-        assert f"--max-tokens must be a whole number, 1 or more. Got {limit} instead." in refused.err
+        assert f"--max-tokens must be `int` >= 1. Got {limit} instead." in refused.err
     assert not list(Path().iterdir())
 
 

@@ -258,7 +258,7 @@ def test_a_token_budget_without_token_counts_is_noted(path: Path) -> None:
         ({"concurrency": 0}, "Got 0"),
         ({"deadline": -1.0}, "Got -1"),
         ({"max_requests": -1}, "Got -1"),
-        *(({"rpm": rpm}, "--rpm") for rpm in (0.0, -1.0, float("nan"), float("inf"))),
+        *(({"rpm": rpm}, "'rpm'") for rpm in (0.0, -1.0, float("nan"), float("inf"))),
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, Any], words: str) -> None:

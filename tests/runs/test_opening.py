@@ -104,8 +104,8 @@ DAMAGED: list[tuple[str, Damage, str]] = [
         execute("drop view states", "create view states as select 1"),
         "does not have the layout.*states",
     ),
-    ("no settings", execute("delete from settings"), "setting .* is missing"),
-    ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "'spec' must be a table"),
+    ("no settings", execute("delete from settings"), "missing required field"),
+    ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "'spec' must be `object`"),
     (
         "deeply nested JSON",
         forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"),

@@ -58,7 +58,7 @@ def test_a_pause_says_how_long_and_why() -> None:
 
 def progress(wait: Wait | None, *, requests: int = 0, ended: int = 0) -> RunProgress:
     counts = dict.fromkeys(Status, 0) | {Status.PENDING: 10}
-    numbers: dict[str, Any] = {"planned": 10, "prompt_tokens": 0, "completion_tokens": 0, "in_flight": 0}
+    numbers: dict[str, Any] = {"planned": 10, "prompt_tokens": 0, "completion_tokens": 0}
     return RunProgress(**numbers, counts=counts, requests=requests, ended=ended, cost=None, elapsed=1.0, wait=wait)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -20,7 +19,7 @@ from equipoise.measuring.result import Matching
 from equipoise.probes import choose_probes
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run, store_labels
-from equipoise.runs.spec import make_record, read_given
+from equipoise.runs.spec import make_record, make_spec
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import ANSWER, ATTEMPT, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, replace_surrogates
 
@@ -150,8 +149,9 @@ def import_answers(
     else:
         plans = plan_probes(probes, suite or "standard", parameters, repeated=suite is not None)
         # How the model was asked is not known.
-        spec, _ = read_given(model, probes, None, None, {"suite": suite or "standard", **parameters})
-        spec = msgspec.structs.replace(spec, own=tuple(planned.probe.own for planned in plans if planned.probe.own))
+        named = [planned.probe.name for planned in plans] if probes is not None else None
+        own = tuple(planned.probe.own for planned in plans if planned.probe.own)
+        spec = make_spec(model=model, probes=named, suite=suite or "standard", parameters=parameters, own=own)
         file = RunFile.create(path, settings=make_record(spec, model_settings={"imported": True}), plans=plans)
     try:
         with file:

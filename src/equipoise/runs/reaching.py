@@ -152,16 +152,26 @@ def reach_model(
     return Reached(model, public, stored)
 
 
+def name_of(model: ModelLike) -> str:
+    """The name of a model in a specification."""
+    return model if isinstance(model, str) else "function"
+
+
 def settle_spec(
     model: ModelLike | RunSpec, probes: Probes, judge: ModelLike | None, access: Access | None, given: Mapping[str, Any]
 ) -> tuple[RunSpec, Access, list[Probe]]:
     """The specification that the keywords of a function describe, with all that its suite says; and the probes."""
-    spec, access = read_given(model, probes, judge, access, given)
     named = isinstance(model, str | RunSpec)
+    given = {**given, "judge": name_of(judge)} if judge is not None else given
+    base = model if isinstance(model, RunSpec) else RunSpec(model=name_of(model))
+    spec, access = read_given(base, given, access)
     suite = get_suite(spec.suite or (default_suite(spec) if named else "standard"))
     spec = suite.complete(replace(spec, suite=suite.name))
     wanted = probes if probes is not None else spec.probes or None
-    return spec, access, choose_probes_for(spec.model if named else None, wanted, suite.name)
+    chosen = choose_probes_for(spec.model if named else None, wanted, suite.name)
+    if probes is not None and not isinstance(model, RunSpec):
+        spec = replace(spec, probes=tuple(probe.name for probe in chosen))
+    return spec, access, chosen
 
 
 # Where a key may be sent

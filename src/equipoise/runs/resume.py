@@ -18,7 +18,7 @@ from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.growth import Growth, estimate_growth, plan_growth
 from equipoise.runs.judging import find_judge
-from equipoise.runs.reaching import ModelLike, Source, default_concurrency, reach_model
+from equipoise.runs.reaching import ModelLike, Source, default_concurrency, name_of, reach_model
 from equipoise.runs.run import Run
 from equipoise.runs.session import Session
 from equipoise.runs.setup import known_probes
@@ -56,8 +56,9 @@ def resume(
         known = {name: probe.read_by(stored.spec.reading) for name, probe in known.items()}
         base = replace(stored.spec, max_requests=None, max_tokens_total=None, max_cost=None)
         given = {name: value for name, value in given.items() if value is not None}
-        typed = frozenset(given) | ({"judge"} if judge else set()) | ({"model"} if model else set())
-        spec, access = read_given(base, None, judge, None, {**given, "typed": typed})
+        given |= {"judge": name_of(judge)} if judge else {}
+        typed = frozenset(given) | ({"model"} if model else set())
+        spec, access = read_given(base, {**given, "typed": typed})
         policy = policy or make_policy(spec, default_concurrency(model or stored.spec.model))
         opened = None
         # A finished run can be judged without its model, which may be gone, or a function, or unknown.

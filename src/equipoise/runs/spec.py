@@ -8,7 +8,7 @@ stored is `Access`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -27,7 +27,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 MOST = 2**63 - 1
 """Neither run files nor requests hold larger numbers."""
 MOST_SHOWN, MOST_NESTED = 60, 100
-PLAIN = (str, int, float, bool, type(None), Mapping, list, tuple, msgspec.Struct)
 EMBEDDED, SIMULATED, GGUF, COMMAND = "embedded", "simulated/", "gguf:", "command:"
 PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost")
 """The fields that say how fast, and how much at most, is asked."""
@@ -163,8 +162,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def without_judge(self) -> RunSpec:
         """The same without a judge."""
-        plain = {"judge_base_url": None, "judge_key_variable": None, "judge_price": None, "judge_anyway": False}
-        return msgspec.structs.replace(self, judge=None, **plain)
+        default = RunSpec()
+        names = [name for name in RunSpec.__struct_fields__ if name.startswith("judge")]
+        return msgspec.structs.replace(self, **{name: getattr(default, name) for name in names})
 
     def judge_spec(self) -> RunSpec:
         """How the judge is reached and asked. It does not draw its word; the limit leaves room for reasoning."""
@@ -189,13 +189,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return words + [word for name in self.headers for word in ("--header", f"{name}=…")]
 
 
-COMPARED = tuple(
-    name
-    for name in RunSpec.__struct_fields__
-    if not name.startswith("judge")
-    and name not in ("key_variable", "price", "probes", "parameters", "concurrency", "deadline", "tries", "rpm")
-    and name not in ("max_requests", "max_tokens_total", "max_cost", "allow_missing")
-)
+FREE = (*PACE, "allow_missing", "key_variable", "price", "probes", "parameters")
+COMPARED = tuple(name for name in RunSpec.__struct_fields__ if name not in FREE and not name.startswith("judge"))
 """What a run must be resumed with as it was started. Probes and parameters are compared by what they plan."""
 
 
@@ -271,45 +266,33 @@ def make_record(spec: RunSpec, **fields: Any) -> RunRecord:
 
 def make_spec(**values: Any) -> RunSpec:
     """The specification with these fields, checked; those that are None are left out."""
-    given = {name: value for name, value in values.items() if value is not None}
-    if isinstance(probes := given.get("probes"), list):
-        given["probes"] = tuple(probes)
-    spec = load(given, RunSpec, BadParameter)
-    check_spec(spec)
-    return spec
-
-
-def read_given(
-    model: Any, probes: Any, judge: Any, access: Access | None, given: Mapping[str, Any]
-) -> tuple[RunSpec, Access]:
-    """The specification and the access that the keywords of a function describe.
-
-    A keyword is a field of one or the other, or a parameter of the probes. `model` is a specification, a name, or
-    whatever can be asked; probes and judge are names or values.
-    """
-    base = model if isinstance(model, RunSpec) else RunSpec(model=model if isinstance(model, str) else "function")
-    opening = {name: value for name, value in given.items() if name in ACCESS and value is not None}
-    access = Access(**opening) if access is None else access
-    changed = {name: value for name, value in given.items() if name in RunSpec.__struct_fields__ and name not in ACCESS}
-    others = {name: value for name, value in given.items() if name not in changed and name not in ACCESS}
-    parameters = {**base.parameters, **changed.pop("parameters", {}), **others}
-    if probes is not None and not isinstance(model, RunSpec):
-        listed = [probes] if isinstance(probes, str) or hasattr(probes, "name") else list(probes)
-        changed["probes"] = tuple(probe if isinstance(probe, str) else probe.name for probe in listed)
-    if judge is not None:
-        changed["judge"] = judge if isinstance(judge, str) else "function"
-    plain = {name: getattr(base, name) for name in RunSpec.__struct_fields__}
-    changed = {name: value for name, value in changed.items() if value is not None}
-    headers = tuple(sorted(access.headers)) or base.headers
-    return make_spec(**{**plain, **changed, "headers": headers, "parameters": parameters}), access
-
-
-def check_spec(spec: RunSpec) -> None:
-    """Refuse what the types alone do not: fields of requests that equipoise fills in, a judge's address without one."""
-    _ = spec.sampling
+    spec = load({name: value for name, value in values.items() if value is not None}, RunSpec, BadParameter)
+    _ = spec.sampling  # which refuses fields of requests that equipoise fills in
     for name in ("judge_base_url", "judge_key_variable"):
         if getattr(spec, name) is not None and spec.judge is None:
             raise BadParameter(f"{find_option(name)} is about a judge. Name it, too: --judge MODEL")
+    return spec
+
+
+def read_given(base: RunSpec, given: Mapping[str, Any], access: Access | None = None) -> tuple[RunSpec, Access]:
+    """The specification and the access that the keywords of a function describe, over those of `base`.
+
+    A keyword is a field of one or the other, or a parameter of the probes.
+    """
+    fields = {name: getattr(base, name) for name in RunSpec.__struct_fields__}
+    parameters, opening = dict(base.parameters), {}
+    for name, value in given.items():
+        if name == "parameters":
+            parameters |= value
+        elif name in ACCESS:
+            opening[name] = value
+        elif name not in fields:
+            parameters[name] = value
+        elif value is not None:
+            fields[name] = value
+    access = access or Access(**{name: value for name, value in opening.items() if value is not None})
+    headers = tuple(sorted(access.headers)) or base.headers
+    return make_spec(**{**fields, "headers": headers, "parameters": parameters}), access
 
 
 def find_option(name: str) -> str:
@@ -329,78 +312,44 @@ def load(data: object, kind: type[T], fail: Callable[[str], Exception]) -> T:
     """Turn data from outside into a value. What is unknown, missing or of the wrong type is named in what is raised."""
     if not isinstance(data, Mapping):
         raise fail(f"A table is needed. Got {_shorten(data)} instead.")
-    if problem := next(_find_problems(data, kind), None):
-        raise fail(problem)
+    known = kind.__struct_fields__
+    for name, value in data.items():
+        if name not in known:
+            raise fail(f"No setting is called {_shorten(name)}.{did_you_mean(str(name), known)}")
+        if not _is_storable(value):
+            allowed = f"numbers of at most 64 bits, no dates, nested at most {MOST_NESTED} deep"
+            raise fail(f"{name!r} must be what JSON holds: {allowed}. Got {_shorten(value)} instead.")
     try:
         return msgspec.convert(dict(data), kind)
+    except msgspec.ValidationError as error:
+        raise fail(_describe_problem(str(error), data, kind)) from None
     except InputError as error:
         raise fail(str(error)) from None
 
 
-def _find_problems(data: Mapping[Any, Any], kind: type[msgspec.Struct]) -> Iterator[str]:
-    hints, known = get_type_hints(kind, include_extras=True), kind.__struct_fields__
-    for one in msgspec.structs.fields(kind):
-        if one.required and one.name not in data:
-            yield f"The setting {one.name!r} is missing."
-    for name, value in data.items():
-        if name not in known:
-            yield f"No setting is called {_shorten(name)}.{did_you_mean(str(name), known)}"
-            continue
-        if problem := _find_no_json(value):
-            yield f"{name!r} must be {describe_kind(hints[name])}, {problem}. Got {_shorten(value)} instead."
-            continue
-        try:
-            msgspec.convert(value, hints[name])
-        except msgspec.ValidationError as error:
-            inner = f" ({error})" if isinstance(value, Mapping) else ""
-            yield f"{name!r} must be {describe_kind(hints[name])}. Got {_shorten(value)} instead{inner}."
+def _is_storable(value: object, depth: int = 0) -> bool:
+    """Whether JSON and run files have a place for a value, at any depth."""
+    if isinstance(value, Mapping):
+        return depth < MOST_NESTED and all(_is_storable(one, depth + 1) for pair in value.items() for one in pair)
+    if isinstance(value, list | tuple):
+        return depth < MOST_NESTED and all(_is_storable(one, depth + 1) for one in value)
+    if isinstance(value, int):
+        return abs(value) <= MOST
+    return isinstance(value, str | float | None | msgspec.Struct)
 
 
-def _find_no_json(value: object) -> str | None:
-    """What a value may not hold because JSON, or a run file, has no place for it, at any depth."""
-    stack = [(value, 0)]
-    while stack:
-        inner, depth = stack.pop()
-        if depth > MOST_NESTED or not isinstance(inner, PLAIN):
-            return f"without dates, and nested at most {MOST_NESTED} deep"
-        if isinstance(inner, int) and abs(inner) > MOST:
-            return "with numbers of at most 64 bits"
-        if isinstance(inner, Mapping):
-            stack += [(each, depth + 1) for pair in inner.items() for each in pair]
-        elif isinstance(inner, list | tuple):
-            stack += [(each, depth + 1) for each in inner]
-    return None
-
-
-_KINDS = {
-    "string": "a text",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a table",
-    "null": "null",
-}
-_LIMITS = {
-    "minimum": "{} or more",
-    "maximum": "at most {}",
-    "exclusiveMinimum": "more than {}",
-}
-
-
-def describe_kind(hint: Any) -> str:
-    """What a field may be, in words: "a number, more than 0, at most 1"."""
-    schema = msgspec.json.schema(hint)
-    schema = schema["$defs"][hint.__name__] if "$ref" in schema else schema
-    parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
-    return " or ".join(_describe_part(part) for part in parts)
-
-
-def _describe_part(part: Mapping[str, Any]) -> str:
-    if "enum" in part:
-        return " or ".join(map(repr, part["enum"]))
-    limits = [words.format(part[name]) for name, words in _LIMITS.items() if abs(part.get(name, MOST)) < MOST]
-    return ", ".join([_KINDS[part["type"]], *limits])
+def _describe_problem(problem: str, data: Mapping[str, Any], kind: type[msgspec.Struct]) -> str:
+    """What msgspec says of wrong data, with what was given: "'rpm' must be `float` > 0.0. Got 0 instead."."""
+    problem, _, place = problem.partition(" - at ")
+    name = place.strip("`$.")
+    if problem.startswith("Invalid enum value"):
+        schema = msgspec.json.schema(get_type_hints(kind, include_extras=True)[name.partition(".")[0]])
+        parts = [part.get("enum", [part.get("type")]) for part in schema.get("anyOf", [schema])]
+        choices = [repr(one) for part in parts for one in part if one not in (None, "null")]
+        problem = f"Expected {' or '.join(choices)}"
+    must_be = problem.replace("Expected", "must be", 1).partition(", got")[0]
+    got = f" Got {_shorten(data[name])} instead." if name in data else ""
+    return f"{name!r} {must_be}.{got}" if name else f"{problem}."
 
 
 def _shorten(value: object) -> str:
@@ -424,19 +373,20 @@ def to_plain(value: object) -> Any:
 _ABSENT = object()
 
 
-def _find_differences(old: object, new: object, field: str = "") -> Iterator[str]:
-    """The differences between two plain values, one line each: `field: was X, is Y`."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in sorted(old.keys() | new.keys()):
-            inner = f"{field}.{key}" if field else str(key)
-            yield from _find_differences(old.get(key, _ABSENT), new.get(key, _ABSENT), inner)
-    elif old != new:
-        yield f"{field}: was {_show(old)}, is {_show(new)}"
+def find_differences(old: object, new: object) -> dict[str, str]:
+    """Where two plain values differ: for each field `was X, is Y`."""
+    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+        return {} if old == new else {"": f"was {_show(old)}, is {_show(new)}"}
+    found = {}
+    for key in sorted(old.keys() | new.keys()):
+        for inner, change in find_differences(old.get(key, _ABSENT), new.get(key, _ABSENT)).items():
+            found[f"{key}.{inner}" if inner else str(key)] = change
+    return found
 
 
 def describe_differences(old: object, new: object) -> str:
     """The same as lines of a message, with what is new as it would come back from a file; empty if there are none."""
-    return "\n".join(f"  {line}" for line in _find_differences(old, to_plain(new)))
+    return "\n".join(f"  {field}: {change}" for field, change in find_differences(old, to_plain(new)).items())
 
 
 def _show(value: object) -> str:

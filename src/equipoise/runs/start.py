@@ -40,7 +40,17 @@ from equipoise.runs.reaching import (
 )
 from equipoise.runs.run import Run
 from equipoise.runs.session import Session, run_to_end
-from equipoise.runs.spec import EMBEDDED, GGUF, PACE, Access, RunSpec, describe_differences, make_record
+from equipoise.runs.spec import (
+    EMBEDDED,
+    GGUF,
+    PACE,
+    Access,
+    RunSpec,
+    describe_differences,
+    find_differences,
+    make_record,
+    to_plain,
+)
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import MEASURED, SPECIFIED
 
@@ -237,7 +247,7 @@ def refuse_changes(
             f"{file.path} was started with other settings, and answers to different questions are not mixed:\n"
             f"{differences}\n"
             f"To go on as it was started: equipoise resume {file.path}. For the new settings, start a new run."
-            + _offer_extension(file, spec, differences)
+            + _offer_extension(file, spec, find_differences(old, to_plain(new)))
         )
 
 
@@ -245,9 +255,8 @@ _SIZES = re.compile(r"suite|until_certain|looks\..*|[^.]+\.parameters\.(sample|r
 """The differences that only say how much is asked."""
 
 
-def _offer_extension(file: RunFile, spec: RunSpec, differences: str) -> str:
-    """The command that asks more of a run, if that is all in which the new settings differ."""
-    fields = {line.partition(":")[0].strip() for line in differences.splitlines()}
+def _offer_extension(file: RunFile, spec: RunSpec, fields: Iterable[str]) -> str:
+    """The command that asks more of a run, if the new settings differ only in how much is asked."""
     if not all(_SIZES.fullmatch(name) for name in fields):
         return ""
     sizes = [f"--{name} {spec.parameters[name]}" for name in ("sample", "repeat") if name in spec.parameters]

@@ -196,7 +196,7 @@ class Asker:
                 f"{reasoning_option(self._model.name)}.",
                 limit,
             )
-        if self._tally.lacks_token_counts and self._policy.limits_tokens:
+        if self._tally.is_blind:
             self._note("The endpoint does not count tokens, so limits on tokens and cost have no effect.")
         asked = self._asked_model
         if reply.served_model and isinstance(asked, str) and not is_same_model(asked, reply.served_model):

@@ -33,7 +33,6 @@ class RunProgress:
     """Tokens of the whole run, as far as the endpoint counts them."""
     cost: float | None
     """Money for the whole run, if the price is known."""
-    in_flight: int
     elapsed: float
     """Seconds of this session."""
     look: str = ""

@@ -70,24 +70,17 @@ class Policy:
     """The price of the judge, if there is one: its verdicts count towards the same limits."""
     spent: Spent | None = None
     """What was spent before, on another model, and counts towards the limits."""
-    seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "tries", "malformed_tries", "deadline"):
-            if not (value := getattr(self, name)) > 0:
+        for name in ("concurrency", "tries", "malformed_tries", "deadline", "rpm"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
                 raise BadParameter(f"The {name!r} parameter of Policy must be more than 0. Got {value} instead.")
-        if self.rpm is not None and not 0 < self.rpm < math.inf:
-            raise BadParameter(f"The requests per minute (--rpm) must be more than 0. Got {self.rpm} instead.")
         for name in ("max_requests", "max_tokens_total", "max_cost"):
             if (limit := getattr(self, name)) is not None and not limit >= 0:
                 raise BadParameter(f"The {name!r} parameter of Policy must be 0 or more. Got {limit} instead.")
         if self.max_cost is not None and self.price is None:
             raise BadParameter("A limit on the cost needs a price: what a token of this model costs is not known.")
-
-    @property
-    def limits_tokens(self) -> bool:
-        """Whether the tokens of the run must be counted, for a limit on tokens or on cost."""
-        return self.max_tokens_total is not None or self.max_cost is not None
 
 
 def retry_options(failures: Iterable[Status], limit: int | None) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import TypeVar
 
@@ -67,6 +68,7 @@ class Pump:
         self._take_look = take_look
         self._raise_limit = raise_limit
         self._look = ""
+        """The look that is taken, if the run stops when its marks are certain."""
         # SQLite waits for the disk, so everything with the file is done in one thread beside the loop.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="equipoise-run-file")
         self._tally = Tally(self._policy, dict.fromkeys(Status, 0))
@@ -77,9 +79,10 @@ class Pump:
         self._unstored: list[Attempt] = []
         """Attempts that have ended and are not stored yet."""
         self._writer: asyncio.Task[None] | None = None
-        self._notes_reported = self._notes_stored = 0
+        self._notes_stored = 0
         self._failure: Exception | None = None
-        self._interrupted = False
+        self._cancelled = False
+        """Whether the pump was cancelled by itself."""
         self._task: asyncio.Task[object] | None = None
         self._workers: list[asyncio.Task[None]] = []
 
@@ -100,7 +103,7 @@ class Pump:
                 if counts[Status.PENDING] and not self._failure:
                     await self._ask_pending()
         except asyncio.CancelledError:
-            if not self._interrupted or self._task is None:
+            if not self._cancelled or self._task is None:
                 raise
             self._task.uncancel()
         except EquipoiseError as error:
@@ -115,10 +118,10 @@ class Pump:
 
     def stop(self, exit_code: int = 130) -> None:
         """Send nothing more, and wait a while for requests under way. Called again, do not wait."""
+        is_stopping = self._failure is not None
         self._halt(Interrupted("Stopped.", exit_code))
-        if self._interrupted or not self._workers:
+        if is_stopping or not self._workers:
             self._cancel_work()
-        self._interrupted = True
 
     async def _ask_pending(self) -> None:
         concurrency = limit_connections(self._policy.concurrency)
@@ -130,15 +133,16 @@ class Pump:
             self._model.continue_after(dropped)
         answered = None
         if any(self._tally.counts[status] for status in MEASURED):
-            answered = await self._in_thread(lambda: next(self._file.answered(), None))
-        raise_limit = self._store_limit if self._raise_limit else None
+            answered = await self._in_thread(next, self._file.answered(), None)
+        raise_limit = partial(self._in_thread, self._raise_limit) if self._raise_limit else None
         self._asker = Asker(
             self._model, self._policy, self._tally, concurrency, self._report_progress, answered, raise_limit
         )
         async with self._model:
-            await self._ask_planned(self._asker, concurrency)
-            while not self._failure and await self._look_for_more():
+            is_more = True
+            while is_more and not self._failure:
                 await self._ask_planned(self._asker, concurrency)
+                is_more = not self._failure and await self._look_for_more()
 
     async def _ask_planned(self, asker: Asker, concurrency: int) -> None:
         self._workers = [asyncio.create_task(self._work(asker)) for _ in range(concurrency)]
@@ -150,7 +154,6 @@ class Pump:
             if self._writer:
                 await self._writer
             await self._write()
-            self._report_notes()
             self._report_progress()
 
     async def _look_for_more(self) -> bool:
@@ -165,16 +168,10 @@ class Pump:
         self._pending = self._file.pending()
         return added > 0
 
-    async def _store_limit(self, limit: int, tokens: int) -> None:
-        raise_limit = self._raise_limit
-        assert raise_limit is not None
-        await self._in_thread(lambda: raise_limit(limit, tokens))
-
     async def _work(self, asker: Asker) -> None:
         try:
             while pending := await self._next_pending():
                 attempt = await asker.ask(pending)
-                self._report_notes()
                 if attempt is None:
                     return
                 self._unstored.append(attempt)
@@ -189,7 +186,7 @@ class Pump:
         if not self._page:
             async with self._page_lock:
                 if not self._page and not self._failure:
-                    self._page += await self._in_thread(lambda: list(itertools.islice(self._pending, _PAGE)))
+                    self._page += await self._in_thread(list, itertools.islice(self._pending, _PAGE))
         return self._page.popleft() if self._page and not self._failure else None
 
     async def _write_soon(self) -> None:
@@ -197,33 +194,31 @@ class Pump:
         await self._write()
 
     async def _write(self) -> None:
-        """Store what has ended. What cannot be stored is kept, and tried again at the end."""
-        while self._unstored:
+        """Commit what has ended, and notes; then report them. What cannot be stored is tried again at the end."""
+        while self._unstored or self._notes_stored < len(self._model.notes):
             batch, self._unstored = self._unstored[:FULL_BATCH], self._unstored[FULL_BATCH:]
+            notes = self._model.notes[self._notes_stored :]
             try:
-                await self._store(batch)
+                stored, shortage = await self._in_thread(self._commit, batch, notes)
             except Exception as error:
                 self._unstored = batch + self._unstored
                 self._halt(error)
                 return
+            self._notes_stored += len(notes)
+            for text in notes:
+                self._report(Note(text=text))
+            self._tally.count_stored(stored)
+            self._report_progress()
+            if shortage:
+                self._halt(StorageError(shortage))
 
-    async def _store(self, batch: list[Attempt]) -> None:
-        """Commit attempts, and only then report them."""
-        notes = self._model.notes[self._notes_stored :]
-
-        def commit() -> str | None:
-            batch[:] = _record(self._file, batch)
-            if notes:
-                dropped = self._model.settings.get("dropped")
-                self._file.add_notes(notes, dropped=list(dropped) if isinstance(dropped, dict) else [])
-            return self._file.short_of_space()
-
-        short_of_space = await self._in_thread(commit)
-        self._notes_stored += len(notes)
-        self._tally.count_stored(batch)
-        self._report_progress()
-        if short_of_space:
-            self._halt(StorageError(short_of_space))
+    def _commit(self, batch: list[Attempt], notes: list[str]) -> tuple[list[Attempt], str | None]:
+        """Store attempts and notes durably; what was stored, and a message if there is too little space for more."""
+        stored = _record(self._file, batch) if batch else []
+        if notes:
+            dropped = self._model.settings.get("dropped")
+            self._file.add_notes(notes, dropped=list(dropped) if isinstance(dropped, dict) else [])
+        return stored, self._file.short_of_space()
 
     def _halt(self, error: Exception) -> None:
         """Send nothing more because of this error. Requests under way have a while to come back."""
@@ -238,12 +233,8 @@ class Pump:
         for worker in self._workers:
             worker.cancel()
         if not self._workers and self._task:
+            self._cancelled = True
             self._task.cancel()
-
-    def _report_notes(self) -> None:
-        for text in self._model.notes[self._notes_reported :]:
-            self._notes_reported += 1
-            self._report(Note(text=text))
 
     def _report_progress(self) -> None:
         self._report(self._progress())
@@ -265,7 +256,6 @@ class Pump:
             prompt_tokens=tally.prompt_tokens,
             completion_tokens=tally.completion_tokens,
             cost=tally.cost,
-            in_flight=tally.in_flight,
             elapsed=self._loop.time() - self._started_at,
             look=self._look,
             asked=self._file.asked,
@@ -273,19 +263,17 @@ class Pump:
         )
 
     def _how_to_go_on(self) -> str:
-        counts, unstored = self._tally.counts, len(self._unstored)
+        counts, unstored, failure = self._tally.counts, len(self._unstored), self._failure
+        planned, command = sum(counts.values()), self._resume_command()
+        ended = planned - counts[Status.PENDING]
         lost = f"{unstored:,} answers that came back could not be stored. " if unstored else ""
-        ended = sum(counts.values()) - counts[Status.PENDING]
         what = "verdicts of the judge" if self._file.asked == "judge" else "attempts"
-        holds = f"{lost}{self._file.path} holds {ended:,} of {sum(counts.values()):,} {what}."
-        if isinstance(self._failure, NotServed):
-            # To resume would be to ask the same model at the same address.
-            failure = self._failure
-            return f"{holds} {f'{failure.later}: {self._resume_command()}' if ended else failure.instead}"
-        if isinstance(self._failure, SpentOnReasoning) and self._file.asked == "model":
-            options = retry_options([Status.EMPTY], self._failure.limit or 0)
-            return f"{holds} To go on with a larger limit: {self._resume_command()} {options}"
-        return f"{holds} To go on: {self._resume_command()}"
+        advice = f"To go on: {command}"
+        if isinstance(failure, NotServed):  # to resume would be to ask the same model at the same address
+            advice = f"{failure.later}: {command}" if ended else failure.instead
+        elif isinstance(failure, SpentOnReasoning) and self._file.asked == "model":
+            advice = f"To go on with a larger limit: {command} {retry_options([Status.EMPTY], failure.limit)}"
+        return f"{lost}{self._file.path} holds {ended:,} of {planned:,} {what}. {advice}"
 
     def _resume_command(self) -> str:
         if "function" in self._model.settings:
@@ -294,8 +282,8 @@ class Pump:
         again = self._model.given_again if self._file.asked == "model" else []
         return " ".join([f"equipoise resume {shlex.quote(str(self._file.path))}", *again])
 
-    async def _in_thread(self, function: Callable[[], T]) -> T:
-        return await self._loop.run_in_executor(self._thread, function)
+    async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        return await self._loop.run_in_executor(self._thread, function, *arguments)
 
 
 def _record(file: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:

@@ -24,8 +24,8 @@ class Tally:
         """Attempts that ended in this session and are stored."""
         self._sent_tokens = self._received_tokens = 0
         """Those of this session."""
-        self.lacks_token_counts = False
-        """Whether an answer came without the number of its tokens."""
+        self.is_blind = False
+        """Whether tokens are limited, and an answer came without the number of its tokens."""
 
     @property
     def prompt_tokens(self) -> int:
@@ -53,8 +53,9 @@ class Tally:
     def count_reply(self, reply: Reply) -> None:
         """Count the tokens of a reply, whether or not it is stored yet."""
         self._replies += 1
-        if reply.prompt_tokens is None and reply.completion_tokens is None and reply.answer is not None:
-            self.lacks_token_counts = True
+        limits_tokens = self._policy.max_tokens_total is not None or self._policy.max_cost is not None
+        if limits_tokens and reply.answer is not None and reply.prompt_tokens is reply.completion_tokens is None:
+            self.is_blind = True
         self._sent_tokens += reply.prompt_tokens or 0
         self._received_tokens += reply.completion_tokens or 0
 
@@ -71,19 +72,19 @@ class Tally:
         Requests under way, and the next one, are assumed to be as large as the replies of this session on average.
         """
         policy, unknown = self._policy, (self.in_flight + 1) / max(self._replies, 1)
-        if policy.max_requests is not None and self._before.requests + self.requests >= policy.max_requests:
+        sent, received = self._sent_tokens, self._received_tokens
+        tokens = self.prompt_tokens + self.completion_tokens
+        if _exceeds(self._before.requests + self.requests, 1, policy.max_requests):
             return f"{policy.max_requests:,} requests"
-        if policy.max_tokens_total is not None:
-            more = unknown * (self._sent_tokens + self._received_tokens)
-            if _exceeds(self.prompt_tokens + self.completion_tokens, more, policy.max_tokens_total):
-                return f"{policy.max_tokens_total:,} tokens"
-        if policy.max_cost is not None and policy.price and self.cost is not None:
-            more = unknown * policy.price(self._sent_tokens, self._received_tokens)
-            if _exceeds(self.cost, more, policy.max_cost):
-                return f"{policy.max_cost:,.2f} dollars"
+        if _exceeds(tokens, unknown * (sent + received), policy.max_tokens_total):
+            return f"{policy.max_tokens_total:,} tokens"
+        if policy.price and _exceeds(self.cost or 0.0, unknown * policy.price(sent, received), policy.max_cost):
+            return f"{policy.max_cost:,.2f} dollars"
         return None
 
 
-def _exceeds(spent: float, more: float, limit: float) -> bool:
+def _exceeds(spent: float, more: float, limit: float | None) -> bool:
+    if limit is None:
+        return False
     rounding = 1e-9 * limit
     return spent >= limit - rounding or spent + more > limit + rounding

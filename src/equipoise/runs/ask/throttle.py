@@ -21,7 +21,7 @@ class Throttle:
         self._limit = self._most = concurrency
         self._pace = 60.0 / policy.rpm if policy.rpm else 0.0
         self._on_pause = on_pause
-        self._random = random.Random(policy.seed)
+        self._random = random.Random(0)
         self._clock = asyncio.get_running_loop().time
         self._pause_ends = self._next_turn = self._halved_at = self._clock()
         self._reason = ""
