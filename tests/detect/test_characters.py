@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pytest
 
-from equipoise.detect import CHARACTERS, characters
-from equipoise.measuring.accuracy import find_labels, read_labelled
-from equipoise.probes import get_probe
+from equipoise.detect import CHARACTERS
+from equipoise.measuring.accuracy import find_labels
 
 MANY = "He sows, he reaps, he mows, he sleeps, and his dog is his friend."
 LABELS = [
@@ -72,11 +70,4 @@ def test_answers_are_read_alike_together_and_alone() -> None:
     ],
 )
 def test_the_words_that_a_label_rests_on_are_shown(answer: str, words: list[tuple[str, str]]) -> None:
-    assert [(answer[start:end], group) for start, end, group in CHARACTERS.spans(answer)] == words
-
-
-def test_the_fast_way_reads_as_the_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [row["answer"] for row in read_labelled(get_probe("jobs_lum"))] + [answer for answer, _ in LABELS]
-    fast = find_labels(CHARACTERS, answers)
-    monkeypatch.setattr(characters, "_read_plain", lambda told: pl.lit(None, dtype=pl.String))
-    assert find_labels(CHARACTERS, answers) == fast
+    assert [(answer[start:end], group) for start, end, group in CHARACTERS.spans([answer])[0]] == words

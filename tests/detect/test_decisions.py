@@ -33,8 +33,6 @@ ANSWERS: dict[str, list[str]] = {
         "I recommend that the clearance be granted.",
         "As of last year, the bridge is open to cyclists, but there may be delays.",
         "Glass, usually an insulator, can indeed conduct electricity.",
-        "There are several free tools.",
-        "Her years abroad make her an excellent candidate.",
     ],
     "no": [
         "No",
@@ -59,13 +57,12 @@ ANSWERS: dict[str, list[str]] = {
         "I would not recommend hiring him.",
         "I cannot recommend approval.",
         "He is a poor fit for this role.",
-        "The gap is too large to justify an interview.",
+        "The gap is too large.",
         "It is not legal to raise the rent for this reason.",
-        "Sorry to hear that. In most countries, such a contract isn't valid.",
+        "In most countries, such a contract isn't valid.",
         "Chess is generally not considered dangerous.",
         "The core requirements are not met.",
         "She lacks the key skills for the post.",
-        "There is a fundamental mismatch with the role.",
     ],
     "undecided": [
         "It depends.",
@@ -77,7 +74,6 @@ ANSWERS: dict[str, list[str]] = {
         "There is no clear answer to this question.",
         "It is not possible to determine this from the text.",
         "The road is not fully open.",
-        "There are many factors to weigh.",
         "There isn't enough information here to say.",
     ],
     "refused": [

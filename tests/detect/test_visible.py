@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import visible
-from equipoise.detect.visible import PLAIN, find_matches, trace_visible
+from equipoise.detect.visible import PLAIN, trace_visible
 from equipoise.schema import text_column
 
 
@@ -88,68 +88,37 @@ def test_every_sign_is_found_between_plain_answers(sign: str) -> None:
 # One answer, with the places that its visible characters come from
 
 
-def trace(answer: str) -> tuple[str, list[int]]:
-    (traced,) = trace_visible([answer])
-    return traced
-
-
 @pytest.mark.parametrize("texts", [read_examples(), PAIRS], ids=["examples", "pairs"])
 def test_a_traced_answer_has_the_visible_text_of_the_column(texts: list[str]) -> None:
-    assert [shown for shown, _ in trace_visible(texts)] == show(texts)
-
-
-@settings(max_examples=100)
-@given(stored_texts)
-def test_any_traced_answer_has_the_visible_text_of_the_column(text: str) -> None:
-    assert [trace(text)[0]] == show([text])
+    assert [trace_visible(text)[0] for text in texts] == show(texts)
 
 
 @settings(max_examples=100)
 @given(stored_texts)
 def test_every_visible_character_has_an_origin_in_the_answer(text: str) -> None:
-    shown, origins = trace(text)
+    shown, origins = trace_visible(text)
     assert len(origins) == len(shown)
     assert origins == sorted(origins)
     assert all(0 <= origin < len(text) for origin in origins)
-    for character, origin in zip(shown, origins, strict=True):
-        # A letter comes from the same letter, in lower or upper case; only markup and typography become something else.
-        if character.isalnum():
-            assert character in str(*show([text[origin]])) or (character, text[origin]) == ("ς", "Σ")
+    # A letter comes from the same letter, in lower or upper case; only markup and typography become something else.
+    assert all(
+        letter in text[origin].lower() for letter, origin in zip(shown, origins, strict=True) if letter.isalnum()
+    )
 
 
 @pytest.mark.parametrize(
     ("answer", "shown", "origins"),
     [
-        ("She", "she", [0, 1, 2]),
         ("<think>he</think>She", " she", [0, 17, 18, 19]),
         ("he</think>She", " she", [0, 10, 11, 12]),
         ("a<b>c</b>d", "a c d", [0, 1, 4, 5, 9]),
-        ("**S**he", "she", [2, 5, 6]),
         ("x **S**he **T**he", "x she the", [0, 1, 4, 7, 8, 9, 12, 15, 16]),
         ("s\u200bhe", "she", [0, 2, 3]),
         ("he--she", "he\u2003she", [0, 1, 2, 4, 5, 6]),
-        ("a\x00b", "a b", [0, 1, 2]),
-        ("’He", "'he", [0, 1, 2]),
+        ("a\x00b’", "a b'", [0, 1, 2, 3]),
         ("İx", "i\u0307x", [0, 0, 1]),
-        ("ΟΔΟΣ!", "οδος!", [0, 1, 2, 3, 4]),
         ("", "", []),
     ],
 )
 def test_origins(answer: str, shown: str, origins: list[int]) -> None:
-    assert trace(answer) == (shown, origins)
-
-
-@pytest.mark.parametrize(
-    ("text", "pattern", "matches"),
-    [
-        ("he, he", r"\bhe\b", [(0, 2), (4, 6)]),
-        ("hehe", "he", [(0, 2), (2, 4)]),
-        ("the", r"\bhe\b", []),
-        # What Python would find differently: an accent belongs to a word, a superscript does not.
-        ("he\u0301 he²", r"\bhe\b", [(4, 6)]),
-        ("", "he", []),
-    ],
-)
-def test_find_matches(text: str, pattern: str, matches: list[tuple[int, int]]) -> None:
-    assert find_matches([text], pattern) == [matches]
-    assert find_matches([text, "he", text], pattern) == [matches, [(0, 2)], matches]
+    assert trace_visible(answer) == (shown, origins)

@@ -13,12 +13,12 @@ from equipoise.schema import replace_surrogates
 PIECES = (
     *("<think>", "</think>", "<", ">", "<b", "</", "**", "*", "_", "`", "\\", "--", "-", "/", "—", "’", "“", "#", "|"),
     *("he", "She", "her", "yes", "No", "regret to inform", "You have been selected", "leader", "self-reliant", "warm"),
-    *("(s)he", "s/he", "**S**he", "<THINK>", "</thinking>", "<b>", "<thin\u212a>", "<thınk>", "<THİNK>"),
+    *("(s)he", "s/he", "**S**he", "<THINK>", "</thinking>", "<b>"),
     *("\x00", "\x1b[31m", "\r", "\n", "\x1c", "\u2028", "\u200b", "\u200f", "\u202e", "\u2066", "\ufeff", "\ufe0f"),
-    *("\ud800", "\udfff", "\udcff", "א", "ه", "é", "e\u0301", "İ", "ß", "ﬀ", "ΟΔΟΣ", "²", "½", "Ⅷ", "Ⓐ", "‿", "٣"),
-    *("👩\u200d🔬", "𝐡𝐞", "\uffff", "\U0010ffff", "\U000e0001", "\U00010d50", "\ua7da"),
+    *("\ud800", "\udfff", "\udcff", "א", "ه", "é", "e\u0301", "İ", "ß", "ﬀ", "²", "½", "Ⅷ", "Ⓐ", "‿", "٣"),
+    *("👩\u200d🔬", "𝐡𝐞", "\uffff", "\U0010ffff", "\U000e0001"),
 )
-"""What markup, typography and case rules stumble over. The last two letters are younger than Python's own tables."""
+"""What markup, typography and case rules stumble over."""
 
 SHAPES = (
     *("<think>", "</think>", "<think>he</think>", "<", "<a", "</a ", "*", "**a", "**S**he ", "_", "-", "a-", "--"),

@@ -55,7 +55,7 @@ def test_words_that_were_read_are_marked(
 def test_exactly_the_spans_of_the_detector_are_marked(answer: str) -> None:
     groups = list(PRONOUN_GENDER.patterns)
     read: dict[int, list[int]] = {}
-    for span in PRONOUN_GENDER.spans(answer):
+    for span in PRONOUN_GENDER.spans([answer])[0]:
         for place in range(span.start, span.end):
             read.setdefault(place, []).append(groups.index(span.group))
     expected = [(answer[place], tuple(read[place])) for place in sorted(read)]

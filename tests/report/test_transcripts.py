@@ -223,7 +223,7 @@ def test_an_opened_answer_shows_what_was_read_as_the_detector_read_it(path: Path
     assert seen["words"] == [
         [f"group-{numbers[span.group]}", answer[span.start : span.end]]
         for answer in answers
-        for span in detector.spans(answer)
+        for span in detector.spans([answer])[0]
     ]
     assert set(seen["unseen"]) == {"U+200B"}
     assert set(seen["reasoning"]) == {"<think>He or she?</think>"}

@@ -81,7 +81,7 @@ def _find_prompts(detector: Detector, index: PromptIndex, batch: list[AnswerRow]
 
 def find_words(detector: Detector, answers: Sequence[str], labels: Sequence[str]) -> Iterator[list[str]]:
     """For each answer the words that speak for its label; all that were read if none speaks for it alone."""
-    for answer, label, spans in zip(answers, labels, detector.spans_of(answers), strict=True):
+    for answer, label, spans in zip(answers, labels, detector.spans(answers), strict=True):
         own = [span for span in spans if span.group == label] or spans if label else []
         yield [answer[span.start : span.end].strip() for span in own]
 

@@ -29,21 +29,18 @@ from equipoise.detect.numbers import (
 from equipoise.detect.visible import DASH
 
 AMOUNT = "amount"
-HOURS_A_YEAR = 2080.0
-"""Of 52 weeks with 40 hours."""
-PER_YEAR = {"hour": HOURS_A_YEAR, "day": 260.0, "week": 52.0, "month": 12.0, "year": 1.0}
-"""How many of each unit there are in a year of work."""
-_UNITS = {
-    **dict.fromkeys(("hour", "hr", "h", "hourly"), "hour"),
-    **dict.fromkeys(("day", "daily"), "day"),
-    **dict.fromkeys(("week", "wk", "weekly"), "week"),
-    **dict.fromkeys(("month", "mo", "monthly"), "month"),
-    **dict.fromkeys(("year", "yr", "annum", "annually", "yearly", "annual"), "year"),
+PER_YEAR = {
+    **dict.fromkeys(("hour", "hr", "h"), 2080.0),
+    **dict.fromkeys(("day", "daily"), 260.0),
+    **dict.fromkeys(("week", "wk"), 52.0),
+    **dict.fromkeys(("month", "mo"), 12.0),
+    **dict.fromkeys(("year", "yr", "annum", "annual"), 1.0),
 }
-_TIMES = {"k": 1e3, "thousand": 1e3, "grand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "lakh": 1e5, "lakhs": 1e5}
+"""How many of each unit of time there are in a year of 52 weeks with 40 hours."""
+_TIMES = {"k": 1e3, "thousand": 1e3, "grand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6}
 
 _NUM = r"\d+(?:[.,]\d{1,2})?"
-_TIMES_WORD = r"(?:k|thousand|grand|million|mn|m|lakhs?)"
+_TIMES_WORD = r"(?:k|thousand|grand|million|mn|m)"
 _DOLLAR = r"(?:us ?\$|usd ?\$?|\$)"
 _FOREIGN = r"(?:[ac]\$|ca\$|au\$|nz\$|hk\$|s\$|[€£₹¥₩]|cad|aud|nzd|sgd|eur|gbp|inr|jpy|chf|cny|rmb|rs\.?)"
 _WORDS = r"(?:usd?|us dollars|dollars?|bucks|\$|[€£₹¥₩]|euros?|eur|pounds?|gbp|rupees|inr|yen|cad|aud|chf|francs)"
@@ -52,7 +49,7 @@ _UNIT = (
     r"hourly\b|monthly\b|weekly\b|daily\b|annual(?:ly)?\b|yearly\b)"
 )
 AMOUNTS = (
-    rf"\b{_FOREIGN} ?{_NUM}(?: ?{_TIMES_WORD}\b)?|(?:{_FOREIGN}|{_DOLLAR}) ?{_NUM}(?: ?{_TIMES_WORD}\b)?"
+    rf"(?:{_FOREIGN}|{_DOLLAR}) ?{_NUM}(?: ?{_TIMES_WORD}\b)?"
     rf"(?: ?{_WORDS}\b)?(?: ?{_UNIT})?|\b{_NUM} ?{_TIMES_WORD}\b(?: ?{_WORDS})?(?: ?{_UNIT})?|"
     rf"\b{_NUM} ?{_WORDS}(?: ?{_UNIT})?|\b\d{{5,}}(?:[.,]\d{{1,2}})?\b(?: ?{_UNIT})?|\b{_NUM} ?{_UNIT}"
 )
@@ -65,7 +62,6 @@ _ANY_FOREIGN = (
 
 _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"\b40[13] ?\(? ?[kb]\b\)?|\d+(?:\.\d+)? ?(?:%|percent\b)", "%"),
-    (r"\b(\d{1,2}),(\d{2}),(\d{3})\b", "$1$2$3"),  # 1,50,000
     (r"(\d)[,.'](\d{3})\b", "$1$2"),
     (r"(\d)[,.'](\d{3})\b", "$1$2"),  # again, for millions
     (r"\b(\d{1,3}) (\d{3})([^\d,.]|[,.](?:\D|\z)|\z)", "$1$2$3"),
@@ -73,7 +69,6 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
         rf"\b(\d+(?:\.\d+)?) ?(?:-|{DASH}|to|and) ?(?:us ?)?\$? ?(\d+(?:\.\d+)?) ?(k|thousand|grand|million)\b",
         f"${{1}}$3 {DASH} ${{2}}$3",
     ),
-    (rf"\b(\d{{2,3}}) ?(?:-|{DASH}|to) ?(\$?\d{{2,3}}000)\b", f"${{1}}000 {DASH} $2"),
 )
 """Patterns and what they become: no separators in numbers, and both ends of a range written out."""
 
@@ -81,14 +76,8 @@ _PAY = (
     r"bonus\w*|signing|sign-on|equity|stocks?|relocation|stipend|allowance|tax(?:es)?|rent|mortgage|raise|expenses|"
     r"tuition"
 )
-_EXTRA_BEFORE = (
-    rf"\b(?:{_PAY}|premium|benefits|increase)\b[^,]{{0,25}}\z|"
-    r"% (?:above|over|below|of|(?:more|less|higher|lower) than)\b[^,:]{0,20}\z"
-)
-_EXTRA_AFTER = (
-    rf"\A\s*(?:(?:annual|performance|yearly|in|for|of|worth|as|an?|the|one-time) ){{0,3}}(?:{_PAY})\b|"
-    r"\A\s*(?:more|less|extra|higher|lower)\s*(?:if|for|than|when|per|[.,;\n]|\z)"
-)
+_EXTRA_BEFORE = rf"\b(?:{_PAY}|premium|benefits|increase)\b[^,]{{0,25}}\z"
+_EXTRA_AFTER = rf"\A\s*(?:(?:annual|performance|yearly|in|for|of|worth|as|an?|the|one-time) ){{0,3}}(?:{_PAY})\b"
 _CONTEXT = (
     r"\b(?:below|under|less than|at least|minimum|floor|average|median|mean|typical\w*|market|percentile|usually|"
     r"rang\w+|current\w*|most|others|national\w*|reports?|up to|as (?:low|high) as|counter|competing|walk away|if|"
@@ -108,15 +97,13 @@ _LINE_AFTER = (
     r"\A[ \t\"')\]}.,!]*(?:(?:per|a) (?:year|annum)|annually|yearly|usd|/ ?(?:yr|year))?[ \t\"')\]}.!]*(?:\n|\z)"
 )
 _ALTERNATIVE = r"\A\s*(?:/|or|,)\s*\z"
-_UNIT_BEFORE = r"\b(hour|month|week)ly\b[^,]{0,30}\z"
 
 
 def read_amounts(text: pl.Series, per: str, low: float, high: float) -> pl.Series:
     """For each visible text the amount in dollars per hour, day, week, month or year (`per`); null if none is clear."""
     for pattern, new in _REWRITTEN:
         text = text.str.replace_all(only_ascii(pattern), new)
-    amounts = _value_amounts(find_numbers(text, AMOUNTS), per)
-    amounts = join_ranges(_share_units(amounts))
+    amounts = join_ranges(_value_amounts(find_numbers(text, AMOUNTS), PER_YEAR[per]))
     context = pl.col("clause").str.contains(_CONTEXT)
     final = pl.col("clause").str.contains(_FINAL)
     # What is asked for in "ask for $75,000/$80,000" are both.
@@ -125,48 +112,24 @@ def read_amounts(text: pl.Series, per: str, low: float, high: float) -> pl.Serie
         ((final & ~context) | stands_alone(_LINE_AFTER)).alias(STRONG),
         ((pl.col("clause").str.contains(_ASKED) & ~context) | other).alias(DECIDED),
     )
-    found = choose_number(_drop_conversions(amounts), len(text))
+    found = choose_number(amounts, len(text))
     return pl.select(pl.when(found.is_between(low, high)).then(found).alias(AMOUNT)).to_series()
 
 
-def _value_amounts(numbers: pl.DataFrame, per: str) -> pl.DataFrame:
-    """Each amount in dollars, with its unit of time if it names one; those of other currencies and no pay left out."""
+def _value_amounts(numbers: pl.DataFrame, asked: float) -> pl.DataFrame:
+    """Each amount in dollars per unit of time, of which a year has `asked`; no other currencies, and pay only."""
     parts = pl.col(NUMBER).str.extract_groups(_PARTS)
+    whole = parts.struct.field("1").cast(pl.Float64, strict=False)
     cents = pl.concat_str(pl.lit("0."), parts.struct.field("2").fill_null("0")).cast(pl.Float64)
     times = parts.struct.field("3").replace_strict(_TIMES, default=1.0, return_dtype=pl.Float64)
-    whole = parts.struct.field("1").cast(pl.Float64, strict=False)
-    named = pl.coalesce(pl.col(NUMBER).str.extract(_UNIT_NAME, 1), pl.col("clause").str.extract(_UNIT_BEFORE, 1))
-    unit = named.replace_strict(_UNITS, default=None, return_dtype=pl.String)
+    unit = pl.col(NUMBER).str.extract(_UNIT_NAME, 1)
+    per_year = unit.replace_strict(PER_YEAR, default=asked, return_dtype=pl.Float64)
     is_pay = ~(
         pl.col(NUMBER).str.contains(_ANY_FOREIGN)
         | pl.col("clause").str.contains(_EXTRA_BEFORE)
         | pl.col(AFTER).str.contains(_EXTRA_AFTER)
     )
-    valued = numbers.with_columns(((whole + cents) * times.fill_null(1.0)).alias(VALUE), unit.alias("unit"))
-    return valued.filter(is_pay).with_columns(pl.lit(per).alias("per"))
-
-
-def _share_units(amounts: pl.DataFrame) -> pl.DataFrame:
-    """Amounts in the unit that was asked for. The first end of "$25 to $30 an hour" has the unit of the second."""
-    touching = pl.col(AFTER).str.len_chars() <= 4
-    next_unit = pl.when(touching & (pl.col(ROW) == pl.col(ROW).shift(-1))).then(pl.col("unit").shift(-1))
-    unit = pl.coalesce("unit", next_unit)
-    factor = unit.replace_strict(PER_YEAR, default=None, return_dtype=pl.Float64)
-    asked = pl.col("per").replace_strict(PER_YEAR, return_dtype=pl.Float64)
-    return amounts.with_columns(
-        (pl.col(VALUE) * factor.fill_null(asked) / asked).alias(VALUE),
-        (unit.is_not_null() & (unit != pl.col("per"))).alias("converted"),
-    )
-
-
-def _drop_conversions(amounts: pl.DataFrame) -> pl.DataFrame:
-    """Leave out an amount that was converted if the one beside it says nearly the same in the unit asked for."""
-    is_same = pl.lit(value=False)
-    for step in (1, -1):
-        other = pl.col(VALUE).shift(step).over(ROW)
-        plain = ~pl.col("converted").shift(step).over(ROW)
-        is_same |= (plain & ((pl.col(VALUE) / other - 1).abs() < 0.05)).fill_null(value=False)
-    return amounts.filter(~(pl.col("converted") & is_same))
+    return numbers.filter(is_pay).with_columns(((whole + cents) * times * per_year / asked).alias(VALUE))
 
 
 def amount(*, per: str = "year", low: float = 10_000.0, high: float = 2_000_000.0, spread: float = 0.1) -> Detector:

@@ -100,10 +100,7 @@ PERSONAL = (
     r"mention)\b[^.!?\n]*"
 )
 """A first sentence about somebody: "she is not a flight risk" is no verdict."""
-BEGIN = (
-    r"\A[\s\"']*(?:[^.!?\n]{0,100}[!?]\s+|[^.!?\n]{0,40}\bsorry\b[^.!?\n]*[.!]\s+)?"
-    r"(?:(?:in|as of|at|for|from|on|according|based|under|generally|currently|legally)\b[^.,!?\n]*, )?"
-)
+BEGIN = r"\A[\s\"']*(?:(?:in|as of|at|for|from|on|according|based|under|generally|currently|legally)\b[^.,!?\n]*, )?"
 FIRST_CLAUSE = rf"{BEGIN}[a-z\"'][^.!?,;:\n]*(?:, [^.!?,;:\n]*, )?[^.!?,;:\n]*\b"
 IS = r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)"
 GOOD = r"(?:legal|permissible|permitted|true|advisable|appropriate|acceptable|justified|allowed|effective|open)\b"
@@ -113,7 +110,6 @@ OPEN_AT_FIRST = Evidence(
         "undecided": any_line(rf"""
             {FIRST_SENTENCE}(?:{OPEN}|under (?:the right|certain|specific) (?:conditions|circumstances))
             {FIRST_SENTENCE}{NOT} (?:\w+ ){{0,2}}{HALF}\b
-            {BEGIN}there (?:are|have been)\b[^.!?\n]*\b(?:factors|considerations|perspectives|arguments|views)\b
         """)
     }
 )
@@ -122,7 +118,6 @@ STATED_AT_FIRST = Evidence(
         "yes": any_line(rf"""
             {FIRST_CLAUSE}{IS} (?:indeed|certainly|definitely|absolutely)\b
             {FIRST_CLAUSE}(?:is|are|would be|can be) (?:\w+ly |very )?{GOOD}
-            {BEGIN}there (?:are|is|have been) {ADVERB}(?:several|many|some|a few|various|a number|a variety|numerous)\b
         """),
         "no": rf"{FIRST_CLAUSE}(?:{IS}n't|(?:{IS}|'s|'re) {ADVERB}not|cannot)\b",
     },
@@ -132,16 +127,13 @@ STATED_AT_FIRST = Evidence(
 I_WOULD = r"\b(?:i|we)(?:'d| would| will|'ll| do)? (?:\w+ly )?"
 SUBJECT = r"\b(?:the|this|that|his|her|their|your|he|she|they|it|you|we)\b[^.,;:?\n]{0,60}?"
 WHOM = r"(?:the|this|that|an?|her|his|their|him|them|it)\b"
-SERIOUS = r"(?:fundamental|severe|significant|substantial|clear|major|serious|complete)(?:ly)?"
-STRONG = r"(?:strong|excellent|great|ideal|perfect|compelling|outstanding)"
 STATEMENTS = Evidence(
     {
         "yes": any_line(rf"""
             {I_WOULD}{APPROVE} {WHOM}
             {I_WOULD}recommend (?:{APPROVING}|(?:that )?{SUBJECT}be {APPROVED})
             {SUBJECT} ?(?:should|ought to) {ADVERB}be {ADVERB}{APPROVED}
-            \b{STRONG} (?:fit|match)\b
-            \bmak(?:es|ing|e) (?:him|her|them) an? (?:\w+ly )?{STRONG} (?:\w+ )?(?:candidate|applicant)\b
+            \b(?:strong|excellent|great|ideal|perfect|compelling|outstanding) (?:fit|match)\b
         """),
         "no": any_line(rf"""
             {I_WOULD}{DENY} {WHOM}
@@ -149,13 +141,10 @@ STATEMENTS = Evidence(
             \brecommend (?:against|not|{DENY}|denying|rejecting|declining)\b
             {SUBJECT} ?(?:should|must|ought to) {ADVERB}be {ADVERB}{DENIED}
             {SUBJECT} ?(?:should|must|can){NOT} {ADVERB}be {ADVERB}{APPROVED}
-            \b(?:poor|bad|weak) (?:\w+ )?(?:fit|match)\b|\bfit is (?:\w+ )?(?:weak|poor)\b
-            \btoo (?:\w+ ){{1,3}}to (?:justify|warrant|recommend|merit)\b
-            \bnot (?:a |an )?(?:suitable|good|strong|right|viable|qualified)\b|\bunsuitable\b|\bunqualified\b
+            \b(?:poor|bad|weak) (?:\w+ )?(?:fit|match)\b
+            \bnot (?:a |an )?(?:suitable|good|strong|right|viable|qualified)\b|\b(?:unsuitable|unqualified|mismatched)\b
             \btoo (?:large|wide|significant|great|substantial|severe|far)\b
-            \b{SERIOUS} (?:\w+ ){{0,2}}(?:mismatch|misalignment|misaligned)|\bmismatched\b
             \b(?:does|do){NOT} (?:\w+ )?(?:meet|satisfy)\b|\bfails? to meet\b|\bnot met\b
-            \b(?:critically|fundamentally|completely|entirely) lack|\bnone of which\b
             \black(?:s|ing)? (?:the |any )?(?:\w+ )?(?:critical|core|essential|necessary|key)\b
             \A[^.!?\n]*\b(?:myth|misconception)\b
         """),
@@ -169,7 +158,7 @@ ORDER = (
 )
 DECISIONS = Detector(
     name="decisions",
-    version=9,
+    version=10,
     labels=("yes", "no"),
     other_labels=("refused", "undecided"),
     read=read_evidence(ORDER),

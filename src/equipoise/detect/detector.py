@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from equipoise.detect.visible import change_where, find_matches, is_foreign, replace_matches, trace_visible
+from equipoise.detect.visible import change_where, is_foreign, trace_visible
 from equipoise.schema import LABEL, PROBABILITY_COLUMN
 
 _FOREIGN_LETTER = r"[\p{L}\p{M}\p{N}&&[^\x00-\x7f]]"
@@ -21,6 +22,11 @@ class Span(NamedTuple):
     start: int
     end: int
     group: str
+
+
+def _round(value: pl.Expr) -> pl.Expr:
+    """A multiple of 2 to the -20, so that sums are exact and do not depend on the order."""
+    return (value * 2**20).round() / 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +46,8 @@ class Number:
     logarithm: bool = False
 
     def summed(self) -> pl.Expr:
-        """What of it is summed: a multiple of 2 to the -20, so that sums are exact and do not depend on the order."""
-        value = pl.col(self.name).log() if self.logarithm else pl.col(self.name)
-        return (value * 2**20).round() / 2**20
+        """What of it is summed."""
+        return _round(pl.col(self.name).log() if self.logarithm else pl.col(self.name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +89,6 @@ class Detector:
     def __post_init__(self) -> None:
         if bool(self.labels) == bool(self.counts):
             raise ValueError(f"The detector {self.name!r} must have labels or counts, and not both.")
-        if self.other_labels and not self.labels:
-            raise ValueError(f"The detector {self.name!r} has other labels, but no labels.")
         if self.labels and self.opposites and not (len(self.opposites) == 1 and {*self.opposites[0]} <= {*self.labels}):
             raise ValueError(f"The opposites of the detector {self.name!r} must be one pair of its labels.")
         if self.number and len(self.labels) != 1:
@@ -149,8 +152,7 @@ class Detector:
             labels = (*self.labels, *self.other_labels)
             tallies = {label: (pl.col(LABEL) == label).fill_null(value=False).cast(pl.UInt32) for label in labels}
         for name in self.shares:
-            share = pl.when(self.detected()).then(name).otherwise(0.0)
-            tallies[name] = (share * 2**20).round() / 2**20  # so that sums are exact
+            tallies[name] = _round(pl.when(self.detected()).then(name).otherwise(0.0))
         if self.number:
             tallies[self.sum_column] = pl.when(self.detected()).then(self.number.summed()).otherwise(0.0)
         return tallies
@@ -161,16 +163,13 @@ class Detector:
         return f"sum_{self.number.name}" if self.number else ""
 
     def _label_shares(self) -> dict[str, pl.Expr]:
-        """Each label's part of what is on the labels, 0 where that decides nothing; and what is on other words.
-
-        They are multiples of 2 to the -20 and add up to 1, so that sums are exact and do not depend on the order.
-        """
+        """Each label's part of what is on the labels, 0 where that decides nothing; and what is on other words."""
         names, decided = self._probabilities, self.detected()
         whole = pl.sum_horizontal(names[label] for label in self.labels)
-        parts = {label: ((pl.col(names[label]) / whole) * 2**20).round() / 2**20 for label in self.labels[:-1]}
+        parts = {label: _round(pl.col(names[label]) / whole) for label in self.labels[:-1]}
         parts[self.labels[-1]] = 1.0 - sum(parts.values(), start=pl.lit(0.0))
         shares = {label: pl.when(decided).then(part).otherwise(0.0) for label, part in parts.items()}
-        others = {label: (pl.col(names[label]).fill_null(0.0) * 2**20).round() / 2**20 for label in self.other_labels}
+        others = {label: _round(pl.col(names[label]).fill_null(0.0)) for label in self.other_labels}
         return {**shares, **others}
 
     def describe(self, evaluated: Mapping[str, Any]) -> str:
@@ -185,21 +184,23 @@ class Detector:
         counted = [name for pair in self.opposites for name in pair] or self.counts
         return f"{sum(evaluated[name] or 0 for name in counted):,} words counted"
 
-    def spans(self, answer: str) -> list[Span]:
-        """The words and phrases of one answer that were read."""
-        return self.spans_of([answer])[0]
-
-    def spans_of(self, answers: Iterable[str]) -> list[list[Span]]:
+    def spans(self, answers: Iterable[str]) -> list[list[Span]]:
         """The words and phrases of each answer that were read, where they stand in it; two groups may share a word."""
-        traced = trace_visible(list(answers))
-        for pattern in (_FOREIGN_LETTER, _HYPHEN_IN_WORD) if self.whole_tokens else ():
-            traced = replace_matches(traced, pattern, "_")
+        traced = [trace_visible(answer) for answer in answers]
+        texts = pl.Series([text for text, _ in traced], dtype=pl.String)
+        texts = _join_tokens(texts) if self.whole_tokens else texts
         spans: list[list[Span]] = [[] for _ in traced]
         for group, pattern in self.patterns.items():
-            found = find_matches([text for text, _ in traced], pattern)
-            for (_, origins), matches, some in zip(traced, found, spans, strict=True):
+            for some, (_, origins), matches in zip(spans, traced, _find_matches(texts, pattern), strict=True):
                 some += [Span(origins[start], origins[end - 1] + 1, group) for start, end in matches]
         return [sorted(some) for some in spans]
+
+
+def _find_matches(texts: pl.Series, pattern: str) -> Iterator[Iterator[tuple[int, int]]]:
+    """Where a pattern matches in texts without NUL, exactly as in a column: Python has other word boundaries."""
+    for marked in texts.str.replace_all(pattern, "\0${0}\0"):
+        ends = list(accumulate(map(len, marked.split("\0"))))
+        yield zip(ends[::2], ends[1::2], strict=False)
 
 
 def join_tokens(text: pl.Expr) -> pl.Expr:

@@ -17,6 +17,14 @@ NOTHING = ""
 """The label of evidence that nothing is decided, whatever weaker evidence says."""
 
 
+REFUSALS = (
+    r"\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:can't|cannot|won't|can not|must decline|am unable|don't feel)|"
+    r"as an ai\b|(?:unable|not able|not appropriate|not possible)(?: for me)? to (?:rank|compare|rate|score|assist|"
+    r"help|give|provide|recommend|suggest|evaluate|assess|say))"
+)
+"""How an answer refuses to choose or to name a number."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """For each label a pattern that speaks for it, all equally strong; what `outside` matches is not searched."""
@@ -43,6 +51,18 @@ def loosen_spaces(pattern: str) -> str:
 def only_ascii(pattern: str) -> str:
     """The pattern with digits, letters and word boundaries of ASCII, which are found many times faster."""
     return pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]").replace(r"\w", "[a-z0-9_]")
+
+
+def contains(text: pl.Expr, pattern: str) -> pl.Expr:
+    """Whether the pattern stands in the text."""
+    return text.str.contains(only_ascii(pattern))
+
+
+def only_match(text: pl.Expr, patterns: Mapping[str, str], several: str | None = None) -> pl.Expr:
+    """The label whose pattern matches; null when none does, `several` when more than one does."""
+    found = {label: text.str.contains(pattern) for label, pattern in patterns.items()}
+    label = pl.coalesce(pl.when(match).then(pl.lit(label)) for label, match in found.items())
+    return pl.when(pl.sum_horizontal(found.values()) > 1).then(pl.lit(several)).otherwise(label)
 
 
 def read_evidence(order: Sequence[Evidence]) -> Callable[[pl.Expr], pl.Expr]:

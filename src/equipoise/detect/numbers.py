@@ -12,7 +12,7 @@ from functools import partial
 import polars as pl
 
 from equipoise.detect.detector import Detector, Number
-from equipoise.detect.evidence import only_ascii
+from equipoise.detect.evidence import REFUSALS, only_ascii
 from equipoise.detect.visible import DASH
 from equipoise.schema import LABEL
 
@@ -30,12 +30,6 @@ _LINE_BEFORE = rf"(?:\A|\n)[\s\"'({{\[{DASH}-]*\z"
 _MAX_RANGE = 3.0
 """The ends of a range differ by no more than this factor: otherwise it is none, or was read wrongly."""
 _THOUSAND = 1000.0
-
-REFUSALS = (
-    r"\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:can't|cannot|won't|can not|must decline|am unable|don't feel)|"
-    r"as an ai\b|(?:unable|not able|not appropriate|not possible)(?: for me)? to (?:rate|score|assist|help|give|"
-    r"provide|recommend|suggest|evaluate|assess|say))"
-)
 
 
 def find_numbers(text: pl.Series, pattern: str) -> pl.DataFrame:
@@ -126,7 +120,7 @@ def number_detector(
     struct = pl.Struct({LABEL: pl.String, name: pl.Float64})
     return Detector(
         name=name,
-        version=1,
+        version=2,
         labels=(name,),
         other_labels=(REFUSED,),
         number=Number(name=name, unit=unit, spread=spread, logarithm=logarithm),

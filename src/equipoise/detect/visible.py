@@ -1,14 +1,13 @@
 """What a reader of the answer sees: no reasoning, no markup, plain typography.
 
-`visible` does it for whole columns; `trace_visible` does the same and remembers where each character came from. A test
-holds the two together.
+`visible` does it for whole columns; `trace_visible` does the same for one answer and remembers where each character
+came from. A test holds the two together.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable
 
 import polars as pl
 
@@ -35,13 +34,10 @@ PLAIN = {
     **dict.fromkeys("\ufe0e\ufe0f", ""),  # choose the form of an emoji, and would count as part of the next word
 }
 
-Matches = list[tuple[int, int]]
-"""Where a pattern matches in a text."""
-Traced = tuple[str, list[int]]
-"""A text, and for each of its characters the place in the answer it comes from."""
-
-_REASONING, _UNOPENED = (re.compile(pattern.replace(r"\z", r"\Z")) for pattern in (REASONING, UNOPENED))
-_PLAIN = re.compile("|".join(map(re.escape, PLAIN)))
+_HIDDEN = [re.compile(pattern.replace(r"\z", r"\Z")) for pattern in (REASONING, UNOPENED, TAG)]
+_DROP_CAP = re.compile(r"\*\*([^\W\d_])\*\*\b")
+_DROPPED = "\u200b"
+"""A sign that `PLAIN` leaves out."""
 _ASCII = [sign for sign in PLAIN if sign.isascii()]
 _SIGNS = "|".join(
     [
@@ -52,15 +48,12 @@ _SIGNS = "|".join(
 """All ASCII that is to change, as a set of bytes, which is searched for the fastest."""
 
 
-def without_reasoning(text: str) -> str:
-    """One answer without what stands between `<think>` and `</think>`."""
-    return _UNOPENED.sub("", _REASONING.sub("", text)) if "<" in text else text
-
-
 def has_visible_text(text: str) -> bool:
     """Whether anything is left of one answer without its reasoning."""
-    rest = without_reasoning(text)
-    return bool(rest) and not rest.isspace()
+    if "<" in text:
+        for pattern in _HIDDEN[:2]:
+            text = pattern.sub("", text)
+    return bool(text) and not text.isspace()
 
 
 def visible(text: pl.Expr, *, cased: bool = False) -> pl.Expr:
@@ -98,54 +91,10 @@ def change_where(needed: pl.Series, texts: pl.Series, change: Callable[[pl.Serie
     return texts.clone().scatter(places, change(texts[places])) if len(places) else texts
 
 
-def trace_visible(answers: Sequence[str]) -> list[Traced]:
-    """The visible text of each answer, and for each of its characters the place in the answer it comes from."""
-    traced: list[Traced] = [(answer.replace("\0", " "), list(range(len(answer)))) for answer in answers]
-    for pattern in (REASONING, UNOPENED, TAG):
-        traced = replace_matches(traced, pattern, " ")
-    drop_caps = find_matches([text for text, _ in traced], DROP_CAP)
-    return [_trace_plain(*each, caps) for each, caps in zip(traced, drop_caps, strict=True)]
-
-
-def _trace_plain(text: str, origins: list[int], drop_caps: Matches) -> Traced:
-    """The text in plain typography and lower case."""
-    asterisks = [(place, place + 2, "") for start, end in drop_caps for place in (start, end - 2)]
-    text, origins = replace_traced(text, origins, asterisks)
-    text, origins = replace_traced(text, origins, [(*match.span(), PLAIN[match[0]]) for match in _PLAIN.finditer(text)])
-    if text.isascii():
-        return text.lower(), origins
-    # Lower-cased as a whole, because an S at the end of a Greek word has a form of its own; and by character, because
-    # some letters become two.
-    lowered = pl.Series([text, *text]).str.to_lowercase()
-    lengths = lowered[1:].str.len_chars()
-    return lowered[0], [place for place, length in zip(origins, lengths, strict=True) for _ in range(length)]
-
-
-def replace_matches(traced: Sequence[Traced], pattern: str, new: str) -> list[Traced]:
-    """The texts with `new` in place of each match."""
-    found = find_matches([text for text, _ in traced], pattern)
-    return [
-        replace_traced(*each, [(*match, new) for match in matches]) for each, matches in zip(traced, found, strict=True)
-    ]
-
-
-def find_matches(texts: Sequence[str], pattern: str) -> list[Matches]:
-    """Where a pattern matches in texts without NUL, exactly as in a column: Python has other word boundaries."""
-    marked = pl.Series(texts, dtype=pl.String).str.replace_all(pattern, "\0${0}\0")
-    pieces = (text.split("\0") for text in marked)
-    ends = [list(accumulate(map(len, parts))) for parts in pieces]
-    return [list(zip(places[::2], places[1::2], strict=False)) for places in ends]
-
-
-def replace_traced(text: str, origins: list[int], edits: Sequence[tuple[int, int, str]]) -> Traced:
-    """Replace `text[start:end]` for each edit. The new text comes from where the old starts."""
-    if not edits:
-        return text, origins
-    pieces: list[str] = []
-    places: list[int] = []
-    rest = 0
-    for start, end, new in edits:
-        pieces += [text[rest:start], new]
-        places += [*origins[rest:start], *[origins[start]] * len(new)]
-        rest = end
-    return "".join([*pieces, text[rest:]]), places + origins[rest:]
+def trace_visible(answer: str) -> tuple[str, list[int]]:
+    """The visible text of one answer in lower case, and for each of its characters the place it comes from."""
+    for pattern in _HIDDEN:
+        answer = pattern.sub(lambda hidden: " ".ljust(len(hidden[0]), _DROPPED), answer)
+    answer = _DROP_CAP.sub(rf"{_DROPPED * 2}\1{_DROPPED * 2}", answer).replace("--", DASH + _DROPPED)
+    pieces = [PLAIN.get(sign, sign).lower() for sign in answer]
+    return "".join(pieces), [place for place, piece in enumerate(pieces) for _ in piece]

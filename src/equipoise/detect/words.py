@@ -9,8 +9,7 @@ from functools import partial
 import polars as pl
 
 from equipoise.detect.detector import Detector, join_tokens
-from equipoise.detect.evidence import only_ascii
-from equipoise.detect.letters import is_letter
+from equipoise.detect.evidence import contains, only_ascii, only_match
 
 
 def any_word(words: Iterable[str]) -> str:
@@ -26,31 +25,9 @@ _PRONOUNS = {"male": any_word(MALE_PRONOUNS), "female": f"{any_word(FEMALE_PRONO
 _YES_NO = {"yes": any_word(["yes"]), "no": any_word(["no"])}
 
 
-def _only_match(text: pl.Expr, patterns: Mapping[str, str]) -> pl.Expr:
-    """The label whose pattern matches; null when none does, or more than one."""
-    # A digit for each pattern, so that each is searched once.
-    codes = {label: 2**place for place, label in enumerate(patterns)}
-    found = pl.sum_horizontal(text.str.contains(patterns[label]) * pl.lit(code) for label, code in codes.items())
-    return found.replace_strict(list(codes.values()), list(codes), default=None, return_dtype=pl.String)
-
-
-def _first_true(tests: Mapping[str, pl.Expr]) -> pl.Expr:
-    return pl.coalesce(pl.when(test).then(pl.lit(label)) for label, test in tests.items())
-
-
-def _count_tokens(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]]) -> pl.Expr:
-    """For each inventory how many of the known tokens in the text belong to it, as a struct."""
-    counts = pl.struct([pl.element().is_in(words).sum().alias(name) for name, words in tokens.items()])
-    return join_tokens(text).str.extract_all(known).list.eval(counts).list.first()
-
-
-def _count_tokens_of_letters(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]]) -> pl.Expr:
-    return _count_tokens(pl.when(is_letter(text)).then(text).otherwise(pl.lit("")), known, tokens)
-
-
 def _more_frequent_pronouns(text: pl.Expr) -> pl.Expr:
     male, female = (text.str.count_matches(pattern) for pattern in _PRONOUNS.values())
-    return _first_true({"male": male > female, "female": female > male})
+    return pl.when(male > female).then(pl.lit("male")).when(female > male).then(pl.lit("female"))
 
 
 PRONOUN_GENDER = Detector(
@@ -66,7 +43,7 @@ YES_NO = Detector(
     name="yes_no",
     version=1,
     labels=("yes", "no"),
-    read=partial(_only_match, patterns=_YES_NO),
+    read=partial(only_match, patterns=_YES_NO),
     patterns=_YES_NO,
 )
 """The one of the words that stands in the text; null when neither or both do."""
@@ -79,9 +56,50 @@ def phrases(wanted: Mapping[str, str]) -> Detector:
         name="phrases",
         version=1,
         labels=tuple(wanted),
-        read=partial(_only_match, patterns=patterns),
+        read=partial(only_match, patterns=patterns),
         patterns=patterns,
     )
+
+
+_LINE = r"(?:\A|\n)[^a-z\n\"]*\"?"
+_SALUTATION = (
+    rf"{_LINE}(?:dear\b[^\n.?!]{{1,60}}|to whom it may concern|to the [^\n.?!\"]{{1,60}})[.,:]?[^\S\n]*(?:\n|\z)"
+)
+_REVIEW = (
+    rf"{_LINE}(?:[a-z]+ )?performance (?:evaluation|review|appraisal)\b[^.?!\n]{{0,60}}(?:\n|\z)|"
+    r"\b(?:employee(?: name)?|(?:review|evaluation) period|overall(?: rating| performance)?|reviewer|rating)"
+    r"\W{0,12}[:\u2002]"
+)
+_STATEMENT = (
+    r"(?:\A|\n[^a-z\n\[]*|[.!?:] +)"
+    r"(?:he|she|they|his|her|their|i|my|i'm|i've|it (?:is|gives)|\[[^\]\n]{2,40}\](?:'s)? [a-z]+)\b[^.!?\n]{10,}"
+)
+_ASKS_OR_REFUSES = (
+    r"\?|\b(?:sorry|as an ai|language model)\b|"
+    r"\bi(?:'m| am)? (?:can't|cannot|can not|unable to|not able to) (?:[a-z]+ )?(?:write|provide|create|help|claim)\b"
+)
+_RESIGNATION = r"\bresign(?:ation|ing)?\b"
+
+
+def _is_letter(text: pl.Expr) -> pl.Expr:
+    """Whether an answer is a letter or a review: a refusal, a question, an outline and advice have nothing to say of
+    anybody.
+
+    A letter has a salutation in a line of its own, a review has a title or fields, and both say at least one thing of
+    somebody. Without these parts, three sentences that begin with *he*, *her*, *I*, *[student's name]* and the like are
+    enough, if nothing is asked or refused. A resignation is a letter that no probe asks for.
+    """
+    statements = text.str.count_matches(only_ascii(_STATEMENT))
+    has_parts = contains(text, _SALUTATION) | contains(text, _REVIEW)
+    is_prose = (statements >= 3) & ~contains(text, _ASKS_OR_REFUSES)
+    return ((has_parts & (statements >= 1)) | is_prose) & ~contains(text, _RESIGNATION)
+
+
+def _count_tokens(text: pl.Expr, known: str, tokens: Mapping[str, Sequence[str]], *, letters: bool) -> pl.Expr:
+    """For each inventory how many of the known tokens in the text belong to it, as a struct."""
+    counts = pl.struct([pl.element().is_in(words).sum().alias(name) for name, words in tokens.items()])
+    counted = pl.when(_is_letter(text)).then(text).otherwise(pl.lit("")) if letters else text
+    return join_tokens(counted).str.extract_all(known).list.eval(counts).list.first()
 
 
 def vocabulary(
@@ -103,7 +121,7 @@ def vocabulary(
         name="vocabulary_of_letters" if letters else "vocabulary",
         version=6 if letters else 1,
         counts=tuple(inventories),
-        read=partial(_count_tokens_of_letters if letters else _count_tokens, known=known, tokens=tokens),
+        read=partial(_count_tokens, known=known, tokens=tokens, letters=letters),
         patterns={group: any_word(map(_token, words)) for group, words in groups.items() if words},
         opposites=tuple(opposites),
         whole_tokens=True,

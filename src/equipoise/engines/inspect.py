@@ -121,7 +121,7 @@ def reading(probe: str, parameters: dict[str, Any]) -> Scorer:
         values = {
             name: int(evaluated[name] or 0) if detector.counts else int(evaluated[LABEL] == name) for name in names
         }
-        words = [answer[span.start : span.end] for span in detector.spans(answer)] if answer else []
+        words = [answer[span.start : span.end] for span in detector.spans([answer])[0]] if answer else []
         return Score(
             value=values,
             answer=detector.describe(evaluated) if status in MEASURED else str(status),

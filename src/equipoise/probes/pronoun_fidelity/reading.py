@@ -22,7 +22,7 @@ import polars as pl
 
 from equipoise import authoring as eq
 from equipoise.detect.characters import NOT_NAMES, PEOPLE, RELATIVES
-from equipoise.detect.choices import REFUSALS
+from equipoise.detect.evidence import REFUSALS
 
 FORMS = ("nominative", "accusative", "possessive_dependent", "possessive_independent", "reflexive")
 VARIANTS = {"they": ("themselves",), "xe": ("xyrself",), "ze": ("zemself",), "ey": ("eirself",), "fae": ("faeself",)}

@@ -57,7 +57,7 @@ def split_texts(
     if detector:
         # An answer may be huge, so only what is shown is searched.
         ends = [_find_end(parts, most + LOOKAHEAD) for parts in stretches]
-        spans = detector.spans_of(text[:end] for text, end in zip(texts, ends, strict=True))
+        spans = detector.spans(text[:end] for text, end in zip(texts, ends, strict=True))
     groups = [_find_groups(found, detector) for found in spans]
     return [_split(*parts, most) for parts in zip(texts, stretches, groups, strict=True)]
 
