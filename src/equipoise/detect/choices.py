@@ -34,6 +34,7 @@ MENTIONS: tuple[tuple[str, str], ...] = (
     (r"[(\"'\[]([a-h])[)\"'\]]", "§$1"),
     (r"(^|[^a-z0-9§'])([b-h])\b", "${1}§$2"),
     (rf"{_START}a{_END}", "${1}§a$2"),
+    (rf"(§[b-h]\s+)a{_END}", "${1}§a$2"),
     (r"(^|[^a-z§'])a(\s*(?:,|and|or|over|then|and then|vs\.?|before|=|>)?\s*§)", "${1}§a$2"),
     (rf"\b(choose|pick|prefer|select|recommend|with|is|not|say|than|over|hire|for) a{_END}", "$1 §a$2"),
     (
