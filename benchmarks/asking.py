@@ -58,7 +58,7 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
             asyncio.run(Pump(run, model, Policy(concurrency=concurrency)).run())
             run.close()
         with RunReader.open(path) as reader:
-            answers = [answer for frame in reader.attempts(PROBE) for answer in frame["answer"]]
+            answers = [answer for _, attempts in reader.attempts(PROBE) for answer in attempts["answer"]]
     assert answers == [ANSWER] * requests
     return cost
 

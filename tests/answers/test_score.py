@@ -18,7 +18,7 @@ from equipoise.authoring import Detector, Probe
 from equipoise.measuring import measure
 from equipoise.measuring import plan as plans
 from equipoise.probes import get_probe
-from equipoise.runs.file import store, tables
+from equipoise.runs.file import reader
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, GENDER, ID, ITEM, PROMPT, REPETITION
 from simulating import simulated
@@ -34,7 +34,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "ROWS_PER_TABLE", 5)
     monkeypatch.setattr(score, "ITEMS_IN_MEMORY", 0)
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
-    monkeypatch.setattr(store.RunFile.answers, "__defaults__", (6,))
+    monkeypatch.setattr(reader, "BATCH", 6)
 
 
 def answer_most(name: str) -> list[dict[str, object]]:
@@ -75,7 +75,6 @@ def test_a_run_file_in_small_parts_gives_the_same_result(
     stances = {"jobs_lum": "stereotyping", "hiring_an": "random", "business_vocabulary": "random"}
     expected = simulated(tmp_path / "run.equipoise", stances, answered=90, failed=7).results()
     request.getfixturevalue("small_batches")
-    monkeypatch.setattr(tables, "BATCH", 9)
     scored = Run.open(tmp_path / "run.equipoise").results()
     assert scored.to_dict() == expected.to_dict()
     for name in stances:

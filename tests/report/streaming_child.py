@@ -7,13 +7,13 @@ from pathlib import Path
 
 from equipoise.report.exports import export
 from equipoise.report.html.write import write_report
-from equipoise.runs.file import tables
+from equipoise.runs.file import reader
 from runs.large_child import peak_megabytes
 
 
 def main(*runs: str) -> None:
     """Report and export a small run, so that all is loaded, and then a large one; print the peak after each, in MB."""
-    tables.BATCH_BYTES = 1_000_000
+    reader.BATCH_BYTES = 1_000_000
     for run in map(Path, runs):
         write_report(run, run.with_suffix(".html"))
         for form in ("csv", "jsonl", "parquet"):

@@ -18,6 +18,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply, TransientFault
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import Pump
+from equipoise.runs.file import store
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.schema import Status
@@ -75,16 +76,17 @@ def main() -> int:
     parser.add_argument("--concurrency", type=int, default=8)
     parser.add_argument("--drain", type=float, default=10.0)
     parser.add_argument("--deadline", type=float, default=300.0)
-    parser.add_argument("--reserve", type=int, default=0)
+    parser.add_argument("--reserve", type=int, default=-(2**40))
     parser.add_argument("--largest-file", type=int)
     options = parser.parse_args()
     if options.largest_file:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
+    store.RESERVE = options.reserve
     policy = Policy(concurrency=options.concurrency, deadline=options.deadline, drain=options.drain, first_backoff=0.01)
     try:
-        with AcknowledgingRunFile.open(options.path, reserve=options.reserve) as run:
+        with AcknowledgingRunFile.open(options.path) as run:
             sys.stdout.write("ready\n")
             sys.stdout.flush()
             asyncio.run(Pump(run, Loopback(options.url), policy).run())

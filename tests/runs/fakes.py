@@ -18,7 +18,9 @@ from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
+from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.spec import RunSpec, make_record
 from equipoise.schema import GENDER, ITEM, PROMPT, SYSTEM, Status
@@ -68,6 +70,16 @@ def plan(
 def create(path: Path, *plans: Plan, **options: Any) -> RunFile:
     """A new run file, with one small plan unless others are given."""
     return RunFile.create(path, settings=SETTINGS, plans=plans or [plan()], **options)
+
+
+def prompts_of(file: RunReader, probe: str = "alpha") -> pl.DataFrame:
+    """All prompts of a probe in a run file."""
+    return pl.concat(list(file.prompts(probe)))
+
+
+def attempts_of(file: RunReader, probe: str = "alpha") -> pl.DataFrame:
+    """All attempts of a probe in a run file that have ended, without their prompts."""
+    return pl.concat([attempts for _, attempts in file.attempts(probe, ATTEMPTS)]).select(*ATTEMPTS)
 
 
 def finish(pending: Pending, reply: Reply | None = None, **fields: Any) -> Attempt:

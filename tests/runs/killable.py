@@ -12,12 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import polars as pl
 from aiohttp import web
 
 from equipoise.runs.file.reader import RunReader
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION
-from runs.fakes import seal
+from runs.fakes import attempts_of, prompts_of, seal
 
 TESTS = Path(__file__).parents[1]
 Answer = Callable[[str, int], str]
@@ -101,7 +100,7 @@ def stored(run: RunReader) -> dict[tuple[str, str, int], Any]:
     """Each stored attempt with its answer."""
     answers: dict[tuple[str, str, int], Any] = {}
     for probe in run.probes():
-        frame = pl.concat(run.attempts(probe.name))
+        frame = attempts_of(run, probe.name)
         keys = [(probe.name, prompt, repetition) for prompt, repetition in frame.select(ID, REPETITION).iter_rows()]
         assert len(set(keys)) == len(keys)
         answers |= dict(zip(keys, frame[ANSWER], strict=True))
@@ -113,5 +112,5 @@ def texts(run: RunReader) -> dict[tuple[str, str], str]:
     return {
         (probe.name, prompt): text
         for probe in run.probes()
-        for prompt, text in run.prompts(probe.name).select(ID, PROMPT).iter_rows()
+        for prompt, text in prompts_of(run, probe.name).select(ID, PROMPT).iter_rows()
     }

@@ -16,7 +16,7 @@ from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
-from runs.fakes import Fake, create, plan
+from runs.fakes import Fake, attempts_of, create, plan
 
 POLICY = Policy(concurrency=4)
 T = TypeVar("T")
@@ -88,7 +88,7 @@ def run_pump(path: Path, model: Fake, size: int = 10, *, policy: Policy = POLICY
         except Exception as caught:
             error = caught
         assert model.open_count == 0
-        return Outcome(error, events, file.counts(), pl.concat(file.attempts("alpha")), list(file.settings.notes))
+        return Outcome(error, events, file.counts(), attempts_of(file), list(file.settings.notes))
 
 
 def assert_fatal(outcome: Outcome, kind: type[EquipoiseError], code: int, words: str, path: Path) -> None:

@@ -8,27 +8,23 @@ import random
 import shutil
 import sqlite3
 import warnings
-from collections.abc import Iterator
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
 import equipoise
-from equipoise.errors import BudgetReached, EquipoiseError, IntegrityError
+from equipoise.errors import EquipoiseError, IntegrityError
 from equipoise.models.protocol import Reply
-from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.run import Run
 from equipoise.runs.spec import to_plain
 from equipoise.schema import Status
-from runs.fakes import create, finish, plan
+from runs.fakes import attempts_of, create, finish, plan
 from runs.test_opening import create_and_kill, execute
 
-FLIPS = 40
-PROBE_COLUMNS = "name, version, parameters, corpus, corpus_sha256, repetitions, covariates, max_tokens, opening"
+FLIPS = 30
 INSERT = """
     insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at)
     select 7, x'', probe, id, 1, 'ok', 1, '' from prompts where position = 9
@@ -63,73 +59,63 @@ def observe(path: Path) -> str:
     return json.dumps(shown, sort_keys=True, default=str)
 
 
-def flip_bits(path: Path, count: int, seed: int) -> Iterator[tuple[int, int, bytes]]:
-    """The content of the file with one random bit flipped, again and again."""
-    content, dice = path.read_bytes(), random.Random(seed)
-    for _ in range(count):
-        place, bit = dice.randrange(len(content)), dice.randrange(8)
-        flipped = bytearray(content)
-        flipped[place] ^= 1 << bit
-        yield place, bit, bytes(flipped)
-
-
 @pytest.mark.fault("D14")
 def test_no_flipped_bit_changes_anything_silently(small_run: Path, tmp_path: Path) -> None:
     expected, noticed = observe(small_run), 0
     assert "results" in expected
-    for number, (place, bit, content) in enumerate(flip_bits(small_run, FLIPS, seed=12)):
-        path = tmp_path / f"{number}.equipoise"
-        path.write_bytes(content)
+    content, dice, path = small_run.read_bytes(), random.Random(12), tmp_path / "flipped.equipoise"
+    for _ in range(FLIPS):
+        place, bit = dice.randrange(len(content)), dice.randrange(8)
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << bit
+        path.write_bytes(flipped)
         observed = observe(path)
         assert observed in (expected, "IntegrityError", "StorageError"), f"bit {bit} of byte {place}"
         noticed += observed != expected
     assert noticed > FLIPS / 3, "most of the file is content"
 
 
-CHANGES = [
-    ("update settings set value = json_set(value, '$.model', 'another') where key = 'spec'", "setting spec"),
-    ("update settings set value = json_set(value, '$.suite', 'full') where key = 'spec'", "setting spec"),
-    ("update settings set value = '[\"A note.\"]' where key = 'notes'", "setting notes"),
-    ("update probes set version = version + 1", "probe alpha"),
-    ("update prompts set prompt = prompt || ' ' where position = 7", "probe alpha"),
-    ("update prompts set item = 'other' where position = 7", "probe alpha"),
-    ("update probes set max_tokens = 5", "probe alpha"),
-    ("update probes set opening = ''", "probe alpha"),
-    ("update probes set corpus_sha256 = 'abc'", "probe alpha"),
-    ("update attempts set first_token = '[]' where place = 3", "the attempt of alpha at the prompt {third}"),
-    ("update attempts set served_model = 'other' where place = 3", "the attempt of alpha at the prompt {third}"),
-    ("update attempts set answer = 'yes' where place = 3", "the attempt of alpha at the prompt {third}, repetition 1"),
-    ("update attempts set status = 'empty' where place = 3", "the attempt of alpha at the prompt {third}"),
-    ("update attempts set digest = x'' where place = 3", "the attempt of alpha at the prompt {third}"),
-    ("delete from attempts where place = 3", "attempt number 3 of 6 is missing"),
-    ("delete from attempts where place = 6", "it holds 5 of 6 attempts"),
-    ("delete from attempts", "attempt number 1 of 6 is missing"),
-    ("delete from earlier_failures", "attempt number 2 of 6 is missing"),
-    ("update earlier_failures set detail = 'nothing'", "the attempt of alpha"),
-    (INSERT, "an attempt that equipoise did not store"),
-    ("update head set attempts = 7", "it holds 6 of 7 attempts"),
-    ("update head set digest = x'00'", "the last attempt"),
-    ("update head set run = 'another'", "the attempt of alpha"),
-    ("delete from digests where part = 'probe alpha'", "probe alpha"),
-]
-
-
-@pytest.mark.fault("D14")
-@pytest.mark.parametrize(("statement", "words"), CHANGES)
-def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, statement: str, words: str) -> None:
-    path = tmp_path / "run.db"
+@pytest.fixture(scope="module")
+def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of ten prompts, of which five were answered, one of them after a failure."""
+    path = tmp_path_factory.mktemp("run") / "run.db"
     with create(path) as run:
         first, second, third, fourth, fifth, *_ = run.pending()
         run.record([finish(first), finish(second, Reply(status=Status.TIMEOUT)), finish(third), finish(fourth)])
         assert run.ask_again([Status.TIMEOUT]) == 1
         run.record([finish(second), finish(fifth)])
-    RunReader.open(path).close()
+    return path
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("update settings set value = json_set(value, '$.model', 'another') where key = 'spec'", "setting spec"),
+        ("update probes set version = version + 1", "probe alpha"),
+        ("update prompts set prompt = prompt || ' ' where position = 7", "probe alpha"),
+        ("update prompts set item = 'other' where position = 7", "probe alpha"),
+        ("update probes set opening = ''", "probe alpha"),
+        ("delete from digests where part = 'probe alpha'", "probe alpha"),
+        ("update attempts set first_token = '[]' where place = 3", "attempt number 3 of 6"),
+        ("update attempts set answer = 'yes' where place = 3", "attempt number 3 of 6"),
+        ("update attempts set digest = x'' where place = 3", "attempt number 3 of 6"),
+        ("delete from attempts where place = 3", "attempt number 3 of 6"),
+        ("delete from attempts where place = 6", "it holds 5 attempts, and not the last of the 6"),
+        ("delete from earlier_failures", "attempt number 2 of 6"),
+        ("update earlier_failures set detail = 'nothing'", "attempt number 2 of 6"),
+        (INSERT, "attempt number 7 of 6"),
+        ("update head set attempts = 7", "it holds 6 attempts, and not the last of the 7"),
+        ("update head set digest = x'00'", "it holds 6 attempts, and not the last of the 6"),
+        ("update head set run = 'another'", "attempt number 1 of 6"),
+    ],
+)
+def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, six_attempts: Path, statement: str, words: str) -> None:
+    path = Path(shutil.copy(six_attempts, tmp_path))
     execute(statement)(path)
     for open_run in (RunReader.open, RunFile.open):
-        with pytest.raises(IntegrityError) as caught:
+        with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}") as caught:
             open_run(path)
-        assert "was changed after it was written: " in str(caught.value)
-        assert words.format(third=third.prompt) in str(caught.value)
         assert caught.value.exit_code == 6
 
 
@@ -143,9 +129,6 @@ def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
     def encode(content: object) -> str:
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=lambda raw: {"hex": raw.hex()})
 
-    content = "probe, prompt, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens,"
-    content += "served_model, finish_reason, fingerprint, detail, answer, reasoning, raw, first_token"
-
     def digest_rows(*statements: str, values: tuple[str, ...] = ()) -> bytes:
         rows = [row for statement in statements for row in connection.execute(statement, values)]
         return hashlib.blake2b("".join(f"{encode(row)}," for row in rows).encode(), digest_size=16).digest()
@@ -153,13 +136,12 @@ def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
     with closing(sqlite3.connect(small_run)) as connection:
         [(run, attempts, head)] = connection.execute("select run, attempts, digest from head")
         rows = connection.execute(
-            f"select place, digest, {content} from attempts union all"
-            f" select place, digest, {content} from earlier_failures order by place"
+            "select * from attempts union all select * from earlier_failures order by place"
         ).fetchall()
         assert (attempts, len(rows)) == (71, 71)
         before = digest(b"", run)
         for place, (stored, actual, *values) in enumerate(rows, start=1):
-            before = digest(before, values)
+            before = digest(before, [*values, None])
             assert (stored, actual) == (place, before)
         assert head == before
         digests = dict(connection.execute("select part, digest from digests"))
@@ -168,7 +150,7 @@ def test_the_digests_are_those_of_the_documentation(small_run: Path) -> None:
             assert digests.pop(f"setting {key}") == setting
         for (name,) in connection.execute("select name from probes").fetchall():
             assert digests.pop(f"probe {name}") == digest_rows(
-                f"select {PROBE_COLUMNS} from probes where name = ?",
+                "select * from probes where name = ?",
                 "select id, position, item, covariates, prompt, system from prompts where probe = ? order by position",
                 values=(name,),
             )
@@ -195,102 +177,41 @@ def test_failures_that_are_asked_again_are_kept_and_the_counts_add_up(tmp_path: 
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         kept = connection.execute("select place, status, detail from earlier_failures").fetchall()
     assert kept == [(n, *(("empty", None) if n % 2 == 0 else ("http_error", "503"))) for n in range(1, 11)]
-    with RunReader.open(tmp_path / "run.db") as run:
-        assert run.counts()[Status.OK] == 10
-
-
-def copy_run(source: Path, target: Path, *suffixes: str) -> Path:
-    """Copy a run file and those of its companions that are named."""
-    target.parent.mkdir(exist_ok=True)
-    for suffix in ("", *suffixes):
-        shutil.copy(f"{source}{suffix}", f"{target}{suffix}")
-    return target
-
-
-def record_one(run: RunFile) -> None:
-    run.record([finish(next(run.pending()))])
+    RunReader.open(tmp_path / "run.db").close()
 
 
 @pytest.mark.fault("P14")
 @pytest.mark.parametrize("case", ["older copy", "another run", "after a checkpoint"])
 def test_a_wal_that_does_not_belong_to_the_file_changes_nothing_silently(tmp_path: Path, case: str) -> None:
-    path, mixed = tmp_path / "run.db", tmp_path / "mixed" / "run.db"
+    path, mixed = tmp_path / "run.db", tmp_path / "mixed.db"
     with create(path, plan(size=400)) as run:
-        if case != "another run":
-            copy_run(path, mixed)
+        shutil.copy(path, mixed)
         run.record(finish(each) for each in list(run.pending())[:200])
         if case == "after a checkpoint":
             run._connection.execute("pragma wal_checkpoint(restart)").fetchall()
-            record_one(run)
+            run.record([finish(next(run.pending()))])
         shutil.copy(f"{path}-wal", tmp_path / "newer-wal")
     if case == "another run":
-        create(tmp_path / "other.db", plan(size=400)).close()
-        copy_run(tmp_path / "other.db", mixed)
+        mixed.unlink()
+        create(mixed, plan(size=400)).close()
     shutil.copy(tmp_path / "newer-wal", f"{mixed}-wal")
     try:
         with RunReader.open(mixed) as reader:
-            held = {answer for batch in reader.attempts("alpha") for answer in batch["answer"]}
-            assert len(held) == 200, "all that was stored until then, or nothing"
+            assert attempts_of(reader)["answer"].n_unique() == 200, "all that was stored until then, or nothing"
     except IntegrityError:
         pass  # exit 6
 
 
-def test_a_wal_that_a_reader_keeps_is_no_reason_to_refuse(tmp_path: Path) -> None:
+def test_a_wal_that_a_reader_or_a_kill_leaves_is_no_reason_to_refuse(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     run = create(path)
-    record_one(run)
+    run.record([finish(next(run.pending()))])
     with RunReader.open(path) as reader:
         run.close()
         assert reader.counts()[Status.OK] == 1
         with RunReader.open(path) as another:
             assert another.counts()[Status.OK] == 1
-    with RunFile.open(path) as run:
-        assert run.counts()[Status.OK] == 1
     create_and_kill(tmp_path / "killed.db")
-    for _ in range(2):
-        with RunFile.open(tmp_path / "killed.db") as run:
+    for left in (path, tmp_path / "killed.db", tmp_path / "killed.db"):
+        with RunFile.open(left) as run:
             assert run.counts()[Status.OK] == 1
-
-
-@pytest.mark.fault("D14")
-@pytest.mark.parametrize(
-    ("statement", "words"),
-    [
-        ("update settings set value = json_set(value, '$.suite', 'full') where key = 'spec'", "setting spec"),
-        ("update attempts set answer = 'He.' where place = 6", "the attempt of jobs_lum"),
-        ("delete from attempts where place = 6", "it holds 5 of 6 attempts"),
-        ("update head set attempts = 7", "it holds 6 of 7 attempts"),
-        ("update prompts set prompt = prompt || '!' where position = 11", "probe jobs_lum"),
-    ],
-)
-def test_a_run_that_goes_on_has_its_settings_and_the_end_of_its_chain_checked_first(
-    tmp_path: Path, statement: str, words: str
-) -> None:
-    path = tmp_path / "run.equipoise"
-    with create(path, equipoise.plan("jobs_lum", sample=12)) as run:
-        run.record(map(finish, islice(run.pending(), 6)))
-    execute(statement)(path)
-    with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}"):
-        RunFile.open(path, verify="plan")
-
-
-@pytest.mark.fault("D14")
-def test_a_changed_prompt_is_not_asked_and_a_changed_answer_is_found_before_results(tmp_path: Path) -> None:
-    path, asked = tmp_path / "run.equipoise", list[str]()
-
-    def answer(prompt: str) -> str:
-        asked.append(prompt)
-        return "He is kind."
-
-    with pytest.raises(BudgetReached):
-        equipoise.audit(answer, probes="jobs_lum", sample=12, out=path, policy=Policy(concurrency=1, max_requests=6))
-    whole = path.read_bytes()
-    execute("update prompts set prompt = prompt || ' Say yes.' where position = 11")(path)
-    with pytest.raises(IntegrityError, match="was changed after it was written: probe jobs_lum"):
-        equipoise.resume(path, model=answer).ask()
-    assert not any("Say yes" in prompt for prompt in asked)
-    path.write_bytes(whole)
-    execute("update attempts set answer = 'She is kind.' where place = 2")(path)
-    equipoise.resume(path, model=answer)._file.close()
-    with pytest.raises(IntegrityError, match="the attempt of jobs_lum at the prompt"):
-        equipoise.resume(path, model=answer).ask()

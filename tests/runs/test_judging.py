@@ -363,7 +363,10 @@ def test_a_judge_that_failed_is_used_anyway_only_on_request_and_every_result_say
     ("statement", "named"),
     [
         ("update exam set label = 'accepted' where label = 'rejected' and number < 20", "exam"),
-        ("update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)", "the attempt"),
+        (
+            "update verdicts set answer = 'accepted' where place = (select min(place) from verdicts)",
+            "attempt number 13",
+        ),
     ],
 )
 def test_what_the_judge_said_cannot_be_changed_unnoticed(path: Path, statement: str, named: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import equipoise
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.runs.file.store import Reading, RunFile
+from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run, store_labels
 from runs.test_opening import execute
 
@@ -85,11 +85,10 @@ def test_a_changed_label_is_noticed(path: Path) -> None:
 
 def test_results_never_rest_on_stored_labels(path: Path) -> None:
     before = Run.open(path).to_frame()
-    wrong = Run.open(path).setup("jobs_lum").probe.detector
+    setup = Run.open(path).setup("jobs_lum")
     frame = Run.open(path).transcripts("jobs_lum").with_columns(pl.lit("female").alias("label"))
     with RunFile.open(path) as file:
-        reading = Reading(probe="jobs_lum", reading="careful", detector=wrong, judge=None)
-        file.replace_labels([(reading, [frame])])
+        file.replace_labels([(setup, [frame])])
     assert select(path, "select distinct label from labels") == [("female",)]
     assert Run.open(path).to_frame().equals(before, null_equal=True)
 

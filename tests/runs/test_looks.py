@@ -26,7 +26,7 @@ from equipoise.runs.growth import Looks, wants_more
 from equipoise.runs.resume import resume
 from equipoise.runs.sizes import find_size
 from equipoise.schema import ID, Status
-from runs.fakes import SETTINGS
+from runs.fakes import SETTINGS, prompts_of
 from simulating import SMALL
 
 TESTS = Path(__file__).parents[1]
@@ -215,10 +215,10 @@ def test_runs_that_stopped_at_different_looks_are_compared_on_what_both_asked() 
 def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
     small, other = equipoise.plan("jobs_lum", sample=10), equipoise.plan("jobs_lum", sample=20, seed=7)
     with RunFile.create(tmp_path / "run.equipoise", settings=SETTINGS, plans=[small]) as file:
-        before = file.prompts("jobs_lum")
+        before = prompts_of(file, "jobs_lum")
         with pytest.raises(IntegrityError, match="other prompts of jobs_lum"):
             file.extend([other])
-        assert file.prompts("jobs_lum").equals(before)
+        assert prompts_of(file, "jobs_lum").equals(before)
         assert file.probes()[0].parameters == small.parameters
         file.extend([equipoise.plan("jobs_lum", sample=20)])
         assert file.counts()[Status.PENDING] == 20

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.runs.file import store
 from equipoise.runs.file.reader import RunReader
 from equipoise.schema import Status
 from runs.fakes import create, plan, seal
@@ -168,14 +169,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @POSIX
 @pytest.mark.fault("P5")
-@pytest.mark.parametrize("reserve", [0, 1_000_000], ids=["a commit fails", "the reserve is reached"])
+@pytest.mark.parametrize("reserve", [-(2**40), 1_000_000], ids=["a commit fails", "the reserve is reached"])
 @pytest.mark.parametrize("place", ["a limit on the size of files", "a full disk"])
 def test_a_full_place_stops_the_run_and_keeps_the_file(
-    tmp_path: Path, request: pytest.FixtureRequest, place: str, reserve: int
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, place: str, reserve: int
 ) -> None:
     is_disk = place == "a full disk"
     path = (request.getfixturevalue("small_disk") if is_disk else tmp_path) / "run.db"
-    create(path, plan(size=1000), reserve=0).close()
+    monkeypatch.setattr(store, "RESERVE", 0)
+    create(path, plan(size=1000)).close()
     with Server(answer_at_length) as server:
         child = start(path, server, f"--reserve={reserve}", *([] if is_disk else [f"--largest-file={2_000_000}"]))
         out, err = child.communicate(timeout=120)
@@ -187,7 +189,7 @@ def test_a_full_place_stops_the_run_and_keeps_the_file(
             assert sum(counts.values()) == 1000
             assert stored(run).keys() == acknowledged(out)
             assert 0 < counts[Status.OK] <= asked < 1000, "it stopped before paying for more"
-            if reserve:
+            if reserve > 0:
                 assert counts[Status.OK] == asked, "no answer that was paid for is lost"
         if is_disk:
             path = shutil.copytree(path.parent, tmp_path / "moved") / "run.db"

@@ -21,7 +21,7 @@ from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, PROMPT, Status, missing_share
-from runs.fakes import Fake, answering, create, ok, plan, seal, transient
+from runs.fakes import Fake, answering, create, ok, plan, prompts_of, seal, transient
 from runs.pumping import POLICY, assert_fatal, run, run_pump
 
 
@@ -66,7 +66,7 @@ def test_every_prompt_is_asked_once_and_gets_its_own_answer(path: Path) -> None:
     assert model.at_once[:2] == [1, 1], "the first request is sent alone"
     assert max(model.at_once) == 7
     with RunReader.open(path) as file:
-        texts = dict(file.prompts("alpha").select(ID, PROMPT).iter_rows())
+        texts = dict(prompts_of(file).select(ID, PROMPT).iter_rows())
         assert all(seal(texts[prompt]) == answer for prompt, answer in outcome.attempts.select(ID, ANSWER).iter_rows())
     last = outcome.progress[-1]
     assert (last.planned, last.answered, last.requests) == (600, 600, 600)

@@ -16,17 +16,16 @@ from polars.testing import assert_frame_equal
 
 import equipoise
 from equipoise.errors import ProbeError, StorageError
-from equipoise.measuring.plan import plan as plan_probe
 from equipoise.models.protocol import Reply
-from equipoise.runs.file import sql, tables
+from equipoise.runs.file import reader, store
 from equipoise.runs.file.connection import translate_storage_errors
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.tables import decode_text, encode_text
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
-from runs.fakes import SETTINGS, create, finish, plan, seal
+from runs.fakes import SETTINGS, attempts_of, create, finish, plan, prompts_of, seal
 
-GROUP = sql.ATTEMPTS_PER_STATEMENT
+GROUP = store._ATTEMPTS_PER_STATEMENT
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 
 
@@ -44,14 +43,9 @@ def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> Non
         alpha, beta = run.probes()
         assert (alpha.name, alpha.prompts, alpha.repetitions, beta.prompts) == ("alpha", 10, 2, 4)
         assert alpha.parameters == dict(planned.parameters)
-        assert_frame_equal(run.prompts("alpha"), planned.prompts())
+        assert_frame_equal(prompts_of(run), planned.prompts())
         assert run.counts()[Status.PENDING] == sum(run.counts().values()) == 24
-
-
-def test_prompts_of_a_real_plan_come_back_with_their_types(tmp_path: Path) -> None:
-    planned = plan_probe("hiring_an", sample=100)
-    with create(tmp_path / "run.db", planned) as run:
-        assert_frame_equal(run.prompts("hiring_an"), planned.prompts())
+        assert prompts_of(run, "gamma").height == attempts_of(run, "gamma").height == 0
 
 
 @pytest.mark.parametrize("repetitions", [1, 2])
@@ -60,20 +54,14 @@ def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path, repetit
     with create(tmp_path / "run.db", planned, plan("beta")) as run:
         alpha, beta = run.probes()
         assert alpha.covariates == {**beta.covariates, SYSTEM: "String"}
-        assert_frame_equal(run.prompts("alpha"), planned.prompts())
-        assert SYSTEM not in run.prompts("beta").columns
-        assert_frame_equal(pl.concat(prompts for prompts, _ in run.answers("alpha", 4)), planned.prompts())
+        assert_frame_equal(prompts_of(run), planned.prompts())
+        assert SYSTEM not in prompts_of(run, "beta").columns
+        assert_frame_equal(pl.concat(prompts for prompts, _ in run.attempts("alpha")), planned.prompts())
         systems = dict(planned.prompts().select(ID, SYSTEM).iter_rows())
         asked = list(run.pending())
         assert all(pending.system == systems.get(pending.prompt) for pending in asked)
         run.record(finish(pending) for pending in asked if pending.system is not None or pending.probe == "beta")
         assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * repetitions
-
-
-def test_an_unknown_probe_has_no_rows(tmp_path: Path) -> None:
-    with create(tmp_path / "run.db") as run:
-        assert run.prompts("gamma").height == 0
-        assert [frame.height for frame in run.attempts("gamma")] == [0]
 
 
 @pytest.mark.fault("D12")
@@ -128,7 +116,7 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
         first = next(run.pending())
         assert run.record([finish(first, reply, tries=2)]) == 1
-        [frame] = run.attempts("alpha")
+        frame = attempts_of(run)
         row = frame.row(0, named=True)
         assert row.pop("finished_at").endswith("+00:00")
         assert row == {
@@ -179,14 +167,8 @@ def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None
     connection.close()
     assert [decode_text(value) for value in row] == [answer] * 4
     with RunReader.open(tmp_path / "run.db") as run:
-        [frame] = run.attempts("alpha")
+        frame = attempts_of(run)
         assert frame[ANSWER].to_list() == [replace_surrogates(answer)]
-
-
-def test_a_prompt_with_a_nul_is_asked_unchanged(tmp_path: Path) -> None:
-    with create(tmp_path / "run.db", plan(text="{}\0{}")) as run:
-        assert next(run.pending()).text == "0\0alpha"
-        assert run.prompts("alpha")[PROMPT][0] == "0\0alpha"
 
 
 @given(
@@ -220,7 +202,7 @@ def test_any_beginning_of_the_pending_attempts_is_a_fair_sample(tmp_path: Path) 
             assert abs(sum(each.probe == "small" for each in order[:n]) - n / 11) <= 1
         for probe in ("large", "small"):
             prompts = [each.prompt for each in order if each.probe == probe and each.repetition == 1]
-            assert prompts == run.prompts(probe)[ID].to_list(), "each probe in the order of its plan"
+            assert prompts == prompts_of(run, probe)[ID].to_list(), "each probe in the order of its plan"
 
 
 @pytest.mark.parametrize("left", [slice(None, None, 3), slice(0, None, 2), slice(3, 4), slice(300, None), slice(0, 0)])
@@ -233,38 +215,33 @@ def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
         assert rest == everything[left]
         run.record(map(finish, rest))
         assert list(run.pending()) == []
-        frames = pl.concat(run.attempts("alpha"))
-        assert frames[ID].to_list() == run.prompts("alpha")[ID].to_list(), "in the order of the plan, not of arrival"
-        texts = run.prompts("alpha")[PROMPT].to_list()
+        frames = attempts_of(run)
+        assert frames[ID].to_list() == prompts_of(run)[ID].to_list(), "in the order of the plan, not of arrival"
+        texts = prompts_of(run)[PROMPT].to_list()
         assert frames[ANSWER].to_list() == [seal(text) for text in texts]
         assert set(frames[STATUS]) == {"ok"}
 
 
-@pytest.mark.parametrize(("size", "limit"), [(1, 10**6), (3, 10**6), (8, 10**6), (100, 0), (100, 30), (0, 100)])
+@pytest.mark.parametrize(("rows", "text"), [(1, 10**6), (3, 10**6), (8, 10**6), (100, 0), (100, 300)])
 def test_answers_come_with_their_prompts_in_whole_items_of_bounded_size(
-    tmp_path: Path, size: int, limit: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rows: int, text: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "BATCH_BYTES", limit)
+    monkeypatch.setattr(reader, "BATCH", rows)
+    monkeypatch.setattr(reader, "BATCH_BYTES", text)
     with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2), plan("beta", 4)) as run:
         run.record(finish(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
-        parts = list(run.answers("alpha", size) if size else run.transcripts("alpha"))
+        parts = list(run.attempts("alpha"))
         prompts, attempts = (pl.concat(column) for column in zip(*parts, strict=True))
-        assert_frame_equal(prompts, run.prompts("alpha"))
-        assert_frame_equal(attempts, pl.concat(run.attempts("alpha")).select(attempts.columns))
+        assert_frame_equal(prompts, prompts_of(run))
+        assert_frame_equal(attempts.select(prompts.columns), prompts.join(attempts.select(ID), on=ID))
+        assert attempts[ANSWER].to_list() == [seal(text) for text in attempts[PROMPT]]
         assert attempts.height == 16
-        assert all(answered[ID].is_in(asked[ID].implode()).all() for asked, answered in parts)
         items = [item for asked, _ in parts for item in asked[ITEM].unique()]
         assert len(items) == len(set(items)) == 5
         assert len(parts) > 1
-
-
-def test_transcripts_of_some_prompts(tmp_path: Path) -> None:
-    with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2)) as run:
-        run.record(map(finish, run.pending()))
-        ids = run.prompts("alpha")[ID].to_list()
-        found = list(run.transcripts_of("alpha", [ids[5], ids[2], "unknown"]))
-        assert [prompts[ID].to_list() for prompts, _ in found] == [[ids[2]], [ids[5]]]
-        assert [attempts[ID].to_list() for _, attempts in found] == [[ids[2]] * 2, [ids[5]] * 2]
+        some = [prompts[ID][5], prompts[ID][2], "unknown"]
+        found = pl.concat(attempts for _, attempts in run.attempts("alpha", among=some))
+        assert found[ID].to_list() == [prompts[ID][2]] * 2 + [prompts[ID][5]] * 2
 
 
 @pytest.mark.parametrize("size", [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP])
@@ -276,8 +253,8 @@ def test_recording_returns_how_many_attempts_were_stored(tmp_path: Path, size: i
         with pytest.raises(sqlite3.IntegrityError):  # an attempt is stored once
             run.record([*attempts[size:], attempts[-1]])
         assert run.counts()[Status.OK] == size
-        texts = dict(run.prompts("alpha").select(ID, PROMPT).iter_rows())
-        stored = pl.concat(run.attempts("alpha")).select(ID, ANSWER).iter_rows()
+        texts = dict(prompts_of(run).select(ID, PROMPT).iter_rows())
+        stored = attempts_of(run).select(ID, ANSWER).iter_rows()
         assert all(answer == seal(texts[prompt]) for prompt, answer in stored)
 
 

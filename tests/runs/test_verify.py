@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_is_changed_is_named(path: Path) -> None:
     execute("update attempts set answer = 'She wrote.' where place = 2")(path)
-    with pytest.raises(IntegrityError, match="the attempt of jobs_lum at the prompt"):
+    with pytest.raises(IntegrityError, match="attempt number 2 of 5"):
         verify_run(path)
 
 

@@ -53,7 +53,7 @@ def command(
     check_target(report)
     make_spec(**given.fields())
     failures = parse_failures(retry.split(",") if retry else ())
-    with RunReader.open(file, verify="layout") as reader:
+    with RunReader.open(file, checked=True) as reader:
         is_open = "judge" in given or wants_answers(reader, failures)
     if "max_tokens" in given and not failures:
         raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")

@@ -16,8 +16,10 @@ from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.assets.store import sha256_of
 from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
+from equipoise.models.protocol import Reply
 from equipoise.probes import choose_probes
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run, store_labels
 from equipoise.runs.spec import make_record, make_spec
 from equipoise.runs.suites import Probes, plan_probes
@@ -71,7 +73,17 @@ def _store(file: RunFile, tables: Iterable[pl.DataFrame], attempts: pl.DataFrame
         own = attempts[first:end]
         answered = own.hstack(table[own[NUMBER] - start].select(STATUS, ANSWER))
         answered = answered.filter(pl.col(STATUS) != Status.PENDING.value)
-        new += file.record_imported(answered.select(PROBE, *ATTEMPT, STATUS, ANSWER))
+        new += file.record(
+            Attempt(
+                probe=probe,
+                prompt=prompt,
+                repetition=repetition,
+                reply=Reply(status=Status(status), answer=answer),
+            )
+            for probe, prompt, repetition, status, answer in answered.select(
+                PROBE, *ATTEMPT, STATUS, ANSWER
+            ).iter_rows()
+        )
         start += table.height
     return new
 
@@ -109,7 +121,7 @@ def _choose_new(
 def _read_prompts(file: RunFile, ids: list[pl.Series]) -> Iterator[pl.DataFrame]:
     """The prompts of a run, part by part. Their ids are kept in `ids`."""
     for probe in file.probes():
-        for batch in file.prompt_batches(probe.name):
+        for batch in file.prompts(probe.name):
             ids.append(batch[ID])
             yield batch
 
@@ -160,10 +172,10 @@ def import_answers(
             store_labels(file, choose_probes(probes))
             file.add_notes([_describe_sources(answers, new, replaced)])
     except BaseException:
-        if is_new and not Run(path, verify="layout").ended:
+        if is_new and not Run(path, checked=True).ended:
             path.unlink(missing_ok=True)
         raise
-    return Run(path, choose_probes(probes), verify="layout"), new, matching
+    return Run(path, choose_probes(probes), checked=True), new, matching
 
 
 def _refuse_other_probes(file: RunFile, wanted: Probes) -> None:

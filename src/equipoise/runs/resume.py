@@ -49,7 +49,7 @@ def resume(
     (`runs.reaching`). Pace stays as it was unless it is given; a budget is for one session. `growth` is what `extend`
     plans.
     """
-    file = RunFile.open(Path(path), verify="plan")
+    file = RunFile.open(Path(path))
     with on_error(file.close):
         stored, failures = file.settings, parse_failures(retry)
         known = known_probes(stored.spec, probes)
@@ -154,7 +154,8 @@ def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, mo
 
 def wants_answers(file: RunReader, failures: Iterable[Status]) -> bool:
     """Whether attempts are pending, or have failed in one of these ways."""
-    return file.has_pending() or any(file.counts()[status] for status in failures)
+    counts = file.counts()
+    return any(counts[status] for status in (Status.PENDING, *failures))
 
 
 def parse_failures(names: Iterable[str]) -> list[Status]:

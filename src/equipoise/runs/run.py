@@ -25,9 +25,9 @@ from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.readings import OtherReading, measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
-from equipoise.runs.file.checks import Verify
 from equipoise.runs.file.reader import RunReader
-from equipoise.runs.file.store import Reading, RunFile
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.runs.file.values import Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams
@@ -67,7 +67,7 @@ class Run:
         reading: str | None = None,
         *,
         judged: bool = True,
-        verify: Verify = "whole",
+        checked: bool = False,
     ) -> None:
         if reading not in (None, *READINGS):
             raise UnknownName("reading", str(reading), READINGS)
@@ -78,7 +78,7 @@ class Run:
         self.judged = judged
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
-        with RunReader.open(path, verify=verify) as file:
+        with RunReader.open(path, checked=checked) as file:
             self.settings = file.settings
             self.planned = {planned.name: planned for planned in file.probes()}
             self.states = file.states()
@@ -96,7 +96,7 @@ class Run:
 
     def _open(self) -> RunReader:
         """The file, which was verified when the run was opened."""
-        return RunReader.open(self.path, verify="layout")
+        return RunReader.open(self.path, checked=True)
 
     @functools.cached_property
     def _known_probes(self) -> dict[str, Probe]:
@@ -209,7 +209,9 @@ class Run:
         names = [self._find_planned(probe).name] if probe else list(self.planned)
         with self._open() as file:
             parts = [
-                batch.select(pl.lit(name).alias("probe"), pl.all()) for name in names for batch in file.attempts(name)
+                attempts.select(pl.lit(name).alias("probe"), *ATTEMPTS)
+                for name in names
+                for _, attempts in file.attempts(name, ATTEMPTS)
             ]
         return pl.concat(parts)
 
@@ -221,7 +223,7 @@ class Run:
         """The same as tables of bounded size, at least one."""
         name = self._find_planned(probe).name
         with self._open() as file:
-            yield from file.prompt_batches(name)
+            yield from file.prompts(name)
 
     def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
         """Prompts, answers and what each answer says; with keywords only those rows: `gender="female"`."""
@@ -236,11 +238,10 @@ class Run:
         setup = self.setup(probe)
         with self._open() as file:
             read = self._known_reader(probe) or self._reader(setup, file)
-            for prompts, attempts in file.transcripts(probe) if among is None else file.transcripts_of(probe, among):
-                joined = prompts.join(attempts, on=ID, maintain_order="left_right")
-                evaluated = read(joined).select(pl.exclude(joined.columns))
+            for prompts, attempts in file.attempts(probe, ATTEMPTS, among):
+                evaluated = read(attempts).select(pl.exclude(attempts.columns))
                 first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
-                yield joined.hstack(evaluated).select(*first, pl.exclude(first))
+                yield attempts.hstack(evaluated).select(*first, pl.exclude(first))
 
     def results(self) -> Audit:
         """The results of every probe on what has been answered so far."""
@@ -310,9 +311,8 @@ class Run:
         """Prompts without their texts, whole items at a time, and what the attempts at them say."""
         with self._open() as file:
             read = self._reader(setup, file)
-            for prompts, answers in file.answers(setup.probe.name):
-                joined = prompts.join(answers, on=ID, maintain_order="left_right")
-                yield Part(prompts.drop(PROMPT), read(joined).drop(PROMPT))
+            for prompts, answers in file.attempts(setup.probe.name):
+                yield Part(prompts.drop(PROMPT), read(answers).drop(PROMPT))
 
     def _known_reader(self, probe: str) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
         """What looks up evaluations where the result of the probe holds all of them, so that nothing is read twice."""
@@ -372,11 +372,10 @@ def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
     the labels that it had, and its table `readings` says of how many attempts they are.
     """
     with suppress(EquipoiseError):
-        file.replace_labels(_read_all(Run(file.path, probes, verify="layout")))
+        file.replace_labels(_read_all(Run(file.path, probes, checked=True)))
 
 
-def _read_all(run: Run) -> Iterator[tuple[Reading, Iterable[pl.DataFrame]]]:
+def _read_all(run: Run) -> Iterator[tuple[Setup, Iterable[pl.DataFrame]]]:
     for name in run.planned:
         setup = run.setup(name)
-        reading = Reading(probe=name, reading=setup.probe.reading, detector=setup.probe.detector, judge=setup.judge)
-        yield reading, (part.attempts for part in run.parts(setup))
+        yield setup, (part.attempts for part in run.parts(setup))

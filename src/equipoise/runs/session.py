@@ -71,7 +71,7 @@ class Session:
             return await self._ask(on_event)
         except NotServed as error:
             # To resume would be to ask the same again, and the file would only stand in the way of the next try.
-            if self._created and not Run(self.path, verify="layout").ended:
+            if self._created and not Run(self.path, checked=True).ended:
                 self.path.unlink(missing_ok=True)
                 error.args = (f"{error.plain}\nNo run file was kept.",)
             raise
@@ -81,7 +81,7 @@ class Session:
             for planned in self._file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
             if isinstance(self._model, SimulatedModel):
-                run = Run(self.path, self._probes.values(), verify="layout")
+                run = Run(self.path, self._probes.values(), checked=True)
                 self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
             requests = 0
             if self._judge:

@@ -191,7 +191,7 @@ audit.__name__ = audit.__qualname__ = "audit"
 
 
 def _holds_answers(path: Path) -> bool:
-    return path.exists() and Run(path, verify="layout").ended > 0
+    return path.exists() and Run(path, checked=True).ended > 0
 
 
 def _confirm_tokens(confirm: Confirm, expected: RunEstimate, policy: Policy, tokens: int) -> None:

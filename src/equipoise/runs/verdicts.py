@@ -56,15 +56,15 @@ class Verdicts:
                     pending.select(ATTEMPT).iter_rows(), ask_judge(probe, pending), strict=True
                 ):
                     self._questions[probe.name, key, repetition] = question
-                    yield Pending(probe.name, key, repetition, question, None, 0.0)
+                    yield Pending(probe.name, key, repetition, question)
 
     def counts(self) -> dict[Status, int]:
         """How many open answers there are, by the state of their verdicts."""
         return _count_unread(self._file, self._probes, self._retry)
 
-    def answered(self) -> Iterator[Pending]:
+    def answered(self) -> Pending | None:
         """The question that got the last verdict."""
-        return self._file.judged_questions()
+        return self._file.judged()
 
     def record(self, attempts: Iterable[Attempt]) -> None:
         """Store verdicts durably."""
@@ -97,9 +97,9 @@ class Exam(Verdicts):
         counts = {status: states.count(status) for status in Status}
         return counts | {Status.PENDING: len(self._asked) - len(states)}
 
-    def answered(self) -> Iterator[Pending]:
+    def answered(self) -> Pending | None:
         """A question that has an answer."""
-        return (_pending(question) for question, status, _ in self._file.exam() if status in MEASURED)
+        return next((_pending(question) for question, status, _ in self._file.exam() if status in MEASURED), None)
 
     def record(self, attempts: Iterable[Attempt]) -> None:
         """Store answers durably."""
@@ -107,7 +107,7 @@ class Exam(Verdicts):
 
 
 def _pending(question: ExamQuestion) -> Pending:
-    return Pending(question.probe, str(question.number), 1, question.text, None, 0.0)
+    return Pending(question.probe, str(question.number), 1, question.text)
 
 
 def count_verdicts(file: RunReader, probes: Mapping[str, Probe], retry: Iterable[Status] = ()) -> dict[Status, int]:
@@ -125,8 +125,8 @@ def _unread(file: RunReader, probe: Probe, retry: Sequence[Status]) -> Iterator[
     """The open answers with their prompts, and the state in which their verdicts `ended`, if they did."""
     again = pl.col(STATUS).is_in([status.value for status in retry])
     ended = file.verdicts(probe.name).filter(~again).select(ID, REPETITION, ended=STATUS)
-    for prompts, answers in file.answers(probe.name):
-        unread = find_unread(probe, prompts.join(answers, on=ID, maintain_order="left_right"))
+    for _, answers in file.attempts(probe.name):
+        unread = find_unread(probe, answers)
         yield unread.join(ended, on=ATTEMPT, how="left", maintain_order="left")
 
 

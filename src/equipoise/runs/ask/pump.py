@@ -133,7 +133,7 @@ class Pump:
             self._model.continue_after(dropped)
         answered = None
         if any(self._tally.counts[status] for status in MEASURED):
-            answered = await self._in_thread(next, self._file.answered(), None)
+            answered = await self._in_thread(self._file.answered)
         raise_limit = partial(self._in_thread, self._raise_limit) if self._raise_limit else None
         self._asker = Asker(
             self._model, self._policy, self._tally, concurrency, self._report_progress, answered, raise_limit

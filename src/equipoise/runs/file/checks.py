@@ -5,29 +5,26 @@ from __future__ import annotations
 import functools
 import sqlite3
 import stat
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, TypedDict
 
-import msgspec
+from msgspec import MsgspecError
+from msgspec.json import Decoder
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
 from equipoise.measuring.marks import SPENT
+from equipoise.models.protocol import Asking
 from equipoise.runs.file import sql
 from equipoise.runs.file.digests import check_digests
 from equipoise.runs.file.ownership import lock_path
-from equipoise.runs.file.tables import STORED_TYPES, decode_json
+from equipoise.runs.file.tables import STORED_TYPES
+from equipoise.runs.file.values import Planned
 from equipoise.runs.spec import RunRecord, load
 from equipoise.schema import SYSTEM
 
-Verify = Literal["whole", "plan", "layout"]
-"""How much of a file is checked before it is used: all of it, which takes seconds for a gigabyte; what going on with a
-run needs, its settings, prompts and last attempt; or the layout, if the caller has verified the rest before."""
-MAX_PLANNED = 10**9
-"""Attempts of one probe. Whatever plans more was not written to be asked."""
 _HEADER_BYTES = 100
-_COVARIATE_TYPES = {"String": str, "Int64": int, "Float64": float, "Boolean": bool}
+_ANYTHING, _NAMES, _MAPPING = Decoder(Any), Decoder(dict[str, str]), Decoder(dict[str, Any])
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -64,8 +61,8 @@ def _expects_wal(path: Path) -> bool:
         return file.read(_HEADER_BYTES)[18] == 2
 
 
-def check_header(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse the file of another program, or of another version of the schema, by its header."""
+def check_layout(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse the file of another program or version, and one with anything in its schema that is not ours."""
     try:
         ((application,),) = connection.execute(sql.GET_APPLICATION_ID)
     except sqlite3.DatabaseError as error:
@@ -75,19 +72,12 @@ def check_header(connection: sqlite3.Connection, path: Path) -> None:
     if application != sql.APPLICATION_ID:
         raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
     ((version,),) = connection.execute(sql.GET_VERSION)
-    if version > sql.SCHEMA:
+    if version != sql.SCHEMA:
         raise IntegrityError(
-            f"{path} was written by a newer equipoise: its schema is {version}, this one knows {sql.SCHEMA}. "
+            f"{path} was written by another equipoise: its schema is {version}, this one knows {sql.SCHEMA}. "
             "It was left untouched. Update: pip install -U equipoise"
         )
-    if version != sql.SCHEMA:
-        raise IntegrityError(f"{path} has the unknown schema {version}; this equipoise knows {sql.SCHEMA}.")
-
-
-def check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file with anything in its schema that is missing, changed or not ours."""
-    actual, expected = _schema_objects(connection), _expected_objects()
-    if wrong := sorted({name for _, name, _, _ in actual ^ expected}):
+    if wrong := sorted({name for _, name, _, _ in _schema_objects(connection) ^ _expected_objects()}):
         raise IntegrityError(
             f"{path} does not have the layout of a run file. "
             f"Missing, changed or not ours: {', '.join(wrong[:5])}{' …' if len(wrong) > 5 else ''}."
@@ -110,53 +100,29 @@ def _expected_objects() -> frozenset[tuple[str, ...]]:
         return _schema_objects(connection)
 
 
-def check_content(connection: sqlite3.Connection, path: Path, verify: Verify) -> None:
-    """Refuse damage, changes, and counts and settings that no run has."""
-    if verify == "layout":
-        return
+def check_content(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse damage, changes, and counts and settings that no run has. Takes seconds for a gigabyte."""
     connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
     try:
-        if verify == "whole":
-            ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
-            if verdict != "ok":
-                raise IntegrityError(f"{path} is damaged: {verdict}.")
-            _check_counts(connection, path)
+        ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
+        if verdict != "ok":
+            raise IntegrityError(f"{path} is damaged: {verdict}.")
+        for problem, statement in sql.IMPOSSIBLE.items():
+            for (probe,) in connection.execute(statement).fetchall():
+                raise IntegrityError(f"{path} is damaged: {probe} {problem}.")
         read_settings(connection, path)
-        for name, _, parameters, _, _, _, covariates, *_ in connection.execute(sql.PROBES).fetchall():
-            if not isinstance(decode_json(parameters, path), dict):
-                raise IntegrityError(f"{path} is damaged: the parameters of {name} must be a mapping.")
-            types = decode_json(covariates, path)
-            if not isinstance(types, dict) or not all(
-                isinstance(kind, str) and kind in STORED_TYPES for kind in types.values()
-            ):
-                raise IntegrityError(
-                    f"{path} is damaged: the covariates of {name} must be a mapping from names to types."
-                )
-            if verify == "whole":
-                _check_covariates(connection, name, types, path)
-        check_digests(connection, path, whole=verify == "whole")
+        for planned in read_plan(connection, path):
+            _check_covariates(connection, planned, path)
+        check_digests(connection, path)
     finally:
         if connection.in_transaction:
             connection.execute(sql.ROLLBACK)
 
 
-def _check_counts(connection: sqlite3.Connection, path: Path) -> None:
-    for probe, repetitions, prompts in connection.execute(sql.PLAN_SIZES).fetchall():
-        if repetitions * prompts > MAX_PLANNED:
-            raise IntegrityError(
-                f"{path} is damaged: it plans {repetitions:,} repetitions of {prompts:,} prompts of {probe}, "
-                f"and no run has more than {MAX_PLANNED:,} attempts of a probe."
-            )
-    for (probe,) in connection.execute(sql.MISPLACED_PROMPTS).fetchall():
-        raise IntegrityError(f"{path} is damaged: the prompts of {probe} are not numbered one by one.")
-    for (probe,) in connection.execute(sql.PROBES_WITH_TOO_MANY_ATTEMPTS).fetchall():
-        raise IntegrityError(f"{path} holds more attempts of {probe} than were planned.")
-
-
 def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     """The settings in the file, checked."""
     rows = connection.execute(sql.SETTINGS).fetchall()
-    stored = {key: decode_json(value, path) for key, value in rows}
+    stored = {key: _decode_json(value, _ANYTHING, f"the setting {key}", path) for key, value in rows}
     record = load(stored, RunRecord, lambda problem: IntegrityError(f"{path} is damaged: {problem}"))
     for probe, sizes in record.looks.items():
         if not sizes or len(sizes) > len(SPENT) or sizes != sorted(set(sizes)):
@@ -164,12 +130,40 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     return record
 
 
-def _check_covariates(connection: sqlite3.Connection, probe: str, types: Mapping[str, str], path: Path) -> None:
+def read_plan(connection: sqlite3.Connection, path: Path) -> list[Planned]:
+    """The probes in the file, checked."""
+    planned = []
+    for row in connection.execute(sql.PROBES).fetchall():
+        name, version, parameters, corpus, sha256, repetitions, covariates, max_tokens, opening, prompts = row
+        types = _decode_json(covariates, _NAMES, f"the covariates of {name}", path)
+        if not STORED_TYPES.keys() >= {*types.values()}:
+            raise IntegrityError(f"{path} is damaged: the covariates of {name} must be {', '.join(STORED_TYPES)}.")
+        planned.append(
+            Planned(
+                name=name,
+                version=version,
+                parameters=_decode_json(parameters, _MAPPING, f"the parameters of {name}", path),
+                corpus=corpus,
+                corpus_sha256=sha256,
+                repetitions=repetitions,
+                covariates=types,
+                prompts=prompts,
+                asking=Asking(max_tokens=max_tokens, opening=opening),
+            )
+        )
+    return planned
+
+
+def _check_covariates(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:
     """Refuse a prompt with a covariate that is missing, null or of another type than the probe says."""
-    needed = {column: _COVARIATE_TYPES[kind] for column, kind in types.items() if column != SYSTEM}
-    decoder = msgspec.json.Decoder(TypedDict("Covariates", needed))  # type: ignore[operator]
-    for prompt, covariates in connection.execute(sql.COVARIATES, (probe,)):
-        try:
-            decoder.decode(covariates)
-        except (msgspec.MsgspecError, UnicodeError) as error:
-            raise IntegrityError(f"{path} is damaged: the covariates of prompt {prompt} of {probe}: {error}.") from None
+    needed = {column: STORED_TYPES[kind][1] for column, kind in planned.covariates.items() if column != SYSTEM}
+    decoder = Decoder(TypedDict("Covariates", needed))  # type: ignore[operator]
+    for prompt, covariates in connection.execute(sql.COVARIATES, (planned.name,)):
+        _decode_json(covariates, decoder, f"the covariates of prompt {prompt} of {planned.name}", path)
+
+
+def _decode_json(value: str, decoder: Decoder[Any], what: str, path: Path) -> Any:
+    try:
+        return decoder.decode(value)
+    except (MsgspecError, UnicodeError, RecursionError) as error:
+        raise IntegrityError(f"{path} is damaged: {what}: {error}.") from None

@@ -13,13 +13,12 @@ from pathlib import Path
 
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql
-from equipoise.runs.file.checks import Verify, beside
+from equipoise.runs.file.checks import beside
 
-_BUSY_SECONDS = 2.0
+_BUSY_SECONDS = 30.0
+"""How long one waits for another: the owner for readers that check the file before it marks the file as in use."""
 _LONGEST_VALUE = 256 * 1024 * 1024
 _LARGEST_FILE = 2**63 - 1
-_IMMUTABLE = "mode=ro&immutable=1"
-"""Reads the file alone: no -wal, no locks."""
 _STORAGE_ERRORS = {
     sqlite3.SQLITE_READONLY_ROLLBACK: "a change to it was interrupted; `equipoise resume` repairs the file",
     sqlite3.SQLITE_FULL: "the disk is full, or the file has reached the allowed size",
@@ -60,44 +59,31 @@ def on_error(undo: Callable[[], object]) -> Iterator[None]:
         raise
 
 
-def connect_reader(path: Path, verify: Verify) -> sqlite3.Connection:
-    """A read-only connection to a run file, after it was verified."""
+def connect_reader(path: Path, *, checked: bool) -> sqlite3.Connection:
+    """A read-only connection to a run file with the right layout, and content unless the caller has `checked` that."""
     checks.check_file(path)
-    try:
-        return _connect_reader(path, verify)
-    except IntegrityError:
-        if not beside(path, "-wal").exists():
-            raise
-        # An owner may have begun to write while the file was read without a lock.
-        return _connect_reader(path, verify)
-
-
-def _connect_reader(path: Path, verify: Verify) -> sqlite3.Connection:
-    # SQLite would create a missing -wal. Without one nobody writes to the file, so it can be opened as immutable.
-    in_change = beside(path, "-wal").exists() or beside(path, "-journal").exists()
-    connection = _connect(path, "mode=ro" if in_change else _IMMUTABLE, sql.READER)
-    with on_error(connection.close), translate_storage_errors(path):
-        checks.check_header(connection, path)
-        checks.check_schema(connection, path)
-        checks.check_content(connection, path, verify)
+    with translate_storage_errors(path):
+        connection = _connect(path, "mode=ro", sql.READER)
+        with on_error(connection.close):
+            checks.check_layout(connection, path)
+            if not checked:
+                checks.check_content(connection, path)
     return connection
 
 
-def connect_owner(path: Path, verify: Verify) -> sqlite3.Connection:
+def connect_owner(path: Path, *, checked: bool) -> sqlite3.Connection:
     """The one connection that writes. The caller holds the lock.
 
-    What lies beside a -wal is verified as a whole: they may not belong together. A -wal says that the file is in use,
-    so that a copy without it is recognised. To switch to it is also the first write: a disk that cannot be written to
-    is noticed before anything is asked.
+    A -wal says that the file is in use, so that a copy without it is recognised. To switch to it is also the first
+    write: a disk that cannot be written to is noticed before anything is asked.
     """
     with translate_storage_errors(path):
         if beside(path, "-journal").exists():  # SQLite undoes a change that a kill interrupted
             with contextlib.closing(_connect(path, "mode=rw", sql.OWNER)) as interrupted:
                 interrupted.execute(sql.GET_VERSION).fetchall()
-        connect_reader(path, "whole" if beside(path, "-wal").exists() else verify).close()
+        connect_reader(path, checked=checked).close()  # by a connection that leaves a file which is refused untouched
         connection = _connect(path, "mode=rw", sql.OWNER)
         with on_error(connection.close):
-            checks.check_schema(connection, path)
             connection.execute(sql.USE_WAL).fetchall()
             connection.execute(sql.HEAD).fetchall()  # SQLite creates the -wal at the first read
     return connection
@@ -116,7 +102,7 @@ def create_empty(path: Path) -> sqlite3.Connection:
     What SQLite puts beside it gets the same rights.
     """
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    connection = _connect(path, "mode=rw", sql.OWNER)
+    connection = _connect(path, "mode=rw", sql.CREATOR)
     with on_error(connection.close):
         for statement in (*sql.SET_HEADER, sql.BEGIN, *sql.TABLES):
             connection.execute(statement)
@@ -137,15 +123,14 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connection:
-    with translate_storage_errors(path):
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?{mode}",
-            uri=True,
-            timeout=_BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,  # the pump uses the connection in a thread of its own, and only there
-        )
-    with on_error(connection.close), translate_storage_errors(path):
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,  # the pump uses the connection in a thread of its own, and only there
+    )
+    with on_error(connection.close):
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)

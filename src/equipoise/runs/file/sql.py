@@ -6,6 +6,8 @@ APPLICATION_ID = 0x45515549
 """`EQUI`, in the header of the file."""
 SCHEMA = 1
 """The number of the schema, as in `PRAGMA user_version`."""
+MAX_PLANNED = 10**9
+"""Attempts of one probe. Whatever plans more was not written to be asked."""
 
 
 def _text(name: str) -> str:
@@ -145,31 +147,34 @@ def _insert(table: str, columns: str, rows: int = 1) -> str:
 
 
 # Opening and closing
-BEGIN, COMMIT, ROLLBACK = "begin immediate", "commit", "rollback"
-BEGIN_READING = "begin"
+BEGIN, BEGIN_READING, COMMIT, ROLLBACK = "begin immediate", "begin", "commit", "rollback"
 SET_HEADER = (f"pragma application_id = {APPLICATION_ID}", f"pragma user_version = {SCHEMA}")
 GET_VERSION = "pragma user_version"
 GET_APPLICATION_ID = "pragma application_id"
 USE_WAL = "pragma journal_mode = wal"
 LEAVE_WAL = ("pragma wal_checkpoint(truncate)", "pragma journal_mode = delete")
 SAFE = ("pragma trusted_schema = off", "pragma cell_size_check = on", "pragma mmap_size = 0")
-OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -16384")
 READER = (*SAFE, "pragma query_only = on")
+OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -16384")
 # The ids of new prompts go to random places of their index, so all of it should fit: 200 MB for five million prompts.
-USE_CACHE = "pragma cache_size = -{}"
-MIN_CACHE, MAX_CACHE, CACHE_PER_PROMPT = 16_384, 196_608, 48
-"""The cache in KiB at least and at most, and the bytes of it for each prompt."""
+CREATOR = (*OWNER, "pragma cache_size = -196608")
 
 # Checking
 INTEGRITY_CHECK = "pragma integrity_check(1)"
 OBJECTS = "select type, name, tbl_name, sql from sqlite_schema"
-PROBES_WITH_TOO_MANY_ATTEMPTS = "select probe from states where attempts < 0 limit 1"
-PLAN_SIZES = "select name, repetitions, (select count(*) from prompts where probe = name) from probes"
+COUNT_PROMPTS = "select count(*) from prompts where probe = ?"
 COVARIATES = "select id, covariates from prompts where probe = ?"
-MISPLACED_PROMPTS = """
-    select probe from prompts group by probe
-    having min(position) <> 0 or max(position) <> count(*) - 1 or count(distinct position) <> count(*) limit 1
-"""
+IMPOSSIBLE = {
+    f"plans more than {MAX_PLANNED:,} attempts": f"""
+        select name from probes where repetitions * (select count(*) from prompts where probe = name) > {MAX_PLANNED}
+    """,  # noqa: S608
+    "has prompts that are not numbered one by one": """
+        select probe from prompts group by probe
+        having min(position) <> 0 or max(position) <> count(*) - 1 or count(distinct position) <> count(*)
+    """,
+    "has more attempts than were planned": "select probe from states where attempts < 0",
+}
+"""What no probe of a run does or has, and the probes of a file that do."""
 
 # Digests
 ADD_HEAD = "insert into head (id, run, attempts, digest) values (1, ?, ?, ?)"
@@ -178,25 +183,27 @@ HEAD = "select run, attempts, digest from head"
 ADD_DIGEST = """
     insert into digests (part, digest) values (?, ?) on conflict (part) do update set digest = excluded.digest
 """
-DIGESTS = "select part, digest from digests"
-PROMPT_ROWS = f"select {_names(_PROMPT)} from prompts where probe = ? order by position"  # noqa: S608
-SETTING_ROW = "select key, value from settings where key = ?"
-PROBE_ROW = f"select {_names(_PROBE)} from probes where name = ?"  # noqa: S608
-EXAM_ROWS = f"select {_names(_EXAM)} from exam order by probe, number"  # noqa: S608
-READING_ROWS = "select probe, reading, detector, judge, attempts from readings order by probe"
-LABEL_ROWS = "select place, label, counts, judged from labels order by place"
-CHAINS = tuple(
-    f"select place, digest, {_names(columns)} from {table} where place > ? order by place"  # noqa: S608
-    for table, columns in (("attempts", _ATTEMPT), ("earlier_failures", _ATTEMPT), ("verdicts", _VERDICT))
-)
-LINK = " union all ".join(
-    f"select digest from {table} where place = ?1"  # noqa: S608
-    for table in ("attempts", "earlier_failures", "verdicts")
-)
+DIGESTS = "select part, digest from digests order by part"
 PARTS = """
     select 'setting ' || key from settings union all select 'probe ' || name from probes
     union all values ('exam'), ('labels')
 """
+PROMPT_ROWS = f"select {_names(_PROMPT)} from prompts where probe = ? order by position"  # noqa: S608
+ROWS = {
+    "setting": ("select key, value from settings where key = ?",),
+    "probe": (f"select {_names(_PROBE)} from probes where name = ?", PROMPT_ROWS),  # noqa: S608
+    "exam": (f"select {_names(_EXAM)} from exam order by probe, number",),  # noqa: S608
+    "labels": (
+        "select probe, reading, detector, judge, attempts from readings order by probe",
+        "select place, label, counts, judged from labels order by place",
+    ),
+}
+"""The rows that the digest of a part covers."""
+CHAIN = f"""
+    select place, digest, {_names(_ATTEMPT)}, null from attempts
+    union all select place, digest, {_names(_ATTEMPT)}, null from earlier_failures
+    union all select place, digest, {_names(_VERDICT)} from verdicts order by place
+"""  # noqa: S608
 
 # Writing
 ADD_PROBE = _insert("probes", _PROBE)
@@ -204,10 +211,6 @@ SET_PARAMETERS = "update probes set parameters = ?, repetitions = ? where name =
 RAISE_LIMITS = "update probes set max_tokens = ? where opening is null"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = _insert("prompts", f"probe, {_PROMPT}") + " on conflict (probe, id) do nothing"
-ATTEMPTS_PER_STATEMENT = 64
-"""One long statement keeps the interpreter free for the thread that asks; many short ones would not."""
-ADD_ATTEMPT = _insert("attempts", f"{_LINK}, {_ATTEMPT}")
-ADD_ATTEMPTS = _insert("attempts", f"{_LINK}, {_ATTEMPT}", rows=ATTEMPTS_PER_STATEMENT)
 ADD_VERDICT = _insert("verdicts", f"{_LINK}, {_VERDICT}")
 ADD_EXAM_ANSWER = _insert("exam", _EXAM)
 REMOVE_EXAM = "delete from exam"
@@ -226,6 +229,15 @@ ADD_READING = """
     select ?, ?, ?, ?, count(*) from attempts where probe = ?1
 """
 
+
+def add_attempts(rows: int) -> str:
+    """The statement that adds so many attempts.
+
+    One long statement keeps the interpreter free for the thread that asks; many short ones would not.
+    """
+    return _insert("attempts", f"{_LINK}, {_ATTEMPT}", rows)
+
+
 # Reading
 SETTINGS = "select key, value from settings order by key"
 PROBES = f"""
@@ -240,11 +252,7 @@ PENDING = """
     )
     order by position limit ?
 """
-POSITIONS = "select position from json_each(?) as wanted cross join prompts on prompts.id = wanted.value and probe = ?"
-COUNT_STORED = """
-    select attempts - (select count(*) from earlier_failures) - (select count(*) from verdicts) from head
-"""
-STATES = "select probe, status, attempts from states"
+STATES = "select probe, status, attempts from states order by probe"
 _USAGE = """
     select total(prompt_tokens), total(completion_tokens) from (
         select prompt_tokens, completion_tokens from {} union all select prompt_tokens, completion_tokens from {}
@@ -252,9 +260,9 @@ _USAGE = """
 """
 USAGE = _USAGE.format("attempts", "earlier_failures")
 JUDGE_USAGE = _USAGE.format("verdicts", "exam")
-EMPTY_REASONS = """
-    select finish_reason, count(*) from attempts where status = 'empty' and finish_reason is not null
-    group by finish_reason
+COUNT_EMPTY = """
+    select count(*) from attempts
+    where status = 'empty' and lower(finish_reason) in (select value from json_each(?))
 """
 SERVED = """
     select served_model, fingerprint, count(*), min(finished_at), max(finished_at) from attempts
@@ -274,23 +282,22 @@ VERDICTS = """
 LAST_VERDICT = """
     select probe, prompt, repetition, question from verdicts where status = 'ok' order by place desc limit 1
 """
-PROMPTS = "select id, item, prompt, system, covariates from prompts where probe = ? order by position"
-PROMPTS_AFTER = """
-    select id, item, prompt, system, covariates, position from prompts
-    where probe = ? and position > ? order by position limit ?
+LAST_ANSWER = """
+    select attempts.probe, id, repetition, prompts.prompt, system
+    from attempts join prompts on prompts.probe = attempts.probe and prompts.id = attempts.prompt
+    where status in ('ok', 'truncated') order by place desc limit 1
 """
-_ATTEMPTS_OF_PROMPTS = """
-    from prompts cross join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
+_PLANNED = "select position, item, id, prompts.prompt, system, covariates"
+PROMPTS = f"{_PLANNED} from prompts where probe = ? and position > ? order by position"
+ATTEMPTS = f"""
+    {_PLANNED}, {{}}
+    from prompts left join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
+    where prompts.probe = ? and position > ? and (?3 is null or id in (select value from json_each(?3)))
+    order by position, repetition
+"""  # noqa: S608
+"""Each prompt with these columns of the attempts at it, or of one that is null; of all prompts, or of some."""
+ENDED = """
+    select position, repetition, status
+    from prompts join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
     where prompts.probe = ?
 """
-ENDED = f"select position, repetition, status {_ATTEMPTS_OF_PROMPTS}"
-ANSWERS = f"""
-    select id, repetition, status, answer, first_token {_ATTEMPTS_OF_PROMPTS}
-    and position between ? and ? order by position, repetition
-"""
-_WHOLE_ATTEMPTS = f"""
-    select id, repetition, status, tries, finished_at, latency, prompt_tokens, completion_tokens, served_model,
-        finish_reason, fingerprint, detail, first_token, answer, reasoning {_ATTEMPTS_OF_PROMPTS}
-"""
-ATTEMPTS = f"{_WHOLE_ATTEMPTS} order by position, repetition"
-ATTEMPTS_AMONG = f"{_WHOLE_ATTEMPTS} and position between ? and ? order by position, repetition"

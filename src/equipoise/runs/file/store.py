@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,43 +14,34 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
-from equipoise.detect import Detector
-from equipoise.errors import StorageError
+from equipoise.errors import BadParameter, IntegrityError, ProbeError, StorageError
 from equipoise.measuring.exam import ExamQuestion
-from equipoise.measuring.plan import Plan
-from equipoise.runs.file import checks, sql, tables
-from equipoise.runs.file.checks import Verify, beside
+from equipoise.measuring.plan import Plan, Setup
+from equipoise.runs.file import checks, sql
+from equipoise.runs.file.checks import beside
 from equipoise.runs.file.connection import (
     connect_owner,
+    create_empty,
     describe_shortage,
     leave_one_file,
     on_error,
+    sync_directory,
     transaction,
     translate_storage_errors,
 )
-from equipoise.runs.file.creation import extend_probe, write_run_file
 from equipoise.runs.file.digests import Chain, write_digest
 from equipoise.runs.file.ownership import Lock
 from equipoise.runs.file.reader import RunReader, follow_link
-from equipoise.runs.file.tables import encode_json, encode_text
-from equipoise.runs.file.values import Attempt
+from equipoise.runs.file.tables import attempt_row, encode_json, encode_text, prompt_rows, stored_types, valid_count
+from equipoise.runs.file.values import Attempt, asking_of
 from equipoise.runs.spec import RunRecord, RunSpec, to_plain
-from equipoise.schema import ID, JUDGED, LABEL, MEASURED, REPETITION, Status, is_measured, replace_surrogates
+from equipoise.schema import ID, JUDGED, LABEL, MEASURED, REPETITION, SYSTEM, Status, is_measured, replace_surrogates
 
 RESERVE = 32 * 1024 * 1024
 """Bytes that must stay free, so that answers to requests under way can still be stored when nothing more is sent."""
 RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.PENDING))
 """The states of attempts that can be asked again."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """By whom the answers of a probe were read."""
-
-    probe: str
-    reading: str
-    detector: Detector
-    judge: str | None
+_ATTEMPTS_PER_STATEMENT = 64
 
 
 class RunFile(RunReader):
@@ -59,39 +50,34 @@ class RunFile(RunReader):
     asked = "model"
     """Whom the pump asks."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock, reserve: int) -> None:
-        super().__init__(path, connection)
+    def __init__(self, path: Path, lock: Lock, *, checked: bool) -> None:
+        with translate_storage_errors(path):
+            if problem := describe_shortage(path, RESERVE):
+                raise StorageError(problem)
+            super().__init__(path, connect_owner(path, checked=checked))
         self.owned = True
         self._lock = lock
-        self._reserve = reserve
         files = (path, beside(path, "-wal"), beside(path, "-shm"))
         self._identities = {file: file.stat() for file in files if file.exists()}
         """Which files these are, to tell them from others of the same names."""
 
     @classmethod
-    def create(cls, path: Path, *, settings: RunRecord, plans: Iterable[Plan], reserve: int = RESERVE) -> RunFile:
+    def create(cls, path: Path, *, settings: RunRecord, plans: Iterable[Plan]) -> RunFile:
         """Create a run with all prompts of the plans, and own it. The settings hold no secret."""
         path = follow_link(path)
         lock = Lock(path)
         with on_error(lock.release):
-            write_run_file(path, settings, plans)
-            return cls._take_ownership(path, lock, reserve, "layout")
+            _write_run_file(path, settings, plans)
+            return cls(path, lock, checked=True)
 
     @classmethod
-    def open(cls, path: Path, *, verify: Verify = "whole", reserve: int = RESERVE) -> RunFile:
+    def open(cls, path: Path) -> RunFile:  # type: ignore[override]
         """Open the run as its owner, to go on with it. Refused while another process owns it."""
         path = follow_link(path)
         checks.check_file(path)  # first, so that no lock file is put beside what is not ours
         lock = Lock(path)
         with on_error(lock.release):
-            return cls._take_ownership(path, lock, reserve, verify)
-
-    @classmethod
-    def _take_ownership(cls, path: Path, lock: Lock, reserve: int, verify: Verify) -> RunFile:
-        with translate_storage_errors(path):
-            if reserve and (problem := describe_shortage(path, reserve)):
-                raise StorageError(problem)
-            return cls(path, connect_owner(path, verify), lock, reserve)
+            return cls(path, lock, checked=False)
 
     def close(self) -> None:
         """Close the file and leave one file that can be copied or, if the disk fails, resumed."""
@@ -128,8 +114,9 @@ class RunFile(RunReader):
 
     def short_of_space(self) -> str | None:
         """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
+        self._refuse_if_lost()
         with translate_storage_errors(self.path):
-            return describe_shortage(self.path, self._reserve) if self._reserve else None
+            return describe_shortage(self.path, RESERVE)
 
     # The plan and the settings
 
@@ -137,9 +124,8 @@ class RunFile(RunReader):
         """Add the prompts of larger plans of probes that are in the file, and change settings; all of it or nothing."""
         with self._change() as connection:
             for plan in plans:
-                extend_probe(connection, plan, self.path)
-            self._write_settings(**settings)
-        self._planned = None
+                _extend_probe(connection, plan, self.path)
+            self._set(**settings)
 
     def raise_limit(self, max_tokens: int, model_settings: Mapping[str, Any], *, wanted: bool = True) -> None:
         """Ask all that has no answer yet with this limit on the length of answers. Probabilities need none.
@@ -147,27 +133,23 @@ class RunFile(RunReader):
         A limit that nobody `wanted` was raised because of the model's reasoning.
         """
         with self._change() as connection:
-            self._write_settings(
-                spec=replace(self.spec, max_tokens=max_tokens),
-                model_settings=dict(model_settings),
-                limit_raised=not wanted,
-            )
+            spec = replace(self.spec, max_tokens=max_tokens)
+            self._set(spec=spec, model_settings=dict(model_settings), limit_raised=not wanted)
             connection.execute(sql.RAISE_LIMITS, (max_tokens,))
             for planned in self.probes():
                 write_digest(connection, f"probe {planned.name}")
-        self._planned = None
 
     def set_judge(self, spec: RunSpec, judge_settings: Mapping[str, Any]) -> None:
         """Store a specification with a judge, and what the judge says of itself. An exam was that of another one."""
         with self._change() as connection:
-            self._write_settings(spec=spec, judge_settings=dict(judge_settings), judge_dropped=[])
+            self._set(spec=spec, judge_settings=dict(judge_settings), judge_dropped=[])
             connection.execute(sql.REMOVE_EXAM)
             write_digest(connection, "exam")
 
     def remove_judge(self) -> None:
         """Forget the judge, of whom there are no verdicts. Its exam stays."""
         with self._change():
-            self._write_settings(spec=self.spec.without_judge(), judge_settings=None)
+            self._set(spec=self.spec.without_judge(), judge_settings=None)
 
     @property
     def dropped(self) -> list[str] | None:
@@ -176,17 +158,14 @@ class RunFile(RunReader):
 
     def add_notes(self, notes: Iterable[str], **dropped: list[str]) -> None:
         """Add notes to `settings.notes`, each of them once, and store which parameters were `dropped` by then."""
+        added = {"notes": map(replace_surrogates, notes), **dropped}
         with self._change():
             stored = self.settings
-            fields = {name: [*dict.fromkeys([*getattr(stored, name), *names])] for name, names in dropped.items()}
-            known = dict.fromkeys([*stored.notes, *map(replace_surrogates, notes)])
-            self._write_settings(notes=[*known], **fields)
+            self._set(**{name: [*dict.fromkeys([*getattr(stored, name), *new])] for name, new in added.items()})
 
-    def _write_settings(self, **fields: object) -> None:
+    def _set(self, **fields: object) -> None:
         changed = to_plain(replace(self.settings, **fields))
-        for name in fields:
-            self._connection.execute(sql.SET_SETTING, (name, encode_json(changed[name])))
-            write_digest(self._connection, f"setting {name}")
+        _write_settings(self._connection, {name: changed[name] for name in fields})
 
     # Attempts and verdicts
 
@@ -195,23 +174,33 @@ class RunFile(RunReader):
 
         StorageError if another file has taken the place of this one.
         """
-        return self._record(map(tables.attempt_row, attempts))
-
-    def record_imported(self, attempts: pl.DataFrame) -> int:
-        """The same for answers from elsewhere: probe, prompt, repetition, status and answer."""
-        return self._record(tables.imported_rows(attempts))
-
-    def _record(self, contents: Iterable[tuple[object, ...]]) -> int:
         with self._change() as connection:
             chained = Chain.read(connection)
-            before, rows = chained.length, map(chained.add, contents)
-            while group := list(islice(rows, sql.ATTEMPTS_PER_STATEMENT)):
-                if len(group) == sql.ATTEMPTS_PER_STATEMENT:
-                    connection.execute(sql.ADD_ATTEMPTS, list(chain(*group)))
-                else:
-                    connection.executemany(sql.ADD_ATTEMPT, group)
+            before = chained.length
+            rows = (chained.add((*attempt_row(attempt), None))[:-1] for attempt in attempts)
+            while group := list(islice(rows, _ATTEMPTS_PER_STATEMENT)):
+                connection.execute(sql.add_attempts(len(group)), list(chain(*group)))
             chained.write(connection)
             return chained.length - before
+
+    def record_verdicts(self, verdicts: Iterable[tuple[str, Attempt]]) -> None:
+        """Store what became of questions to the judge durably, as attempts are."""
+        with self._change() as connection:
+            chained = Chain.read(connection)
+            rows = [chained.add((*attempt_row(one), encode_text(question))) for question, one in verdicts]
+            connection.executemany(sql.ADD_VERDICT, rows)
+            chained.write(connection)
+
+    def record_exam(self, answers: Iterable[tuple[ExamQuestion, Attempt]]) -> None:
+        """Store answers of the judge's exam durably."""
+        with self._change() as connection:
+            for question, attempt in answers:
+                asked = (question.probe, question.number, question.label, question.gender, encode_text(question.text))
+                reply = attempt.reply
+                tokens = valid_count(reply.prompt_tokens), valid_count(reply.completion_tokens)
+                row = (*asked, reply.status.value, *tokens, encode_text(reply.answer))
+                connection.execute(sql.ADD_EXAM_ANSWER, row)
+            write_digest(connection, "exam")
 
     def ask_again(self, statuses: Iterable[Status]) -> int:
         """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`."""
@@ -228,21 +217,7 @@ class RunFile(RunReader):
             connection.executemany(sql.KEEP_FAILURES.format(condition), values)
             return connection.executemany(sql.REMOVE_FAILURES.format(condition), values).rowcount
 
-    def record_verdicts(self, verdicts: Iterable[tuple[str, Attempt]]) -> None:
-        """Store what became of questions to the judge durably, as attempts are."""
-        with self._change() as connection:
-            chained = Chain.read(connection)
-            rows = [chained.add((*tables.attempt_row(one), encode_text(question))) for question, one in verdicts]
-            connection.executemany(sql.ADD_VERDICT, rows)
-            chained.write(connection)
-
-    def record_exam(self, answers: Iterable[tuple[ExamQuestion, Attempt]]) -> None:
-        """Store answers of the judge's exam durably."""
-        with self._change() as connection:
-            connection.executemany(sql.ADD_EXAM_ANSWER, (tables.exam_row(*answer) for answer in answers))
-            write_digest(connection, "exam")
-
-    def replace_labels(self, labels: Iterable[tuple[Reading, Iterable[pl.DataFrame]]]) -> None:
+    def replace_labels(self, labels: Iterable[tuple[Setup, Iterable[pl.DataFrame]]]) -> None:
         """Store what the answers say, in place of what was stored; all of it or nothing.
 
         The frames hold evaluated attempts. Labels are for other tools: equipoise reads the answers anew.
@@ -250,20 +225,105 @@ class RunFile(RunReader):
         with self._change() as connection:
             for statement in sql.REMOVE_LABELS:
                 connection.execute(statement)
-            for reading, frames in labels:
-                by = (reading.probe, reading.reading, reading.detector.title, reading.judge)
-                connection.execute(sql.ADD_READING, by)
+            for setup, frames in labels:
+                probe = setup.probe
+                connection.execute(sql.ADD_READING, (probe.name, probe.reading, probe.detector.title, setup.judge))
                 for frame in frames:
-                    connection.executemany(sql.ADD_LABEL, _label_rows(reading, frame.filter(is_measured())))
+                    rows = _label_rows(probe.name, probe.detector.counts, frame.filter(is_measured()))
+                    connection.executemany(sql.ADD_LABEL, rows)
             write_digest(connection, "labels")
 
 
-def _label_rows(reading: Reading, measured: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _label_rows(probe: str, counts: Sequence[str], measured: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Label, counts as JSON, whether the label is the judge's; then the key of the attempt."""
-    counts = reading.detector.counts
-    labels = measured[LABEL] if not counts else [None] * measured.height
-    counted = map(encode_json, measured.select(counts).iter_rows(named=True)) if counts else [None] * measured.height
-    judged = map(int, measured[JUDGED]) if JUDGED in measured.columns else [0] * measured.height
-    return zip(
-        labels, counted, judged, [reading.probe] * measured.height, measured[ID], measured[REPETITION], strict=True
-    )
+    nothing = pl.lit(None, pl.String)
+    return measured.select(
+        label=nothing if counts else pl.col(LABEL),
+        counts=pl.struct(counts).struct.json_encode() if counts else nothing,
+        judged=pl.col(JUDGED) if JUDGED in measured.columns else pl.lit(value=False),
+        probe=pl.lit(probe),
+        prompt=pl.col(ID),
+        repetition=pl.col(REPETITION),
+    ).iter_rows()
+
+
+def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> None:
+    """Write a run file that gets its name only when it is complete. The caller holds the lock."""
+    if path.exists() or path.is_symlink():
+        raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
+    if beside(path, "-wal").exists():
+        raise StorageError(
+            f"{beside(path, '-wal')} is left of another run file of that name, and would spoil a new one. "
+            "Delete it, or choose another name."
+        )
+    partial = beside(path, ".partial")
+    unfinished = (partial, beside(partial, "-journal"))
+    with translate_storage_errors(path):
+        for left_by_kill in unfinished:
+            left_by_kill.unlink(missing_ok=True)
+        connection = create_empty(partial)
+        try:
+            run = uuid.uuid4().hex
+            connection.execute(sql.ADD_HEAD, (run, 0, Chain.start(run).digest))
+            _write_settings(connection, to_plain(settings))
+            for plan in plans:
+                _add_probe(connection, plan, settings.spec.max_tokens)
+            for part in ("exam", "labels"):
+                write_digest(connection, part)
+            connection.execute(sql.COMMIT)
+            connection.close()
+            partial.replace(path)
+            sync_directory(path.parent)
+        finally:
+            connection.close()
+            for file in unfinished:
+                file.unlink(missing_ok=True)
+
+
+def _write_settings(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
+    for name, value in settings.items():
+        connection.execute(sql.SET_SETTING, (name, encode_json(value)))
+        write_digest(connection, f"setting {name}")
+
+
+def _add_probe(connection: sqlite3.Connection, plan: Plan, max_tokens: int | None) -> None:
+    batches = plan.batches()
+    first = next(batches)
+    probe, asking = plan.probe, asking_of(plan.probe, max_tokens)
+    origin = (plan.corpus, plan.corpus_sha256, plan.repetitions, encode_json(stored_types(first)))
+    row = (probe.name, probe.version, encode_json(dict(plan.parameters)), *origin, asking.max_tokens, asking.opening)
+    connection.execute(sql.ADD_PROBE, row)
+    _add_prompts(connection, plan, chain([first], batches))
+
+
+def _extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None:
+    """Make the plan of a probe larger: more prompts, of which those in the file are the first, or more repetitions."""
+    name = plan.probe.name
+    connection.execute(sql.SET_PARAMETERS, (encode_json(dict(plan.parameters)), plan.repetitions, name))
+    planned = _add_prompts(connection, plan, plan.batches())
+    if connection.execute(sql.COUNT_PROMPTS, (name,)).fetchone() != (planned,):
+        raise IntegrityError(f"{path} holds other prompts of {name} than are planned now, and was not extended.")
+
+
+def _add_prompts(connection: sqlite3.Connection, plan: Plan, batches: Iterable[pl.DataFrame]) -> int:
+    """Add all prompts that are not there yet; return how many are planned."""
+    name, position = plan.probe.name, 0
+    for batch in batches:
+        _refuse_gaps(name, batch)
+        rows = ((name, key, place, *rest) for place, (key, *rest) in enumerate(prompt_rows(batch), position))
+        connection.executemany(sql.ADD_PROMPT, rows)
+        position += batch.height
+    if position * plan.repetitions > sql.MAX_PLANNED:
+        raise BadParameter(
+            f"A run has at most {sql.MAX_PLANNED:,} attempts of a probe. Got {plan.repetitions:,} repetitions of "
+            f"{position:,} prompts of {name} instead."
+        )
+    write_digest(connection, f"probe {name}")
+    return position
+
+
+def _refuse_gaps(probe: str, prompts: pl.DataFrame) -> None:
+    """Refuse prompts that lack a covariate: nobody could say to which group their answers belong."""
+    gaps = prompts.drop(SYSTEM, strict=False).fill_nan(None).null_count()
+    if missing := [column for column in gaps.columns if gaps[column][0]]:
+        raise ProbeError(f"The prompts of {probe} need a value in each column. Some lack: {', '.join(missing)}.")

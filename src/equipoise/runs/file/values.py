@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from equipoise.authoring import Probe
-from equipoise.models.protocol import Asking, Reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.schema import PROBABILITIES
-
-
-def utc_now() -> datetime:
-    """The time of day, to be stored. Durations are measured with clocks that do not jump."""
-    return datetime.now(UTC)
 
 
 def asking_of(probe: Probe, max_tokens: int | None) -> Asking:
@@ -37,7 +32,7 @@ class Planned:
     covariates: Mapping[str, str]
     """The polars type of each column of the prompts beside id, item and text, by name."""
     prompts: int
-    asking: Asking = field(default_factory=Asking)
+    asking: Asking
     """How its prompts are asked, where that differs from probe to probe."""
 
 
@@ -49,11 +44,11 @@ class Pending:
     prompt: str
     repetition: int
     text: str
-    system: str | None
+    system: str | None = None
     """The system part of the prompt, if it has one."""
-    place: float
+    place: float = 0.0
     """The attempt's place in the order of its probe, between 0 and 1."""
-    asking: Asking = field(default_factory=Asking)
+    asking: Asking = AS_SAMPLED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +60,10 @@ class Attempt:
     repetition: int
     reply: Reply
     tries: int = 1
-    finished_at: datetime = field(default_factory=utc_now)
+    finished_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Served:
+class Served(NamedTuple):
     """The model that an endpoint said it served, its fingerprint, and how many attempts ended with them."""
 
     model: str | None
@@ -77,8 +71,7 @@ class Served:
     attempts: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(NamedTuple):
     """A way in which attempts failed, and how many did."""
 
     status: str
