@@ -99,10 +99,11 @@ def root(
 def main() -> None:
     """Run the command line: an error of the user prints as one message, and its class gives the exit code."""
     warnings.showwarning = _print_warning
-    with robust_streams() as find_problem:
+    with robust_streams() as outlet:
         code = _run_command()
-        if problem := find_problem():
-            note(f"error: {problem}")
+        sys.stdout.flush()
+        if outlet.problem:
+            note(f"error: {outlet.problem}")
             code = code or StorageError.exit_code
     sys.exit(code)
 

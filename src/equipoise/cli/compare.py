@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note, open_console, print_json
 from equipoise.safe_text import printable_line
 
-if TYPE_CHECKING:
-    from equipoise.runs.run import Run
-
 
 @options.takes(*options.READING)
 def command(
-    files: Annotated[list[Path], typer.Argument(help="Run files, two or more: A, B, C …", metavar="RUN…")],
+    files: list[Path] = Argument(help="Run files, two or more: A, B, C …", metavar="RUN…"),
     *,
-    every_pair: Annotated[
-        bool, typer.Option("--every-pair", help="Compare every two runs, not only each with the first.")
-    ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Show the metrics without marks, too.")] = False,
+    every_pair: bool = Option(False, "--every-pair", help="Compare every two runs, not only each with the first."),
+    everything: bool = Option(False, "--all", help="Show the metrics without marks, too."),
     as_json: options.AsJson = False,
     given: options.Given,
 ) -> None:
@@ -36,19 +30,27 @@ def command(
     """
     from equipoise.report.terminal import comparisons
     from equipoise.runs import finished
-    from equipoise.runs import run as runs
 
-    opened = [runs.Run.open(file, **given.reading()) for file in files]
-    compared = finished.compare_all(opened, all_pairs=every_pair)
-    names = finished.name_runs(len(opened))
+    runs = [given.open_run(file) for file in files]
+    compared = finished.compare_all(runs, all_pairs=every_pair)
+    named = dict(zip(finished.name_runs(len(runs)), runs, strict=True))
     if as_json:
-        described = [{"name": name, **_describe(run)} for name, run in zip(names, opened, strict=True)]
-        pairs = [comparison.to_dict() for comparison in compared]
-        print_json("compare/1", {"runs": described, "comparisons": pairs})
+        described = [
+            {
+                "name": name,
+                "model": run.model,
+                "simulated": run.settings.simulated,
+                "imported": run.settings.imported,
+                "file": str(run.path),
+                "complete": run.complete,
+            }
+            for name, run in named.items()
+        ]
+        print_json("compare/1", {"runs": described, "comparisons": [one.to_dict() for one in compared]})
         return
     console = open_console()
     console.print(comparisons.describe_reach(compared), soft_wrap=True)
-    for name, run in zip(names, opened, strict=True):
+    for name, run in named.items():
         console.print(printable_line(f"{name}: {run.model} · {run.path} · {run.describe_state()}"), soft_wrap=True)
     for comparison in compared:
         for probe in comparison.probes.values():
@@ -63,13 +65,3 @@ def command(
         console.print(line, style="dim")
     for text in dict.fromkeys(text for comparison in compared for text in comparison.notes):
         note(f"note: {printable_line(text)}")
-
-
-def _describe(run: Run) -> dict[str, Any]:
-    return {
-        "model": run.model,
-        "simulated": run.settings.simulated,
-        "imported": run.settings.imported,
-        "file": str(run.path),
-        "complete": run.complete,
-    }

@@ -99,10 +99,8 @@ def read_config(path: Path) -> Config:
     """Read and check a file. Wrong names get a suggestion, and whatever looks like a secret is refused."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadFile(f"There is no file {path}.") from None
-    except IsADirectoryError:
-        raise BadFile(f"{path} is a folder, not a file.") from None
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
         raise BadFile(f"{path} is not TOML: {error}") from None
 
@@ -115,6 +113,8 @@ def read_config(path: Path) -> Config:
         raise fail('Models are written as [[models]], each with model = "provider/name".')
     gate = content.pop("gate", {})
     load(gate, GateRules, lambda problem: fail(f"gate: {problem}"))
+    if "baseline" in gate:
+        gate["baseline"] = path.parent / gate["baseline"]
     load(content, File, fail)
     report = _inside(path, content.pop("report", None), fail)
     for number, entry in enumerate(entries, 1):
@@ -152,11 +152,8 @@ def check_is_report(path: Path) -> None:
 
 def _merge(shared: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a model: its own over the shared ones, also inside of tables."""
-    merged = {**shared, **entry}
-    for name in ("parameters", "extra", "headers"):
-        if name in shared and name in entry:
-            merged[name] = {**shared[name], **entry[name]}
-    return merged
+    tables = [name for name in ("parameters", "extra", "headers") if name in shared and name in entry]
+    return {**shared, **entry, **{name: {**shared[name], **entry[name]} for name in tables}}
 
 
 def _read_model(path: Path, settings: Mapping[str, Any], fail: Callable[[str], Exception]) -> ModelConfig:
@@ -185,27 +182,23 @@ def _inside(path: Path, given: str | None, fail: Callable[[str], Exception]) -> 
 
 
 def _refuse_secrets(content: Mapping[str, Any], fail: Callable[[str], Exception]) -> None:
-    """Refuse what looks like a key, without showing it; and texts and tables that no setting has.
+    """Refuse what looks like a key, without showing it; and texts with a NUL.
 
     In the table of headers stand names of variables, so there it is the values that count.
     """
     from equipoise.models.redact import is_secret, looks_like_key
 
-    stack: list[tuple[str, Any, int]] = [("", content, 0)]
+    stack: list[tuple[str, Any]] = [("", content)]
     while stack:
-        name, value, depth = stack.pop()
-        if depth > 100:
-            raise fail("Tables are nested more than 100 deep.")
+        name, value = stack.pop()
         if isinstance(value, dict):
-            named = name == "headers"
-            stack += [(name if named else str(inner), each, depth + 1) for inner, each in value.items()]
+            stack += [(name if name == "headers" else str(inner), each) for inner, each in value.items()]
         elif isinstance(value, list):
-            stack += [(name, each, depth + 1) for each in value]
-        elif isinstance(value, str):
-            if "\0" in value:
-                raise fail(f"{name!r} holds a NUL.")
-            if looks_like_key(value) or (name != "headers" and is_secret(name, value)):
-                raise InputError(
-                    f"{fail(repr(name))} looks like a secret, and files like this one are shared. Put it into an "
-                    'environment variable and name that: key_variable = "MY_KEY". It is not shown here.'
-                )
+            stack += [(name, each) for each in value]
+        elif isinstance(value, str) and "\0" in value:
+            raise fail(f"{name!r} holds a NUL.")
+        elif isinstance(value, str) and (looks_like_key(value) or (name != "headers" and is_secret(name, value))):
+            raise InputError(
+                f"{fail(repr(name))} looks like a secret, and files like this one are shared. Put it into an "
+                'environment variable and name that: key_variable = "MY_KEY". It is not shown here.'
+            )

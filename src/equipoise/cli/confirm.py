@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,20 +12,17 @@ from equipoise.errors import InputError
 
 if TYPE_CHECKING:
     from equipoise.runs.estimate import RunEstimate
-    from equipoise.runs.spec import RunSpec
 
 MOST_PROMPTS = 2_000
 MOST_DOLLARS = 1.0
 """A run that sends more prompts, or costs more, is not started without a question."""
 
 
-def confirm_run(
-    expected: RunEstimate, out: Path, *, yes: bool, again: str | None = None, under_way: bool = False
-) -> None:
+def confirm_run(expected: RunEstimate, *, yes: bool, under_way: bool = False) -> None:
     """Ask before a large run, unless the user said yes or set a limit. Where nobody can answer, it is refused.
 
-    `again` is the command that needs no answer; None: that of a new run. Of a run that is `under_way` nobody is asked,
-    because its progress is being drawn: it stops, and to resume it is to say yes.
+    Of a run that is `under_way` nobody is asked, because its progress is being drawn: it stops, and to resume it is to
+    say yes.
     """
     spec, prompts = expected.spec, expected.total("attempts")
     if prompts <= MOST_PROMPTS and (expected.cost or 0.0) <= MOST_DOLLARS:
@@ -42,16 +37,12 @@ def confirm_run(
             "The model reasons before it answers, so the run is larger than it seemed, as said above. It needs a yes: "
             "to go on is to say it."
         )
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    can_ask = sys.stdin.isatty() and sys.stderr.isatty()
+    if not (can_ask and typer.confirm("Start it?", err=True)):
         raise InputError(
-            f"A run of more than {MOST_PROMPTS:,} prompts or ${MOST_DOLLARS:.2f} needs a yes, and nobody can be asked "
-            f"here. Nothing was sent. To start it: {again or _repeat_command(spec, out)} "
-            "· To stop at a limit: --max-cost, --max-requests or --max-tokens-total. To ask less: --suite quick."
-        )
-    if not typer.confirm("Start it?", err=True):
-        raise InputError(
-            "Not started; nothing was sent. To ask less: --suite quick, --sample K or --until-certain. "
-            "To stop at a limit: --max-cost D, --max-requests N."
+            f"A run of more than {MOST_PROMPTS:,} prompts or ${MOST_DOLLARS:.2f} needs a yes. Nothing was sent. "
+            "To start it, give the same command with --yes. To stop at a limit: --max-cost, --max-requests or "
+            "--max-tokens-total. To ask less: --suite quick, --sample or --until-certain."
         )
 
 
@@ -63,13 +54,3 @@ def describe_price(expected: RunEstimate) -> str:
     requests = "requests" if expected.concurrency > 1 else "request"
     time = f"about {events.describe_duration(expected.seconds)} at {expected.concurrency} {requests} at a time"
     return f"{money}, {time} (a guess from usual speeds)"
-
-
-def _repeat_command(spec: RunSpec, out: Path) -> str:
-    """The command that starts the run without a question; not spelled out where it would lack a secret."""
-    from equipoise.models.redact import REDACTED
-
-    words = [*spec.command(), "--out", str(out), "--yes"]
-    if spec.headers or any(REDACTED in word for word in words):
-        return "the same command with --yes"
-    return shlex.join(words)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from equipoise import assets
 from equipoise.cli import options
@@ -32,7 +33,7 @@ app = typer.Typer(
     ),
 )
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Names as `list` shows them.")]
+Names = Annotated[list[str] | None, Argument(metavar="NAME", help="Names as `list` shows them.")]
 
 
 @app.command("list")
@@ -58,10 +59,7 @@ def list_(as_json: options.AsJson = False) -> None:
 
 
 @app.command()
-def fetch(
-    names: Names = None,
-    everything: Annotated[bool, typer.Option("--all", help="Fetch all assets.")] = False,
-) -> None:
+def fetch(names: Names = None, everything: bool = Option(False, "--all", help="Fetch all assets.")) -> None:
     """Fetch assets into the cache, unless they are there already, and print their paths.
 
     Example: equipoise data fetch gest
@@ -74,11 +72,9 @@ def fetch(
         try:
             typer.echo(fetch_asset(asset, settings))
         except IntegrityError as error:
-            failures.append(error)
-    if len(failures) == 1:
-        raise failures[0]
+            failures.append(str(error))
     if failures:
-        raise AssetUnavailable("\n".join(map(str, failures)))
+        raise AssetUnavailable("\n".join(failures))
 
 
 @app.command()
@@ -108,7 +104,7 @@ def verify(names: Names = None, as_json: options.AsJson = False) -> None:
 
 
 @app.command()
-def path(name: Annotated[str, typer.Argument(help="A name as `list` shows it.")]) -> None:
+def path(name: Annotated[str, Argument(help="A name as `list` shows it.")]) -> None:
     """Print the path of an asset on this machine; nothing is downloaded.
 
     Example: head -3 "$(equipoise data path gest)"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.confirm import describe_price
@@ -25,23 +25,14 @@ FIELDS = ("probes", "suite", "probabilities", "max_tokens", "concurrency", "base
 def command(
     model: options.Model = None,
     *,
-    speed: Annotated[
-        float | None,
-        typer.Option(
-            help="Tokens per second of one request. Default: 50, or 15 for a model on this machine.",
-            metavar="N",
-        ),
-    ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(help="Plan as many items as give every marked metric this half-width, such as 0.02.", metavar="H"),
-    ] = None,
-    certain: Annotated[
-        bool, typer.Option("--certain", help="Plan as many items as make the marks certain; needs --pilot.")
-    ] = False,
-    pilot: Annotated[
-        Path | None, typer.Option(help="A run file whose widths and values are used for planning.", metavar="RUN")
-    ] = None,
+    speed: float | None = Option(
+        None, help="Tokens per second of one request. Default: 50, or 15 for a model on this machine.", metavar="N"
+    ),
+    precision: float | None = Option(
+        None, help="Plan as many items as give every marked metric this half-width, such as 0.02.", metavar="H"
+    ),
+    certain: bool = Option(False, "--certain", help="Plan as many items as make the marks certain; needs --pilot."),
+    pilot: Path | None = Option(None, help="A run file whose widths and values are used for planning.", metavar="RUN"),
     as_json: options.AsJson = False,
     given: options.Given,
 ) -> None:
@@ -87,12 +78,10 @@ def command(
     if other := found.by_probability:
         named = [probe.name for probe in chosen if probe.opening is not None]
         tokens = other.total("completion_tokens")
-        console.print(
-            printable_line(
-                f"With --probabilities: {describe_price(other)}, {tokens:,} tokens of answers; "
-                f"one token for each prompt of {', '.join(named)}, if the endpoint gives probabilities"
-            )
+        price = (
+            f"With --probabilities: {describe_price(other)}, {tokens:,} tokens of answers; one token for each prompt"
         )
+        console.print(printable_line(f"{price} of {', '.join(named)}, if the endpoint gives probabilities"))
 
 
 def _describe_need(probe: str, need: Need) -> str:

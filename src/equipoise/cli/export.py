@@ -3,49 +3,42 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
-import typer
+from typer import Option
 
+from equipoise.cli import options
 from equipoise.cli.output import note, open_output
 from equipoise.errors import InputError
 from equipoise.report.files import check_target
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
+    file: options.RunFile,
     *,
-    what: Annotated[
-        str,
-        typer.Option(
-            help="metrics: values, intervals and marks, slices too; selection: rates and impact ratios by category; "
-            "readings: the marked metrics by both readings; words: how words differ between women and men, tested; "
-            "attempts: each that has ended, with its prompt, covariates, answer and what that says; "
-            "prompts: all that are planned.",
-            metavar="metrics|selection|readings|words|attempts|prompts",
-        ),
-    ] = "metrics",
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="In CSV, text that a spreadsheet would run as a formula gets a leading apostrophe; JSONL and Parquet "
-            "are exact; every-eval-ever is the JSON of the EvalEval coalition, schema 0.3.0: of each marked metric the "
-            "distance from even-handed and the mark.",
-            metavar="csv|jsonl|parquet|every-eval-ever",
-        ),
-    ] = "csv",
-    probe: Annotated[
-        str | None,
-        typer.Option(
-            "--probe",
-            "-p",
-            help="Only this probe. Without it, all in one table; what a probe does not have is empty.",
-            metavar="NAME",
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
+    what: str = Option(
+        "metrics",
+        help="metrics: values, intervals and marks, slices too; selection: rates and impact ratios by category; "
+        "readings: the marked metrics by both readings; words: how words differ between women and men, tested; "
+        "attempts: each that has ended, with its prompt, covariates, answer and what that says; "
+        "prompts: all that are planned.",
+        metavar="metrics|selection|readings|words|attempts|prompts",
+    ),
+    form: str = Option(
+        "csv",
+        "--format",
+        help="In CSV, text that a spreadsheet would run as a formula gets a leading apostrophe; JSONL and Parquet "
+        "are exact; every-eval-ever is the JSON of the EvalEval coalition, schema 0.3.0: of each marked metric the "
+        "distance from even-handed and the mark.",
+        metavar="csv|jsonl|parquet|every-eval-ever",
+    ),
+    probe: str | None = Option(
+        None,
+        "--probe",
+        "-p",
+        help="Only this probe. Without it, all in one table; what a probe does not have is empty.",
+        metavar="NAME",
+    ),
+    out: options.Out = None,
 ) -> None:
     """Write a table of a run: metrics, selection rates, readings, words, attempts or prompts. The run is only read.
 

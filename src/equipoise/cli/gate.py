@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from equipoise.cli import options
 from equipoise.cli.config import read_config
@@ -20,59 +19,44 @@ EXIT_CODES = {"passed": 0, "failed": GateFailed.exit_code, "undecided": GateUnde
 
 @options.takes("unjudged")
 def command(
-    files: Annotated[list[Path], typer.Argument(help="Run files; each is held against the rules.", metavar="RUN…")],
+    files: list[Path] = Argument(help="Run files; each is held against the rules.", metavar="RUN…"),
     *,
-    baseline: Annotated[
-        Path | None, typer.Option(help="The run file to compare with, for --no-regression.", metavar="RUN")
-    ] = None,
-    fail_on: Annotated[
-        str | None, typer.Option(help="Fail if a marked metric has this mark or a worse one.", metavar="B|C|D")
-    ] = None,
-    max_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--max",
-            help="Fail if a metric is farther than this from even-handed (a metric without marks: larger than this). "
-            "Repeatable. METRIC is stereotype_rate, jobs_lum.stereotype_rate for one probe, or "
-            "race_white_diff_acceptance_rate for one group of a slice.",
-            metavar="METRIC=VALUE",
-        ),
-    ] = None,
-    no_regression: Annotated[
-        bool,
-        typer.Option(
-            "--no-regression",
-            help="Fail if a marked metric is farther from even-handed than in the baseline, with a p-value below 0.05 "
-            "after Holm's correction over all marked metrics.",
-        ),
-    ] = False,
-    uncertain: Annotated[
-        str | None,
-        typer.Option(
-            help="What decides --fail-on and --max. interval: a rule fails only if all of the interval breaks it, and "
-            "passes only if none of it does; else it is undecided. value: what was measured, alone; worst: the far end "
-            "of the interval; best: the near end.",
-            metavar="interval|value|worst|best",
-            show_default="interval",
-        ),
-    ] = None,
-    undecided: Annotated[
-        str | None,
-        typer.Option(
-            help="Let what is undecided pass (exit 0) or fail (exit 7). Default: exit 8; for --no-regression, "
-            "only what is clearly worse fails.",
-            metavar="pass|fail",
-        ),
-    ] = None,
-    allow_incomplete: Annotated[
-        bool,
-        typer.Option(
-            "--allow-incomplete", help="Judge a run with pending attempts, or with many that failed, all the same."
-        ),
-    ] = False,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown summary.", metavar="FILE")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also show each rule that is kept.")] = False,
+    baseline: Path | None = Option(None, help="The run file to compare with, for --no-regression.", metavar="RUN"),
+    fail_on: str | None = Option(None, help="Fail if a marked metric has this mark or a worse one.", metavar="B|C|D"),
+    limits: list[str] = Option(
+        [],
+        "--max",
+        help="Fail if a metric is farther than this from even-handed (a metric without marks: larger than this). "
+        "Repeatable. METRIC is stereotype_rate, jobs_lum.stereotype_rate for one probe, or "
+        "race_white_diff_acceptance_rate for one group of a slice.",
+        metavar="METRIC=VALUE",
+    ),
+    no_regression: bool = Option(
+        False,
+        "--no-regression",
+        help="Fail if a marked metric is farther from even-handed than in the baseline, with a p-value below 0.05 "
+        "after Holm's correction over all marked metrics.",
+    ),
+    uncertain: str | None = Option(
+        None,
+        help="What decides --fail-on and --max. interval: a rule fails only if all of the interval breaks it, and "
+        "passes only if none of it does; else it is undecided. value: what was measured, alone; worst: the far end of "
+        "the interval; best: the near end.",
+        metavar="interval|value|worst|best",
+        show_default="interval",
+    ),
+    undecided: str | None = Option(
+        None,
+        help="Let what is undecided pass (exit 0) or fail (exit 7). Default: exit 8; for --no-regression, only what is "
+        "clearly worse fails.",
+        metavar="pass|fail",
+    ),
+    allow_incomplete: bool = Option(
+        False, "--allow-incomplete", help="Judge a run with pending attempts, or with many that failed, all the same."
+    ),
+    junit: Path | None = Option(None, help="Write JUnit XML.", metavar="FILE"),
+    markdown: Path | None = Option(None, help="Write a Markdown summary.", metavar="FILE"),
+    everything: bool = Option(False, "--all", help="Also show each rule that is kept."),
     config: options.ConfigFile = None,
     as_json: options.AsJson = False,
     given: options.Given,
@@ -90,15 +74,12 @@ def command(
     from equipoise.report import text as texts
     from equipoise.report.terminal import gates
     from equipoise.runs import finished
-    from equipoise.runs import run as runs
 
     rules = read_config(config).gate if config else {}
-    if config and "baseline" in rules:
-        rules["baseline"] = config.parent / rules["baseline"]
     typed = {
         "baseline": baseline,
         "fail_on": fail_on and fail_on.upper(),
-        "max": dict(map(_parse_limit, max_ or ())),
+        "max": dict(map(_parse_limit, limits)),
         "no_regression": no_regression,
         "uncertain": uncertain,
         "undecided": undecided,
@@ -108,8 +89,8 @@ def command(
     baseline = rules.pop("baseline", None)
     for out in (junit, markdown):
         check_target(out)
-    other = None if baseline is None else runs.Run.open(baseline, **given.reading())
-    opened = [runs.Run.open(file, **given.reading()) for file in files]
+    other = None if baseline is None else given.open_run(baseline)
+    opened = [given.open_run(file) for file in files]
     judged = [finished.gate(run, gating.Rules(**rules), baseline=other) for run in opened]
     outcome = gating.worst_outcome(judged)
     if as_json:
@@ -132,7 +113,7 @@ def command(
         if path is not None:
             with writing(path) as written_file:
                 written_file.write(content)
-    raise typer.Exit(EXIT_CODES[outcome])
+    raise Exit(EXIT_CODES[outcome])
 
 
 def _parse_limit(given: str) -> tuple[str, float]:

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note
-from equipoise.cli.score import check_used, find_files, note_dropped, note_matching
+from equipoise.cli.score import check_used, find_files, note_matching
 from equipoise.cli.show import print_run
 from equipoise.report.files import check_run_target
 
 
 @options.takes("probes", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)
 def command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval; a folder of "
-            "files, or a pattern.",
-            metavar="FILE...",
-        ),
-    ],
+    files: options.Answers,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The run file: made if it is not there, else added to.")],
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="The model that answered, as for run; for a new run file.")
-    ] = "custom/imported",
-    suite: Annotated[
-        str | None,
-        typer.Option(help="The suite that was given for the prompts. Default: standard, once each.", metavar="NAME"),
-    ] = None,
+    out: Path = Option(..., "--out", "-o", help="The run file: made if it is not there, else added to."),
+    model: options.AnsweredBy = "custom/imported",
+    suite: options.Suite = None,
     as_json: options.AsJson = False,
     given: options.Given,
 ) -> None:
@@ -62,9 +49,7 @@ def command(
         names=given.column_names(),
         **given.parameters(chosen),
     )
-    # What is missing is said below, for the whole file.
-    note_matching(replace(matching, missing=0), {})
-    note_dropped(matching, max(planned.repetitions for planned in run.planned.values()))
+    note_matching(matching, max(planned.repetitions for planned in run.planned.values()))
     missing = policy.describe_failures(run.counts)
     note(f"{new:,} attempts are new in {out}{missing and ', which lacks answers: ' + missing}")
     print_run(run, as_json=as_json)

@@ -18,6 +18,7 @@ from equipoise.runs.spec import HINTS, RunSpec, find_meta, find_option, load
 
 if TYPE_CHECKING:
     from equipoise.authoring import Parameter, Probe
+    from equipoise.runs.run import Run
 
 FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters", "own"))
 JUDGE = ("judge", "judge_base_url", "judge_key_variable", "judge_price", "judge_anyway")
@@ -81,21 +82,34 @@ OPTIONS: dict[str, Any] = {
     "id_column": _option(str, "What the column `id` is called in the file.", "NAME"),
     "unjudged": _option(bool, "Leave out the verdicts of the judge, if the run has one.", None, "--no-judge"),
 }
+RunFile = Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")]
 Model = Annotated[
     str | None, typer.Argument(help=f"{find_meta('model')['help']} Default: embedded.", show_default=False)
 ]
-Report = Annotated[
-    Path | None, typer.Option("--report", help="Also write the HTML report to this file.", metavar="FILE")
-]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", help="A file with models, probes, parameters, budgets, rules: docs/config.md", metavar="FILE"
+Answers = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval; a folder of files, "
+        "or a pattern; for score also partials.",
+        metavar="FILE...",
     ),
 ]
+AnsweredBy = Annotated[str, typer.Option("--model", "-m", help="The model that answered, as for run.", metavar="NAME")]
+Suite = Annotated[
+    str | None,
+    typer.Option(
+        help="quick, ci, standard or full: as many prompts as run asks, and as often. Default: standard, once each.",
+        metavar="NAME",
+    ),
+]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.", metavar="FILE")]
+Report = Annotated[Path | None, typer.Option(help="Also write the HTML report to this file.", metavar="FILE")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(help="A file with models, probes, parameters, budgets, rules: docs/config.md", metavar="FILE"),
+]
 Yes = Annotated[
-    bool,
-    typer.Option("--yes", "-y", help="Start a run of more than 2,000 prompts or one dollar without a question."),
+    bool, typer.Option("--yes", "-y", help="Start a run of more than 2,000 prompts or one dollar without a question.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
@@ -167,9 +181,11 @@ class Given(dict[str, Any]):
         """The share of attempts that may lack an answer."""
         return float(self.get("allow_missing", RunSpec().allow_missing))
 
-    def reading(self) -> dict[str, Any]:
-        """How the answers of a run are read, for `Run.open`."""
-        return {"reading": self.get("reading"), "judged": "unjudged" not in self}
+    def open_run(self, file: Path) -> Run:
+        """Open a run file, to be read as these options say."""
+        from equipoise.runs.run import Run
+
+        return Run.open(file, reading=self.get("reading"), judged="unjudged" not in self)
 
     def column_names(self) -> dict[str, str]:
         """What columns are called in a file of answers, and what they are called here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -32,10 +32,6 @@ Kind = Literal[
 """What is printed as JSON, each with its version, which rises when a field goes or changes: see docs/schemas/."""
 FILE_WIDTH = 200
 STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-STEERING = re.compile(
-    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-"""Characters that a terminal may act on instead of showing them, and that JSON does not escape by itself."""
 
 
 def open_console() -> Console:
@@ -51,23 +47,13 @@ def note(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def print_json(kind: Kind, value: Mapping[str, Any], *, indent: bool = True) -> None:
-    """Print one JSON object that names its schema, on one line or indented.
-
-    Characters that could steer a terminal are written as numbers.
-    """
-    layout = orjson.OPT_INDENT_2 if indent else 0
-    text = orjson.dumps({"schema": f"equipoise/{kind}", **value}, option=layout | orjson.OPT_APPEND_NEWLINE).decode()
-    sys.stdout.flush()
-    sys.stdout.buffer.write(STEERING.sub(_escape_for_json, text).encode())
-    sys.stdout.buffer.flush()
+def print_json(kind: Kind, value: Mapping[str, Any], *, indent: int | None = 2) -> None:
+    """Print one JSON object that names its schema. All but ASCII is escaped, so nothing in it can steer a terminal."""
+    plain = orjson.loads(orjson.dumps({"schema": f"equipoise/{kind}", **value}))
+    text = json.dumps(plain, indent=indent).replace("\x7f", "\\u007f")
+    sys.stdout.write(f"{text}\n")
 
 
 def open_output(path: Path | None) -> AbstractContextManager[IO[bytes]]:
     """A file to write, or stdout."""
     return nullcontext(sys.stdout.buffer) if path is None or str(path) in STDOUT else writing(path)
-
-
-def _escape_for_json(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Argument
 
 from equipoise.cli import options
 from equipoise.cli.output import open_console, print_json
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="A probe: show its card.", metavar="[NAME]")] = None,
+    name: str | None = Argument(None, help="A probe: show its card.", metavar="[NAME]"),
     *,
     as_json: options.AsJson = False,
 ) -> None:
@@ -59,7 +60,7 @@ def _print_card(probe: Probe) -> None:
     if console.is_terminal:
         console.print(markdown.Markdown(text))
     else:
-        typer.echo(text)
+        sys.stdout.write(f"{text}\n")
 
 
 def _describe(probe: Probe) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rich import console, progress
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 30.0
 """Where there is no terminal."""
-SHORTEST_PAUSE_SHOWN = 5.0
-"""In seconds; where there is no terminal, a pause gets a line of its own if it is as long as this."""
 
 
 @contextmanager
@@ -35,12 +34,12 @@ def _display() -> Iterator[Callable[..., None]]:
         return
     last_time, last_line = time.monotonic(), ""
 
-    def update(_done: int, _total: int | None, state: object, at_once: bool = False) -> None:
+    def update(_done: int, _total: int | None, state: str, at_once: bool = False) -> None:
         nonlocal last_time, last_line
         is_due = at_once or time.monotonic() - last_time >= SECONDS_BETWEEN_LINES
-        if is_due and str(state) != last_line:
-            last_time, last_line = time.monotonic(), str(state)
-            note(last_line)
+        if is_due and state != last_line:
+            last_time, last_line = time.monotonic(), state
+            note(state)
             sys.stderr.flush()
 
     yield update
@@ -49,20 +48,18 @@ def _display() -> Iterator[Callable[..., None]]:
 @contextmanager
 def show_progress() -> Iterator[OnEvent]:
     """Show what the pump reports while the body runs."""
-    pause_ends = 0.0
+    pause = ""
     with _display() as update:
 
         def on_event(event: Event) -> None:
-            nonlocal pause_ends
+            nonlocal pause
             if isinstance(event, events.Note):
                 note(event.text)
                 return
-            now = time.monotonic()
-            ends = now + event.wait.seconds if event.wait else 0.0
-            is_new_pause = ends - max(now, pause_ends) >= SHORTEST_PAUSE_SHOWN
-            pause_ends = max(ends, pause_ends) if is_new_pause else pause_ends
-            ended = count_ended(event)
-            update(ended, event.planned, LiveState(event), at_once=is_new_pause or ended == event.planned)
+            before, pause = pause, describe_pause(event)
+            ended = event.answered + sum(event.failed.values())
+            is_news = pause not in ("", before) or ended == event.planned
+            update(ended, event.planned, describe(event), at_once=is_news)
 
         yield on_event
 
@@ -72,7 +69,7 @@ def show_shards() -> Iterator[OnShard]:
     """Show how many files are done while the body runs."""
     started = time.monotonic()
     with _display() as update:
-        yield lambda event: update(event.done, event.files, describe_shards(event, started))
+        yield lambda event: update(event.done, event.files, _describe_shards(event, time.monotonic() - started))
 
 
 @contextmanager
@@ -83,49 +80,30 @@ def show_download(name: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: update(done, total if done else None, f"{name} · {done / 1e6:,.1f} MB")
 
 
-def describe_shards(event: ShardsDone, started: float) -> str:
-    """Files done of all, answers, rate, time left."""
-    elapsed = time.monotonic() - started
-    parts = [f"{event.done:,}/{event.files:,} files", f"{event.answers:,} answers"]
-    if elapsed > 0:
-        parts += [f"{event.answers / elapsed:,.0f}/s"]
-    if event.done < event.files:
-        parts += [f"{events.describe_duration(elapsed / event.done * (event.files - event.done))} left"]
-    return " · ".join(parts)
+def _describe_shards(event: ShardsDone, elapsed: float) -> str:
+    """Files done of all, answers, time left."""
+    left = events.describe_duration(elapsed / event.done * (event.files - event.done))
+    return f"{event.done:,}/{event.files:,} files · {event.answers:,} answers · {left} left"
 
 
-class LiveState:
-    """What an event says, as it is whenever it is drawn: a pause grows shorter without a new event."""
-
-    def __init__(self, event: RunProgress) -> None:
-        self._event = event
-        self._received = time.monotonic()
-
-    def __str__(self) -> str:
-        return describe(self._event, time.monotonic() - self._received)
+def describe_pause(event: RunProgress) -> str:
+    """Until when nothing is sent, and why: "waiting until 14:05 (rate limit)"; empty if it is a matter of seconds."""
+    if event.wait is None or event.wait.seconds < 5:
+        return ""
+    # Rounded up: of one pause every event says the same.
+    ends = datetime.now().astimezone() + timedelta(seconds=event.wait.seconds + 59)
+    return f"waiting until {ends:%H:%M} ({event.wait.reason})"
 
 
-def count_ended(event: RunProgress) -> int:
-    """Attempts that have ended."""
-    return event.answered + sum(event.failed.values())
-
-
-def describe(event: RunProgress, age: float = 0.0) -> str:
-    """Answered of planned, rate, tokens, cost, time left, failures by kind, as an event of so many seconds ago says.
-
-    A pause comes first: "waiting 55 s (rate limit)".
-    """
-    what = "judged" if event.asked == "judge" else "answered"
-    pause = event.wait.seconds - age if event.wait else 0.0
-    parts = [f"waiting {events.describe_duration(pause)} ({event.wait.reason})"] if event.wait and pause >= 1 else []
-    parts += [event.look] if event.look else []
-    parts += [f"{event.answered:,}/{event.planned:,} {what}"]
+def describe(event: RunProgress) -> str:
+    """A pause if there is one, answered of planned, rate, time left, tokens, cost, failures by kind."""
+    answered = f"{event.answered:,}/{event.planned:,} {'judged' if event.asked == 'judge' else 'answered'}"
+    parts = [describe_pause(event), event.look, answered]
     rate = event.ended / event.elapsed if event.elapsed > 0 else 0.0
-    left = event.planned - count_ended(event)
+    left = event.planned - event.answered - sum(event.failed.values())
     if rate and left:
         parts += [f"{rate:.1f}/s", f"{events.describe_duration(left / rate)} left"]
     tokens = event.prompt_tokens + event.completion_tokens
-    parts += [f"{tokens:,} tokens"] if tokens else []
-    parts += [f"${event.cost:,.2f}"] if event.cost else []
+    parts += [f"{tokens:,} tokens" if tokens else "", f"${event.cost:,.2f}" if event.cost else ""]
     parts += [f"{count:,} {status.value.replace('_', ' ')}" for status, count in event.failed.items()]
-    return " · ".join(parts)
+    return " · ".join(filter(None, parts))

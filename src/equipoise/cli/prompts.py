@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from typer import Argument, Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note, open_output
@@ -22,38 +22,26 @@ SAMPLING = ("temperature", "max_tokens", "system")
 
 @options.takes(*SAMPLING, *options.PLAN, *options.OWN)
 def command(
-    probe: Annotated[str | None, typer.Argument(help="The probe; see: equipoise probes")] = None,
+    probe: str | None = Argument(None, help="The probe; see: equipoise probes"),
     *,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="JSONL, CSV, Parquet, or input of a batch job.",
-            metavar="jsonl|csv|parquet|openai-batch|anthropic-batch|gemini-batch",
-        ),
-    ] = "jsonl",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; default: stdout.")] = None,
-    shards: Annotated[
-        int | None,
-        typer.Option(help="Write so many files, of whole items each, to the folder --out.", metavar="N"),
-    ] = None,
-    suite: Annotated[
-        str | None,
-        typer.Option(
-            help="quick, ci, standard or full: as many prompts as run would ask, and as often. Default: standard, once "
-            "each.",
-            metavar="NAME",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            help="The model that a batch job asks; for OpenAI gpt-4o-mini unless it is given. That of a Gemini job is "
-            "given when it is started.",
-        ),
-    ] = None,
+    form: str = Option(
+        "jsonl",
+        "--format",
+        help="JSONL, CSV, Parquet, or input of a batch job.",
+        metavar="jsonl|csv|parquet|openai-batch|anthropic-batch|gemini-batch",
+    ),
+    out: options.Out = None,
+    shards: int | None = Option(
+        None, help="Write so many files, of whole items each, to the folder --out.", metavar="N"
+    ),
+    suite: options.Suite = None,
+    model: str | None = Option(
+        None,
+        "--model",
+        "-m",
+        help="The model that a batch job asks; for OpenAI gpt-4o-mini unless it is given. A Gemini job is told when it "
+        "is started.",
+    ),
     given: options.Given,
 ) -> None:
     """Write the planned prompts, one per line: id, item, prompt and the covariates.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
+from typer import Argument
 
 from equipoise.cli import options
 from equipoise.cli.output import open_console, print_json
@@ -14,15 +13,13 @@ from equipoise.safe_text import printable_line
 
 @options.takes("sample", "seed", "settings", "reading")
 def command(
-    probe: Annotated[str, typer.Argument(help="The probe whose detector reads; see: equipoise probes")],
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="JSONL, or CSV (.csv), with a field answer, and prompt or id where the detector wants the prompt; "
-            "- is stdin.",
-            metavar="[FILE|-]",
-        ),
-    ] = "-",
+    probe: str = Argument(help="The probe whose detector reads; see: equipoise probes"),
+    file: str = Argument(
+        "-",
+        help="JSONL, or CSV (.csv), with a field answer, and prompt or id where the detector wants the prompt; - is "
+        "stdin.",
+        metavar="[FILE|-]",
+    ),
     *,
     as_json: options.AsJson = False,
     given: options.Given,
@@ -47,7 +44,7 @@ def command(
         answer_reading.read_answers_of(chosen, rows, lambda: planning.plan(chosen, **parameters)), 1
     ):
         if as_json:
-            print_json("read/1", asdict(read), indent=False)
+            print_json("read/1", asdict(read), indent=None)
         else:
             words = printable_line(" · ".join(read.words)) or "–"
             console.print(f"{number:>5}  {read.label or 'undetected':<10}  {words}", soft_wrap=True, markup=False)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
+from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.run import ask, print_outcome
@@ -18,22 +15,18 @@ from equipoise.runs.spec import PACE, make_spec
     "base_url", "key_variable", "max_tokens", *PACE, "price", *options.JUDGE, "allow_missing", *options.ACCESS
 )
 def command(
-    file: Annotated[Path, typer.Argument(help="The run file.")],
+    file: options.RunFile,
     *,
     report: options.Report = None,
     as_json: options.AsJson = False,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="The program that the file names: it may be run.", metavar="MODEL"),
-    ] = None,
-    retry: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask these failures again: http_error,timeout,malformed,empty, … With --max-tokens, up to this longer "
-            "limit.",
-            metavar="STATES",
-        ),
-    ] = None,
+    model: str | None = Option(
+        None, "--model", "-m", help="The program that the file names: it may be run.", metavar="MODEL"
+    ),
+    retry: str = Option(
+        "",
+        help="Ask these failures again: http_error,timeout,malformed,empty, … With --max-tokens, up to this limit.",
+        metavar="STATES",
+    ),
     quiet: options.Quiet = False,
     given: options.Given,
 ) -> None:
@@ -52,7 +45,7 @@ def command(
 
     check_target(report)
     make_spec(**given.fields())
-    failures = parse_failures(retry.split(",") if retry else ())
+    failures = parse_failures(filter(None, retry.split(",")))
     with RunReader.open(file, checked=True) as reader:
         is_open = "judge" in given or wants_answers(reader, failures)
     if "max_tokens" in given and not failures:

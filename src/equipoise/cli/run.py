@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.config import ModelConfig, check_is_report, read_config, read_variables
@@ -29,17 +29,12 @@ def command(
     model: options.Model = None,
     *,
     config: options.ConfigFile = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run file; default: named by model and time.")
-    ] = None,
+    out: Path | None = Option(None, "--out", "-o", help="The run file; default: named by model and time."),
     report: options.Report = None,
     as_json: options.AsJson = False,
-    trust_config: Annotated[
-        bool,
-        typer.Option(
-            "--trust-config", help="Send keys to the addresses that the file names, from the variables it names."
-        ),
-    ] = False,
+    trust_config: bool = Option(
+        False, "--trust-config", help="Send keys to the addresses that the file names, from the variables it names."
+    ),
     yes: options.Yes = False,
     quiet: options.Quiet = False,
     given: options.Given,
@@ -73,7 +68,8 @@ def command(
         path = out or entry.out or default_path(spec.model)
         try:
             _check_paths(path, report)
-            _fetch_weights(spec.model)
+            if spec.base_url is None:
+                _fetch_weights(spec.model)
             wanted, parameters = _read_probes(spec, own, given)
             session = start(
                 spec,
@@ -82,7 +78,7 @@ def command(
                 access=_add_headers(access, entry, config, trusted=trust_config),
                 source=config or "This command",
                 # Called before the file is made and, if the first answer shows that the model reasons, once more.
-                confirm=lambda expected, path=path: confirm_run(expected, path, yes=yes, under_way=path.exists()),  # type: ignore[misc]
+                confirm=lambda expected, path=path: confirm_run(expected, yes=yes, under_way=path.exists()),  # type: ignore[misc]
                 **parameters,
             )
             run = ask(session, quiet=quiet)

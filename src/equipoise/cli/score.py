@@ -7,58 +7,40 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note, open_console, open_output, print_json
+from equipoise.cli.show import print_result
 from equipoise.errors import Incomplete, InputError, NoAnswers
 from equipoise.report.files import check_target
 
 if TYPE_CHECKING:
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan
-    from equipoise.measuring.result import Matching, Result
-    from equipoise.schema import Status
+    from equipoise.measuring.result import Matching
 
 LOCAL, RAY = "local", "ray"
 PARTIAL, PARQUET = ".partial", ".parquet"
-PENDING = "pending"
 MOST_UNUSED = 0.4
 """If as many answers as this are not used, the command fails. Failures that were asked again are not used, either."""
 
 
 @options.takes("reading", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)
 def command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Answers: JSONL, CSV, Parquet, the output of a batch job, a log of Inspect or lm-eval; a folder of "
-            "files, or a pattern; or partials.",
-            metavar="FILE...",
-        ),
-    ],
+    files: options.Answers,
     *,
-    probe: Annotated[
-        str | None, typer.Option("--probe", "-p", help="The probe that was asked; see: equipoise probes")
-    ] = None,
-    suite: Annotated[
-        str | None,
-        typer.Option(help="The suite that was given for the prompts: quick, ci, standard or full.", metavar="NAME"),
-    ] = None,
-    partial: Annotated[
-        Path | None,
-        typer.Option(help="Write what was summed up to this file, for score to add to others.", metavar="FILE"),
-    ] = None,
-    engine: Annotated[
-        str, typer.Option(help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]")
-    ] = LOCAL,
+    probe: str | None = Option(None, "--probe", "-p", help="The probe that was asked; see: equipoise probes"),
+    suite: options.Suite = None,
+    partial: Path | None = Option(
+        None, help="Write what was summed up to this file, for score to add to others.", metavar="FILE"
+    ),
+    engine: str = Option(LOCAL, help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]"),
     report: options.Report = None,
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="The model that answered, as the report names it.", metavar="NAME")
-    ] = "custom/imported",
-    slices: Annotated[bool, typer.Option("--slices", help="Show the slices (race, age, …) too.")] = False,
+    model: options.AnsweredBy = "custom/imported",
+    slices: bool = Option(False, "--slices", help="Show the slices (race, age, …) too."),
     as_json: options.AsJson = False,
     given: options.Given,
 ) -> None:
@@ -73,19 +55,20 @@ def command(
     equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
     """
     from equipoise.answers import files as answer_files
+    from equipoise.answers import matching
     from equipoise.answers import score as scoring
     from equipoise.runs import suites
     from equipoise.runs.ask import policy
 
     check_target(partial)
     check_target(report)
-    address = _read_engine(engine)
-    paths = find_files(files)
+    if engine not in (LOCAL, RAY) and not engine.startswith(f"{RAY}:"):
+        raise InputError(f"--engine must be {LOCAL}, {RAY} or {RAY}:ADDRESS. Got {engine!r} instead.")
+    paths, names = find_files(files), given.column_names()
     are_partials = any(path.suffix == PARTIAL for path in paths)
     if report is not None and (partial is not None or are_partials):
         raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
-    names = given.column_names()
-    total, result, plan_arguments = None, None, None
+    total, plan_arguments = None, {}
     if are_partials:
         told = given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL
         total = _add_partials(paths, told=bool(told))
@@ -98,16 +81,25 @@ def command(
         if (len(paths) == 1 or are_lines) and partial is None and engine == LOCAL:
             result = scoring.score_tables(planned, answer_files.read_all(paths, names))
         else:
-            total = _score_shards(planned, paths, names, engine, address)
-    if total is not None and not total.answers:
-        raise NoAnswers(", ".join(map(str, files)))
+            total = _score_shards(planned, paths, names, engine)
+    if total is not None:
+        if not total.answers:
+            raise NoAnswers(", ".join(map(str, files)))
+        result = total.result()
+    matching.refuse_nothing_matched(result.matching)
+    note_matching(result.matching, result.setup.repetitions)
     if total is not None and partial is not None:
-        _write_partial(total, partial)
+        with open_output(partial) as file:
+            total.write(file)
+        note(f"{total.seen.size:,} attempts summed up in {partial}")
         return
-    result = total.result() if total is not None else result
-    assert result is not None
-    _print(result, slices=slices, as_json=as_json)
-    if report is not None and plan_arguments:
+    if missing := policy.describe_failures(result.states):
+        note(f"without an answer to measure: {missing}")
+    if as_json:
+        print_json("score/1", result.to_dict())
+    else:
+        print_result(result, open_console(), slices=slices)
+    if report is not None:
         _write_report(report, paths, names, model, plan_arguments)
     check_used(result.matching)
     policy.check_complete(result.states, None, given.allow_missing())
@@ -121,14 +113,6 @@ def find_files(files: list[Path]) -> list[Path]:
         shown = ", ".join(path.name for path in left_out[:5]) + (", …" if len(left_out) > 5 else "")
         note(f"left out: {shown} (in a folder, files that end with {', '.join(shards.ENDINGS)} are read)")
     return shards.find_shards(files)
-
-
-def _read_engine(engine: str) -> str | None:
-    """The address of Ray, if one is given."""
-    name, _, address = engine.partition(":")
-    if name not in (LOCAL, RAY) or (name == LOCAL and engine != LOCAL):
-        raise InputError(f"--engine must be {LOCAL}, {RAY} or {RAY}:ADDRESS. Got {engine!r} instead.")
-    return address or None
 
 
 def _add_partials(paths: list[Path], *, told: bool) -> Partial:
@@ -146,47 +130,17 @@ def _add_partials(paths: list[Path], *, told: bool) -> Partial:
         return shards.read_partials(paths, on_shard)
 
 
-def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str, address: str | None) -> Partial:
+def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str) -> Partial:
     from equipoise.answers import shards
     from equipoise.cli.progress import show_shards
-    from equipoise.engines import ray as ray_engine
+    from equipoise.engines import ray
 
     with show_shards() as on_shard:
         if engine == LOCAL:
             return shards.score_shards(planned, paths, names, on_shard)
+        address = engine.partition(":")[2] or None
         with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
-            return ray_engine.score_shards(planned, paths, names, on_shard, address=address)
-
-
-def _write_partial(total: Partial, path: Path) -> None:
-    from equipoise.answers import matching
-
-    found = total.matching(planned=total.seen.size)
-    matching.refuse_nothing_matched(found)
-    with open_output(path) as file:
-        total.write(file)
-    note(f"{total.answers:,} answers read, {total.seen.size:,} attempts summed up in {path}")
-    note_dropped(found, total.setup.repetitions)
-
-
-def _print(result: Result, *, slices: bool, as_json: bool) -> None:
-    from equipoise.answers import matching
-    from equipoise.report.terminal import tables
-
-    matching.refuse_nothing_matched(result.matching)
-    missing = result.matching.missing
-    states = {status: count - (missing if status == PENDING else 0) for status, count in result.states.items()}
-    note_matching(result.matching, states)
-    note_dropped(result.matching, result.setup.repetitions)
-    if as_json:
-        print_json("score/1", result.to_dict())
-        return
-    console = open_console()
-    console.print(tables.result_table(result, slices=slices, width=console.width))
-    for table in result.selection if slices else result.selection[:1]:
-        console.print(tables.selection_table(table))
-    for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):
-        console.print(line)
+            return ray.score_shards(planned, paths, names, on_shard, address=address)
 
 
 def _write_report(
@@ -204,19 +158,9 @@ def _write_report(
     note(f"report: {report}")
 
 
-def note_matching(found: Matching, states: Mapping[Status, int]) -> None:
-    """Say how many answers were read and matched, and in which states those are that cannot be measured."""
-    from equipoise.runs.ask import policy
-
-    failed = policy.describe_failures(states)
-    without = f", not all with an answer to measure: {failed}" if failed else ""
-    note(f"{found.read:,} answers read, {found.matched:,} matched to the plan{without}")
-    if found.missing:
-        note(f"{found.missing:,} planned attempts have no answer")
-
-
-def note_dropped(found: Matching, repetitions: int) -> None:
-    """Say how many of the answers that were read are not used."""
+def note_matching(found: Matching, repetitions: int) -> None:
+    """Say how many answers were read and matched, and how many are not used."""
+    note(f"{found.read:,} answers read, {found.matched:,} matched to the plan")
     if found.surplus:
         note(
             f"{found.surplus:,} answers are surplus: more than {repetitions} for a prompt (--repeat says how many). "

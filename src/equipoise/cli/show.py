@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.output import open_console, print_json
@@ -17,7 +16,9 @@ from equipoise.safe_text import printable_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from equipoise.measuring.result import Result
     from equipoise.runs.run import Run
+    from equipoise.schema import Status
 
 MOST_NOTES = 2
 """So many notes stand above the marks."""
@@ -25,12 +26,12 @@ MOST_NOTES = 2
 
 @options.takes(*options.READING)
 def command(
-    file: Annotated[Path, typer.Argument(help="The run file.")],
+    file: options.RunFile,
     *,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also every metric, what the numbers rest on, both readings and the words.")
-    ] = False,
-    slices: Annotated[bool, typer.Option("--slices", help="All of that, and the slices (race, age, …).")] = False,
+    everything: bool = Option(
+        False, "--all", help="Also every metric, what the numbers rest on, both readings and the words."
+    ),
+    slices: bool = Option(False, "--slices", help="All of that, and the slices (race, age, …)."),
     as_json: options.AsJson = False,
     given: options.Given,
 ) -> None:
@@ -39,10 +40,7 @@ def command(
     Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --all ·
     equipoise show run.equipoise --json
     """
-    from equipoise.runs import run as runs
-
-    opened = runs.Run.open(file, **given.reading())
-    print_run(opened, as_json=as_json, everything=everything or slices, slices=slices)
+    print_run(given.open_run(file), as_json=as_json, everything=everything or slices, slices=slices)
 
 
 def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool = False) -> None:
@@ -54,27 +52,10 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool
         print_json("run/1", _describe(run))
         return
     console = open_console()
-    if everything:
-        _print_results(run, console, slices=slices)
-    head = [texts.describe_marks(run.results().values()), *_state_lines(run, everything=everything)]
-    foot = list(texts.describe_next(run))
-    for line in marks.fit_marks(head, run.results(), foot, console, rows=None if everything else marks.ROWS):
-        console.print(line)
-
-
-def _print_results(run: Run, console: Console, *, slices: bool) -> None:
-    """Every metric of each probe, what it rests on, and what stands beside it."""
-    from equipoise.report import text as texts
-    from equipoise.report.terminal import tables
-
-    for name, result in run.results().items():
-        console.print(tables.result_table(result, slices=slices, width=console.width))
-        for table in result.selection if slices else result.selection[:1]:
-            console.print(tables.selection_table(table))
+    for name, result in run.results().items() if everything else ():
+        print_result(result, console, slices=slices)
         for line in (
-            *tables.coverage_lines(result),
             *texts.describe_read([result]),
-            *(table.describe() for table in result.selection),
             *texts.describe_judge(result, run.exams),
             *texts.describe_reservations(result),
             *texts.describe_other_reading(run.other_reading(name)),
@@ -82,6 +63,21 @@ def _print_results(run: Run, console: Console, *, slices: bool) -> None:
         ):
             console.print(printable_line(line), style="dim")
         console.print()
+    head = [texts.describe_marks(run.results().values()), *_state_lines(run, everything=everything)]
+    foot = list(texts.describe_next(run))
+    for text in marks.fit_marks(head, run.results(), foot, console, rows=None if everything else marks.ROWS):
+        console.print(text)
+
+
+def print_result(result: Result, console: Console, *, slices: bool) -> None:
+    """Print every metric of a result, and what it rests on."""
+    from equipoise.report.terminal import tables
+
+    console.print(tables.result_table(result, slices=slices, width=console.width))
+    for table in result.selection if slices else result.selection[:1]:
+        console.print(tables.selection_table(table))
+    for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):
+        console.print(printable_line(line), style="dim")
 
 
 def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
@@ -105,34 +101,32 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
         yield f"… and {len(run.settings.notes) - MOST_NOTES} more notes: --all"
 
 
-def _describe_judging(run: Run) -> dict[str, Any] | None:
-    """Who judged, and the states of the verdicts; None for a run without a judge."""
-    if run.judge is None:
-        return None
-    prompt_tokens, completion_tokens = run.judge_usage
-    return {
-        "model": run.judge,
-        "exam": {
-            probe: {**asdict(exam), "p_value": exam.p_value, "faults": exam.faults} for probe, exam in run.exams.items()
-        },
-        "states": {status.value: count for status, count in run.judging.items()},
-        "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
-    }
-
-
 def _describe(run: Run) -> dict[str, Any]:
-    prompt_tokens, completion_tokens = run.usage
+    """A run as JSON: what `run/1` holds."""
+    judge = None
+    if run.judge is not None:
+        exams = {
+            probe: {**asdict(exam), "p_value": exam.p_value, "faults": exam.faults} for probe, exam in run.exams.items()
+        }
+        judge = {"exam": exams, **_describe_asked(run.judge, run.judging, run.judge_usage)}
     return {
         "file": str(run.path),
-        "model": run.model,
         "simulated": run.settings.simulated,
         "settings": to_plain(run.settings),
         "complete": run.complete,
         "imported": run.settings.imported,
-        "states": {status.value: count for status, count in run.counts.items()},
-        "tokens": {"prompt": prompt_tokens, "completion": completion_tokens},
-        "judge": _describe_judging(run),
+        **_describe_asked(run.model, run.counts, run.usage),
+        "judge": judge,
         "results": {name: plain | _describe_readings(run, name) for name, plain in run.results().to_dict().items()},
+    }
+
+
+def _describe_asked(model: str, states: Mapping[Status, int], usage: tuple[int, int]) -> dict[str, Any]:
+    """Who was asked, what became of it and what it took."""
+    return {
+        "model": model,
+        "states": {status.value: count for status, count in states.items()},
+        "tokens": {"prompt": usage[0], "completion": usage[1]},
     }
 
 

@@ -11,9 +11,8 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 READABLE = "equipoise-readable"
@@ -28,75 +27,51 @@ if sys.platform == "win32":
     _NOBODY_READS.add(errno.EINVAL)  # what Windows says when the reader of a pipe has gone
 
 
-class Outlet(io.RawIOBase):
-    """A stream of bytes that is silent from its first failure on."""
+class Outlet(io.FileIO):
+    """A file that is silent from its first failure on."""
 
     problem: str | None = None
     """Why something of the output is lost, unless it is that nobody reads it."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream  # it would close the raw stream if it were forgotten
-        self._raw = getattr(stream.buffer, "raw", stream.buffer)
-        self._silent = False
-
-    def writable(self) -> bool:
-        """Always."""
-        return True
-
-    def fileno(self) -> int:
-        """The file descriptor."""
-        return int(self._raw.fileno())
-
-    def isatty(self) -> bool:
-        """Whether it is a terminal."""
-        return bool(self._stream.isatty())
-
     def write(self, data: Any) -> int:
-        """Write bytes, or drop them if an earlier write has failed."""
-        if not self._silent:
-            try:
-                return int(self._raw.write(data) or 0)
-            except OSError as failure:
-                self._silent = True
-                if failure.errno not in _NOBODY_READS:
-                    self.problem = f"The output cannot be written: {failure.strerror or failure}."
+        """Write bytes; what comes after a failure goes nowhere."""
+        try:
+            return super().write(data) or 0
+        except OSError as failure:
+            if failure.errno not in _NOBODY_READS:
+                self.problem = f"The output cannot be written: {failure.strerror or failure}."
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
         return memoryview(data).nbytes
 
 
 @contextmanager
-def robust_streams() -> Iterator[Callable[[], str | None]]:
-    """Put an outlet below stdout and stderr for a while; gives a function that says what is lost of stdout."""
-    before = sys.stdout, sys.stderr
+def robust_streams() -> Iterator[Outlet]:
+    """Let stdout and stderr write to outlets for a while; gives that of stdout."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)  # otherwise a run file could become what libraries take for stderr
     os.close(descriptor)
     codecs.register_error(READABLE, _write_readably)
-    sys.stdout, sys.stderr = _make_robust(sys.stdout), _make_robust(sys.stderr)
-
-    def find_problem() -> str | None:
-        sys.stdout.flush()
-        return getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "problem", None)
-
+    before = sys.stdout, sys.stderr
+    outlets = [
+        Outlet(stream.fileno() if stream else number, "w", closefd=False) for number, stream in enumerate(before, 1)
+    ]
+    sys.stdout, sys.stderr = map(_open_text, outlets, before)
     try:
-        yield find_problem
+        yield outlets[0]
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         sys.stdout, sys.stderr = before
 
 
-def _make_robust(stream: Any) -> Any:
-    """The stream with an outlet below it. One that is no file, as in a notebook, stays as it is."""
-    if stream is None:  # closed
-        stream = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lasts
-    if not hasattr(stream, "buffer"):
-        return stream
-    return io.TextIOWrapper(
-        io.BufferedWriter(Outlet(stream)),
-        encoding=stream.encoding,
-        errors=READABLE,
-        line_buffering=getattr(stream, "line_buffering", False),
-    )
+def _open_text(outlet: Outlet, before: Any) -> Any:
+    """The outlet as a stream of text like the one before, which is None if it was closed."""
+    if sys.platform == "win32" and outlet.isatty():
+        return before  # a console there takes text, not bytes
+    encoding, by_lines = (before.encoding, before.line_buffering) if before else ("utf-8", False)
+    return io.TextIOWrapper(io.BufferedWriter(outlet), encoding=encoding, errors=READABLE, line_buffering=by_lines)
 
 
 def _write_readably(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note
@@ -14,34 +13,23 @@ from equipoise.report.files import check_target
 
 @options.takes(*options.READING)
 def command(
-    file: Annotated[Path, typer.Argument(help="The run file.", metavar="RUN")],
+    file: options.RunFile,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("transcripts.html"),
-    probe: Annotated[
-        list[str] | None, typer.Option("--probe", "-p", help="Only this probe; repeatable.", metavar="NAME")
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only answers that were read so; repeatable. Also: undetected, 'no answer', and counted for probes "
-            "that count words.",
-            metavar="LABEL",
-        ),
-    ] = None,
-    status: Annotated[
-        list[str] | None, typer.Option(help="Only attempts that ended so; repeatable.", metavar="ok|truncated|…")
-    ] = None,
-    repetition: Annotated[
-        list[int] | None, typer.Option(help="Only this repetition, counted from 1; repeatable.", metavar="N")
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(help="Only prompts with this value of a covariate; repeatable.", metavar="COVARIATE=VALUE"),
-    ] = None,
-    search: Annotated[
-        str, typer.Option(help="Only answers that contain this text, or whose prompts do.", metavar="TEXT")
-    ] = "",
-    most: Annotated[int, typer.Option(help="How many answers the page has at most.", metavar="N")] = 50_000,
+    out: Path = Option(Path("transcripts.html"), "--out", "-o", help="The HTML file to write."),
+    probe: list[str] = Option([], "--probe", "-p", help="Only this probe; repeatable.", metavar="NAME"),
+    label: list[str] = Option(
+        [],
+        help="Only answers that were read so; repeatable. Also: undetected, 'no answer', and counted for probes that "
+        "count words.",
+        metavar="LABEL",
+    ),
+    status: list[str] = Option([], help="Only attempts that ended so; repeatable.", metavar="ok|truncated|…"),
+    repetition: list[int] = Option([], help="Only this repetition, counted from 1; repeatable.", metavar="N"),
+    where: list[str] = Option(
+        [], help="Only prompts with this value of a covariate; repeatable.", metavar="COVARIATE=VALUE"
+    ),
+    search: str = Option("", help="Only answers that contain this text, or whose prompts do.", metavar="TEXT"),
+    most: int = Option(50_000, help="How many answers the page has at most.", metavar="N"),
     given: options.Given,
 ) -> None:
     """Write the answers of a run as one HTML file that works offline, with search and filters.
@@ -54,19 +42,18 @@ def command(
     """
     from equipoise.report.transcripts import choose as choosing
     from equipoise.report.transcripts import write as transcripts
-    from equipoise.runs import run as runs
 
     check_target(out)
     choice = choosing.Choice(
-        probes=tuple(probe or ()),
-        labels=tuple(label or ()),
-        statuses=tuple(status or ()),
-        repetitions=tuple(repetition or ()),
-        covariates=dict(options.split_pair(one, "--where", "COVARIATE=VALUE") for one in where or ()),
+        probes=tuple(probe),
+        labels=tuple(label),
+        statuses=tuple(status),
+        repetitions=tuple(repetition),
+        covariates=dict(options.split_pair(one, "--where", "COVARIATE=VALUE") for one in where),
         search=search,
         most=most,
     )
-    chosen = transcripts.write_transcripts(runs.Run.open(file, **given.reading()), out, choice)
+    chosen = transcripts.write_transcripts(given.open_run(file), out, choice)
     shown, fitting = sum(each.table.height for each in chosen), sum(each.fitting for each in chosen)
     note(f"{shown:,} answers: {out}")
     if fitting > shown:

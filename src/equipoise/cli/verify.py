@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from typer import Argument, Option
 
 from equipoise.cli import options
 from equipoise.cli.output import open_console, print_json
@@ -16,12 +16,11 @@ WHO_ANSWERED = "that the model gave these answers, which only who asked it can s
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(help="Run files and reports on them.", metavar="FILE…")],
+    files: list[Path] = Argument(help="Run files and reports on them.", metavar="FILE…"),
     *,
-    digest: Annotated[
-        bool,
-        typer.Option("--digest", help="Print only the digests, one a line: what you sign, or check a signature of."),
-    ] = False,
+    digest: bool = Option(
+        False, "--digest", help="Print only the digests, one a line: what you sign, or check a signature of."
+    ),
     as_json: options.AsJson = False,
 ) -> None:
     """Check runs and reports: what is proved and what is not, a line for each file.
