@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import force_setattr
 
 import equipoise
-from answering import answer, answer_all
+from answering import answer_all
 from calling import Command
 from equipoise.report.files import writing
 from equipoise.runs.run import Run
@@ -21,28 +21,17 @@ from equipoise.runs.run import Run
 BEYOND = str(2**70)
 RUN = ["run", "openai/x", "--base-url", "http://127.0.0.1:9/v1", "--probe", "jobs_lum", "--out", "new.equipoise"]
 OVERFLOWS = [
-    ["prompts", "jobs_lum", "--seed", BEYOND],
-    ["prompts", "jobs_lum", "--repeat", BEYOND],
     ["prompts", "jobs_lum", "--repeat", "2000000000"],
-    ["prompts", "jobs_lum", "--sample", BEYOND],
-    ["estimate", "openai/x", "--probe", "jobs_lum", "--repeat", BEYOND],
     ["estimate", "openai/x", "--probe", "jobs_lum", "--max-tokens", BEYOND],
-    *([*RUN, name, BEYOND] for name in ("--seed", "--repeat", "--sample", "--model-seed", "--max-tokens")),
-    *([*RUN, name, BEYOND] for name in ("--concurrency", "--tries", "--max-requests", "--max-tokens-total")),
+    *([*RUN, name, BEYOND] for name in ("--seed", "--repeat", "--sample", "--model-seed", "--concurrency")),
 ]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
 
 
 @pytest.mark.fault("U12")
 @pytest.mark.parametrize("words", OVERFLOWS, ids=" ".join)
-def test_numbers_beyond_64_bits_are_refused(words: list[str], command: Command) -> None:
-    outcome = command(*words)
-    assert outcome.code == 2, outcome.err
-    assert outcome.err.startswith("error: ")
+def test_numbers_beyond_64_bits_are_refused(words: list[str], keyed: Command) -> None:
+    outcome = keyed(*words)
+    assert (outcome.code, outcome.err[:7]) == (2, "error: "), outcome.err
     assert not Path("new.equipoise").exists()
 
 
@@ -54,12 +43,10 @@ def test_a_name_that_is_too_long_is_one_message(words: list[str], command: Comma
 
 
 @pytest.mark.fault("U11")
-@pytest.mark.parametrize("depth", [300, 1000, 100_000])
-def test_extra_fields_that_are_nested_too_deep_are_refused(depth: int, command: Command) -> None:
-    outcome = command(*RUN, "--extra", '{"a":' * depth + "1" + "}" * depth)
-    assert outcome.code == 2
-    assert "nested" in outcome.err
-    assert len(outcome.err) < 500
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_extra_fields_that_are_nested_too_deep_are_refused(depth: int, keyed: Command) -> None:
+    outcome = keyed(*RUN, "--extra", '{"a":' * depth + "1" + "}" * depth)
+    assert (outcome.code, "nested" in outcome.err, len(outcome.err) < 500) == (2, True, True)
 
 
 @pytest.mark.fault("U13")
@@ -67,12 +54,9 @@ def test_extra_fields_that_are_nested_too_deep_are_refused(depth: int, command: 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", "", "holds no answers"),
         ("a.jsonl", "\n \n", "holds no answers"),
-        ("a.csv", "", "holds no answers"),
         ("a.csv", "id,answer\n", "holds no answers"),
         ("a.csv", "x1,he\n", "a header with answer"),
-        ("a.csv", "x1,he\nx2,she\n", "a header with answer"),
         ("a.jsonl", '{"id": "unknown", "answer": "he"}', "None of the 1 answers belongs"),
     ],
 )
@@ -112,13 +96,9 @@ def test_what_a_killed_command_left_is_deleted_by_the_next(tmp_path: Path) -> No
 
 
 @pytest.mark.fault("U5")
-@pytest.mark.parametrize("folder", ["/dev/null/x", "a.jsonl"])
-def test_charts_that_cannot_be_written_are_refused(folder: str, command: Command) -> None:
-    Path("a.jsonl").write_text("")
-    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample=2)
-    outcome = command("report", "run.equipoise", "--charts", folder)
-    assert outcome.code == 5
-    assert "cannot be written" in outcome.err
+def test_charts_that_cannot_be_written_are_refused(command: Command, small: Path) -> None:
+    outcome = command("report", small, "--charts", "/dev/null/x")
+    assert (outcome.code, "cannot be written" in outcome.err) == (5, True)
 
 
 STEERING = "::error::x\x1b]0;owned\x07\x9b31m\u202e\nPASSED: all\x7f"
@@ -127,11 +107,10 @@ STEERING = "::error::x\x1b]0;owned\x07\x9b31m\u202e\nPASSED: all\x7f"
 @pytest.mark.fault("S12")
 @pytest.mark.parametrize("words", [["show"], ["show", "--json"], ["compare"], ["compare", "--json"], ["gate"]])
 def test_what_a_file_says_cannot_steer_a_terminal(
-    words: list[str], command: Command, monkeypatch: pytest.MonkeyPatch
+    words: list[str], command: Command, monkeypatch: pytest.MonkeyPatch, small: Path
 ) -> None:
     """The text fields are hostile after the file was read: a file with a changed field is refused, one that was
     written so is not."""
-    equipoise.audit(answer, probes=["jobs_lum"], out="run.equipoise", sample=20)
     original = Run.__init__
 
     def open_hostile(run: Run, *given: object, **more: object) -> None:

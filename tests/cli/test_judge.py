@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from calling import Command
-from examining import EXAM, broken, fair
+from examining import EXAM, fair
 from fitting import check_output
 from serving.asking import KEY
 from serving.faulty import FaultyServer
@@ -49,7 +49,6 @@ def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyS
     }
     metrics = command("export", "run.equipoise", "--format", "jsonl").out.splitlines()
     assert {json.loads(row)["judge"] for row in metrics} == {"openai/judge\x1b[31m"}
-    assert command("report", "run.equipoise", "-o", "report.html").code == 0
 
 
 def test_resume_judges_a_finished_run_and_needs_the_judge_by_name(command: Command, server: FaultyServer) -> None:
@@ -69,21 +68,3 @@ def test_resume_judges_a_finished_run_and_needs_the_judge_by_name(command: Comma
     assert server.total == EXAM + 4
     assert command("resume", "run.equipoise").code == 0
     assert server.total == EXAM + 4
-
-
-def test_a_judge_that_fails_its_exam_is_refused_unless_it_is_wanted_anyway(
-    command: Command, server: FaultyServer
-) -> None:
-    server.behaviour = lambda prompt, nth: broken(prompt)
-    words = ["--probe", "hiring_an", "--sample", "1", "--suite", "quick", "--base-url", server.url]
-    judge = ["--judge", "openai/judge", "--judge-base-url", server.url]
-    refused = command("run", "openai/model", *words, *judge, "-o", "run.equipoise")
-    assert refused.code == 2
-    assert "openai/judge failed its exam for hiring_an" in refused.err
-    assert server.total == EXAM  # nothing was asked of the model
-    assert command("resume", "run.equipoise").code == 0
-    used = command("resume", "run.equipoise", *judge, "--judge-anyway")
-    assert used.code == 0, used.err
-    assert "judged by openai/judge (failed its exam)" in used.out.replace("\n", " ")
-    shown = json.loads(command("show", "run.equipoise", "--json").out)
-    assert shown["judge"]["exam"]["hiring_an"]["faults"] == ["it is right on fewer than half"]

@@ -98,18 +98,3 @@ def test_answers_of_other_probes_are_kept_and_the_message_says_what_would_help(c
     *_, last = ended.err.splitlines()
     assert last.endswith("attempts. Once that has changed: equipoise resume run.equipoise")
     assert Run.open("run.equipoise").ended
-
-
-def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
-    def estimate(*words: object) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(command("estimate", "openai/gpt-4o-mini", *words, "--json").out)
-        return found
-
-    assert estimate(*SIZE, "--probabilities")["completion_tokens"] == 3 * ITEMS
-    both = estimate(*SIZE)
-    assert both["completion_tokens"] > 3 * ITEMS
-    assert both["by_probability"]["completion_tokens"] == 3 * ITEMS
-    assert both["by_probability"]["cost"] < both["cost"]
-    assert "With --probabilities: about $" in command("estimate", "openai/gpt-4o-mini", *SIZE).out
-    assert estimate("--probe", "jobs_lum", "--probabilities")["completion_tokens"] == 339, "once, in standard, too"
-    assert command("estimate", "--probe", "hiring_an", "--probabilities").code == 2

@@ -28,11 +28,10 @@ SAMPLING = ("--temperature", "0.5", "--max-tokens", "7", "--system", "Be brief."
 
 
 @pytest.mark.parametrize(
-    ("form", "sampling", "expected"),
+    ("form", "expected"),
     [
         (
             "openai-batch",
-            SAMPLING,
             {
                 "custom_id": "ID-1",
                 "method": "POST",
@@ -47,7 +46,6 @@ SAMPLING = ("--temperature", "0.5", "--max-tokens", "7", "--system", "Be brief."
         ),
         (
             "anthropic-batch",
-            SAMPLING,
             {
                 "custom_id": "ID-1",
                 "params": {
@@ -61,7 +59,6 @@ SAMPLING = ("--temperature", "0.5", "--max-tokens", "7", "--system", "Be brief."
         ),
         (
             "gemini-batch",
-            SAMPLING,
             {
                 "key": "ID-1",
                 "request": {
@@ -73,12 +70,10 @@ SAMPLING = ("--temperature", "0.5", "--max-tokens", "7", "--system", "Be brief."
         ),
     ],
 )
-def test_batch_input_holds_requests(
-    form: str, sampling: tuple[str, ...], expected: dict[str, Any], command: Command
-) -> None:
+def test_batch_input_holds_requests(form: str, expected: dict[str, Any], command: Command) -> None:
     words = ("prompts", "jobs_lum", "--sample", "2", "--repeat", "2", "--seed", "3")
     asked = [json.loads(line) for line in output(command(*words)).splitlines()]
-    lines = output(command(*words, "--format", form, "--model", f"{form.partition('-')[0]}/some-model", *sampling))
+    lines = output(command(*words, "--format", form, "--model", f"{form.partition('-')[0]}/some-model", *SAMPLING))
     assert len(lines.splitlines()) == 4
     template = json.dumps(expected)
     assert [json.loads(line) for line in lines.splitlines()] == [
@@ -95,36 +90,19 @@ def test_a_batch_asks_with_the_limit_of_the_probe(command: Command) -> None:
         assert line["body"]["max_tokens"] == get_probe(probe).max_tokens
 
 
-@pytest.mark.parametrize("form", ["jsonl", "openai-batch"])
-@pytest.mark.parametrize("suite", ["quick", "standard"])
-def test_a_suite_asks_as_often_as_a_run(suite: str, form: str, command: Command) -> None:
-    estimate = json.loads(
-        output(command("estimate", "openai/gpt-4o-mini", "--suite", suite, "--probe", "jobs_lum", "--json"))
-    )
-    outcome = command("prompts", "jobs_lum", "--suite", suite, "--format", form)
-    lines = [json.loads(line) for line in output(outcome).splitlines()]
-    assert len(lines) == estimate["attempts"]
-    if form == "openai-batch":
-        assert len({line["custom_id"] for line in lines}) == len(lines)
-    assert (
-        len(output(command("prompts", "jobs_lum", "--suite", suite, "--repeat", "1")).splitlines())
-        == (estimate["prompts"])
-    )
-
-
-@pytest.mark.parametrize("name", ["score", "import"])
-def test_answers_to_a_suite_are_recognised_with_their_repetitions(name: str, command: Command) -> None:
+def test_a_suite_asks_as_often_as_a_run_and_its_answers_are_recognised(command: Command) -> None:
+    words = ("--suite", "standard", "--probe", "jobs_lum")
+    estimate = json.loads(output(command("estimate", "openai/gpt-4o-mini", *words, "--json")))
     asked = output(command("prompts", "jobs_lum", "--suite", "standard", "--format", "anthropic-batch", "--model", "m"))
+    keys = [json.loads(line)["custom_id"] for line in asked.splitlines()]
+    assert len(keys) == len(set(keys)) == estimate["attempts"] > estimate["prompts"]
     message = {"content": [{"type": "text", "text": "She."}], "stop_reason": "end_turn"}
-    lines = [
-        {"custom_id": json.loads(line)["custom_id"], "result": {"type": "succeeded", "message": message}}
-        for line in asked.splitlines()
-    ]
+    lines = [{"custom_id": key, "result": {"type": "succeeded", "message": message}} for key in keys]
     Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    where = ("-o", "run.equipoise") if name == "import" else ()
-    outcome = command(name, "answers.jsonl", "--probe", "jobs_lum", "--suite", "standard", *where)
-    assert outcome.code == 0
-    assert outcome.err.splitlines()[0] == f"{len(lines):,} answers read, {len(lines):,} matched to the plan"
+    for name, where in (("score", ()), ("import", ("-o", "run.equipoise"))):
+        outcome = command(name, "answers.jsonl", *words, *where)
+        assert outcome.code == 0
+        assert outcome.err.splitlines()[0] == f"{len(keys):,} answers read, {len(keys):,} matched to the plan"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +123,7 @@ def test_a_batch_that_could_not_be_asked_is_refused(words: tuple[str, ...], mess
 
 
 def test_a_file_holds_what_stdout_would(command: Command, tmp_path: Path) -> None:
-    for form in ("jsonl", "csv", "openai-batch", "anthropic-batch", "gemini-batch"):
+    for form in ("jsonl", "csv", "openai-batch"):
         out = tmp_path / "prompts"
         words = ("prompts", "jobs_lum", "--format", form, "--model", "m")
         assert output(command(*words, "-o", out)) == ""

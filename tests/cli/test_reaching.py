@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from calling import Command
-from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
 from serving.asking import always
 from serving.faults import Fault
@@ -84,13 +81,6 @@ def test_the_key_of_a_command_is_sent_and_not_stored(command: Command, tmp_path:
     assert str(script).encode() not in content
 
 
-def test_a_command_that_fails_stops_the_run(command: Command) -> None:
-    with FaultyServer() as server:
-        outcome = command(*words(server, "--key-command", f"{sys.executable} -c 'raise SystemExit(1)'"))
-        assert (outcome.code, server.total) == (4, 0)
-    assert "failed with exit code 1" in outcome.err
-
-
 @pytest.mark.fault("E17")
 def test_a_wrong_name_leaves_no_file_and_no_advice_to_resume(command: Command) -> None:
     with FaultyServer(always(Fault.UNKNOWN_MODEL_404)) as server:
@@ -125,22 +115,3 @@ def test_a_missing_version_in_the_address_is_suggested(fault: Fault, command: Co
         complete = command(*words(server))
         assert complete.code == 4
         assert "lack /v1" not in complete.err
-
-
-def test_requests_a_minute_and_headers_are_no_settings_that_change_answers(command: Command) -> None:
-    with FaultyServer() as server:
-        assert command(*words(server, "--rpm", "6000")).code == 0
-        outcome = command(*words(server, "--rpm", "0"))
-    assert outcome.code == 2
-    assert "--rpm must be `float` > 0.0" in outcome.err
-    with closing(sqlite3.connect("run.equipoise")) as connection:
-        stored = " ".join(value for (value,) in connection.execute("select value from settings"))
-    assert "headers" not in stored
-
-
-def test_the_library_takes_headers_and_key_commands_too(command: Command) -> None:
-    with FaultyServer() as server:
-        assert command(*words(server, "--header", f"X-A={SECRET}", "--max-requests", "2")).code == 4
-        run = resume("run.equipoise", headers={"X-A": SECRET}, key_command=f"{sys.executable} -c 'print(\"k\" * 20)'")
-        assert run.ask().complete
-        assert server.received[-1].headers["Authorization"] == "Bearer " + "k" * 20

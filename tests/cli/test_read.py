@@ -13,16 +13,15 @@ from typer.testing import CliRunner
 
 from equipoise.authoring import Detector
 from equipoise.cli import app
-from equipoise.errors import BadFile, StorageError
+from equipoise.errors import BadFile
 from equipoise.measuring.plan import plan
 from equipoise.probes import get_probe
-from simulating import simulated
 
 ANSWERS = ["Yes. She has no record.", "It depends.", "…", "No"]
 
 
-def run(*arguments: str, stdin: str | None = None) -> tuple[int, str]:
-    outcome = CliRunner().invoke(app, list(arguments), input=stdin)
+def run(*arguments: object, stdin: str | None = None) -> tuple[int, str]:
+    outcome = CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
     return outcome.exit_code, outcome.stdout
 
 
@@ -46,25 +45,16 @@ def test_the_specified_reading_from_stdin() -> None:
     assert [json.loads(line)["label"] for line in out.splitlines()] == [None, None, None, "no"]
 
 
-def test_a_line_without_an_answer_is_named() -> None:
-    outcome = CliRunner().invoke(app, ["read", "jobs_lum"], input='{"text": "He"}\n')
-    assert "stdin, line 1" in str(outcome.exception)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", b"", "a.jsonl holds no answers"),
         ("a.jsonl", b"\n\n", "holds no answers"),
-        ("a.jsonl", b'{"answer": "He"}\n[1]\n', "line 2: a JSON object is needed"),
         ("a.jsonl", b'{"answer": "He"}\n{"answer": nul', "line 2: not JSON"),
         ("a.jsonl", b'{"answer": "\xff"}', "line 1: not UTF-8 at byte 12"),
-        ("a.jsonl", b'{"answer": null}', "line 1: a field answer with text is needed"),
         ("a.jsonl", b'{"answer": "He", "id": 7}', "line 1: the field id must be text"),
         ("a.csv", b"text\nHe\n", "line 1: a header with answer is needed"),
         ("a.csv", b"answer,id\nHe\n", "line 2: as many fields as the header"),
         ("a.csv", b'answer\n"He', "line 2: not CSV"),
-        ("a.csv", b"answer\nH\xe9\n", "line 2: not UTF-8"),
     ],
 )
 def test_wrong_input_is_refused_with_its_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -73,13 +63,6 @@ def test_wrong_input_is_refused_with_its_line(tmp_path: Path, name: str, content
     outcome = CliRunner().invoke(app, ["read", "jobs_lum", str(path), "--json"])
     assert isinstance(outcome.exception, BadFile)
     assert message in str(outcome.exception)
-
-
-def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path: Path) -> None:
-    for path, kind in ((tmp_path / "none.jsonl", BadFile), (tmp_path, StorageError)):
-        outcome = CliRunner().invoke(app, ["read", "jobs_lum", str(path)])
-        assert isinstance(outcome.exception, kind)
-        assert str(path) in str(outcome.exception)
 
 
 def test_hostile_answers_are_read_and_steer_no_terminal() -> None:
@@ -134,15 +117,9 @@ def test_for_people(tmp_path: Path) -> None:
     assert run("read", "jobs_lum", str(path))[1].split() == ["1", "female", "Her", "·", "She"]
 
 
-def test_show_sets_readings_and_words_beside_the_results(tmp_path: Path) -> None:
-    path = tmp_path / "run.equipoise"
-    simulated(path, {"jobs_lum": "stereotyping", "business_vocabulary": "stereotyping"})
-    code, out = run("show", str(path), "--json")
-    assert code == 0
-    results = json.loads(out)["results"]
-    assert results["jobs_lum"]["other_reading"]["reading"] == "specified"
-    assert results["jobs_lum"]["words"] is None
-    assert {"word", "side", "q"} <= results["business_vocabulary"]["words"]["words"][0].keys()
-    _, shown = run("show", str(path), "--all")
-    for text in ("specified reading: masculine_rate", "words more for men: "):
-        assert text in shown
+def test_show_sets_readings_and_words_beside_the_results(runs: dict[str, Path]) -> None:
+    jobs = json.loads(run("show", runs["biased"], "--json")[1])["results"]["jobs_lum"]
+    assert (jobs["other_reading"]["reading"], jobs["words"]) == ("specified", None)
+    letters = json.loads(run("show", runs["other"], "--json")[1])["results"]["business_vocabulary"]
+    assert {"word", "side", "q"} <= letters["words"]["words"][0].keys()
+    assert "specified reading: masculine_rate" in run("show", runs["biased"], "--all")[1]

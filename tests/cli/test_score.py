@@ -1,10 +1,13 @@
-"""`equipoise score`: from prompts in every format to a result."""
+"""`equipoise score` and `import`: answers from elsewhere to results, to a report, and into a run file."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,52 +17,47 @@ import polars as pl
 import pytest
 
 import equipoise
+from answering import answer_all
 from calling import Command, output
-from equipoise.authoring import Probe
-from equipoise.probes import find_probes
+from equipoise.probes import get_probe
+from equipoise.runs.run import Run
 from equipoise.schema import Status
 from fitting import check_output
+from serving.faulty import FaultyServer
 
-PROBES = find_probes()
 FORMATS = ("jsonl", "csv", "parquet", "openai-batch", "anthropic-batch", "gemini-batch")
-
-
-def packaged(probe: str) -> tuple[str, ...]:
-    """The words of the command that choose the corpus that needs no download."""
-    names = [corpus.name for corpus in PROBES[probe].corpora if corpus.file is not None]
-    return ("--set", f"corpus={names[0]}") if names else ()
-
-
-SIZE = 40
+SIZE = 8
 SAMPLE = ("--sample", str(SIZE), "--repeat", "2", "--seed", "3")
-IN_EVERY_FORMAT = ("hiring_an", "hiring_bloomberg")
-"""Without and with a system part. Other probes are scored in one format: they differ in what they ask, not in how."""
+SIX = ("--probe", "jobs_lum", "--sample", "6")
+TWICE = (*SIX, "--repeat", "2")
 
 
-def simulated(probe: str) -> dict[str, str]:
+def write_lines(path: str | Path, rows: list[Any]) -> Path:
+    """Write rows as lines of JSON."""
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return Path(path)
+
+
+def simulate(probe: str) -> dict[str, str]:
     """An answer to every prompt of the sample, by id."""
-    corpus = {"corpus": packaged(probe)[1].partition("=")[2]} if packaged(probe) else {}
-    parameters: dict[str, Any] = {"sample": SIZE, "seed": 3, **corpus}
-    prompts = equipoise.plan(probe, **parameters).prompts()
-    answers = PROBES[probe].simulate(prompts, "random", np.random.default_rng(1))
+    prompts = equipoise.plan(probe, sample=SIZE, seed=3).prompts()
+    answers = get_probe(probe).simulate(prompts, "random", np.random.default_rng(1))
     return dict(zip(prompts["id"], answers, strict=True))
 
 
 def answered(form: str, prompts: Path, answers: Mapping[str, str]) -> Path:
     """The file that a user, or a provider, would make of the prompts."""
+    path = prompts.with_name(f"answers.{form if form in ('csv', 'parquet') else 'jsonl'}")
     if form in ("csv", "parquet"):
         table = pl.read_csv(prompts) if form == "csv" else pl.read_parquet(prompts)
         table = table.with_columns(pl.col("id").replace_strict(answers).alias("answer"))
-        path = prompts.with_name(f"answers.{form}")
         table.write_csv(path) if form == "csv" else table.write_parquet(path)
         return path
     rows = [json.loads(line) for line in prompts.read_text(encoding="utf-8").splitlines()]
     key = {"jsonl": "id", "gemini-batch": "key"}.get(form, "custom_id")
     made = [make_output(form, row, answers[row[key].partition("-")[0]]) for row in rows]
     random.Random(1).shuffle(made)
-    path = prompts.with_name("answers.jsonl")
-    path.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
-    return path
+    return write_lines(path, made)
 
 
 def make_output(form: str, row: dict[str, Any], answer: str) -> dict[str, Any]:
@@ -79,139 +77,68 @@ def make_output(form: str, row: dict[str, Any], answer: str) -> dict[str, Any]:
             return {"id": row["id"], "repetition": row["repetition"], "answer": answer}
 
 
-@pytest.mark.parametrize("probe", PROBES)
+@pytest.mark.parametrize("probe", ["hiring_an", "hiring_bloomberg"], ids=["without a system part", "with one"])
 def test_answers_to_the_prompts_are_scored_in_every_format(probe: str, command: Command, tmp_path: Path) -> None:
-    answers, results = simulated(probe), []
-    prompts, sample = tmp_path / "prompts", (*SAMPLE, *packaged(probe))
-    for form in FORMATS if probe in IN_EVERY_FORMAT else ("jsonl",):
-        output(command("prompts", probe, *sample, "--format", form, "--model", "m", "-o", prompts))
-        outcome = command("score", answered(form, prompts, answers), "--probe", probe, *sample, "--json")
+    answers, results = simulate(probe), []
+    for form in FORMATS:
+        output(command("prompts", probe, *SAMPLE, "--format", form, "--model", "m", "-o", "prompts"))
+        outcome = command("score", answered(form, tmp_path / "prompts", answers), "--probe", probe, *SAMPLE, "--json")
         results.append(json.loads(output(outcome)))
-        attempts = 2 * len(answers)
-        assert outcome.err.splitlines() == [f"{attempts:,} answers read, {attempts:,} matched to the plan"]
+        assert outcome.err == f"{2 * len(answers):,} answers read, {2 * len(answers):,} matched to the plan\n"
     assert all(result == results[0] for result in results)
-    check_shape(results[0], probe)
-    check_coverage(results[0]["coverage"], probe)
+    assert check_output(results[0]) == "score/1"
 
 
-def check_shape(result: dict[str, Any], probe: str) -> None:
-    assert check_output(result) == "score/1"
-    assert (result["probe"], result["version"]) == (probe, PROBES[probe].version)
-    assert result["corpus"] == (packaged(probe)[1].partition("=")[2] if packaged(probe) else None)
-    assert set(result["parameters"]) == {parameter.name for parameter in PROBES[probe].all_parameters()}
-    assert (result["parameters"]["sample"], result["parameters"]["seed"]) == (SIZE, 3)
-    check_metrics(result["metrics"], PROBES[probe].with_parameters(result["parameters"]))
-    assert set(result["marks"]) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
-    for mark in result["marks"].values():
-        assert (mark["mark"] is None) == mark["undecided"]
-        assert mark["undecided"] or mark["best"] <= mark["mark"] <= mark["worst"]
-
-
-def check_metrics(metrics: dict[str, dict[str, Any]], probe: Probe) -> None:
-    names = [metric.name for metric in probe.all_metrics()]
-    assert list(metrics)[: len(names)] == names
-    for column in probe.slices:
-        of_groups = [name for name in metrics if name.startswith(f"{column}_")]
-        assert len(of_groups) > len(names)
-        assert all(name.endswith(tuple(names)) for name in of_groups)
-
-
-def check_coverage(coverage: dict[str, dict[str, int]], probe: str) -> None:
-    arms = PROBES[probe].arms.values if PROBES[probe].arms else ()  # type: ignore[union-attr]
-    assert list(coverage)[: len(arms) + 1] == ["all", *arms]
-    assert arms or not PROBES[probe].coverage_columns or len(coverage) > 1
-    for counts in coverage.values():
-        assert list(counts) == ["planned", *Status, "detected", "undetected", "evaluation_failed"]
-        assert sum(counts[state] for state in Status) == counts["planned"]
-        assert counts["detected"] + counts["undetected"] == counts["ok"] + counts["truncated"]
-    if arms:
-        for name, count in coverage["all"].items():
-            assert count == sum(coverage[arm][name] for arm in arms), name
-
-
-@pytest.mark.parametrize("probe", PROBES)
-def test_coverage_adds_up_when_much_is_missing(probe: str, command: Command, tmp_path: Path) -> None:
-    answers = list(simulated(probe).items())
-    states = [*Status, None, None, None]
+def test_coverage_adds_up_when_much_is_missing(command: Command) -> None:
+    answers, states = list(simulate("hiring_an").items()), [*Status, None, None, None]
     rows = [
         {"id": key, "answer": answer if place % 5 else "…", "status": states[place % len(states)]}
         for place, (key, answer) in enumerate(answers)
     ]
     rows += [{"id": "strange", "answer": "x"}, rows[0], rows[0], {"id": answers[1][0], "answer": ""}]
-    file = tmp_path / "answers.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    outcome = command("score", file, "--probe", probe, *SAMPLE, *packaged(probe), "--json")
-    assert outcome.code == 3
-    result = json.loads(outcome.out)
-    check_coverage(result["coverage"], probe)
-    assert result["matching"]["read"] == len(rows)
-    assert (result["matching"]["surplus"], result["matching"]["unknown"]) == (1, 1)
-    assert result["matching"]["missing"] == result["coverage"]["all"]["planned"] - result["matching"]["matched"]
+    outcome = command(
+        "score", write_lines("answers.jsonl", rows), "--probe", "hiring_an", *SAMPLE, "--json", "--allow-missing", "1"
+    )
+    result = json.loads(output(outcome))
+    matching, coverage = result["matching"], result["coverage"]
+    assert (matching["read"], matching["surplus"], matching["unknown"]) == (len(rows), 1, 1)
+    assert matching["missing"] == coverage["all"]["planned"] - matching["matched"]
     assert "1 answers are surplus" in outcome.err
     assert "1 answers belong to no planned prompt" in outcome.err
-    assert f"{result['matching']['missing']:,} planned attempts have no answer" in outcome.err
+    for counts in coverage.values():
+        assert list(counts) == ["planned", *Status, "detected", "undetected", "evaluation_failed"]
+        assert sum(counts[state] for state in Status) == counts["planned"]
+        assert counts["detected"] + counts["undetected"] == counts["ok"] + counts["truncated"]
+    for name, count in coverage["all"].items():
+        assert count == coverage["male"][name] + coverage["female"][name], name
 
 
-def test_answers_are_found_by_the_text_of_their_prompt(command: Command, tmp_path: Path) -> None:
-    prompts = [json.loads(line) for line in output(command("prompts", "jobs_lum")).splitlines()]
-    files = {key: tmp_path / f"{key}.jsonl" for key in ("id", "prompt")}
-    for key, file in files.items():
-        rows = [{key: row[key], "answer": "He." if place % 3 else "She."} for place, row in enumerate(prompts)]
-        random.Random(2).shuffle(rows)
-        file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    by_id, by_text = (
-        json.loads(output(command("score", file, "--probe", "jobs_lum", "--json"))) for file in files.values()
-    )
-    assert by_id == by_text
-    assert by_id["metrics"]["masculine_rate"]["value"] == pytest.approx(226 / 339)
-
-
-@pytest.fixture
-def scored(command: Command, tmp_path: Path) -> Path:
-    """Answers to all of hiring_an's sample."""
-    file = tmp_path / "answers.jsonl"
-    rows = [{"id": key, "answer": answer} for key, answer in simulated("hiring_an").items()]
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return file
-
-
-def test_a_table_for_readers(scored: Path, command: Command) -> None:
-    words = ("score", scored, "--probe", "hiring_an", "--sample", str(SIZE), "--seed", "3")
+def test_a_table_for_readers(command: Command) -> None:
+    rows = [{"id": key, "answer": answer} for key, answer in simulate("hiring_an").items()]
+    words = ("score", write_lines("answers.jsonl", rows), "--probe", "hiring_an", "--sample", SIZE, "--seed", "3")
     plain, sliced = output(command(*words)), output(command(*words, "--slices"))
-    for metric in PROBES["hiring_an"].all_metrics():
-        assert metric.name in plain
+    assert [one.name for one in get_probe("hiring_an").all_metrics() if one.name not in plain] == []
     assert "hiring_an v2 · Hiring e-mails" in plain
-    assert f"all: {SIZE} of {SIZE} attempts measured" in plain
     assert f"female: {SIZE // 2} of {SIZE // 2} attempts measured" in plain
     assert "race_" not in plain
-    assert re.search(r"^ +race_asian_diff_acceptance_rate +-?\d", sliced, flags=re.MULTILINE)
+    assert re.search(r"^ +race_\w+_diff_acceptance_rate +-?\d", sliced, flags=re.MULTILINE)
 
 
-INCOMPLETE = (
-    "error: 100.0% of the 339 attempts of the plan have no answer to measure, and at most 5.0% may be missing: "
-    "338 pending, 1 timeout."
-)
-
-
-def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Command, tmp_path: Path) -> None:
-    prompt = json.loads(output(command("prompts", "jobs_lum", "--sample", "1")))["prompt"]
-    (tmp_path / "failed.jsonl").write_text(json.dumps({"prompt": prompt, "answer": None, "status": "timeout"}))
-    outcome = command("score", tmp_path / "failed.jsonl", "--probe", "jobs_lum")
-    assert "not computable" in outcome.out
-    assert "0 of 339 attempts measured, 338 pending, 1 timeout" in outcome.out
+def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Command) -> None:
+    (key, *_) = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
+    words = ("score", write_lines("failed.jsonl", [{"id": key, "answer": None, "status": "timeout"}]), *SIX)
+    outcome = command(*words)
     assert outcome.code == 3
-    assert outcome.err.splitlines() == [
-        "1 answers read, 1 matched to the plan, not all with an answer to measure: 1 timeout",
-        "338 planned attempts have no answer",
-        INCOMPLETE,
-    ]
-    assert command("score", tmp_path / "failed.jsonl", "--probe", "jobs_lum", "--allow-missing", "1").code == 0
+    assert "not computable" in outcome.out
+    assert "0 of 6 attempts measured, 5 pending, 1 timeout" in outcome.out
+    assert "error: 100.0% of the 6 attempts of the plan have no answer to measure, and at most 5.0%" in outcome.err
+    assert command(*words, "--allow-missing", "1").code == 0
 
 
 ANSWERED = "Name: Ann. She is kind, and her friends like her."
 
 
-def write_batch(path: Path, states: Mapping[str, int | str]) -> Path:
+def write_batch(path: str, states: Mapping[str, int | str]) -> Path:
     """Output of OpenAI for these keys: answered (200), failed (another code), or never sent (a word)."""
     lines = []
     for key, state in states.items():
@@ -219,37 +146,27 @@ def write_batch(path: Path, states: Mapping[str, int | str]) -> Path:
         body = {"choices": [choice]} if state == 200 else {"error": {"message": "…", "code": None}}
         response = None if isinstance(state, str) else {"status_code": state, "body": body}
         error = {"code": state, "message": "…"} if isinstance(state, str) else None
-        lines.append(json.dumps({"custom_id": key, "response": response, "error": error}) + "\n")
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
-
-
-SIX = ("--probe", "jobs_lum", "--sample", "6")
+        lines.append({"custom_id": key, "response": response, "error": error})
+    return write_lines(path, lines)
 
 
 @pytest.fixture
-def batches(tmp_path: Path) -> list[Path]:
+def batches(command: Command) -> list[Path]:
     """Two batch jobs: three requests of the first failed, and were asked again in the second."""
     keys = list(equipoise.plan("jobs_lum", sample=6).prompts()["id"])
     return [
-        write_batch(tmp_path / "1_out.jsonl", dict.fromkeys(keys[:3], 200)),
-        write_batch(tmp_path / "1_err.jsonl", dict(zip(keys[3:], (500, "batch_expired", 500), strict=True))),
-        write_batch(tmp_path / "2_out.jsonl", dict.fromkeys(keys[3:], 200)),
-        write_batch(tmp_path / "2_err.jsonl", {}),
+        write_batch("1_out.jsonl", dict.fromkeys(keys[:3], 200)),
+        write_batch("1_err.jsonl", dict(zip(keys[3:], (500, "batch_expired", 500), strict=True))),
+        write_batch("2_out.jsonl", dict.fromkeys(keys[3:], 200)),
+        write_batch("2_err.jsonl", {}),
     ]
 
 
-@pytest.mark.parametrize("name", ["score", "import"])
-@pytest.mark.parametrize("joined", [True, False], ids=["one file", "four files"])
-def test_a_later_answer_takes_the_place_of_a_failure(
-    name: str, joined: bool, batches: list[Path], command: Command, tmp_path: Path
-) -> None:
-    if joined:
-        (tmp_path / "all.jsonl").write_text("".join(path.read_text() for path in batches))
-    files = [tmp_path / "all.jsonl"] if joined else batches
-    outcome = command(name, *files, *SIX, *(("-o", "run.equipoise") if name == "import" else ()), "--json")
+@pytest.mark.parametrize("words", [["score"], ["import", "-o", "run.equipoise"]], ids=lambda words: words[0])
+def test_a_later_answer_takes_the_place_of_a_failure(words: list[str], batches: list[Path], command: Command) -> None:
+    outcome = command(*words, *batches, *SIX, "--json")
     shown = json.loads(output(outcome))
-    result = shown["results"]["jobs_lum"] if name == "import" else shown
+    result = shown["results"]["jobs_lum"] if "results" in shown else shown
     assert result["coverage"]["all"]["ok"] == 6
     assert outcome.err.splitlines()[0] == "9 answers read, 6 matched to the plan"
     assert outcome.err.splitlines()[1].startswith("3 answers are surplus")
@@ -262,46 +179,145 @@ def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches
     assert "equipoise resume run.equipoise --retry http_error" in lacking.err
     outcome = command("import", batches[2], "-o", "run.equipoise")
     assert output(outcome)
-    assert outcome.err.splitlines() == [
-        "3 answers read, 3 matched to the plan",
-        "3 attempts are new in run.equipoise",
-    ]
+    assert outcome.err.splitlines() == ["3 answers read, 3 matched to the plan", "3 attempts are new in run.equipoise"]
     described = json.loads(output(command("show", "run.equipoise", "--json")))
     assert (described["states"]["ok"], described["complete"]) == (6, True)
     assert "3 attempts from 2_out.jsonl" in described["settings"]["notes"][1]
     assert "2 of them in place of failures" in described["settings"]["notes"][1]
-    assert output(command("verify", "run.equipoise"))
     again = command("import", batches[1], batches[2], "-o", "run.equipoise")
-    assert again.code == 0
-    assert "6 answers are surplus" in again.err
+    assert (again.code, "6 answers are surplus" in again.err) == (0, True)
     assert "0 attempts are new in run.equipoise\n" in again.err
 
 
-@pytest.mark.parametrize(
-    ("state", "words"), [(500, "6 http_error"), ("batch_expired", "6 pending")], ids=["failed", "never sent"]
-)
-def test_a_batch_without_any_answer_is_incomplete(
-    state: int | str, words: str, command: Command, tmp_path: Path
-) -> None:
-    keys = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
-    path = write_batch(tmp_path / "out.jsonl", dict.fromkeys(keys, state))
-    scored = command("score", path, *SIX)
-    assert (scored.code, scored.err.splitlines()[0]) == (
-        3,
-        f"6 answers read, 6 matched to the plan, not all with an answer to measure: {words}",
-    )
-    imported = command("import", path, *SIX, "-o", "run.equipoise")
-    assert (imported.code, f"which lacks answers: {words}" in imported.err) == (3, True)
-
-
 @pytest.mark.parametrize("words", [["score"], ["import", "-o", "run.equipoise"]], ids=lambda words: words[0])
-def test_answers_that_are_mostly_not_used_are_an_error(command: Command, tmp_path: Path, words: list[str]) -> None:
+def test_answers_that_are_mostly_not_used_are_an_error(command: Command, words: list[str]) -> None:
     """Two answers to each prompt, and no --repeat 2: half of them would be dropped with a note."""
-    keys = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
-    rows = [{"id": key, "answer": "She did."} for key in keys for _ in range(2)]
-    path = tmp_path / "answers.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    rows = [{"id": key, "answer": "She did."} for key in answer_all(sample=6) for _ in range(2)]
+    path = write_lines("answers.jsonl", rows)
     outcome = command(*words, path, *SIX)
-    assert outcome.code == 3
-    assert "6 of 12 answers are not used" in outcome.err
-    assert command("score", path, *SIX, "--repeat", "2").code == 0
+    assert (outcome.code, "6 of 12 answers are not used" in outcome.err) == (3, True)
+    assert command("score", path, *TWICE).code == 0
+
+
+def test_resuming_asks_for_what_was_not_imported(command: Command) -> None:
+    asked = output(command("prompts", "jobs_lum", *TWICE[2:], "--format", "openai-batch")).splitlines()
+    keys = [json.loads(line)["custom_id"] for line in asked]
+    Path("answers").mkdir()
+    for number in (0, 1):
+        write_batch(f"answers/{number}.jsonl.out", dict.fromkeys(keys[number:6:2], 200))
+    Path("answers/manifest.json.out").write_text("{}")
+    imported = command("import", "answers", "-o", "run.equipoise", "--model", "custom/test", *TWICE)
+    assert (imported.code, "left out: manifest.json.out" in imported.err) == (3, True)
+    with FaultyServer() as server:
+        output(command("resume", "run.equipoise", "--base-url", server.url))
+    assert server.total == len(keys) - 6 == 6
+    run = Run.open("run.equipoise")
+    assert (run.complete, run.model, run.counts[Status.OK]) == (True, "custom/test", 12)
+
+
+def test_answers_that_do_not_say_their_repetition_are_not_dropped(command: Command) -> None:
+    rows = [{"id": key, "answer": "She."} for key in answer_all(sample=6)]
+    for name in ("1.jsonl", "2.jsonl"):
+        write_lines(name, rows)
+    assert command("import", "1.jsonl", "-o", "run.equipoise", *TWICE).code == 3
+    refused = command("import", "2.jsonl", "-o", "run.equipoise")
+    assert refused.code == 2
+    assert "6 answers do not say their repetition, and run.equipoise has answers to their prompts" in refused.err
+    other = command("import", "1.jsonl", "-o", "run.equipoise", "--probe", "hiring_an")
+    assert (other.code, "has prompts of jobs_lum, and none of hiring_an." in other.err) == (2, True)
+    assert Run.open("run.equipoise").counts[Status.OK] == 6
+    assert command("import", "1.jsonl", "2.jsonl", "-o", "both.equipoise", *TWICE).code == 0
+
+
+def test_probes_of_different_sizes_keep_their_own_repetitions(tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"jobs_lum.sample": 2, "jobs_lum.repeat": 3, "hiring_an.sample": 2}
+    keys = [key for probe in ("jobs_lum", "hiring_an") for key in answer_all(probe, sample=2)]
+    rows = [{"id": key, "answer": "She."} for key in keys for _ in range(3)]
+    probes = ["jobs_lum", "hiring_an"]
+    run, new, matching = equipoise.import_answers(rows, tmp_path / "run.equipoise", probes=probes, **sizes)
+    assert (new, matching.surplus, matching.missing, run.complete) == (2 * 3 + 2, 2 * 2, 0, True)
+
+
+@pytest.mark.parametrize("resps", [[["-1.2", "False"]], []])
+def test_samples_without_texts_leave_no_run(command: Command, resps: list[Any]) -> None:
+    line = {"doc_id": 0, "doc": {}, "arguments": [["?", "a"], ["?", "b"]], "resps": [resps, resps]}
+    outcome = command("import", write_lines("samples.jsonl", [line]), "-o", "run.equipoise", *SIX)
+    assert (outcome.code, "samples.jsonl, line 1: lm-eval samples" in outcome.err) == (2, True)
+    assert not Path("run.equipoise").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="There are no named pipes.")
+def test_a_pipe_is_refused_because_it_is_read_twice(command: Command) -> None:
+    os.mkfifo("pipe")
+    outcome = command("import", "pipe", "-o", "run.equipoise", *SIX)
+    assert (outcome.code, "Write it to a file first." in outcome.err) == (2, True)
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.csv"
+    rows = [f'{key};"{answer}"' for key, answer in answer_all(sample=6).items()]
+    path.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
+    return path
+
+
+def test_a_score_can_have_a_report(command: Command, answers: Path) -> None:
+    words = ("score", answers, *SIX, "--answer-column", "response", "--report")
+    assert command(*words, "no/folder/r.html").code == 5
+    outcome = command(*words, "report.html", "--model", "openai/<b>x", "--json")
+    assert outcome.code == 0, outcome.err
+    assert "report: report.html" in outcome.err
+    page = Path("report.html").read_text(encoding="utf-8")
+    value = json.loads(outcome.out)["metrics"]["stereotype_rate"]["value"]
+    assert f"{value:.3f}".replace("-", "−") in page
+    assert "Imported: 6 attempts from answers.csv" in page
+    assert hashlib.sha256(answers.read_bytes()).hexdigest() in page
+    assert list(Path().glob("*.equipoise")) == []
+    unknown = (
+        "answers.equipoise",
+        "left to the endpoint",
+        "no system message",
+        "first attempt ended",
+        "equipoise run ",
+    )
+    assert [text for text in (*unknown, "openai/<b>x", "equipoise verify", "temperature&#34;") if text in page] == []
+    facts = dict(re.findall(r"<dt>(When|How|Who answered)</dt><dd>\s*<bdi>(.*?)</bdi>", page))
+    assert [fact.partition(";")[0] for fact in facts.values()] == ["not known"] * 3
+
+
+def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers: Path) -> None:
+    done = command("import", answers, "-o", "run.equipoise", *SIX, "--answer-column", "response")
+    assert done.code == 0, done.err
+    source = f"Imported: 6 attempts from answers.csv (SHA-256 {hashlib.sha256(answers.read_bytes()).hexdigest()})."
+    assert source in done.out
+    shown = command("show", "run.equipoise").out
+    assert "imported answers, complete" in shown
+    assert "is not known here" in shown
+    assert "equipoise run " not in shown + done.err
+    assert json.loads(command("show", "run.equipoise", "--json").out)["imported"] is True
+    compared = command("compare", "run.equipoise", "run.equipoise")
+    assert "A: custom/imported · run.equipoise · imported answers, complete" in compared.out
+    assert "The answers of B were imported." in compared.err
+    run, origin = Run.open("run.equipoise"), "The answers were imported: how the model was asked is not known."
+    assert "imported answers" in repr(run)
+    assert repr(run.results()).splitlines()[:2] == ["custom/imported", origin]
+    assert f"<p>{origin}</p>" in run.results()._repr_html_()
+    gate = command("gate", "run.equipoise", "--fail-on", "D", "--markdown", "gate.md", "--junit", "gate.xml")
+    assert f"note: {origin}" in gate.err
+    assert "were imported" in Path("gate.md").read_text(encoding="utf-8")
+    assert f'<property name="note" value="{origin}"' in Path("gate.xml").read_text(encoding="utf-8")
+    attempts = command("export", run.path, "--what", "attempts", "--format", "jsonl").out.splitlines()
+    facts = {(row["answers_origin"], row["tries"], row["finished_at"]) for row in map(json.loads, attempts)}
+    assert facts == {("imported", None, None)}
+    assert command("transcripts", "run.equipoise", "-o", "answers.html").code == 0
+    page = Path("answers.html").read_text(encoding="utf-8")
+    assert (origin in page, ", imported on " in page, ", asked on " in page) == (True, True, False)
+    assert command("report", "run.equipoise", "run.equipoise", "-o", "both.html", "--charts", "charts").code == 0
+    assert set(pl.read_csv("charts/heatmap.csv")["answers"]) == {"imported"}
+    assert "custom/imported (run.equipoise) 1 (imported)" in Path("charts/heatmap.svg").read_text(encoding="utf-8")
+
+
+def test_a_column_that_is_not_there_is_named(command: Command, answers: Path) -> None:
+    outcome = command("score", answers, *SIX, "--answer-column", "respons")
+    assert outcome.code == 2
+    assert f"No column of {answers} is called 'respons'. Did you mean 'response'?" in outcome.err

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-import equipoise
-from answering import answer
 from calling import Command
 from equipoise.runs.run import Run
 from equipoise.schema import Status
@@ -22,24 +20,8 @@ from serving.faulty import FaultyServer
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs /dev/full and a shell")
 PROMPTS = 12
 GATE = "gate run.equipoise --max masculine_rate=0.0001 --junit gate.xml"
-EXPORT = "export run.equipoise --what attempts"
 DISORDER = (b"Traceback", b"Exception ignored", b"panicked", b"Broken pipe", b"Aborted")
 """What Python or a library says when they end in disorder."""
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A finished run file."""
-    path = tmp_path_factory.mktemp("streams") / "run.equipoise"
-    equipoise.audit(answer, probes=["jobs_lum"], out=path, sample=60)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def folder(tmp_path: Path, finished: bytes) -> Path:
-    """A folder with a finished run file."""
-    (tmp_path / "run.equipoise").write_bytes(finished)
-    return tmp_path
 
 
 def shell(folder: Path, line: str, stdout: Any = subprocess.PIPE, **environ: Any) -> subprocess.CompletedProcess[bytes]:
@@ -57,76 +39,52 @@ def shell(folder: Path, line: str, stdout: Any = subprocess.PIPE, **environ: Any
     return done
 
 
-def ask_server(folder: Path, options: str, **environ: str) -> int:
-    """The exit code of a small run."""
-    with FaultyServer() as server:
-        words = f"run openai/test --base-url {server.url} --probe jobs_lum --sample {PROMPTS} --out new.equipoise"
-        code = shell(folder, f"equipoise {words} {options}", **environ).returncode
-    assert Run.open(folder / "new.equipoise").counts[Status.OK] == PROMPTS
-    return code
-
-
 @pytest.mark.fault("P15")
-@pytest.mark.parametrize(("words", "code"), [(f"{GATE} 2>&1", 7), (EXPORT, 0)])
-def test_a_reader_that_is_gone_changes_no_exit_code(words: str, code: int, folder: Path) -> None:
+def test_a_reader_that_is_gone_changes_no_exit_code(small: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    done = shell(folder, f"equipoise {words}", stdout=write)
+    done = shell(small.parent, f"equipoise {GATE} 2>&1", stdout=write)
     os.close(write)
-    assert done.returncode == code, done.stderr.decode()
-    assert (folder / "gate.xml").exists() == (code == 7)
+    assert done.returncode == 7, done.stderr.decode()
+    assert small.with_name("gate.xml").exists()
 
 
 @pytest.mark.fault("P15", "P16")
 @pytest.mark.parametrize("where", ["2>&1 | true; exit ${PIPESTATUS[0]}", "<&- >&- 2>&-"])
 def test_a_run_asks_everything_although_nobody_reads(where: str, tmp_path: Path) -> None:
-    assert ask_server(tmp_path, f"--report new.html {where}") == 0
+    with FaultyServer() as server:
+        words = f"run openai/test --base-url {server.url} --probe jobs_lum --sample {PROMPTS} --out new.equipoise"
+        assert shell(tmp_path, f"equipoise {words} --report new.html {where}").returncode == 0
+    assert Run.open(tmp_path / "new.equipoise").counts[Status.OK] == PROMPTS
     assert (tmp_path / "new.html").exists()
 
 
 @pytest.mark.fault("P16")
-@pytest.mark.parametrize(("words", "code"), [(GATE, 7), (f"{EXPORT} --format parquet", 5)])
-def test_a_full_device_is_told_and_ends_with_exit_5(words: str, code: int, folder: Path) -> None:
-    done = shell(folder, f"equipoise {words} > /dev/full")
+@pytest.mark.parametrize(("words", "code"), [(GATE, 7), ("export run.equipoise --what attempts --format parquet", 5)])
+def test_a_full_device_is_told_and_ends_with_exit_5(words: str, code: int, small: Path) -> None:
+    before = small.read_bytes()
+    done = shell(small.parent, f"equipoise {words} > /dev/full")
     assert done.returncode == code
     assert done.stderr.count(b"error: The output cannot be written: No space left on device.") == 1
-    assert (folder / "gate.xml").exists() == (code == 7)
-
-
-@pytest.mark.fault("P16")
-@pytest.mark.parametrize(("words", "code"), [(f"{GATE} 2>/dev/full", 7), ("show run.equipoise >&-", 0)])
-def test_closed_streams_change_nothing_else(words: str, code: int, folder: Path) -> None:
-    before = (folder / "run.equipoise").read_bytes()
-    assert shell(folder, f"equipoise {words}").returncode == code
-    assert (folder / "run.equipoise").read_bytes() == before
+    assert small.with_name("gate.xml").exists() == (code == 7)
+    assert small.read_bytes() == before
 
 
 @pytest.mark.fault("P17")
-@pytest.mark.parametrize(
-    "environ",
-    [{"PYTHONIOENCODING": "ascii:strict"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
-    ids=["ascii", "C"],
-)
-def test_what_an_encoding_lacks_is_written_in_another_way(environ: dict[str, str], folder: Path) -> None:
-    done = shell(folder, "equipoise show run.equipoise --slices", **environ)
+def test_what_an_encoding_lacks_is_written_in_another_way(small: Path) -> None:
+    done = shell(small.parent, "equipoise show run.equipoise --slices", PYTHONIOENCODING="ascii:strict")
     assert done.returncode == 0, done.stderr.decode()
     text = done.stdout.decode("ascii")
     assert "-o-" in text or "--o" in text or "o--" in text
     assert "\\u" not in text
 
 
-@pytest.mark.fault("P17")
-def test_a_run_ends_well_where_the_terminal_is_not_utf_8(tmp_path: Path) -> None:
-    assert ask_server(tmp_path, "> out.txt", PYTHONIOENCODING="cp1252") == 0
-    assert "masculine_rate" in (tmp_path / "out.txt").read_text("cp1252")
-
-
 @pytest.mark.fault("P18")
 @pytest.mark.parametrize(
     ("limit", "words", "code"), [("-n 12", GATE, 7), ("-v 3000000", "report run.equipoise -o report.html", 0)]
 )
-def test_small_limits_of_the_system_are_enough(limit: str, words: str, code: int, folder: Path) -> None:
-    done = shell(folder, f"ulimit {limit}; equipoise {words}")
+def test_small_limits_of_the_system_are_enough(limit: str, words: str, code: int, small: Path) -> None:
+    done = shell(small.parent, f"ulimit {limit}; equipoise {words}")
     assert done.returncode == code, done.stderr.decode()
 
 
@@ -138,8 +96,8 @@ def test_a_device_is_no_run_file(words: str, command: Command) -> None:
 
 
 @pytest.mark.fault("U5")
-def test_a_table_to_stdout_does_not_replace_the_device(folder: Path, command: Command) -> None:
-    outcome = command("export", folder / "run.equipoise", "-o", "/dev/stdout")
+def test_a_table_to_stdout_does_not_replace_the_device(small: Path, command: Command) -> None:
+    outcome = command("export", small, "-o", "/dev/stdout")
     assert (outcome.code, outcome.out[:18]) == (0, "model,probe,metric")
     assert Path("/dev/stdout").is_symlink()
 

@@ -8,7 +8,6 @@ import pytest
 
 from calling import Command
 from serving.faulty import FaultyServer
-from simulating import simulated
 
 
 def run_words(server: FaultyServer, *options: str) -> list[str]:
@@ -20,14 +19,14 @@ OVERWRITING = [
     ["report", "run.equipoise", "-o", "run.equipoise"],
     ["report", "run.equipoise", "-o", "other.equipoise"],
     ["resume", "run.equipoise", "--report", "run.equipoise"],
+    ["transcripts", "run.equipoise", "-o", "other.equipoise"],
     ["export", "run.equipoise", "--what", "metrics", "--format", "csv", "-o", "other.equipoise"],
     ["gate", "run.equipoise", "--fail-on", "D", "--junit", "other.equipoise"],
     ["prompts", "jobs_lum", "--sample", "2", "-o", "run.equipoise"],
 ]
 
 
-def test_a_run_file_is_never_overwritten(command: Command, tmp_path: Path) -> None:
-    simulated(tmp_path / "run.equipoise", {"jobs_lum": "unbiased"}, answered=3)
+def test_a_run_file_is_never_overwritten(command: Command, small: Path, tmp_path: Path) -> None:
     Path("other.equipoise").write_bytes(Path("run.equipoise").read_bytes())
     before = {path.name: path.read_bytes() for path in tmp_path.glob("*.equipoise")}
     for words in OVERWRITING:
@@ -53,9 +52,3 @@ def test_a_target_is_checked_before_anything_is_asked(
         assert server.total == 0
     assert outcome.code == code
     assert message in outcome.err
-
-
-def test_a_model_that_runs_here_has_no_address(command: Command) -> None:
-    outcome = command("run", "embedded", "--base-url", "http://127.0.0.1:1/v1")
-    assert outcome.code == 2
-    assert "runs on this machine" in outcome.err

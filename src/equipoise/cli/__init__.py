@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from equipoise.cli import (
     export,
     extend,
     gate,
-    import_answers,
+    import_,
     probes,
     prompts,
     read,
@@ -37,30 +36,13 @@ from equipoise.errors import EquipoiseError, InputError, IntegrityError, Storage
 from equipoise.safe_text import printable_line
 from equipoise.settings import environment
 
-COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
-    "Ask a model": {
-        "run": run.command,
-        "resume": resume.command,
-        "extend": extend.command,
-        "estimate": estimate.command,
-    },
-    "Look at what came out": {
-        "show": show.command,
-        "report": report.command,
-        "transcripts": transcripts.command,
-        "compare": compare.command,
-        "gate": gate.command,
-        "export": export.command,
-        "verify": verify.command,
-    },
-    "Answers from elsewhere": {
-        "prompts": prompts.command,
-        "score": score.command,
-        "import": import_answers.command,
-        "read": read.command,
-    },
-    "Probes and data": {"probes": probes.command},
+COMMANDS = {
+    "Ask a model": (run, resume, extend, estimate),
+    "Look at what came out": (show, report, transcripts, compare, gate, export, verify),
+    "Answers from elsewhere": (prompts, score, import_, read),
+    "Probes and data": (probes,),
 }
+"""The modules of the commands, each called as its module is, in the groups of the help."""
 app = typer.Typer(
     name="equipoise",
     cls=GroupedCommands,
@@ -73,10 +55,11 @@ app = typer.Typer(
     rich_markup_mode=None,  # drawing boxes around the help would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group, commands in COMMANDS.items():
-    for name, command in commands.items():
-        summary = (command.__doc__ or "").partition("\n")[0]
-        app.command(name, cls=GroupedCommand, short_help=summary, rich_help_panel=group)(command)
+for group, modules in COMMANDS.items():
+    for module in modules:
+        name = module.__name__.rpartition(".")[2].rstrip("_")
+        summary = (module.command.__doc__ or "").partition("\n")[0]
+        app.command(name, cls=GroupedCommand, short_help=summary, rich_help_panel=group)(module.command)
 app.add_typer(data.app, name="data", rich_help_panel=group)
 
 
@@ -111,7 +94,12 @@ def main() -> None:
 def _run_command() -> int:
     """Run the command that was typed; give its exit code."""
     try:
-        _check_words(sys.argv[1:])
+        " ".join(sys.argv).encode()
+    except UnicodeEncodeError:
+        encoding = sys.getfilesystemencoding()
+        text = f"A word of this command is not text in the encoding of this system ({encoding}): "
+        return _report(InputError(f"{text}it could neither be stored nor sent. Rename the file, or set the locale."))
+    try:
         app()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -132,18 +120,6 @@ def _run_command() -> int:
         damaged = "A file that was given cannot be read: it is damaged, or larger than the memory."
         return _report(IntegrityError(damaged), error)
     return 0
-
-
-def _check_words(words: list[str]) -> None:
-    """Refuse what is no text: it could neither be stored nor sent nor shown."""
-    for word in words:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise InputError(
-                f"{word!r} is not text in the encoding of this system ({sys.getfilesystemencoding()}). "
-                "Names of files and models, prompts and all other words must be; rename the file, or set the locale."
-            ) from None
 
 
 def _report(error: EquipoiseError, cause: BaseException | None = None) -> int:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.errors import BadFile, BadParameter, InputError
-from equipoise.runs.spec import HINTS, MOST, RunSpec, load
+from equipoise.runs.spec import HINTS, MOST, MOST_NESTED, RunSpec, load
 from equipoise.settings import environment
 
 REPORT, BEGINNING = b'<meta name="equipoise-sha256"', 100_000
@@ -78,25 +78,17 @@ class ModelConfig:
 class Config:
     """What a file says."""
 
-    path: Path
-    models: tuple[ModelConfig, ...]
-    shared: ModelConfig
-    """For a model that the file does not name."""
+    models: list[ModelConfig]
     report: Path | None
     gate: dict[str, Any]
     """The rules that it gives, as `GateRules` names them."""
 
-    def models_for(self, model: str | None) -> list[ModelConfig]:
-        """The models of the file, or this one, with what the file says of it."""
-        if model is None:
-            if not self.models:
-                raise InputError(f"{self.path} names no model. Add [[models]] with model = …, or name one here.")
-            return list(self.models)
-        return [entry for entry in self.models if entry.fields["model"] == model] or [self.shared]
 
+def read_config(path: Path, model: str | None = None) -> Config:
+    """Read and check a file. Wrong names get a suggestion, and whatever looks like a secret is refused.
 
-def read_config(path: Path) -> Config:
-    """Read and check a file. Wrong names get a suggestion, and whatever looks like a secret is refused."""
+    With a `model`, only what the file says of it; if it does not name it, what holds for all.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -121,11 +113,14 @@ def read_config(path: Path) -> Config:
         load(entry, ModelTable, lambda problem, number=number: fail(f"models {number}: {problem}"))  # type: ignore[misc]
         if "model" not in entry:
             raise fail(f'models {number} has no name, as in model = "openai/gpt-4o-mini".')
-    models = tuple(_read_model(path, _merge(content, entry), fail) for entry in entries)
+    models = [_read_model(path, _merge(content, entry), fail) for entry in entries]
     outs = [entry.out for entry in models if entry.out]
     if len(outs) != len(set(outs)):
         raise fail("Two models have the same run file. Each needs its own.")
-    return Config(path=path, models=models, shared=_read_model(path, content, fail), report=report, gate=gate)
+    if model is not None:
+        shared = _read_model(path, content, fail)
+        models = [entry for entry in models if entry.fields["model"] == model] or [shared]
+    return Config(models=models, report=report, gate=gate)
 
 
 def read_variables(path: Path, headers: Mapping[str, str]) -> dict[str, str]:
@@ -182,19 +177,21 @@ def _inside(path: Path, given: str | None, fail: Callable[[str], Exception]) -> 
 
 
 def _refuse_secrets(content: Mapping[str, Any], fail: Callable[[str], Exception]) -> None:
-    """Refuse what looks like a key, without showing it; and texts with a NUL.
+    """Refuse what looks like a key, without showing it; and texts and tables that no setting has.
 
     In the table of headers stand names of variables, so there it is the values that count.
     """
     from equipoise.models.redact import is_secret, looks_like_key
 
-    stack: list[tuple[str, Any]] = [("", content)]
+    stack: list[tuple[str, Any, int]] = [("", content, 0)]
     while stack:
-        name, value = stack.pop()
+        name, value, depth = stack.pop()
+        if depth > MOST_NESTED:
+            raise fail(f"Tables are nested more than {MOST_NESTED} deep.")
         if isinstance(value, dict):
-            stack += [(name if name == "headers" else str(inner), each) for inner, each in value.items()]
+            stack += [(name if name == "headers" else str(inner), each, depth + 1) for inner, each in value.items()]
         elif isinstance(value, list):
-            stack += [(name, each) for each in value]
+            stack += [(name, each, depth + 1) for each in value]
         elif isinstance(value, str) and "\0" in value:
             raise fail(f"{name!r} holds a NUL.")
         elif isinstance(value, str) and (looks_like_key(value) or (name != "headers" and is_secret(name, value))):

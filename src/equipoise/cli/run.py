@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,17 +50,17 @@ def command(
     from equipoise.runs.start import default_path, start
 
     typed = given.fields() if model is None else {**given.fields(), "model": model}
-    loaded = read_config(config) if config else None
-    entries = loaded.models_for(model) if loaded else [ModelConfig(fields={})]
+    loaded = read_config(config, model) if config else None
+    entries = loaded.models if loaded else [ModelConfig(fields={})]
+    if not entries:
+        raise InputError(f"{config} names no model. Add [[models]] with model = …, or name one here.")
     if len(entries) > 1 and out:
         raise InputError(f"--out is for one model, and {config} names {len(entries)}: give each an out there.")
     if loaded and loaded.report and report is None:
         report = loaded.report
         check_is_report(report)
     check_target(report)
-    own, access = given.own_probe(), Access(**given.access())
-    if config and not trust_config:
-        access = replace(access, typed=frozenset(typed) | {"headers"})
+    own = given.own_probe()
     runs: list[Run] = []
     failures: list[EquipoiseError] = []
     for entry in entries:
@@ -75,7 +75,7 @@ def command(
                 spec,
                 probes=wanted,
                 out=path,
-                access=_add_headers(access, entry, config, trusted=trust_config),
+                access=_find_access(given, typed, entry, config, trusted=trust_config),
                 source=config or "This command",
                 # Called before the file is made and, if the first answer shows that the model reasons, once more.
                 confirm=lambda expected, path=path: confirm_run(expected, yes=yes, under_way=path.exists()),  # type: ignore[misc]
@@ -134,13 +134,16 @@ def _read_probes(spec: RunSpec, own: Probe | None, given: options.Given) -> tupl
     return wanted, given.parameters(chosen)
 
 
-def _add_headers(access: Access, entry: ModelConfig, config: Path | None, *, trusted: bool) -> Access:
-    """The access with the headers that a configuration names. They go where a person says, as a key does."""
-    if config is None or not entry.headers:
-        return access
-    headers = {**read_variables(config, entry.headers), **access.headers}
-    from_file = set() if trusted or set(entry.headers) <= set(access.headers) else {"headers"}
-    return replace(access, headers=headers, typed=access.typed - from_file)
+def _find_access(
+    given: options.Given, typed: Mapping[str, Any], entry: ModelConfig, config: Path | None, *, trusted: bool
+) -> Access:
+    """What opens the way to a model. Headers that a configuration names go where a person says, as a key does."""
+    access = given.access()
+    if config is None:
+        return Access(**access)
+    said = {*typed, "headers"} if entry.headers.keys() <= access["headers"].keys() else {*typed}
+    access["headers"] = {**read_variables(config, entry.headers), **access["headers"]}
+    return Access(**access) if trusted else Access(**access, typed=frozenset(said))
 
 
 def ask(session: Session, *, quiet: bool) -> Run:

@@ -68,7 +68,7 @@ def command(
     are_partials = any(path.suffix == PARTIAL for path in paths)
     if report is not None and (partial is not None or are_partials):
         raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
-    total, plan_arguments = None, {}
+    total, result, plan_arguments = None, None, {}
     if are_partials:
         told = given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL
         total = _add_partials(paths, told=bool(told))
@@ -82,19 +82,20 @@ def command(
             result = scoring.score_tables(planned, answer_files.read_all(paths, names))
         else:
             total = _score_shards(planned, paths, names, engine)
-    if total is not None:
-        if not total.answers:
-            raise NoAnswers(", ".join(map(str, files)))
-        result = total.result()
-    matching.refuse_nothing_matched(result.matching)
-    note_matching(result.matching, result.setup.repetitions)
+    if total is not None and not total.answers:
+        raise NoAnswers(", ".join(map(str, files)))
     if total is not None and partial is not None:
+        found = total.matching(planned=total.seen.size)
+        matching.refuse_nothing_matched(found)
+        note_matching(found, total.setup.repetitions)
         with open_output(partial) as file:
             total.write(file)
         note(f"{total.seen.size:,} attempts summed up in {partial}")
         return
-    if missing := policy.describe_failures(result.states):
-        note(f"without an answer to measure: {missing}")
+    result = total.result() if total is not None else result
+    assert result is not None
+    matching.refuse_nothing_matched(result.matching)
+    note_matching(result.matching, result.setup.repetitions)
     if as_json:
         print_json("score/1", result.to_dict())
     else:

@@ -370,7 +370,7 @@ def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[
     answers = cells.said.sum(axis=1)
     known = (answers != 1).all(axis=0) & cells.decided
     several = float(found.weight[known].sum())
-    if 2 * several < found.items:
+    if not several or 2 * several < found.items:
         return plain, 1.0
     each = float(found.weight[known] @ answers.mean(axis=0)[known]) / several
     between, known_share = plain.z**2, drawn * known[:, None] * found.items / several

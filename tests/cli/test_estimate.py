@@ -1,16 +1,17 @@
-"""Before a large run: what it would take is shown and a yes is needed."""
+"""`equipoise estimate`: what a run would take; and `run`, which asks before a large one."""
 
 from __future__ import annotations
 
+import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from calling import Command
+from calling import Command, output
 from equipoise.probes import get_probe
 from equipoise.runs.reaching import default_suite
 from equipoise.runs.run import Run
@@ -18,8 +19,44 @@ from equipoise.runs.sizes import find_size
 from equipoise.runs.spec import RunSpec
 from serving.faulty import FaultyServer
 
-COSTLY = ("--price", "100000,100000")
+COSTLY = ("--sample", "12", "--price", "100000,100000")
 """Dollars for a million tokens: twelve prompts cost more than a dollar."""
+DECISIONS = ("--probe", "discrimination_tamkin", "--set", "corpus=scenarios", "--sample", 12)
+
+
+def estimate(command: Command, *words: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output(command("estimate", *words, "--json")))
+    return found
+
+
+def test_an_estimate_counts_what_would_be_sent(command: Command) -> None:
+    words = ["openai/gpt-4o-mini", "--probe", "jobs_lum", "--probe", "hiring_an", "--suite", "quick", "--repeat", "3"]
+    found = estimate(command, *words, "--price", "1,10")
+    assert found["attempts"] == 3 * found["prompts"] == sum(row["attempts"] for row in found["probes"])
+    assert found["cost"] == pytest.approx((found["prompt_tokens"] + 10 * found["completion_tokens"]) / 1e6)
+    assert "in all" in output(command("estimate", *words))
+    simulated = estimate(command, "simulated/unbiased", "--probe", "jobs_lum")
+    assert (simulated["cost"], simulated["seconds"] < 1) == (0, True)
+    unknown = command("estimate", "opnai/x")
+    assert (unknown.code, "openai" in unknown.err) == (2, True)
+
+
+def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
+    both = estimate(command, "openai/gpt-4o-mini", *DECISIONS)
+    assert both["completion_tokens"] > 3 * 12
+    assert both["by_probability"]["completion_tokens"] == 3 * 12
+    assert both["by_probability"]["cost"] < both["cost"]
+    assert estimate(command, "openai/gpt-4o-mini", *DECISIONS, "--probabilities")["completion_tokens"] == 3 * 12
+    assert "With --probabilities: about $" in command("estimate", "openai/gpt-4o-mini", *DECISIONS).out
+    once = estimate(command, "openai/gpt-4o-mini", "--probe", "jobs_lum", "--probabilities")
+    assert once["completion_tokens"] == 339, "once, in standard, too"
+    assert command("estimate", "--probe", "hiring_an", "--probabilities").code == 2
+
+
+def test_the_standard_suite_has_the_sizes_of_the_cards(command: Command, corpora: Path) -> None:
+    founding = ["business_vocabulary", "discrimination_tamkin", "gest_creative", "hiring_an", "jobs_lum"]
+    chosen = [word for name in founding for word in ("--probe", name)]
+    assert estimate(command, "openai/gpt-4o-mini", *chosen)["prompts"] == 25_556
 
 
 def words(server: FaultyServer, *more: str) -> list[str]:
@@ -29,46 +66,29 @@ def words(server: FaultyServer, *more: str) -> list[str]:
 
 def test_many_prompts_need_a_yes(command: Command) -> None:
     with FaultyServer() as server:
-        outcome = command(*words(server))
+        outcome = command(*words(server, "--extra", '{"api_key": "sk-canary-0123456789"}'))
         assert (outcome.code, server.total) == (2, 0)
     assert "openai/test, standard suite: 2,712 prompts, about " in outcome.err
     assert "price not known" in outcome.err
     assert "a guess from usual speeds" in outcome.err
-    _, _, typed = outcome.err.partition("To start it: equipoise ")
-    with FaultyServer(port=server.port) as server:
-        again = shlex.split(typed.partition(" ·")[0])
-        assert command(*again, "--max-requests", "3").code == 4
-        assert server.total == 3
-    Path("run.equipoise").unlink()
+    assert "give the same command with --yes" in outcome.err
+    assert "canary" not in outcome.err
     assert not Path("run.equipoise").exists()
 
 
-def test_money_needs_a_yes_too(command: Command) -> None:
-    with FaultyServer() as server:
-        refused = command(*words(server, "--sample", "12", *COSTLY))
-        assert (refused.code, server.total) == (2, 0)
-        assert "12 prompts" in refused.err
-        assert "about $" in refused.err
-        assert command(*words(server, "--sample", "12", *COSTLY, "--yes")).code == 0
-        assert server.total == 12
-
-
 @pytest.mark.parametrize("budget", [("--max-requests", "3"), ("--max-cost", "0.5"), ("--max-tokens-total", "40")])
-def test_a_budget_is_a_yes_and_so_is_a_run_that_goes_on(budget: tuple[str, ...], command: Command) -> None:
+def test_money_needs_a_yes_and_a_budget_is_one_and_so_is_a_run_that_goes_on(
+    budget: tuple[str, ...], command: Command
+) -> None:
     with FaultyServer() as server:
-        outcome = command(*words(server, "--sample", "12", *COSTLY, *budget))
-        assert outcome.code == 4
+        refused = command(*words(server, *COSTLY))
+        assert (refused.code, server.total) == (2, 0)
+        assert "12 prompts, about" in refused.err
+        assert command(*words(server, *COSTLY, *budget)).code == 4
         assert 0 < server.total < 12
-        assert command(*words(server, "--sample", "12", *COSTLY)).code == 0
-    assert "12 prompts, about" in outcome.err
-
-
-def test_a_secret_is_not_repeated(command: Command) -> None:
-    with FaultyServer() as server:
-        outcome = command(*words(server, "--extra", '{"api_key": "sk-canary-0123456789"}'))
-    assert outcome.code == 2
-    assert "the same command with --yes" in outcome.err
-    assert "canary" not in outcome.err
+        assert command(*words(server, *COSTLY)).code == 0
+        Path("run.equipoise").unlink()
+        assert command(*words(server, *COSTLY, "--yes")).code == 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="There are no terminals like these.")
@@ -79,7 +99,7 @@ def test_on_a_terminal_it_is_asked(answer: str, code: int, sent: int, tmp_path: 
     ours, theirs = pty.openpty()
     with FaultyServer() as server:
         child = subprocess.Popen(
-            [sys.executable, "-m", "equipoise", *words(server, "--sample", "12", *COSTLY)],
+            [sys.executable, "-m", "equipoise", *words(server, *COSTLY)],
             stdin=theirs,
             stderr=theirs,
             stdout=subprocess.DEVNULL,
@@ -97,8 +117,7 @@ def test_on_a_terminal_it_is_asked(answer: str, code: int, sent: int, tmp_path: 
                 child.wait()
         os.close(ours)
         assert (child.returncode, server.total) == (code, sent), shown
-    assert b"12 prompts" in shown
-    assert (b"Not started" in shown) == (answer == "n")
+    assert (b"Nothing was sent" in shown) == (answer == "n")
 
 
 SUITES = [
