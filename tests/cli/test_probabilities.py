@@ -1,13 +1,9 @@
-"""`--probabilities` as a user types it: asked, killed, resumed, shown; and what is said when it cannot be."""
+"""`--probabilities` as a user types it: asked and shown; and what is said when it cannot be."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import os
-import subprocess
-import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,6 @@ import pytest
 
 from calling import Command
 from equipoise.runs.run import Run
-from equipoise.settings import environment
 from serving.raw import RawServer, with_length
 
 IDS = itertools.count()
@@ -40,39 +35,14 @@ def where(server: RawServer) -> tuple[str, ...]:
     return ("run", "custom/m", "--base-url", server.url, *map(str, SIZE), "--probabilities", "--out", "run.equipoise")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="kills a process")
-@pytest.mark.fault("P1")
-def test_a_killed_run_is_resumed_and_loses_nothing(command: Command, tmp_path: Path) -> None:
-    path, killed = tmp_path / "run.equipoise", threading.Event()
-
-    def answer_some(prompt: str) -> list[bytes]:
-        if len(server.prompts) > ITEMS:
-            killed.wait()
-        return decide(prompt)
-
-    with RawServer(answer_some) as server:
-        words = [sys.executable, "-m", "equipoise", *where(server), "--concurrency", "2"]
-        child = subprocess.Popen(words, cwd=tmp_path, env=dict(environment()), stderr=subprocess.PIPE, text=True)
-        assert child.stderr
-        while not path.exists() or not Run.open(path).ended:
-            assert child.poll() is None, child.stderr.read()
-        child.kill()
-        child.communicate()
-        killed.set()
-        kept = Run.open(path).attempts()
-        assert 0 < kept.height < 3 * ITEMS
-        assert command("resume", path).code == 0
-        assert len(server.prompts) <= 4 * ITEMS + 2, "only what was not yet stored is asked again"
-    run = Run.open(path)
-    assert (run.complete, run.attempts().height) == (True, 3 * ITEMS)
-    stored = dict(run.attempts().select("id", "first_token").iter_rows())
-    assert all(stored[key] == tokens for key, tokens in kept.select("id", "first_token").iter_rows())
-    shown = json.loads(command("show", path, "--json").out)["results"][PROBE]
+def test_a_run_by_probabilities_says_so(command: Command) -> None:
+    with RawServer(decide) as server:
+        assert command(*where(server)).code == 0
+    shown = json.loads(command("show", "run.equipoise", "--json").out)["results"][PROBE]
     assert shown["reading"] == "probabilities"
-    assert "probabilities" in command("show", path).out.splitlines()[1]
-    for what in ("metrics", "attempts"):
-        assert command("export", path, "--what", what, "--format", "csv", "-o", f"{what}.csv").code == 0
-    assert "p_yes" in (tmp_path / "attempts.csv").read_text(encoding="utf-8")
+    assert "probabilities" in command("show", "run.equipoise").out.splitlines()[1]
+    rows = command("export", "run.equipoise", "--what", "attempts", "--format", "jsonl").out.splitlines()
+    assert all(0 < json.loads(row)["p_yes"] < 1 for row in rows)
 
 
 @pytest.mark.fault("L1")

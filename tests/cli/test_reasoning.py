@@ -13,12 +13,10 @@ from answering import answer_all
 from calling import Command
 from equipoise.cli.confirm import confirm_run
 from equipoise.errors import InputError
-from equipoise.models import Reply
 from equipoise.probes import get_probe
 from equipoise.runs.estimate import RunEstimate
 from equipoise.runs.run import Run
 from equipoise.schema import Status
-from serving.asking import ask_with_response
 from serving.faults import Fault
 from serving.faulty import FaultyServer, sealed
 
@@ -184,16 +182,3 @@ def test_limits_that_make_no_sense(command: Command) -> None:
             outcome = command("resume", "run.equipoise", *options)
             assert (outcome.code, server.total, message in outcome.err) == (2, asked, True), outcome.err
     assert Run.open("run.equipoise").counts[Status.EMPTY] == 1
-
-
-def test_reasoning_tokens_are_named_where_the_endpoint_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = {"prompt_tokens": 9, "completion_tokens": 96, "completion_tokens_details": {"reasoning_tokens": 96}}
-    choice = {"message": {"role": "assistant", "content": ""}, "finish_reason": "length"}
-    reply = ask_with_response({"choices": [choice], "usage": usage}, monkeypatch)
-    assert isinstance(reply, Reply)
-    assert reply.status == Status.EMPTY
-    assert reply.detail == "the token limit went into reasoning (96 tokens): no visible text, finish reason 'length'"
-    choice["finish_reason"] = "stop"
-    reply = ask_with_response({"choices": [choice], "usage": {"completion_tokens_details": 3}}, monkeypatch)
-    assert isinstance(reply, Reply)
-    assert reply.detail == "no visible text, finish reason 'stop'"

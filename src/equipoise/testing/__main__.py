@@ -7,7 +7,6 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError
 from equipoise.probes import get_probe
 from equipoise.testing import ProbeCheckFailed, probe_checks
@@ -21,8 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write-sizes", action="store_true", help="write sizes.json into the folder of the probe")
     parser.add_argument("--write-golden", action="store_true", help="write golden.json into the folder of the probe")
     given = parser.parse_args(arguments)
+    module, colon, attribute = given.probe.partition(":")
     try:
-        probe = _find_probe(given.probe)
+        probe = get_probe(getattr(importlib.import_module(module), attribute) if colon else module)
         if given.write_sizes:
             sys.stdout.write(f"{write_sizes(probe)}\n")
         if given.write_golden:
@@ -34,11 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"FAILED  {error}\n")
         return 1
     return 0
-
-
-def _find_probe(name: str) -> Probe:
-    module, colon, attribute = name.partition(":")
-    return get_probe(getattr(importlib.import_module(module), attribute) if colon else name)
 
 
 if __name__ == "__main__":

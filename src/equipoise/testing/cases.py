@@ -12,9 +12,8 @@ import polars as pl
 
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_rows
-from equipoise.assets import locate
+from equipoise.assets import find_stored
 from equipoise.authoring import Probe
-from equipoise.errors import AssetUnavailable
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Result
 from equipoise.schema import ANSWER, ID, text_column
@@ -37,8 +36,7 @@ class Case:
 
     def plan(self, **parameters: Any) -> Plan:
         """Plan on this corpus."""
-        corpus: dict[str, Any] = {"corpus": self.corpus} if self.corpus else {}
-        return plan(self.probe, **corpus, **parameters)
+        return plan(self.probe, **({"corpus": self.corpus} if self.corpus else {}), **parameters)
 
     def plan_items(self, items: int, **parameters: Any) -> Plan:
         """Plan so many items."""
@@ -87,17 +85,9 @@ class Case:
 
 def find_cases(probe: Probe) -> list[Case]:
     """The probe on each of its corpora that is on this machine."""
-    return [Case(probe, corpus.name) for corpus in probe.corpora if _is_here(corpus.asset)] or [Case(probe)]
-
-
-def _is_here(asset: str | None) -> bool:
-    if asset is None:
-        return True
-    try:
-        locate(asset, Settings.load(), fetch=False)
-    except AssetUnavailable:
-        return False
-    return True
+    settings = Settings.load()
+    here = [one.name for one in probe.corpora if one.asset is None or find_stored(one.asset, settings)]
+    return [Case(probe, corpus) for corpus in here] or [Case(probe)]
 
 
 def are_close(first: Sequence[float | None], second: Sequence[float | None], tolerance: float = 1e-12) -> bool:
