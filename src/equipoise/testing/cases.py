@@ -36,7 +36,8 @@ class Case:
 
     def plan(self, **parameters: Any) -> Plan:
         """Plan on this corpus."""
-        return plan(self.probe, **({"corpus": self.corpus} if self.corpus else {}), **parameters)
+        corpus: dict[str, Any] = {"corpus": self.corpus} if self.corpus else {}
+        return plan(self.probe, **corpus, **parameters)
 
     def plan_items(self, items: int, **parameters: Any) -> Plan:
         """Plan so many items."""
