@@ -59,7 +59,7 @@ TEMPLATE = "template=Write about {}."
         (
             ["prompts", "jobs_lum", "--set", TEMPLATE.format("{job.__class__}")],
             2,
-            ["{job.__class__}", "not a plain name", "The slots there are: {job}"],
+            ["{job.__class__}", "not a plain name"],
         ),
         (["prompts", "jobs_lum", "--set", TEMPLATE.format("{job")], 2, ["cannot be read"]),
         (["prompts", "jobs_lum", "--format", "xml"], 2, ["No format is called 'xml'", "anthropic-batch, csv"]),
