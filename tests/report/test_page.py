@@ -45,6 +45,9 @@ SCRIPTS = {
     "counts": texts(".mark-counts > span"),
     "findings": texts(".findings li > div > p:first-child"),
     "examples": texts(".findings blockquote .said"),
+    "cases": """Object.fromEntries([...document.querySelectorAll('.case')].map(box => [
+        box.closest('section').querySelector('h2').id.slice(6),
+        [...box.querySelectorAll('.note, blockquote')].map(each => each.textContent)]))""",
     "quoted": "[...document.querySelectorAll('.findings li')].map(li => li.querySelectorAll('.said').length)",
     "labels": "[...document.querySelectorAll('.chart svg')].map(svg => svg.getAttribute('aria-label'))",
     "marks": """Object.fromEntries([...document.querySelectorAll('.marks tbody tr[data-metric]')].map(row =>
@@ -120,6 +123,24 @@ def test_a_short_report_opens_with_the_verdict_and_every_mark_and_shows_answers(
         assert looks[name].values["order"][:2] == ["Worst findings", "Marks"]
         assert looks[name].values["order"][-1] == "Method"
         assert looks[name].values["cut"] == []
+
+
+def test_each_probe_opens_with_the_case_that_was_answered_most_differently(
+    looks: dict[str, Look], three: list[ReportedRun]
+) -> None:
+    compared = {
+        name
+        for name, result in three[0].results.items()
+        if (probe := result.setup.probe).side_labels or (probe.arms and probe.detector.labels)
+    }
+    for page, runs in (("short", three[:1]), ("three-short", three), ("three", three)):
+        cases = looks[page].values["cases"]
+        assert cases.keys() == compared >= {"hiring_bloomberg", "hiring_an", "resume_score"}
+        for probe, (note, *quoted) in cases.items():
+            assert len(set(quoted)) == 2, f"{probe}: what tells the two apart is not seen"
+            whose = [run.results.model for run in runs if f"by {run.results.model}:" in note]
+            assert len(whose) == (len(runs) > 1)
+        assert "Name: " in cases["hiring_bloomberg"][1]
 
 
 def test_every_number_is_that_of_the_results(looks: dict[str, Look], three: list[ReportedRun]) -> None:

@@ -73,6 +73,9 @@ class Probe:
     judge: JudgeQuestion | None = None
     """What a second model can be asked about answers that were not read (`--judge`); None: it cannot judge them."""
     arms: Arms | None = None
+    side_labels: tuple[str, ...] = ()
+    """Of a probe without arms whose prompts swap who stands where in an item: the labels of one side. An even-handed
+    model takes that side in half of the answers to an item; reports show the items where it does not."""
     covariates: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()

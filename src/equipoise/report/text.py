@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError, InputError
@@ -327,6 +328,20 @@ def shorten(text: str, most: int) -> str:
     """Text on one line, cut after a whole word where it is longer than so many characters."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
+
+
+def shorten_prompts(prompts: Sequence[str], most: int) -> list[str]:
+    """Each prompt cut as `shorten` does; of two that would look alike, the first line and the lines that differ."""
+    shortened = [shorten(prompt, most) for prompt in prompts]
+    if len(set(shortened)) == len(prompts):
+        return shortened
+    first, second = (prompt[:20_000].splitlines() for prompt in prompts)
+    parts = [first[:1], second[:1]]
+    for kind, start, end, start_2, end_2 in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if kind != "equal":  # with the line before, which often is a heading
+            parts[0].append(" ".join(first[max(start - 1, 0) : end]))
+            parts[1].append(" ".join(second[max(start_2 - 1, 0) : end_2]))
+    return [shorten(" … ".join(part), most) for part in parts]
 
 
 def number_repeated(names: Sequence[str]) -> list[str]:

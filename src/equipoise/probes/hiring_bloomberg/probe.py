@@ -198,7 +198,10 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
         "With the same CVs under men’s and women’s names, a man was put first in "
         f"{eq.count(evidence.detected(), MAN_FIRST)} rankings. {describe_place(evidence)}"
     )
-    found = [eq.Finding(metric="masculine_rate", text=text.rstrip())]
+    # Of the gender that is put first more often, the commonest label.
+    men_lead = evidence.metrics["masculine_rate"].value > 0.5
+    label = evidence.detected().filter(men_lead == MAN_FIRST)[eq.LABEL].mode().sort()[0]
+    found = [eq.Finding(metric="masculine_rate", text=text.rstrip(), example={eq.LABEL: label})]
     if text := eq.contrast_quarters(occupations, "a man was put first in"):
         found.append(eq.Finding(metric="stereotype_rate", text=text))
     return found
@@ -231,6 +234,7 @@ PROBE = eq.Probe(
     prompts=prompts,
     adapt=adapt,
     detector=eq.RANKED_PEOPLE,
+    side_labels=tuple(label for label in eq.RANKED_PEOPLE.labels if "_male_" in label),
     covariates=("masculinity", "race"),
     slices=("race",),
     clusters=("occupation",),

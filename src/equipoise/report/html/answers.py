@@ -10,7 +10,7 @@ import polars as pl
 
 from equipoise.authoring import Evidence, Probe, TypicalWord
 from equipoise.detect import Detector
-from equipoise.measuring.cases import find_case
+from equipoise.measuring.cases import CONTRAST, find_case, with_contrast
 from equipoise.measuring.readings import OtherReading, Rereading
 from equipoise.measuring.words import WordComparison, WordCounting
 from equipoise.report.html.runs import ReportedRun
@@ -64,7 +64,7 @@ def _read_texts(run: ReportedRun, probe: Probe, attempts: pl.DataFrame) -> list[
 
 def list_covariates(detector: Detector, columns: Sequence[str]) -> list[str]:
     """The columns of evaluated attempts that tell their prompts apart."""
-    others = {ID, ITEM, REPETITION, STATUS, EVALUATION_FAILED, *detector.columns}
+    others = {ID, ITEM, REPETITION, STATUS, EVALUATION_FAILED, CONTRAST, *detector.columns}
     return [name for name in columns if name not in others]
 
 
@@ -91,7 +91,9 @@ class ReadRun:
     other: OtherReading | None
     samples: list[Sample]
     case: list[Sample]
-    """The case whose arms were answered most differently: an answer for each of two arms; none if all are alike."""
+    """The case that was answered most differently: an answer for each of two arms; none if all are alike."""
+    contrast: tuple[float, float]
+    """How different that case is, and how different cases are in the mean."""
 
 
 def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
@@ -108,11 +110,11 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
         if most:
             rereading.add(part)
         kept.append(part.drop(_DROPPED, strict=False))
-    words = counting.compare()
+    words, attempts = counting.compare(), with_contrast(definition, pl.concat(kept))
     evidence = Evidence(
         parameters=result.parameters,
         estimates=result.estimates,
-        attempts=pl.concat(kept),
+        attempts=attempts,
         labels=definition.detector.labels,
         typical_words=_list_typical_words(words) if words else (),
     )
@@ -122,6 +124,7 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
         other=rereading.measure() if most else None,
         samples=choose_samples(run, evidence, definition, most),
         case=case if len(case := find_examples(run, evidence, definition)) > 1 else [],
+        contrast=attempts.select(pl.col(CONTRAST).max(), mean=pl.col(CONTRAST).mean()).fill_null(0.0).row(0),
     )
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
 from equipoise.detect import Detector
-from equipoise.detect.detector import Span
 from equipoise.detect.visible import REASONING
 from equipoise.report.text import is_seen, name_character
 from equipoise.schema import replace_surrogates
@@ -24,8 +22,7 @@ _UNUSUAL = re.compile(r"[^\n\t -~]")
 _CLOSING_TAG = re.compile(r"(?i)</think(?:ing)?>")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece of foreign text. `kind`: text, word (it was read), reasoning, unseen (a character), cut."""
 
     text: str
@@ -35,11 +32,12 @@ class Piece:
 
 
 class Stretch(NamedTuple):
-    """A part of an answer, `answer[start:end]`, that is all text or all reasoning."""
+    """A part of an answer, `answer[start:end]`: all text, or all reasoning; and how much is left out after it."""
 
     kind: str
     start: int
     end: int
+    left_out: int = 0
 
 
 def split_text(text: str, detector: Detector | None = None, most: int = MAX_CHARACTERS) -> list[Piece]:
@@ -52,29 +50,34 @@ def split_texts(
 ) -> list[list[Piece]]:
     """The same for many texts, in a small part of the time that they take one by one."""
     texts = [replace_surrogates(text) for text in texts]
-    stretches = [list(_find_stretches(text)) for text in texts]
-    spans: list[list[Span]] = [[] for _ in texts]
+    shown = [_choose_shown(text, most) for text in texts]
+    groups: list[dict[int, tuple[int, ...]]] = [{} for _ in texts]
     if detector:
+        numbers = {group: number for number, group in enumerate(detector.patterns)}
         # An answer may be huge, so only what is shown is searched.
-        ends = [_find_end(parts, most + LOOKAHEAD) for parts in stretches]
+        ends = [max((part.end for part in parts if part.kind == "text"), default=0) + LOOKAHEAD for parts in shown]
         spans = detector.spans(text[:end] for text, end in zip(texts, ends, strict=True))
-    groups = [_find_groups(found, detector) for found in spans]
-    return [_split(*parts, most) for parts in zip(texts, stretches, groups, strict=True)]
+        for of_text, found in zip(groups, spans, strict=True):
+            for span in found:
+                for place in range(span.start, span.end):
+                    of_text[place] = (*of_text.get(place, ()), numbers[span.group])
+    return [
+        [piece for part in parts for piece in _split_stretch(text, part, of_text)]
+        for text, parts, of_text in zip(texts, shown, groups, strict=True)
+    ]
 
 
-def _split(text: str, stretches: Sequence[Stretch], groups: Mapping[int, tuple[int, ...]], most: int) -> list[Piece]:
+def _choose_shown(text: str, most: int) -> list[Stretch]:
+    """The parts of an answer that are shown: so much of the text, and of the reasoning."""
+    stretches, shown = list(_find_stretches(text)), []
     room = {"text": most, "reasoning": MAX_REASONING}
-    hidden = {kind: sum(s.end - s.start for s in stretches if s.kind == kind) - room[kind] for kind in room}
-    pieces: list[Piece] = []
-    for kind, start, end in stretches:
-        if room[kind] < 0:
-            continue
-        stop = min(end, start + room[kind])
-        pieces += _split_stretch(text, Stretch(kind, start, stop), groups if kind == "text" else {})
-        room[kind] -= end - start
-        if room[kind] < 0:
-            pieces.append(Piece(kind="cut", text=f"[cut: {hidden[kind]:,} more characters]"))
-    return pieces
+    left_out = {kind: sum(s.end - s.start for s in stretches if s.kind == kind) - room[kind] for kind in room}
+    for kind, start, end, _ in stretches:
+        if room[kind] >= 0:
+            stop = min(end, start + room[kind])
+            room[kind] -= end - start
+            shown.append(Stretch(kind, start, stop, left_out[kind] if room[kind] < 0 else 0))
+    return shown
 
 
 def _find_stretches(text: str) -> Iterator[Stretch]:
@@ -94,41 +97,24 @@ def _find_stretches(text: str) -> Iterator[Stretch]:
         yield Stretch("text", start, len(text))
 
 
-def _find_end(stretches: Sequence[Stretch], most: int) -> int:
-    """Where in an answer so many characters have passed that are no reasoning."""
-    for kind, start, end in stretches:
-        if kind == "text":
-            if end - start >= most:
-                return start + most
-            most -= end - start
-    return stretches[-1].end if stretches else 0
-
-
-def _find_groups(spans: Iterable[Span], detector: Detector | None) -> dict[int, tuple[int, ...]]:
-    """For each place of the answer that was read, which groups it speaks for."""
-    numbers = {group: number for number, group in enumerate(detector.patterns)} if detector else {}
-    groups: dict[int, tuple[int, ...]] = {}
-    for span in spans:
-        for place in range(span.start, span.end):
-            groups[place] = (*groups.get(place, ()), numbers[span.group])
-    return groups
-
-
 def _split_stretch(text: str, stretch: Stretch, groups: Mapping[int, tuple[int, ...]]) -> Iterator[Piece]:
-    kind, start, end = stretch
+    kind, start, end, left_out = stretch
     unseen = {match.start() for match in _UNUSUAL.finditer(text, start, end) if not is_seen(match[0])}
-    special = sorted(unseen.union(place for place in groups if start <= place < end))
+    read = [place for place in groups if start <= place < end] if kind == "text" else []
     # Most characters are plain, so the way goes from one that is special to the next.
     for (_, hidden, word_groups), same in groupby(
-        enumerate(special), lambda pair: (pair[1] - pair[0], pair[1] in unseen, groups.get(pair[1], ()))
+        enumerate(sorted(unseen.union(read))),
+        lambda pair: (pair[1] - pair[0], pair[1] in unseen, groups.get(pair[1], ())),
     ):
         places = [place for _, place in same]
         if start < places[0]:
-            yield Piece(text=text[start : places[0]], kind=kind)
+            yield Piece(text[start : places[0]], kind)
         start = places[-1] + 1
         if hidden:
-            yield from (Piece(text=name_character(text[place]), kind="unseen") for place in places)
+            yield from (Piece(name_character(text[place]), "unseen") for place in places)
         else:
-            yield Piece(text=text[places[0] : start], kind="word", groups=word_groups)
+            yield Piece(text[places[0] : start], "word", word_groups)
     if start < end:
-        yield Piece(text=text[start:end], kind=kind)
+        yield Piece(text[start:end], kind)
+    if left_out:
+        yield Piece(f"[cut: {left_out:,} more characters]", "cut")

@@ -79,6 +79,12 @@ class Section:
     """For the list at the top of the page; the probe's own block does not show them."""
 
     @property
+    def worst(self) -> int | None:
+        """The run with the case that was answered most differently: among equals, the one with most like it."""
+        places = [place for place, read in self.read.items() if read.case]
+        return max(places, key=lambda place: self.read[place].contrast, default=None)
+
+    @property
     def about(self) -> dict[str, str]:
         """What metrics are about whose names hold a number or an abbreviation."""
         return {metric.name: metric.about for metric in self.probe.all_metrics() if metric.about}
