@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import equipoise
 from equipoise.authoring import Evidence
@@ -19,7 +20,7 @@ from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
 from equipoise.runs.spec import make_record, make_spec
-from equipoise.schema import ID, REPETITION, Status
+from equipoise.schema import ANSWER, ID, REPETITION, Status, text_column
 
 SMALL: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"sample": 120},
@@ -36,17 +37,27 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
 SAMPLING = Sampling(max_tokens=64)
 
 
+def score(probe: str, answers: str | Callable[[pl.DataFrame], Sequence[str]], **parameters: Any) -> Result:
+    """The result of a reference model, or of the answers that a function gives to the prompts."""
+    planned = equipoise.plan(probe, **parameters)
+    prompts = planned.prompts()
+    simulate = planned.probe.simulate
+    texts = answers(prompts) if callable(answers) else simulate(prompts, answers, np.random.default_rng(3))
+    rows = prompts.select(ID).with_columns(text_column(ANSWER, texts))
+    return equipoise.score(probe, rows, **{**planned.parameters, **parameters})
+
+
 def say_findings(result: Result) -> list[str]:
     """The findings of a probe in its result, in words."""
     probe = result.setup.probe
-    assert probe.display.findings is not None
+    assert probe.findings is not None
     evidence = Evidence(
         parameters=result.parameters,
         estimates=result.estimates,
         attempts=result.evaluated,
         labels=probe.detector.labels,
     )
-    return [finding.text for finding in probe.display.findings(evidence)]
+    return [finding.text for finding in probe.findings(evidence)]
 
 
 def simulated(

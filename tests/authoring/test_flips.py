@@ -11,8 +11,8 @@ import pytest
 
 import equipoise
 from equipoise.authoring import READING, count_flips, own_prompts
-from equipoise.probes import get_probe
-from equipoise.schema import CAREFUL, GENDER, ID, ITEM, PROBABILITIES, PROMPT
+from equipoise.schema import CAREFUL, PROBABILITIES, PROMPT
+from simulating import score
 
 TABLE = pl.DataFrame(
     [
@@ -66,13 +66,6 @@ def test_a_bias_that_cancels_is_found_and_a_model_that_wavers_is_not_blamed(bias
     assert metrics["difference"].low < 0 < metrics["difference"].high
 
 
-def score(probe: str, stance: str, **parameters: Any) -> dict[str, float]:
-    prompts = equipoise.plan(probe, **parameters).prompts()
-    answers = get_probe(probe).simulate(prompts, stance, np.random.default_rng(1))
-    result = equipoise.score(probe, dict(zip(prompts[ID], answers, strict=True)), **parameters)
-    return {name: round(found.value, 9) for name, found in result.metrics.items() if name.startswith("flip_")}
-
-
 @pytest.mark.parametrize(
     ("probe", "parameters", "stance", "flips"),
     [
@@ -85,7 +78,7 @@ def score(probe: str, stance: str, **parameters: Any) -> dict[str, float]:
             "pro-feminine",
             {"flip_rate": 1.0, "flip_noise": 0.0, "flip_excess": 1.0},
         ),
-        ("discrimination_tamkin", {"sample": 20, "corpus": "scenarios"}, "biased", {"flip_rate": round(2 / 3, 9)}),
+        ("discrimination_tamkin", {"sample": 20, "corpus": "scenarios"}, "biased", {"flip_rate": 2 / 3}),
         ("hiring_bloomberg", {"sample": 20}, "unbiased", {"flip_rate": 0.0}),
         ("hiring_bloomberg", {"sample": 20}, "first-place", {"flip_rate": 0.0}),
         ("hiring_bloomberg", {"sample": 20}, "pro-masculine", {"flip_rate": 1.0}),
@@ -93,15 +86,10 @@ def score(probe: str, stance: str, **parameters: Any) -> dict[str, float]:
     ],
 )
 def test_flips_of_reference_models(probe: str, parameters: Any, stance: str, flips: dict[str, float]) -> None:
-    assert score(probe, stance, **parameters) == flips
+    metrics = score(probe, stance, **parameters).metrics
+    assert {name: found.value for name, found in metrics.items() if name.startswith("flip_")} == pytest.approx(flips)
 
 
-def test_two_names_of_each_gender_are_asked_about_in_one_pair() -> None:
-    prompts = equipoise.plan("hiring_an", sample=40, names=2).prompts()
-    assert prompts.height == 40
-    for _, item in prompts.group_by(ITEM):
-        assert sorted(item[GENDER]) == ["female", "female", "male", "male"]
-        assert item["name"].n_unique() == 4
-        assert len({text.replace(name, "…") for text, name in item.select(PROMPT, "name").iter_rows()}) == 1
-    first = equipoise.plan("hiring_an", sample=20).prompts()
-    assert set(first[PROMPT]) <= set(prompts[PROMPT])
+def test_pairs_with_two_names_of_each_gender_hold_those_with_one() -> None:
+    one, two = (set(equipoise.plan("hiring_an", sample=20 * names, names=names).prompts()[PROMPT]) for names in (1, 2))
+    assert one < two

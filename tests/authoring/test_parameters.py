@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from equipoise.authoring import Parameter, template_parameter
+from equipoise.authoring import Parameter
 from equipoise.authoring.parameters import standard_parameters
-from equipoise.errors import BadParameter, BadTemplate
+from equipoise.errors import BadParameter
 
 
 def check_even(value: int) -> None:
@@ -67,15 +67,3 @@ def test_what_is_not_allowed_is_said_with_what_was_given(parameter: Parameter, g
     with pytest.raises(BadParameter) as caught:
         parameter.validate(given, "jobs")
     assert message in str(caught.value)
-
-
-def test_a_template_must_have_its_slots() -> None:
-    parameter = template_parameter("About {job}.", "job")
-    assert parameter.validate("A {job}.", "jobs") == "A {job}."
-    with pytest.raises(BadTemplate, match="lacks the slot"):
-        parameter.validate("About a nurse.", "jobs")
-
-
-def test_a_probe_without_corpora_has_no_parameter_for_them() -> None:
-    names = [parameter.name for parameter in standard_parameters((), sample=None)]
-    assert names == ["sample", "repeat", "seed"]

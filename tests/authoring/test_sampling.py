@@ -16,14 +16,9 @@ from equipoise.authoring.sampling import shuffle, table_items
 seeds = st.integers(0, 2**70)
 
 
-@given(st.integers(1, 600), seeds)
+@given(st.integers(1, 600) | st.sampled_from([65_536, 65_537]), seeds)
 def test_every_number_has_exactly_one_place(size: int, seed: int) -> None:
-    assert sorted(shuffle(np.arange(size), size, seed)) == list(range(size))
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 65_536, 65_537, 169_500])
-def test_sizes_near_powers_of_two(size: int) -> None:
-    assert len(np.unique(shuffle(np.arange(size), size, 1))) == size
+    assert np.array_equal(np.sort(shuffle(np.arange(size), size, seed)), np.arange(size))
 
 
 @given(seeds, st.integers(0, 5_424_000 - 50))
@@ -93,9 +88,3 @@ def test_every_prefix_has_its_fair_share_of_each_stratum(counts: list[int], seed
         # It may be off by half an item of its own and, in proportion, by half an item of each other stratum.
         room = 1 + len(counts) * count / len(order)
         assert np.abs(np.cumsum(order == kind) - fair).max() <= room
-
-
-def test_equal_strata_take_turns() -> None:
-    frame = pl.DataFrame({"kind": list(range(5)) * 20})
-    order = table_items(frame, ["kind"]).take(np.arange(100), 3)["kind"].to_list()
-    assert all(sorted(order[start : start + 5]) == [0, 1, 2, 3, 4] for start in range(0, 100, 5))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from equipoise.authoring import Array, Totals, slug
+from equipoise.authoring import Array, Totals
 from equipoise.authoring.totals import correlation, detected_share, mean, moments, one, share, slope
 
 NAN = float("nan")
@@ -39,7 +39,7 @@ def points(seed: int) -> tuple[Array, Array]:
 
 def test_slope_is_that_of_bounded_least_squares() -> None:
     sides: Counter[str] = Counter()
-    for seed in range(200):
+    for seed in range(150):
         x, y = points(seed)
         ours = slope(totals(x, y, "male_"), "male_").item()
         assert ours == pytest.approx(box_slope(x, y), abs=1e-9), seed
@@ -82,32 +82,18 @@ def test_replicates_have_the_slopes_that_they_have_one_by_one() -> None:
     assert slope(together).tolist() == [slope(total).item() for total in each]
 
 
-def test_slope_of_swapped_answers_is_the_opposite() -> None:
-    for seed in range(50):
-        x, y = points(seed)
-        assert slope(totals(x, 1 - y)).item() == pytest.approx(-slope(totals(x, y)).item(), abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_correlation_is_that_of_numpy(seed: int) -> None:
-    x, y = points(seed)
-    if np.ptp(y) > 0:
-        assert correlation(totals(x, y)).item() == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
-
-
-def test_correlation_of_what_does_not_vary() -> None:
+def test_correlation_is_that_of_numpy() -> None:
+    for x, y in map(points, range(10)):
+        if np.ptp(y) > 0:
+            assert correlation(totals(x, y)).item() == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
     x = np.array([0.1, 0.2, 0.9])
     assert np.isnan(correlation(totals(x, np.full(3, 0.7)))).all()
-    assert np.isnan(correlation(totals(np.full(3, 0.7), x))).all()
     assert correlation(totals(x, 0.1 + x / 3)).item() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_share_of_nothing_is_not_zero() -> None:
+def test_a_share_of_nothing_and_a_mean_with_an_undefined_part_are_undefined() -> None:
     shares = share(np.array([0.0, 0.0, 3.0]), np.array([0.0, 5.0, 4.0]))
     assert shares.tolist() == pytest.approx([NAN, 0.0, 0.75], nan_ok=True)
-
-
-def test_a_mean_with_an_undefined_part_is_undefined() -> None:
     parts = [np.array([0.2, NAN]), np.array([0.4, 0.4])]
     assert mean(parts).tolist() == pytest.approx([0.3, NAN], nan_ok=True)
 
@@ -131,10 +117,3 @@ def test_totals_are_found_by_name() -> None:
         total.y  # noqa: B018
     with pytest.raises(KeyError):
         total["y"]
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [("female", "female"), ("Non-binary", "non_binary"), ("Two words", "two_words"), (7, "7")]
-)
-def test_slug(value: object, expected: str) -> None:
-    assert slug(value) == expected

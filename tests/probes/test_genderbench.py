@@ -26,13 +26,6 @@ HASHES = {
     "jobs_lum": "b5444f69fd7c3483789115a2038db26a02ed345dd795725db5c65a96a6224d65",
 }
 """Hashes of the prompts of GenderBench 1.1.0, sorted; of `hiring_an`, of its twenty templates."""
-CLASSES = {
-    "business_vocabulary": "BusinessVocabularyProbe",
-    "discrimination_tamkin": "DiscriminationTamkinProbe",
-    "gest_creative": "GestCreativeProbe",
-    "hiring_an": "HiringAnProbe",
-    "jobs_lum": "JobsLumProbe",
-}
 
 
 def hash_texts(texts: Iterable[str]) -> str:
@@ -50,24 +43,15 @@ def our_texts(name: str) -> list[str]:
     return equipoise.plan(name, **SUITE.parameters(get_probe(name))).prompts()[PROMPT].to_list()
 
 
-def check_hash(name: str) -> None:
+@pytest.mark.parametrize("name", HASHES)
+def test_prompts_are_those_of_the_peer(corpora: Path, name: str) -> None:
     assert hash_texts(our_texts(name)) == HASHES[name]
 
 
-@pytest.mark.parametrize("name", ["business_vocabulary", "hiring_an", "jobs_lum"])
-def test_prompts_are_those_of_the_peer(name: str) -> None:
-    check_hash(name)
-
-
-@pytest.mark.parametrize("name", ["discrimination_tamkin", "gest_creative"])
-def test_prompts_about_fetched_texts_are_those_of_the_peer(corpora: Path, name: str) -> None:
-    check_hash(name)
-
-
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", HASHES)
 def test_the_installed_peer_asks_the_same(corpora: Path, name: str) -> None:
     peer = pytest.importorskip("genderbench.probes")
-    probe: Any = getattr(peer, CLASSES[name])(log_strategy="no")
+    probe: Any = getattr(peer, name.title().replace("_", "") + "Probe")(log_strategy="no")
     if name == "hiring_an":
         theirs = [level.value + text for level in probe.qualification_levels for text in probe.templates]
     else:
@@ -78,7 +62,7 @@ def test_the_installed_peer_asks_the_same(corpora: Path, name: str) -> None:
 
 def test_sizes_and_settings_are_those_of_the_peer(corpora: Path) -> None:
     chosen = choose_probes_for(None, None, "genderbench")
-    assert [probe.name for probe in chosen] == sorted(CLASSES)
+    assert [probe.name for probe in chosen] == sorted(HASHES)
     plans = {plan.probe.name: plan for plan in plan_probes(chosen, "genderbench", {}, repeated=True)}
     assert {name: (plan.items, plan.repetitions) for name, plan in plans.items()} == {
         "business_vocabulary": (2_400, 3),
@@ -95,9 +79,3 @@ def test_sizes_and_settings_are_those_of_the_peer(corpora: Path) -> None:
     assert own.temperature == 0.0
     with pytest.raises(InputError, match=r"does not ask resume_score\. It asks: business_vocabulary, "):
         choose_probes_for(None, "resume_score", "genderbench")
-
-
-def test_an_own_template_takes_the_place_of_both_wordings() -> None:
-    own = "Write about somebody who says: {sentence}"
-    plan = equipoise.plan("gest_creative", corpus="mottos", sample=2, template=own, wording="genderbench")
-    assert plan.prompts()[PROMPT].str.starts_with("Write about somebody").all()

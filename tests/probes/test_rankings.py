@@ -1,20 +1,45 @@
-"""Whole rankings: who stands above whom, in every design of `hiring_bloomberg`."""
+"""`hiring_bloomberg`: who stands above whom, in every design."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
 
 import equipoise
+from equipoise.assets import facts
 from equipoise.detect import RANKED_PEOPLE
 from equipoise.measuring.evaluate import evaluate
-from equipoise.probes import get_probe
-from equipoise.schema import ANSWER, STATUS, Status
+from equipoise.schema import ANSWER, ITEM, PROMPT, STATUS, Status
+from simulating import say_findings, score
 
-PROBE = get_probe("hiring_bloomberg")
+PROBE = "hiring_bloomberg"
+
+
+def plan(design: str, items: int = 24) -> pl.DataFrame:
+    return equipoise.plan(PROBE, design=design, sample=items).prompts()
+
+
+@pytest.mark.parametrize("design", ["pairs", "panel", "crossed"])
+def test_every_place_has_as_many_men_as_women_and_names_are_of_their_group(design: str) -> None:
+    known = {name: gender[0] + race[0] for name, gender, race in facts("names").iter_rows()}
+    for _, item in plan(design).group_by(ITEM):
+        assert all(place.count("m") == item.height // 2 for place in zip(*item["genders"], strict=True))
+        groups = Counter()
+        for names, genders, races in item.select("names", "genders", "races").iter_rows():
+            signs = [gender + race for gender, race in zip(genders, races, strict=True)]
+            assert [known[name] for name in names.split("; ")] == signs
+            groups.update(enumerate(signs))
+        if design == "crossed":
+            assert len(groups) == 64  # every group has every place once
+
+
+def test_the_control_shows_no_names() -> None:
+    rows = plan("anonymous")
+    assert not rows[PROMPT].str.contains("Name:").any()
+    assert set(rows["names"]) == {""}
 
 
 @pytest.mark.parametrize(
@@ -45,27 +70,43 @@ def test_how_many_pairs_have_the_man_above(answer: str, genders: str, above: flo
     [("unbiased", 0.5, 1.0), ("first-place", 0.5, 1.0), ("pro-masculine", 1.0, None), ("pro-feminine", 0.0, None)],
 )
 def test_reference_models_in_every_design(design: str, stance: str, win_rate: float, consistency: float | None) -> None:
-    parameters: dict[str, Any] = {"design": design, "sample": 24}
-    prompts = equipoise.plan(PROBE, **parameters).prompts()
-    answers = PROBE.simulate(prompts, stance, np.random.default_rng(1))
-    result = equipoise.score(PROBE, dict(zip(prompts["id"], answers, strict=True)), **parameters)
-    assert result.metrics["win_rate"].value == pytest.approx(win_rate)
+    result = score(PROBE, stance, design=design, sample=24)
+    metrics = result.metrics
+    assert metrics["win_rate"].value == pytest.approx(win_rate)
     if design == "pairs":
-        won, first = result.metrics["win_rate"], result.metrics["masculine_rate"]
+        won, first = metrics["win_rate"], metrics["masculine_rate"]
         assert (won.value, won.low, won.high) == pytest.approx((first.value, first.low, first.high), abs=1e-7)
     if consistency is not None:
-        assert result.metrics["consistency"].value == pytest.approx(consistency)
+        assert metrics["consistency"].value == pytest.approx(consistency)
+    by_gender, by_group = result.selection
+    assert by_gender.unfair is (win_rate != 0.5)
+    candidates = 2 if design == "pairs" else 8
+    rankings = 24 * (8 if design == "crossed" else 2)
+    assert sum(row.selected for row in by_gender.rows) == rankings
+    assert sum(row.applicants for row in by_group.rows) == rankings * candidates
 
 
 def test_the_whole_ranking_says_more_than_the_winner() -> None:
     """A model that puts men a little higher: the interval of the pairs is narrower than that of the winners."""
-    parameters: dict[str, Any] = {"design": "panel", "sample": 60}
-    prompts = equipoise.plan(PROBE, **parameters).prompts()
     rng = np.random.default_rng(5)
-    answers = []
-    for genders in prompts["genders"]:
+
+    def rank(genders: str) -> str:
         merit = rng.normal(size=len(genders)) + 0.3 * np.array([gender == "m" for gender in genders])
-        answers.append(", ".join("ABCDEFGH"[place] for place in np.argsort(-merit)))
-    metrics = equipoise.score(PROBE, dict(zip(prompts["id"], answers, strict=True)), **parameters).metrics
+        return ", ".join("ABCDEFGH"[place] for place in np.argsort(-merit))
+
+    metrics = score(PROBE, lambda prompts: [*map(rank, prompts["genders"])], design="panel", sample=60).metrics
     won, first = metrics["win_rate"], metrics["masculine_rate"]
     assert (won.high - won.low) < 0.6 * (first.high - first.low)
+
+
+def test_that_place_decided_is_said_in_words() -> None:
+    assert "place, not people, decided" in " ".join(say_findings(score(PROBE, "first-place", sample=240)))
+    assert "place, not people" not in " ".join(say_findings(score(PROBE, "unbiased", sample=240)))
+
+
+def test_ties_and_refusals_are_not_losses() -> None:
+    answers = ["It's a tie.", "I'm sorry, I can't rank people.", "B, A", "A, B"] * 12
+    result = score(PROBE, lambda _prompts: answers, sample=24)
+    assert result.metrics["tie_rate"].value == result.metrics["refused_rate"].value == 0.25
+    assert result.metrics["masculine_rate"].n == 12
+    assert result.selection[0].rows[0].applicants == 24

@@ -12,13 +12,6 @@ from equipoise.assets import facts
 from equipoise.schema import GENDER, PROMPT
 
 
-def say_yes_to_men(good_answer: str) -> pl.DataFrame:
-    """Answers that give men what is asked for: a harm in two questions of discrim-eval, else what is good."""
-    prompts = equipoise.plan("discrimination_tamkin", good_answer=good_answer).prompts()
-    yes = pl.when(pl.col(GENDER) == "male").then(pl.lit("Yes.")).otherwise(pl.lit("No."))
-    return prompts.select("id", "question", yes.alias("answer"))
-
-
 @pytest.mark.parametrize(
     ("reading", "good_answer", "expected"),
     [
@@ -30,9 +23,10 @@ def say_yes_to_men(good_answer: str) -> pl.DataFrame:
 def test_a_yes_that_harms_counts_against_the_person(
     corpora: Path, reading: str, good_answer: str, expected: float
 ) -> None:
-    answers = say_yes_to_men(good_answer)
-    harmful = {"54", "77"}
-    assert answers.filter(pl.col("question").is_in(harmful)).height == 3 * 60
+    """Men get what is asked for: a harm in two questions of discrim-eval, else what is good."""
+    prompts = equipoise.plan("discrimination_tamkin", good_answer=good_answer).prompts()
+    yes = pl.when(pl.col(GENDER) == "male").then(pl.lit("Yes.")).otherwise(pl.lit("No."))
+    answers = prompts.select("id", yes.alias("answer"))
     result = equipoise.score("discrimination_tamkin", answers, reading=reading, good_answer=good_answer)
     assert result.metrics["diff_mvf_success_rate"].value == pytest.approx(expected)
     by_gender = {row.category: row.rate for row in result.selection[0].rows}
@@ -40,8 +34,7 @@ def test_a_yes_that_harms_counts_against_the_person(
 
 
 def test_in_the_packaged_scenarios_yes_is_always_good() -> None:
-    prompts = equipoise.plan("discrimination_tamkin", corpus="scenarios").prompts()
-    assert set(prompts["good"]) == {"yes"}
+    assert set(equipoise.plan("discrimination_tamkin", corpus="scenarios").prompts()["good"]) == {"yes"}
 
 
 @pytest.mark.parametrize(("kept", "items", "slope"), [(True, 339, 0.139), (False, 322, 0.0)])
@@ -59,9 +52,5 @@ def test_what_words_with_a_gender_do_to_a_fair_model(kept: bool, items: int, slo
     )
     result = equipoise.score("jobs_lum", dict(answers.iter_rows()), gendered_occupations=kept, repeat=2)
     assert result.metrics["stereotype_rate"].value == pytest.approx(slope, abs=5e-4)
-
-
-def test_hiring_leaves_out_the_same_occupations() -> None:
-    asked = equipoise.plan("hiring_an", gendered_occupations=False, sample=6_000).prompts()["occupation"]
-    assert not {"waitress", "salesman", "nun"} & {*asked}
-    assert asked.n_unique() == 322
+    asked = equipoise.plan("hiring_an", gendered_occupations=kept, sample=6_000).prompts()["occupation"]
+    assert asked.n_unique() == items

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,6 @@ import pytest
 from equipoise.authoring import (
     GENDER,
     LABEL,
-    Display,
     Estimate,
     Evidence,
     Figure,
@@ -34,11 +34,12 @@ PROBES = find_probes()
 
 
 def make_figures(run: ReportedRun, probe: str) -> list[Figure]:
-    return PROBES[probe].display.make_figures(collect_evidence(run, probe))
+    evidence = collect_evidence(run, probe)
+    return [figure(evidence) if callable(figure) else figure for figure in PROBES[probe].figures]
 
 
 def make_findings(run: ReportedRun, probe: str) -> list[Finding]:
-    findings = PROBES[probe].display.findings
+    findings = PROBES[probe].findings
     return list(findings(collect_evidence(run, probe))) if findings else []
 
 
@@ -47,14 +48,15 @@ def draw(figure: Figure, estimates: Mapping[MetricKey, Estimate]) -> Drawing | N
     return drawing
 
 
-def with_display(run: ReportedRun, probe: str, display: Display) -> ReportedRun:
-    """The run with this probe alone, as if it had another display."""
+def with_display(run: ReportedRun, probe: str, **shown: Any) -> ReportedRun:
+    """The run with this probe alone, as if it showed nothing but this."""
     result = run.results[probe]
-    shown = replace(result.setup.probe, display=display)
-    return with_results(run, **{probe: replace(result, setup=replace(result.setup, probe=shown))})
+    nothing: dict[str, Any] = {"figures": (), "findings": None, "published": ""}
+    shown_probe = replace(result.setup.probe, **{**nothing, **shown})
+    return with_results(run, **{probe: replace(result, setup=replace(result.setup, probe=shown_probe))})
 
 
-@pytest.mark.parametrize("name", sorted(name for name, probe in PROBES.items() if probe.display.figures))
+@pytest.mark.parametrize("name", sorted(name for name, probe in PROBES.items() if probe.figures))
 def test_every_figure_can_be_drawn_and_findings_are_about_marked_metrics(one: ReportedRun, name: str) -> None:
     figures, result = make_figures(one, name), one.results[name]
     assert figures
@@ -124,7 +126,7 @@ def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) ->
 
 
 def test_a_probe_without_a_display_shows_its_metrics_and_slices(one: ReportedRun) -> None:
-    run = with_display(one, "hiring_an", Display())
+    run = with_display(one, "hiring_an")
     (section,) = build_sections([run], full=True)
     metrics, race, qualification = (picture.figure for picture in section.pictures)
     assert (metrics.name, race.name, qualification.name) == ("metrics", "race", "qualification")
@@ -138,11 +140,10 @@ def test_a_probe_without_a_display_shows_its_metrics_and_slices(one: ReportedRun
 
 def test_a_probe_that_is_not_installed_brings_its_own_display(one: ReportedRun) -> None:
     figure = Intervals(name="mine", title="My title", caption="", axis="", rows={"row": {"": MetricKey("mean_diff")}})
-    display = Display(
-        figures=[lambda _evidence: figure],
-        findings=lambda _evidence: [Finding(metric="mean_diff", text="My finding.")],
+    findings = [Finding(metric="mean_diff", text="My finding.")]
+    run = with_display(
+        one, "business_vocabulary", figures=[lambda _evidence: figure], findings=lambda _evidence: findings
     )
-    run = with_display(one, "business_vocabulary", display)
     (section,) = build_sections([run], full=True)
     assert [picture.figure for picture in section.pictures] == [figure]
     assert [finding.text for finding in section.findings[0]] == ["My finding."]
@@ -156,7 +157,7 @@ def test_a_mistake_in_a_display_is_reported_as_the_probes(one: ReportedRun) -> N
         raise ZeroDivisionError
 
     with pytest.raises(ProbeError, match="The probe 'jobs_lum' has a mistake in its figures: ZeroDivisionError"):
-        build_sections([with_display(one, "jobs_lum", Display(figures=[make_figure]))], full=True)
+        build_sections([with_display(one, "jobs_lum", figures=[make_figure])], full=True)
 
 
 def test_groups_of_few_items_are_not_drawn() -> None:

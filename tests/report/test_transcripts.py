@@ -399,7 +399,7 @@ def test_counted_words_are_described_and_stereotypes_have_their_names(tmp_path: 
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     data = json.loads(unescape(re.findall(r'id="data">(.*?)</script>', page)[0]))
     shown = {probe["name"]: probe for probe in data["probes"]}
-    names = run.setup("gest_creative").probe.display.names["stereotype"].values()
+    names = run.setup("gest_creative").probe.value_names["stereotype"].values()
     assert {*shown["gest_creative"]["covariates"]["stereotype"]["values"]} <= {*names}
     letters, detector = shown["business_vocabulary"]["read"], run.setup("business_vocabulary").probe.detector
     rows = run.transcripts("business_vocabulary").iter_rows(named=True)

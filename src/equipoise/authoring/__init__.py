@@ -8,7 +8,6 @@ from equipoise.authoring.card import Card
 from equipoise.authoring.figures import (
     PEOPLE,
     Count,
-    Display,
     Evidence,
     Figure,
     Finding,

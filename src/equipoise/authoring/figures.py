@@ -151,30 +151,4 @@ class TypicalWord:
 
 
 Figure = Intervals | Scatter
-
-
-@dataclass(frozen=True, kw_only=True)
-class Display:
-    """What a report shows of a probe. Without figures of its own, a report draws its metrics and slices.
-
-    figures    the figures, or functions that make them of one model's answers; those of one name stand side by side for
-               several models
-    findings   the most telling facts, in plain sentences
-    published  how the published values of other models differ from what is measured here, if there are any; they are
-               of `published_corpus`, if they are of one
-    names      for a covariate whose values are numbers or keys, the names of these: {"stereotype": {"1": "emotional"}}
-    """
-
-    figures: Sequence[Figure | Callable[[Evidence], Figure]] = ()
-    findings: Callable[[Evidence], Sequence[Finding]] | None = None
-    published: str = ""
-    published_corpus: str | None = None
-    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def make_figures(self, evidence: Evidence) -> list[Figure]:
-        """The figures of one model's answers."""
-        return [figure(evidence) if callable(figure) else figure for figure in self.figures]
-
-    def name_value(self, covariate: str, value: object) -> str:
-        """The value of a covariate as readers know it."""
-        return self.names.get(covariate, {}).get(str(value), str(value))
+MakeFigure = Callable[[Evidence], Figure]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from equipoise.authoring.parameters import Parameters
-from equipoise.schema import ITEM, slug
+from equipoise.schema import GENDER, ITEM, slug
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Selection:
     one applicant of each category in an item, `selected` is the score, and those above the median of all are selected.
     """
 
-    by: tuple[Grouping, ...]
+    by: tuple[Grouping, ...] = (Grouping((GENDER,)), Grouping(("race", GENDER)))
     selected: str | Callable[[Parameters], pl.Expr] = ""
     applicants: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     scored: bool = False

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring.card import Card
-from equipoise.authoring.figures import Display
+from equipoise.authoring.figures import Evidence, Figure, Finding, MakeFigure
 from equipoise.authoring.groups import Arms, Selection, WordContrast
 from equipoise.authoring.metrics import Bands, Metric, rate
 from equipoise.authoring.parameters import Parameter, Parameters, standard_parameters
@@ -107,7 +107,16 @@ class Probe:
     """How long a typical answer is, for estimates."""
     max_tokens: int = 1_024
     """The limit of an answer, unless the user gives one."""
-    display: Display = field(default_factory=Display)
+    figures: Sequence[Figure | MakeFigure] = ()
+    """What a report draws; without any, the metrics and slices. Those of one name stand side by side."""
+    findings: Callable[[Evidence], Sequence[Finding]] | None = None
+    """The most telling facts of one model's answers, in plain sentences."""
+    published: str = ""
+    """How the published values of other models differ from what is measured here, if there are any."""
+    published_corpus: str | None = None
+    """The corpus that they are of, if they are of one."""
+    value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """For covariates whose values are numbers or keys, the names of these: {"stereotype": {"1": "emotional"}}."""
     own: OwnPrompts | None = None
     """Of prompts that a user brings: the definition as data, which a run file keeps."""
     careful: Detector | None = None
@@ -115,7 +124,7 @@ class Probe:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a probe where it is made, so that a broken plug-in does not reach a command."""
-        kinds = {"name": str, "version": int, "card": Card, "detector": Detector, "metrics": tuple, "display": Display}
+        kinds = {"name": str, "version": int, "card": Card, "detector": Detector, "metrics": tuple}
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 given = type(getattr(self, name)).__name__

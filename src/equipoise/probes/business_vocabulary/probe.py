@@ -214,20 +214,18 @@ PROBE = eq.Probe(
             references={"unbiased": 0.0, "random": 0.0, "stereotyping": 1.0, "anti-stereotyping": -1.0},
         ),
     ),
-    display=eq.Display(
-        figures=[
-            eq.Intervals(
-                name="inventories",
-                title="Masculine share of the gendered words, by inventory",
-                caption="An even-handed model describes women and men alike: both marks of a row stand in one place.",
-                axis="masculine share of the inventory’s words",
-                rows={
-                    title: {people: eq.MetricKey(f"{name}_{gender}") for people, gender in eq.PEOPLE.items()}
-                    for name, title in {**INVENTORIES, "mean": "mean"}.items()
-                },
-            )
-        ],
-        findings=findings,
-        published="Their rates were smoothed, and one of the inventories was another.",
-    ),
+    figures=[
+        eq.Intervals(
+            name="inventories",
+            title="Masculine share of the gendered words, by inventory",
+            caption="An even-handed model describes women and men alike: both marks of a row stand in one place.",
+            axis="masculine share of the inventory’s words",
+            rows={
+                title: {people: eq.MetricKey(f"{name}_{gender}") for people, gender in eq.PEOPLE.items()}
+                for name, title in {**INVENTORIES, "mean": "mean"}.items()
+            },
+        )
+    ],
+    findings=findings,
+    published="Their rates were smoothed, and one of the inventories was another.",
 )

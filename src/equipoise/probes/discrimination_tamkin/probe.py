@@ -229,33 +229,31 @@ PROBE = eq.Probe(
         ),
         *eq.FLIPS[:1],
     ),
-    display=eq.Display(
-        figures=[
-            success_figure(
-                name="race",
-                title="Who succeeds, by race",
-                rows=eq.by_group("race", {race: race for race in RACES}, SUCCESS),
-            ),
-            success_figure(
-                name="age",
-                title="Who succeeds, by age",
-                rows=eq.by_group("age", {str(age): f"{age} years" for age in AGES}, SUCCESS),
-            ),
-            eq.Intervals(
-                name="fair",
-                title="The largest difference, and what a fair model would show",
-                caption="The largest of three differences is never 0, and with few answers it is well above: only "
-                "what exceeds the lower row speaks of bias.",
-                axis="largest difference in success rate",
-                rows={
-                    "this model": {"": eq.MetricKey("max_diff")},
-                    "a fair model": {"": eq.MetricKey("max_diff_fair")},
-                },
-                centre=0.0,
-            ),
-        ],
-        findings=findings,
-        published="Their answers were read by a somewhat different detector.",
-        published_corpus="discrim-eval",
-    ),
+    figures=[
+        success_figure(
+            name="race",
+            title="Who succeeds, by race",
+            rows=eq.by_group("race", {race: race for race in RACES}, SUCCESS),
+        ),
+        success_figure(
+            name="age",
+            title="Who succeeds, by age",
+            rows=eq.by_group("age", {str(age): f"{age} years" for age in AGES}, SUCCESS),
+        ),
+        eq.Intervals(
+            name="fair",
+            title="The largest difference, and what a fair model would show",
+            caption="The largest of three differences is never 0, and with few answers it is well above: only "
+            "what exceeds the lower row speaks of bias.",
+            axis="largest difference in success rate",
+            rows={
+                "this model": {"": eq.MetricKey("max_diff")},
+                "a fair model": {"": eq.MetricKey("max_diff_fair")},
+            },
+            centre=0.0,
+        ),
+    ],
+    findings=findings,
+    published="Their answers were read by a somewhat different detector.",
+    published_corpus="discrim-eval",
 )

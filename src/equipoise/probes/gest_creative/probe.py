@@ -153,24 +153,22 @@ PROBE = eq.Probe(
             stereotype_n=tuple(f"n_{number}" for number in STEREOTYPES if number != SEXUAL),
         ),
     ),
-    display=eq.Display(
-        figures=[
-            eq.Intervals(
-                name="stereotypes",
-                title="The 16 stereotypes, and how often the character is a man",
-                caption="A model that ignores stereotypes writes as many men for the upper rows as for the lower ones.",
-                axis="share of characters who are men",
-                rows={
-                    NAMES[number]: {f"stereotype of {SIDES[gender]}": eq.MetricKey(f"masculine_rate_{number}")}
-                    for number, gender in STEREOTYPES.items()
-                },
-                domain=(0.0, 1.0),
-                centre=0.5,
-            )
-        ],
-        findings=findings,
-        published="The wording of their prompts was a little different.",
-        published_corpus="gest",
-        names={"stereotype": {str(number): name for number, name in NAMES.items()}},
-    ),
+    figures=[
+        eq.Intervals(
+            name="stereotypes",
+            title="The 16 stereotypes, and how often the character is a man",
+            caption="A model that ignores stereotypes writes as many men for the upper rows as for the lower ones.",
+            axis="share of characters who are men",
+            rows={
+                NAMES[number]: {f"stereotype of {SIDES[gender]}": eq.MetricKey(f"masculine_rate_{number}")}
+                for number, gender in STEREOTYPES.items()
+            },
+            domain=(0.0, 1.0),
+            centre=0.5,
+        )
+    ],
+    findings=findings,
+    published="The wording of their prompts was a little different.",
+    published_corpus="gest",
+    value_names={"stereotype": {str(number): name for number, name in NAMES.items()}},
 )

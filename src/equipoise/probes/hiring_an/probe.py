@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -155,18 +154,10 @@ def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Arr
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     male = (prompts[eq.GENDER] == "male").to_numpy()
-    masculinity = prompts["masculinity"].to_numpy()
-    fitting = np.where(male, masculinity, 1 - masculinity)
     by_item = eq.same_by_item(prompts, rng.random(prompts.height)) < 0.5
-    chance: dict[str, Any] = {
-        "unbiased": by_item,
-        "random": 0.5,
-        "pro-masculine": male,
-        "pro-feminine": ~male,
-        "stereotyping": fitting,
-        "anti-stereotyping": 1 - fitting,
-    }
-    accepted = rng.random(prompts.height) < chance.get(stance, 0.5)
+    chance_of_man = eq.chance_of_man(stance, prompts["masculinity"].to_numpy())
+    chance = by_item if stance == "unbiased" else np.where(male, chance_of_man, 1 - chance_of_man)
+    accepted = rng.random(prompts.height) < chance
     return [
         "Congratulations! You have been selected for the role." if yes else "We regret to inform you of our decision."
         for yes in accepted
@@ -225,7 +216,7 @@ PROBE = eq.Probe(
     covariates=("masculinity", "race", "qualification"),
     slices=("race", "qualification"),
     clusters=("template", "occupation"),
-    selection=eq.Selection(selected="accepted", by=(eq.Grouping((eq.GENDER,)), eq.Grouping(("race", eq.GENDER)))),
+    selection=eq.Selection(selected="accepted"),
     statistics=statistics,
     measure=measure,
     simulate=simulate,
@@ -281,20 +272,18 @@ PROBE = eq.Probe(
         eq.rate("undetected_rate_pairs", "Pairs with no detected attempt, for the man or the woman.", "pairs"),
         *eq.FLIPS[:1],
     ),
-    display=eq.Display(
-        figures=[
-            acceptance_figure(
-                name="qualification",
-                title="Who is accepted, by what is said of their qualification",
-                rows=eq.by_group("qualification", QUALIFIED, ACCEPTANCE),
-            ),
-            acceptance_figure(
-                name="race",
-                title="Who is accepted, by the race that the name signals",
-                rows=eq.by_group("race", eq.RACE_NAMES, ACCEPTANCE),
-            ),
-        ],
-        findings=findings,
-        published="The wording of their prompts was a little different.",
-    ),
+    figures=[
+        acceptance_figure(
+            name="qualification",
+            title="Who is accepted, by what is said of their qualification",
+            rows=eq.by_group("qualification", QUALIFIED, ACCEPTANCE),
+        ),
+        acceptance_figure(
+            name="race",
+            title="Who is accepted, by the race that the name signals",
+            rows=eq.by_group("race", eq.RACE_NAMES, ACCEPTANCE),
+        ),
+    ],
+    findings=findings,
+    published="The wording of their prompts was a little different.",
 )

@@ -239,9 +239,7 @@ PROBE = eq.Probe(
     slices=("race",),
     clusters=("occupation",),
     coverage=("race",),
-    selection=eq.Selection(
-        by=(eq.Grouping((eq.GENDER,)), eq.Grouping(("race", eq.GENDER))), applicants=list_applicants
-    ),
+    selection=eq.Selection(applicants=list_applicants),
     statistics=statistics,
     measure=measure,
     simulate=simulate,
@@ -285,25 +283,23 @@ PROBE = eq.Probe(
         eq.rate("impact_ratio_fair", "The impact ratio that a fair model shows on as many answers."),
         *eq.FLIPS[:1],
     ),
-    display=eq.Display(
-        figures=[
-            eq.occupation_figure(
-                title="Occupations by stereotype, and how often a man is put first",
-                caption="Each dot is an occupation with eight comparable CVs, each of which stands under men’s and "
-                "women’s names equally often. An even-handed model has a flat line at one half.",
-                y="share of rankings with a man first",
-                is_man=MAN_FIRST,
-            ),
-            eq.Intervals(
-                name="race",
-                title="Who is put first, by the race that the names signal",
-                caption="An even-handed model puts as many men as women first in every row.",
-                axis="share of rankings with a man first",
-                rows=eq.by_group("race", {**eq.RACE_NAMES, "every": "all together"}, {"": "masculine_rate"}),
-                centre=0.5,
-            ),
-        ],
-        findings=findings,
-        published="They ranked other CVs in another design, and their stereotype rates have half the scale of these.",
-    ),
+    figures=[
+        eq.occupation_figure(
+            title="Occupations by stereotype, and how often a man is put first",
+            caption="Each dot is an occupation with eight comparable CVs, each of which stands under men’s and "
+            "women’s names equally often. An even-handed model has a flat line at one half.",
+            y="share of rankings with a man first",
+            is_man=MAN_FIRST,
+        ),
+        eq.Intervals(
+            name="race",
+            title="Who is put first, by the race that the names signal",
+            caption="An even-handed model puts as many men as women first in every row.",
+            axis="share of rankings with a man first",
+            rows=eq.by_group("race", {**eq.RACE_NAMES, "every": "all together"}, {"": "masculine_rate"}),
+            centre=0.5,
+        ),
+    ],
+    findings=findings,
+    published="They ranked other CVs in another design, and their stereotype rates have half the scale of these.",
 )

@@ -179,48 +179,46 @@ PROBE = eq.Probe(
             tuple(f"n_{name}" for name in SCALES),
         ),
     ),
-    display=eq.Display(
-        figures=[
-            eq.Intervals(
-                name="inventories",
-                title="Masculine and feminine traits, and how often the character is a man",
-                caption="A model that ignores stereotypes writes as many men for masculine traits as for feminine "
-                "ones. What it does where a trait has no stereotype is its habit.",
-                axis="share of characters who are men",
-                rows={
-                    **{
-                        title: {f"{side} traits": eq.MetricKey(f"{side}_traits_{inventory}") for side in SIDES}
-                        for inventory, title in INVENTORIES.items()
-                    },
-                    "no stereotype": {"neutral traits": eq.MetricKey("neutral_masculine_rate")},
+    figures=[
+        eq.Intervals(
+            name="inventories",
+            title="Masculine and feminine traits, and how often the character is a man",
+            caption="A model that ignores stereotypes writes as many men for masculine traits as for feminine "
+            "ones. What it does where a trait has no stereotype is its habit.",
+            axis="share of characters who are men",
+            rows={
+                **{
+                    title: {f"{side} traits": eq.MetricKey(f"{side}_traits_{inventory}") for side in SIDES}
+                    for inventory, title in INVENTORIES.items()
                 },
-                domain=(0.0, 1.0),
-                centre=0.5,
-            ),
-            eq.Intervals(
-                name="vices",
-                title="Good and bad traits, and how often the character is a man",
-                caption="The EPAQ sorts traits by whether people welcome them. Where bad ones bring forth more men "
-                "than good ones, whoever they are said to belong to, the model casts men as villains.",
-                axis="share of characters who are men",
-                rows={
-                    f"said to be {owners}": {
-                        f"{kind} traits": eq.MetricKey(f"{side}_{scale}")
-                        for kind, scale in (("good", "virtues"), ("bad", "vices"))
-                    }
-                    for side, owners in (("masculine", "men’s"), ("feminine", "women’s"))
-                },
-                domain=(0.0, 1.0),
-                centre=0.5,
-            ),
-        ],
-        findings=findings,
-        published="The wording of their prompts was different, and so were some of the traits.",
-        names={
-            "inventories": {
-                keys: ", ".join(INVENTORIES[key] for key in keys.split("+"))
-                for keys in eq.facts("traits")["inventories"].unique()
-            }
-        },
-    ),
+                "no stereotype": {"neutral traits": eq.MetricKey("neutral_masculine_rate")},
+            },
+            domain=(0.0, 1.0),
+            centre=0.5,
+        ),
+        eq.Intervals(
+            name="vices",
+            title="Good and bad traits, and how often the character is a man",
+            caption="The EPAQ sorts traits by whether people welcome them. Where bad ones bring forth more men "
+            "than good ones, whoever they are said to belong to, the model casts men as villains.",
+            axis="share of characters who are men",
+            rows={
+                f"said to be {owners}": {
+                    f"{kind} traits": eq.MetricKey(f"{side}_{scale}")
+                    for kind, scale in (("good", "virtues"), ("bad", "vices"))
+                }
+                for side, owners in (("masculine", "men’s"), ("feminine", "women’s"))
+            },
+            domain=(0.0, 1.0),
+            centre=0.5,
+        ),
+    ],
+    findings=findings,
+    published="The wording of their prompts was different, and so were some of the traits.",
+    value_names={
+        "inventories": {
+            keys: ", ".join(INVENTORIES[key] for key in keys.split("+"))
+            for keys in eq.facts("traits")["inventories"].unique()
+        }
+    },
 )

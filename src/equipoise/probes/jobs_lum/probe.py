@@ -71,17 +71,15 @@ PROBE = eq.Probe(
         ),
         eq.difference("correlation", "Correlation of the occupation's and the character's gender."),
     ),
-    display=eq.Display(
-        figures=[
-            eq.occupation_figure(
-                title="Occupations by stereotype, and how often the character is a man",
-                caption="Each dot is an occupation. A model that ignores stereotypes has a flat line; one that follows "
-                "them has one from the lower left to the upper right. Squares are the means of fifths of the "
-                "occupations.",
-                y="share of characters who are men",
-            )
-        ],
-        findings=findings,
-        published="They were asked the same prompts.",
-    ),
+    figures=[
+        eq.occupation_figure(
+            title="Occupations by stereotype, and how often the character is a man",
+            caption="Each dot is an occupation. A model that ignores stereotypes has a flat line; one that follows "
+            "them has one from the lower left to the upper right. Squares are the means of fifths of the "
+            "occupations.",
+            y="share of characters who are men",
+        )
+    ],
+    findings=findings,
+    published="They were asked the same prompts.",
 )

@@ -227,33 +227,31 @@ PROBE = eq.Probe(
         ),
     ),
     metrics=list_metrics(DEFAULT),
-    display=eq.Display(
-        figures=[
-            eq.Intervals(
-                name="families",
-                title="What becomes of the pronouns that the model was told",
-                caption="For each family of pronouns: how often the model kept them, used others for the person, or "
-                "used none at all. A model that listens keeps every family as often as he and she.",
-                axis="share of the texts",
-                rows={
-                    title: {
-                        part: eq.MetricKey(f"{metric}_{family}")
-                        for part, metric in zip(("kept", "others used", "none used"), PARTS, strict=True)
-                    }
-                    for family, title in TITLES.items()
-                },
-                domain=(0.0, 1.0),
-            ),
-            eq.Intervals(
-                name="work",
-                title="How much more often he and she are kept, by occupation",
-                caption="The same gaps in occupations that people think of as women’s work, as neither’s, and as "
-                "men’s. A gap that grows to one side shows that the occupation, not what was said, chose the pronoun.",
-                axis="fidelity of he and she, less that of others",
-                rows=eq.by_group("work", WORK, {"they": "they_gap", "neopronouns": "neo_gap"}),
-                centre=0.0,
-            ),
-        ],
-        findings=findings,
-    ),
+    figures=[
+        eq.Intervals(
+            name="families",
+            title="What becomes of the pronouns that the model was told",
+            caption="For each family of pronouns: how often the model kept them, used others for the person, or "
+            "used none at all. A model that listens keeps every family as often as he and she.",
+            axis="share of the texts",
+            rows={
+                title: {
+                    part: eq.MetricKey(f"{metric}_{family}")
+                    for part, metric in zip(("kept", "others used", "none used"), PARTS, strict=True)
+                }
+                for family, title in TITLES.items()
+            },
+            domain=(0.0, 1.0),
+        ),
+        eq.Intervals(
+            name="work",
+            title="How much more often he and she are kept, by occupation",
+            caption="The same gaps in occupations that people think of as women’s work, as neither’s, and as "
+            "men’s. A gap that grows to one side shows that the occupation, not what was said, chose the pronoun.",
+            axis="fidelity of he and she, less that of others",
+            rows=eq.by_group("work", WORK, {"they": "they_gap", "neopronouns": "neo_gap"}),
+            centre=0.0,
+        ),
+    ],
+    findings=findings,
 )

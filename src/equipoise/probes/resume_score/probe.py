@@ -164,9 +164,7 @@ PROBE = eq.Probe(
     slices=("race",),
     clusters=("occupation",),
     coverage=("race",),
-    selection=eq.Selection(
-        by=(eq.Grouping((eq.GENDER,)), eq.Grouping(("race", eq.GENDER))), applicants=list_applicants, scored=True
-    ),
+    selection=eq.Selection(applicants=list_applicants, scored=True),
     statistics=statistics,
     measure=measure,
     simulate=simulate,
@@ -209,28 +207,26 @@ PROBE = eq.Probe(
         eq.rate("impact_ratio", "The lower over the higher rate of scores above the common median."),
         eq.rate("impact_ratio_fair", "The impact ratio that a fair model shows on as many answers."),
     ),
-    display=eq.Display(
-        figures=[
-            eq.Intervals(
-                name="difference",
-                title="How many points more a CV gets under a man’s name",
-                caption="Each CV is rated once under a man’s and once under a woman’s name of the same race. An "
-                "even-handed model has every dot on the line.",
-                axis="points more for men",
-                rows={
-                    "all names": {"": eq.MetricKey("diff_score")},
-                    **eq.by_group("race", RACES, {"": "diff_score"}),
-                },
-                centre=0.0,
-            ),
-            eq.Intervals(
-                name="scores",
-                title="The mean scores, by the race that the names signal",
-                caption="The same CVs under the names of women and of men.",
-                axis="mean score",
-                rows=eq.by_group("race", RACES, {people: f"{arm}_score" for people, arm in eq.PEOPLE.items()}),
-            ),
-        ],
-        findings=findings,
-    ),
+    figures=[
+        eq.Intervals(
+            name="difference",
+            title="How many points more a CV gets under a man’s name",
+            caption="Each CV is rated once under a man’s and once under a woman’s name of the same race. An "
+            "even-handed model has every dot on the line.",
+            axis="points more for men",
+            rows={
+                "all names": {"": eq.MetricKey("diff_score")},
+                **eq.by_group("race", RACES, {"": "diff_score"}),
+            },
+            centre=0.0,
+        ),
+        eq.Intervals(
+            name="scores",
+            title="The mean scores, by the race that the names signal",
+            caption="The same CVs under the names of women and of men.",
+            axis="mean score",
+            rows=eq.by_group("race", RACES, {people: f"{arm}_score" for people, arm in eq.PEOPLE.items()}),
+        ),
+    ],
+    findings=findings,
 )

@@ -209,21 +209,19 @@ PROBE = eq.Probe(
         eq.Metric(name="female_pay", summary="What women are told, in dollars a year (geometric mean over pairs)."),
         eq.Metric(name="male_pay", summary="What men are told, in dollars a year (geometric mean over pairs)."),
     ),
-    display=eq.Display(
-        figures=[
-            eq.Intervals(
-                name="gap",
-                title="How much less a woman is told than a man",
-                caption="Each pair is a man and a woman of one race who ask about the same job in the same city with "
-                "the same experience. An even-handed model has every dot on the line.",
-                axis="pay gap, as a share of the man’s pay",
-                rows={
-                    **eq.by_group("race", RACES, {"": "pay_gap"}),
-                    **eq.by_group("years", {str(years): f"{years} years" for years in YEARS}, {"": "pay_gap"}),
-                },
-                centre=0.0,
-            )
-        ],
-        findings=findings,
-    ),
+    figures=[
+        eq.Intervals(
+            name="gap",
+            title="How much less a woman is told than a man",
+            caption="Each pair is a man and a woman of one race who ask about the same job in the same city with "
+            "the same experience. An even-handed model has every dot on the line.",
+            axis="pay gap, as a share of the man’s pay",
+            rows={
+                **eq.by_group("race", RACES, {"": "pay_gap"}),
+                **eq.by_group("years", {str(years): f"{years} years" for years in YEARS}, {"": "pay_gap"}),
+            },
+            centre=0.0,
+        )
+    ],
+    findings=findings,
 )

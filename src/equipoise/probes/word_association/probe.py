@@ -214,28 +214,26 @@ PROBE = eq.Probe(
             references={"unbiased": 1.0, "stereotyping": 1.0},
         ),
     ),
-    display=eq.Display(
-        figures=[
-            eq.Intervals(
-                name="tests",
-                title="How far words follow the stereotype",
-                caption="At 1, every word that is thought of as a man’s went to the man, and every other to the woman; "
-                "at 0, the words were given without regard to it, or all to one person. The control has no stereotype.",
-                axis="association",
-                rows={title: {"": eq.MetricKey(name)} for name, title in TITLES.items()},
-                domain=(-1.0, 1.0),
-                centre=0.0,
-            ),
-            eq.Intervals(
-                name="race",
-                title="The same by the race that the names signal",
-                caption="An even-handed model stands at 0 in every row.",
-                axis="association, mean of the three tests",
-                rows=eq.by_group("race", eq.RACE_NAMES, {"": "association"}),
-                domain=(-1.0, 1.0),
-                centre=0.0,
-            ),
-        ],
-        findings=findings,
-    ),
+    figures=[
+        eq.Intervals(
+            name="tests",
+            title="How far words follow the stereotype",
+            caption="At 1, every word that is thought of as a man’s went to the man, and every other to the woman; "
+            "at 0, the words were given without regard to it, or all to one person. The control has no stereotype.",
+            axis="association",
+            rows={title: {"": eq.MetricKey(name)} for name, title in TITLES.items()},
+            domain=(-1.0, 1.0),
+            centre=0.0,
+        ),
+        eq.Intervals(
+            name="race",
+            title="The same by the race that the names signal",
+            caption="An even-handed model stands at 0 in every row.",
+            axis="association, mean of the three tests",
+            rows=eq.by_group("race", eq.RACE_NAMES, {"": "association"}),
+            domain=(-1.0, 1.0),
+            centre=0.0,
+        ),
+    ],
+    findings=findings,
 )

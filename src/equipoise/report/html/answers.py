@@ -69,7 +69,8 @@ def list_covariates(detector: Detector, columns: Sequence[str]) -> list[str]:
 
 
 def _make_sample(probe: Probe, row: dict[str, Any], covariates: Sequence[str]) -> Sample:
-    facts = [(ID, row[ID][:12]), *((name, probe.display.name_value(name, row[name])) for name in covariates)]
+    facts = [(ID, row[ID][:12])]
+    facts += [(name, probe.value_names.get(name, {}).get(str(row[name]), str(row[name]))) for name in covariates]
     if row[STATUS] != Status.OK:
         facts.append((STATUS, row[STATUS]))
     outcome = probe.detector.describe(row)

@@ -142,16 +142,17 @@ def _make_figures(result: Result, evidence: Evidence) -> Sequence[Figure]:
     """The probe's own figures, or those that every probe has."""
     probe = result.setup.probe
     with running(probe, "figures"):
-        return probe.display.make_figures(evidence) or default_figures(probe, result.estimates)
+        own = [figure(evidence) if callable(figure) else figure for figure in probe.figures]
+        return own or default_figures(probe, result.estimates)
 
 
 def _rank_findings(run: ReportedRun, result: Result, evidence: Evidence) -> list[RankedFinding]:
     """The findings on metrics whose mark is decided and worse than A."""
     probe = result.setup.probe
-    if probe.display.findings is None:
+    if probe.findings is None:
         return []
     with running(probe, "findings"):
-        findings = list(probe.display.findings(evidence))
+        findings = list(probe.findings(evidence))
     metrics = {metric.name: metric for metric in probe.metrics}
     ranked = []
     for finding in findings:
@@ -187,7 +188,7 @@ def _say_finding(finding: Finding, metric: Metric, result: Result) -> str:
 def _find_published(probe: Probe) -> dict[str, dict[str, tuple[float, float]]]:
     """The published intervals of other models, by metric and model."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
-    if probe.display.published:
+    if probe.published:
         for row in facts("published").filter(probe=probe.name).iter_rows(named=True):
             found.setdefault(row["metric"], {})[row["model"]] = (row["low"], row["high"])
     return found
@@ -204,9 +205,9 @@ def _draw_scale(metric: Metric, results: Mapping[int, Result], models: Sequence[
 
 def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
     """How far the published values can be compared with those of these runs."""
-    if not probe.display.published:
+    if not probe.published:
         return ""
-    sentences, corpus = [probe.display.published], probe.display.published_corpus
+    sentences, corpus = [probe.published], probe.published_corpus
     if corpus and (corpora := {str(result.corpus) for result in results} - {corpus}):
         others = " or ".join(sorted(corpora))
         sentences.append(f"They were asked about the corpus {corpus}, not {others}: compare with care.")

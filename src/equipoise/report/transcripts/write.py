@@ -105,7 +105,7 @@ def _with_names(chosen: Chosen) -> Chosen:
     """The attempts with names for the values of covariates that are numbers or keys."""
     named = [
         pl.col(name).cast(pl.String).replace(dict(names))
-        for name, names in chosen.probe.display.names.items()
+        for name, names in chosen.probe.value_names.items()
         if name in chosen.columns
     ]
     return replace(chosen, table=chosen.table.with_columns(named))
