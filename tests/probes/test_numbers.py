@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from equipoise.schema import GENDER, PROMPT
 from simulating import say_findings, score
 
 
-def score_pay(women: Sequence[str], men: Sequence[str], **parameters: int) -> Result:
+def score_pay(women: Sequence[str], men: Sequence[str], **parameters: Any) -> Result:
     """The result of these answers about the woman and the man of each pair, or of its repetitions."""
     answers = {"female": women, "male": men}
     items = len(women) // parameters.get("repeat", 1)

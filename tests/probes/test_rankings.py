@@ -27,7 +27,7 @@ def test_every_place_has_as_many_men_as_women_and_names_are_of_their_group(desig
     known = {name: gender[0] + race[0] for name, gender, race in facts("names").iter_rows()}
     for _, item in plan(design).group_by(ITEM):
         assert all(place.count("m") == item.height // 2 for place in zip(*item["genders"], strict=True))
-        groups = Counter()
+        groups: Counter[tuple[int, str]] = Counter()
         for names, genders, races in item.select("names", "genders", "races").iter_rows():
             signs = [gender + race for gender, race in zip(genders, races, strict=True)]
             assert [known[name] for name in names.split("; ")] == signs
