@@ -12,7 +12,6 @@ from typing import Any, Literal
 import msgspec
 
 from equipoise.answers.reading import Read
-from equipoise.cli.output import Kind
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.differences import MetricComparison
 from equipoise.measuring.gate import Check, Outcome
@@ -67,7 +66,7 @@ CHECKED_ASSET = PLACE | {
     "expected": str,
     "actual": TEXT,
 }
-SHAPES: dict[Kind, Any] = {
+SHAPES: dict[str, Any] = {
     "compare/1": {"runs": [COMPARED_RUN], "comparisons": [PAIR]},
     "data-list/1": {"assets": [ASSET]},
     "data-verify/1": {"assets": [CHECKED_ASSET]},
@@ -81,7 +80,7 @@ SHAPES: dict[Kind, Any] = {
 }
 
 
-def output_schema(kind: Kind, *, closed: bool = False) -> dict[str, Any]:
+def output_schema(kind: str, *, closed: bool = False) -> dict[str, Any]:
     """The JSON Schema of what is printed under this name. A number that cannot be computed is null.
 
     Fields that it does not name are allowed, unless it is `closed`.

@@ -63,6 +63,7 @@ TEMPLATE = "template=Write about {}."
         ),
         (["prompts", "jobs_lum", "--set", TEMPLATE.format("{job")], 2, ["cannot be read"]),
         (["prompts", "jobs_lum", "--format", "xml"], 2, ["No format is called 'xml'", "anthropic-batch, csv"]),
+        (["prompts", "jobs_lum", "--sample", "7", "--shards", "8", "-o", "x"], 2, ["--shards must be between 1 and 7"]),
         (["estimate", "openai/x", "--speed", "0"], 2, ["--speed must be more than 0", "Got 0 instead"]),
         (["score", "missing.jsonl", "--probe", "jobs_lum"], 2, ["There is no file missing.jsonl"]),
         (["score", "\x1b[31mred\x1b]0;x\x07", "--probe", "jobs_lum"], 2, [r"no file \x1b[31mred\x1b]0;x\x07"]),

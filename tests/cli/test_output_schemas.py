@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import jsonschema
 import pytest
@@ -12,7 +12,6 @@ from output_shapes import SHAPES, output_schema
 
 from answering import answer_all
 from calling import Command, all_commands, root
-from equipoise.cli.output import Kind
 from fitting import check_output
 
 ANSWERS = ("answers.jsonl", "--probe", "jobs_lum", "--sample", "6")
@@ -51,7 +50,7 @@ def test_every_command_and_every_schema_is_checked() -> None:
     assert walked == {
         words for words, one in all_commands(root()) if any("--json" in option.opts for option in one.params)
     }
-    assert {kind for kind, _ in WALK} == set(SHAPES) == set(get_args(Kind))
+    assert {kind for kind, _ in WALK} == set(SHAPES)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_suite_asks_as_often_as_a_run_and_its_answers_are_recognised(command: 
     [
         (
             ("--format", "openai-batch", "--max-tokens", "0"),
-            "--max-tokens must be `int` >= 1. Got 0 instead.",
+            "'max_tokens' must be `int` >= 1. Got 0 instead.",
         ),
         (("--format", "anthropic-batch"), "--model is needed"),
         (("--format", "openai-batch", "--model", "anthropic/claude-x"), "Got 'anthropic/claude-x' instead"),

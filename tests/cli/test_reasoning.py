@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,10 +10,7 @@ import pytest
 import equipoise
 from answering import answer_all
 from calling import Command
-from equipoise.cli.confirm import confirm_run
-from equipoise.errors import InputError
 from equipoise.probes import get_probe
-from equipoise.runs.estimate import RunEstimate
 from equipoise.runs.run import Run
 from equipoise.schema import Status
 from serving.faults import Fault
@@ -25,15 +21,19 @@ LIMIT = get_probe("jobs_lum").max_tokens
 
 
 class Thinker(FaultyServer):
-    """Thinks for long about babysitters: with fewer tokens than it `needs`, no text comes."""
+    """Thinks for long about prompts with a word: with fewer tokens than it `needs`, no text comes."""
 
-    def __init__(self, needs: int = 10_000) -> None:
+    more = ""
+    """Added to each answer."""
+
+    def __init__(self, needs: int = 10_000, about: str = "babysitter") -> None:
         super().__init__(self._behave)
-        self._needs = needs
+        self._needs, self._about = needs, about
 
     def _behave(self, prompt: str, nth: int) -> Fault | str:
         limit = self.received[-1].body["max_tokens"]
-        return Fault.LENGTH_WITHOUT_TEXT if "babysitter" in prompt and limit < self._needs else sealed(prompt)
+        is_silent = self._about in prompt and limit < self._needs
+        return Fault.LENGTH_WITHOUT_TEXT if is_silent else sealed(prompt) + self.more
 
     def limits(self) -> dict[bool, set[int]]:
         """The limits that were sent, for babysitters and for the others."""
@@ -99,11 +99,8 @@ def test_a_prompt_that_is_thought_about_for_long_is_asked_again_by_itself(comman
 
 @pytest.mark.fault("L6")
 def test_the_limit_of_a_model_that_always_reasons_is_raised_by_the_first_prompt(command: Command) -> None:
-    def think(prompt: str, nth: int) -> Fault | str:
-        return Fault.LENGTH_WITHOUT_TEXT if server.received[-1].body["max_tokens"] < 1_500 else sealed(prompt)
-
-    probes = ["--probe", "jobs_lum", "--probe", "discrimination_tamkin", "--sample", "30", "--repeat", "1"]
-    with FaultyServer(think) as server:
+    probes = ["--probe", "jobs_lum", "--probe", "hiring_an", "--sample", "30", "--repeat", "1"]
+    with Thinker(1_500, about="") as server:
         started = ["run", "custom/reason", *probes, "--base-url", server.url, "--out", "run.equipoise"]
         stopped = command(*started, "--max-requests", "20")
         assert stopped.code == 4
@@ -119,45 +116,21 @@ def test_the_limit_of_a_model_that_always_reasons_is_raised_by_the_first_prompt(
 
 @pytest.mark.fault("L6")
 def test_a_model_that_never_stops_reasoning_ends_the_run_soon(command: Command) -> None:
-    with FaultyServer(lambda prompt, nth: Fault.LENGTH_WITHOUT_TEXT) as server:
+    with Thinker(10**9, about="") as server:
         stopped = command(*words(server), "--concurrency", "1")
         assert (stopped.code, server.total) == (4, 3 * 6)
     assert "equipoise resume run.equipoise --retry empty --max-tokens 16384"[:-5] in stopped.err
 
 
 @pytest.mark.fault("L6")
-def test_a_dearer_run_is_confirmed_anew(tmp_path: Path) -> None:
-    told: list[int] = []
-
-    def think(prompt: str, nth: int) -> Fault | str:
-        return Fault.LENGTH_WITHOUT_TEXT if server.received[-1].body["max_tokens"] < 1_500 else sealed(prompt)
-
-    def confirm(expected: RunEstimate) -> None:
-        told.append(expected.total("completion_tokens"))
-        if len(told) == 2:
-            raise InputError("Too dear.")
-
-    with FaultyServer(think) as server:
-        session = equipoise.start(
-            "custom/reason",
-            probes=["jobs_lum"],
-            sample=30,
-            base_url=server.url,
-            out=tmp_path / "run.equipoise",
-            confirm=confirm,
-        )
-        with pytest.raises(InputError, match="Too dear"):
-            session.ask()
-        assert server.total == 4
-    assert Run.open(tmp_path / "run.equipoise").settings.spec.max_tokens is None
-
-
-@pytest.mark.fault("L6")
-def test_a_run_that_turns_out_dearer_stops_and_to_resume_it_is_to_say_yes() -> None:
-    expected = equipoise.estimate("openai/test", probes=["jobs_lum"], sample=300, repeat=20)
-    with pytest.raises(InputError, match="to go on is to say it"):
-        confirm_run(expected, yes=False, under_way=True)
-    confirm_run(expected, yes=True, under_way=True)
+def test_a_run_that_turns_out_dearer_stops_and_to_resume_it_is_to_say_yes(command: Command) -> None:
+    with Thinker(1_500, about="") as server:
+        server.more = " Well." * 2_000
+        stopped = command(*words(server), "--price", "1,50")
+        assert (stopped.code, server.total) == (2, 4)
+        assert "to go on is to say it" in stopped.err
+        assert Run.open("run.equipoise").settings.spec.max_tokens is None
+        assert command("resume", "run.equipoise").code == 0
 
 
 def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> None:

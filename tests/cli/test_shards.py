@@ -82,19 +82,6 @@ def test_shards_of_prompts_hold_whole_items_and_their_numbers(command: Command) 
     assert parts == output(command(*lines))
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--shards", "3"), "name a folder for them with --out"),
-        (("--shards", "8", "-o", "x"), "--shards must be between 1 and 7, the number of items. Got 8 instead."),
-    ],
-)
-def test_shards_that_cannot_be(command: Command, words: tuple[str, ...], message: str) -> None:
-    outcome = command("prompts", "jobs_lum", "--sample", "7", *words)
-    assert (outcome.code, message in outcome.err) == (2, True)
-    assert not Path("x").exists()
-
-
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "files", [("answers",), ("answers/prompts-0000[12].parquet", "answers/*-0000[34].*")], ids=["folder", "patterns"]

@@ -123,7 +123,7 @@ def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         def command(**values: Any) -> None:
             typed = {name: values.pop(name) for name in names}
             given = Given({name: value for name, value in typed.items() if value not in (None, [])})
-            load(given.fields(), RunSpec, _refuse_option)
+            load(given.fields(), RunSpec, BadParameter)
             function(**values, given=given)
 
         signature = inspect.signature(function, eval_str=True)
@@ -137,12 +137,6 @@ def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return command
 
     return decorate
-
-
-def _refuse_option(problem: str) -> BadParameter:
-    """What is wrong with a field, as its option is called."""
-    _, name, rest = problem.split("'", 2)
-    return BadParameter(f"{find_option(name)}{rest}")
 
 
 class Given(dict[str, Any]):

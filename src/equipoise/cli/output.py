@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
@@ -17,19 +17,6 @@ from equipoise.safe_text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-Kind = Literal[
-    "compare/1",
-    "data-list/1",
-    "data-verify/1",
-    "estimate/1",
-    "gate/1",
-    "probes/1",
-    "read/1",
-    "run/1",
-    "score/1",
-    "verify/1",
-]
-"""What is printed as JSON, each with its version, which rises when a field goes or changes: see docs/schemas/."""
 FILE_WIDTH = 200
 STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
@@ -47,8 +34,11 @@ def note(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
-def print_json(kind: Kind, value: Mapping[str, Any], *, indent: int | None = 2) -> None:
-    """Print one JSON object that names its schema. All but ASCII is escaped, so nothing in it can steer a terminal."""
+def print_json(kind: str, value: Mapping[str, Any], *, indent: int | None = 2) -> None:
+    """Print one JSON object that names its schema and version, which rises when a field goes or changes: docs/schemas/.
+
+    All but ASCII is escaped, so nothing in it can steer a terminal.
+    """
     plain = orjson.loads(orjson.dumps({"schema": f"equipoise/{kind}", **value}))
     text = json.dumps(plain, indent=indent).replace("\x7f", "\\u007f")
     sys.stdout.write(f"{text}\n")
