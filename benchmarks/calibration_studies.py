@@ -28,14 +28,14 @@ from benchmarks.simulated import (
 )
 from equipoise.authoring import Array
 from equipoise.measuring.bounds import bound_metrics
-from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
+from equipoise.measuring.clusters import generalise
 from equipoise.measuring.differences import compare_cells
 from equipoise.measuring.interval import CellTable, estimate_cells, linearise, prepare_cells
 from equipoise.measuring.marks import Mark, look_level, look_sizes, mark
 from equipoise.measuring.plan import plan
-from equipoise.measuring.selection import SelectionTable, fold_selections, make_table, sum_selections
+from equipoise.measuring.selection import SelectionTable, count_selections, fold_selections, make_table
 from equipoise.probes import get_probe
-from equipoise.schema import ITEM, LABEL, Estimate, MetricKey
+from equipoise.schema import LABEL, Estimate, MetricKey
 
 WORLDS = 8
 """So many draws of a model's effects take turns."""
@@ -166,9 +166,7 @@ def study_clusters(study: str, model: str, asking: Asking, runs: int) -> list[Ro
         rows = draw_rows(world, chance, sample_items(world, asking, 1, rng)[0], asking, rng)
         cells = prepare_cells(probe, rows, parameters)
         found = estimate_cells(probe, cells, parameters)
-        named = rows.with_columns(pl.int_range(pl.len()).cast(pl.String).alias(ITEM))
-        totals = merge_totals([cluster_totals(probe, named, parameters)])
-        wide = generalise(probe, totals, cells, {MetricKey(name): each for name, each in found.items()}, parameters)
+        wide = generalise(probe, rows, {MetricKey(name): each for name, each in found.items()}, parameters)
         for name, bands in tally.bands.items():
             if name in wide:
                 each = replace(found[name], low=wide[name].low, high=wide[name].high)
@@ -253,11 +251,9 @@ def study_selection(design: str, model: str, rankings: int, runs: int) -> list[R
     tables: dict[str, list[SelectionTable]] = {}
     for number in range(runs):
         winners = rank_fairly(prompts, model, start_rng(design, model, number))
-        sums = sum_selections(probe, prompts.with_columns(pl.Series(LABEL, winners)), {})
-        assert sums is not None
-        counts = fold_selections(probe, sums)
-        for kind in counts["by"].unique(maintain_order=True):
-            tables.setdefault(kind, []).append(make_table(kind, counts.filter(by=kind)))
+        counted = count_selections(probe, prompts.with_columns(pl.Series(LABEL, winners)), {})
+        for kind, counts in fold_selections(probe, [counted]).items():
+            tables.setdefault(kind, []).append(make_table(kind, counts))
     about = {"design": design, "model": model, "rankings": rankings, "runs": runs}
     return [
         {

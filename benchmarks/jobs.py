@@ -151,7 +151,7 @@ def score_all_shards(engine: str, answers: int, folder: Path) -> dict[str, Any]:
         scored = total.result()
     assert scored.matching.matched == answers
     digest = hashlib.sha256(orjson.dumps(scored.to_dict())).hexdigest()
-    return {**cost, "cells": total.sums.cells.height, "digest": digest}
+    return {**cost, "digest": digest}
 
 
 def _plan_shards(answers: int) -> Plan:

@@ -118,12 +118,12 @@ def partials(*, quick: bool) -> str:
         assert len({result["digest"] for result in results.values()}) == 1, "the numbers differ"
         for engine, result in results.items():
             costs = (format_seconds(result[name]) for name in ("wall", "result_wall"))
-            rows.append((f"{size:,}", engine, *costs, f"{result['cells']:,}", f"{result['peak_mb']:,.0f} MB"))
+            rows.append((f"{size:,}", engine, *costs, f"{result['peak_mb']:,.0f} MB"))
     about = (
         "`hiring_an`, short answers, ten to each prompt, in Parquet files of 100,000, in one process (`local`) and by "
-        "`--engine ray` on this machine, its start included. Scored: read, matched, evaluated and summed up to one "
-        "partial. Intervals and marks are made once, of the cells of all shards, which grow more slowly than answers. "
+        "`--engine ray` on this machine, its start included. Scored: read, matched and evaluated to one "
+        "partial. Intervals and marks are made once, of all shards. "
         "The results of both ways are the same, bit for bit. Peak memory is that of the process that was called."
     )
-    head = ("answers", "engine", "scored", "intervals and marks", "cells", "peak")
+    head = ("answers", "engine", "scored", "intervals and marks", "peak")
     return f"## Shards and partials\n\n{about}\n\n{markdown_table(head, rows)}"

@@ -62,7 +62,7 @@ def test_an_object_with_generate_is_audited(result: Result) -> None:
 def test_parameters_go_to_the_probes_that_have_them() -> None:
     audit = equipoise.audit(answer, probes=["jobs_lum", "gest_creative"], sample=32, corpus="mottos")
     assert [one.parameters["sample"] for one in audit.values()] == [32, 32]
-    assert audit["gest_creative"].corpus == "mottos"
+    assert audit["gest_creative"].setup.corpus == "mottos"
     with pytest.raises(UnknownName, match="'sampel_k'"):
         equipoise.audit(answer, probes=["jobs_lum"], sampel_k=5)
     with pytest.raises(InputError, match="function"):

@@ -177,7 +177,7 @@ def test_answers_that_lack_something(answers: Any, words: str) -> None:
 
 
 def test_a_result_is_a_value(result: Result) -> None:
-    assert (result.probe, result.version, result.corpus) == ("jobs_lum", 2, None)
+    assert (result.probe, result.version, result.setup.corpus) == ("jobs_lum", 2, None)
     rate = result.metrics["masculine_rate"]
     assert rate.low < rate.value < rate.high
     assert rate.n == 339
@@ -200,9 +200,6 @@ def test_a_result_as_a_table(result: Result) -> None:
     assert table["slice"].null_count() == table["group"].null_count() == table.height
     marked = table.filter(pl.col("best").is_not_null())["metric"].to_list()
     assert marked == ["masculine_rate", "stereotype_rate"]
-    pandas = result.to_pandas()
-    assert isinstance(pandas, pd.DataFrame)
-    assert pandas["value"].to_list() == table["value"].to_list()
 
 
 def test_slices_have_columns_of_their_own() -> None:
@@ -233,7 +230,6 @@ def test_what_is_not_computable_is_null_in_every_form() -> None:
     assert nothing.to_frame()["value"].null_count() == len(nothing.metrics)
     assert all(value is None for metric in plain_metrics(nothing).values() for value in list(metric.values())[:3])
     assert "not computable" in repr(nothing)
-    assert "not computable" in nothing._repr_html_()
 
 
 def test_a_result_reads_well(result: Result) -> None:
@@ -251,8 +247,6 @@ def test_html_is_escaped(result: Result) -> None:
     shown = hostile._repr_html_()
     assert "<script" not in shown
     assert shown.count("&lt;script&gt;") == 3
-    assert "<table>" in result._repr_html_()
-    assert "masculine_rate" in result._repr_html_()
 
 
 def test_an_audit_is_a_mapping_of_results(result: Result) -> None:
@@ -263,12 +257,10 @@ def test_an_audit_is_a_mapping_of_results(result: Result) -> None:
     assert audit.metrics["jobs_lum"] == result.metrics
     assert audit.marks["hiring_an"] == {"diff_acceptance_rate": None, "diff_regression": None}
     assert audit.to_frame().height == len(result.estimates) + len(nothing.estimates)
-    assert len(audit.to_pandas()) == audit.to_frame().height
     assert set(audit.to_frame()["model"]) == {"a/model"}
     assert Audit({}).to_frame().schema == audit.to_frame().schema
     assert set(audit.to_dict()) == {"jobs_lum", "hiring_an"}
     assert repr(result) in repr(audit)
-    assert result._repr_html_() in audit._repr_html_()
 
 
 def test_numbers_are_the_same_in_another_process(result: Result) -> None:

@@ -23,7 +23,7 @@ from equipoise.answers.parts import PartScorer, score_part
 from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring import partials
 from equipoise.measuring import plan as plans
-from equipoise.measuring.partials import Partial
+from equipoise.measuring.partials import NUMBER, Partial
 from equipoise.measuring.plan import Plan
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, PROMPT, REPETITION, STATUS, text_column
 from measuring.order_probe import ORDER_PROBE
@@ -35,8 +35,7 @@ STATES = ["ok", "truncated", "timeout", "filtered", "pending"]
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five items at a time, and no prompts are kept."""
-    for module in (plans, partials):
-        monkeypatch.setattr(module, "ITEMS_PER_BATCH", 5)
+    monkeypatch.setattr(plans, "ITEMS_PER_BATCH", 5)
     monkeypatch.setattr(partials, "ITEMS_IN_DIGEST", 1)
     monkeypatch.setattr(score, "ITEMS_IN_MEMORY", 0)
 
@@ -75,7 +74,6 @@ def test_every_probe_in_parts_gives_the_same_result(name: str, tmp_path: Path) -
         score_part(name, some, **parameters).write(path)
         scored.append(Partial.read(path))
     total = Partial.sum(scored)
-    assert min(total.open.height, total.sums.cells.height) > 0
     expect_same(total, equipoise.score(name, answers, **parameters))
 
 
@@ -110,8 +108,6 @@ def test_any_cut_in_any_order_gives_the_same_result(
     waiting = [
         score_part(ORDER_PROBE, answers.filter(pl.Series(cut == place)), **parameters) for place in range(shards)
     ]
-    if whole_items and answered == 1.0:
-        assert all(partial.open.is_empty() for partial in waiting)
     path = tmp_path_factory.mktemp("partials") / "some.partial"
     while len(waiting) > 1:
         first, second = data.draw(st.permutations(range(len(waiting))))[:2]
@@ -199,11 +195,11 @@ def jobs(place: int = 0, answer: str = "He.", **parameters: Any) -> Partial:
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        (lambda: jobs(1, seed=1), "seed 0 and 1"),
-        (lambda: jobs(1, sample=13), "sample 12 and 13"),
-        (lambda: jobs(1, repeat=2), "repeat 1 and 2"),
-        (lambda: jobs(1, reading="specified"), "reading 'careful' and 'specified', detector"),
-        (lambda: score_part(ORDER_PROBE, {}), "probe 'jobs_lum' and 'order', version 2 and 1, detector"),
+        (lambda: jobs(1, seed=1), "seed is 0 in one and 1 in the other"),
+        (lambda: jobs(1, sample=13), "sample is 12 in one and 13 in the other"),
+        (lambda: jobs(1, repeat=2), "repeat is 1 in one and 2 in the other"),
+        (lambda: jobs(1, reading="specified"), "reading is 'careful' in one and 'specified' in the other"),
+        (lambda: score_part(ORDER_PROBE, {}), "probe is 'jobs_lum' in one and 'order' in the other"),
     ],
 )
 def test_partials_of_different_setups_are_not_added(other: Callable[[], Partial], named: str) -> None:
@@ -212,12 +208,6 @@ def test_partials_of_different_setups_are_not_added(other: Callable[[], Partial]
     ) as refused:
         jobs() + other()
     assert named in str(refused.value)
-
-
-def test_probes_of_the_same_name_that_differ_are_not_added() -> None:
-    changed = replace(ORDER_PROBE, simulate=lambda prompts, stance, rng: ["Yes."] * prompts.height)
-    with pytest.raises(IntegrityError, match="the same name and version, but are not the same"):
-        score_part(ORDER_PROBE, {}) + score_part(changed, {})
 
 
 def test_other_prompts_of_the_same_items_are_not_added(tmp_path: Path) -> None:
@@ -235,7 +225,7 @@ def test_other_prompts_of_the_same_items_are_not_added(tmp_path: Path) -> None:
 
 def test_an_attempt_in_two_partials_is_refused_and_named() -> None:
     key = equipoise.plan("jobs_lum", sample=12).prompts()[ID][7]
-    with pytest.raises(InputError, match=rf"1 attempts are in two partials, .* repetition 1 of the prompt {key}\."):
+    with pytest.raises(InputError, match=rf"1 attempts are in two partials, .* at the prompt {key}\."):
         jobs(7) + (jobs(3) + jobs(7, "She."))
 
 
@@ -243,14 +233,13 @@ def test_nothing_is_no_sum() -> None:
     with pytest.raises(InputError, match="no partial"):
         Partial.sum([])
     with pytest.raises(TypeError):
-        jobs() + 1  # type: ignore[operator]
+        jobs() + 1
 
 
-def test_a_result_of_partials_has_no_single_answers() -> None:
+def test_a_result_of_partials_can_be_compared() -> None:
     result = jobs().result()
-    assert result.matching.matched == 1
-    with pytest.raises(InputError, match=r"holds no single answers.*equipoise import"):
-        _ = result.evaluated
+    assert (result.matching.matched, result.evaluated.height) == (1, 1)
+    assert equipoise.compare(result, jobs(answer="She.").result())["jobs_lum"].prompts == 1
 
 
 # Files of partials
@@ -286,21 +275,20 @@ def change_values(path: Path, **changes: Any) -> None:
 def test_the_same_partial_makes_the_same_file(written: Path, tmp_path: Path) -> None:
     jobs().write(tmp_path / "other.partial")
     assert written.read_bytes() == (tmp_path / "other.partial").read_bytes()
-    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_partial_of_another_version_is_refused(written: Path) -> None:
     setup = jobs().setup.describe()
     change_values(written, setup={**setup, "equipoise": "0.0.1", "version": 99})
     with pytest.raises(
-        IntegrityError, match=r"another way than here: version 99 and \d+, equipoise '0.0.1' and"
+        IntegrityError, match=r"another way than here: equipoise is '.*' in one and '0.0.1' in the other, version is"
     ) as refused:
         Partial.read(written)
     assert str(written) in str(refused.value)
 
 
 def hiring() -> Partial:
-    """A partial with whole and open items, clusters and selections."""
+    """A partial with whole items, and with a part of one."""
     asked: dict[str, Any] = {"sample": 16, "repeat": 2}
     texts = ["We are pleased to offer you the position.", "We regret to inform you."]
     rows = [
@@ -312,7 +300,6 @@ def hiring() -> Partial:
 
 
 SETUP = hiring().setup.describe()
-COUNTS = hiring().coverage
 
 
 def each(name: str, *values: Any) -> list[dict[str, Any]]:
@@ -320,7 +307,7 @@ def each(name: str, *values: Any) -> list[dict[str, Any]]:
 
 
 FORGED: list[dict[str, Any]] = [
-    *each("format", 2, None, "1"),
+    *each("format", 1, None, "2"),
     *each("answers", None, -1, 10**15, 28, 1.5, []),
     *each("unknown", -1, 5),
     *each("note", 1),
@@ -331,8 +318,6 @@ FORGED: list[dict[str, Any]] = [
         for name, value in (("sample", -5), ("sample", 18), ("repeat", 10**9), ("nonsense", [1]))
     ),
     *({"setup": {**SETUP, name: "0"}} for name in ("corpus_sha256", "version", "equipoise")),
-    *each("coverage", None, {}, {"all": {}}, {**COUNTS, "male": {"ok": 1}}, {"all": {"ok": 29}}),
-    {"coverage": {**COUNTS, "all": {**COUNTS["all"], "ok": -1, "empty": 30}}},
 ]
 
 
@@ -347,40 +332,38 @@ def test_values_that_no_partial_has_are_refused(changes: dict[str, Any], tmp_pat
         Partial.read(path)
 
 
-def change_table(path: Path, name: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+def change_table(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     """Write another table into the file."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(path) as archive:
-        change(pl.read_parquet(archive.read(f"{name}.parquet"))).write_parquet(buffer)
-    rewrite(path, lambda members: members.update({f"{name}.parquet": buffer.getvalue()}))
+        change(pl.read_parquet(archive.read("attempts.parquet"))).write_parquet(buffer)
+    rewrite(path, lambda members: members.update({"attempts.parquet": buffer.getvalue()}))
 
 
 @pytest.mark.fault("D30")
-@pytest.mark.parametrize("name", ["seen", "open", "cells", "clusters/template", "selections"])
 @pytest.mark.parametrize(
     "change",
     [
         lambda table: table.drop(table.columns[-1]),
         lambda table: table.with_columns(pl.lit("x").alias(table.columns[0])).rename({table.columns[0]: "y"}),
+        lambda table: table.cast({STATUS: pl.String}),
+        lambda table: table.with_columns(pl.lit(None, table.schema[STATUS]).alias(STATUS)),
         lambda table: pl.concat([table] * 40),
-        lambda table: table.with_columns(pl.col(pl.Int64) * -1).rename({table.columns[0]: table.columns[0]}),
+        lambda table: table.reverse(),
+        lambda table: table.with_columns(pl.col(pl.Int64) * -1),
+        lambda table: table.with_columns(pl.col(REPETITION) + 1),
+        lambda table: table.with_columns(pl.col(NUMBER) + 2**40),
+        lambda table: table.with_columns(pl.col(NUMBER) + 5),
+        lambda table: table[1:],
         lambda table: pl.select(pl.lit(0).repeat_by(10**6).explode().alias(table.columns[0])),
     ],
-    ids=["without a column", "another name", "many times", "negative", "a million zeros"],
 )
-def test_tables_that_no_partial_has_end_with_a_sentence(
-    name: str, change: Callable[[pl.DataFrame], pl.DataFrame], tmp_path: Path
-) -> None:
-    """What cannot be told from another partial (sums of clusters) may be read; nothing ends in a traceback."""
+def test_a_table_that_no_partial_has_is_refused(change: Callable[[pl.DataFrame], pl.DataFrame], tmp_path: Path) -> None:
     path = tmp_path / "one.partial"
     hiring().write(path)
-    change_table(path, name, change)
-    try:
-        result = Partial.read(path).result()
-    except IntegrityError:
-        return
-    assert name in ("clusters/template", "selections")
-    assert result.matching.matched == 29
+    change_table(path, change)
+    with pytest.raises(IntegrityError, match="partial"):
+        Partial.read(path).result()
 
 
 @pytest.mark.fault("D30")
@@ -389,7 +372,7 @@ def test_a_packed_or_a_large_member_is_not_unpacked(written: Path) -> None:
     with pytest.raises(IntegrityError, match="packed in another way"):
         Partial.read(written)
     change_values(written, note="x" * 2**24)
-    with pytest.raises(IntegrityError, match=r"values\.json has 16,.* bytes, more than"):
+    with pytest.raises(IntegrityError, match=r"values\.json has 16,.* bytes"):
         Partial.read(written)
 
 

@@ -100,7 +100,7 @@ def test_partials_of_an_array_of_jobs_are_added(command: Command, expected: dict
         partial = f"partials/{number}.partial"
         outcome = command("score", folder / f"prompts-0000{number}.parquet", *PROBE, "--partial", partial)
         assert (outcome.code, outcome.out) == (0, ""), outcome.err
-        told = f"40 answers read, 40 matched to the plan\n40 attempts summed up in {partial}\n"
+        told = f"40 answers read, 40 matched to the plan\n40 attempts in {partial}\n"
         assert outcome.err == told
     assert json.loads(output(command("score", "partials", "--json"))) == expected
     output(command("score", "partials/[123].partial", "--partial", "most.partial"))
@@ -122,7 +122,7 @@ def test_partials_of_an_array_of_jobs_are_added(command: Command, expected: dict
         (("answers", *PROBE, "--partial", "none/x.partial"), 5, "there is no folder none"),
         (("one.partial", "--seed", "3"), 2, "Leave out the options that say it."),
         (("one.partial", "answers/prompts-00002.parquet"), 2, "Answers and partials (.partial) cannot be mixed."),
-        (("one.partial", "other.partial"), 6, "Partials of different setups cannot be added: sample 80 and 82."),
+        (("one.partial", "other.partial"), 6, "Partials of different setups cannot be added: sample is 80 in one"),
     ],
 )
 def test_what_is_refused(command: Command, folder: Path, words: tuple[str, ...], code: int, message: str) -> None:

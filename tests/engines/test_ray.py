@@ -26,7 +26,6 @@ from equipoise.answers.shards import ShardsDone, score_shards
 from equipoise.authoring import Probe
 from equipoise.engines import ray as engine
 from equipoise.errors import BadFile, EndpointError, InputError, StorageError
-from equipoise.measuring import partials
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
@@ -80,7 +79,6 @@ def write_shards(planned: Plan, folder: Path, extra: str = "") -> list[Path]:
 def test_the_numbers_are_those_of_one_process(
     cluster: None, shards: list[Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(partials, "PARTIALS_ADDED_AT_ONCE", 3)
     events: list[ShardsDone] = []
     planned = plan(HIRING, **SAMPLE)
     total = engine.score_shards(planned, shards, on_shard=events.append)

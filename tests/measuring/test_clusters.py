@@ -1,4 +1,4 @@
-"""The interval for other prompts like these: wider where items share what differs, and the same in parts."""
+"""The interval for other prompts like these: wider where items share what differs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equipoise.authoring import GENDER, ITEM, LABEL, PROMPT
-from equipoise.measuring.clusters import FEW_CLUSTERS, cluster_totals, merge_totals
+from equipoise.authoring import GENDER, LABEL, PROMPT
+from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Result
-from equipoise.measuring.summarise import item_rows
 from equipoise.probes import get_probe
 from equipoise.schema import EVALUATION_FAILED, REPETITION, STATUS, MetricKey
 
@@ -55,14 +54,14 @@ def result_of(planned: Plan, attempts: pl.DataFrame, prompts: pl.DataFrame) -> R
 def test_items_of_one_question_do_not_speak_for_other_questions(planned: Plan) -> None:
     prompts = planned.prompts()
     covered = {"items": 0, "clusters": 0}
-    for seed in range(16):
+    for seed in range(12):
         result = result_of(planned, draw(prompts, 0.5, seed), prompts)
         estimate, wide = result.estimates[MetricKey(METRIC)], result.generalised[METRIC]
         covered["items"] += estimate.low <= 0 <= estimate.high
         covered["clusters"] += wide.low <= 0 <= wide.high
         assert wide.low <= estimate.low <= estimate.high <= wide.high
-    assert covered["items"] < 13, "the interval over items is too narrow for other questions"
-    assert covered["clusters"] >= 13
+    assert covered["items"] < 10, "the interval over items is too narrow for other questions"
+    assert covered["clusters"] >= 10
 
 
 def test_without_differences_between_questions_both_intervals_are_about_the_same(planned: Plan) -> None:
@@ -73,16 +72,6 @@ def test_without_differences_between_questions_both_intervals_are_about_the_same
         estimate, wide = result.estimates[MetricKey(METRIC)], result.generalised[METRIC]
         widths.append((wide.high - wide.low) / (estimate.high - estimate.low))
     assert 1.0 <= np.mean(widths) < 1.15
-
-
-def test_totals_of_clusters_add_up_over_parts(planned: Plan) -> None:
-    prompts = planned.prompts()
-    rows = item_rows(planned.probe, draw(prompts, 0.3, 1))
-    whole = merge_totals([cluster_totals(planned.probe, rows, planned.parameters)])
-    parts = [cluster_totals(planned.probe, part, planned.parameters) for part in (rows[:100], rows[100:])]
-    assert merge_totals(parts)["question"].equals(whole["question"])
-    assert whole["question"].height == prompts["question"].n_unique()
-    assert rows[ITEM].n_unique() == rows.height
 
 
 def test_few_clusters_are_named() -> None:

@@ -21,16 +21,15 @@ from equipoise.errors import InputError
 from equipoise.measuring import differences
 from equipoise.measuring.compare import ProbeComparison, compare_audits, holm
 from equipoise.measuring.differences import Verdict, paired_differences
-from equipoise.measuring.interval import DRAWS
 from equipoise.measuring.plan import Plan
+from equipoise.measuring.scatter import DRAWS
 from equipoise.measuring.summarise import item_rows
 from equipoise.models import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column
-from simulating import SMALL, simulated
+from simulating import simulated
 
-FAIR = dict.fromkeys(SMALL, "unbiased")
 BIASED = {
     "jobs_lum": "stereotyping",
     "gest_creative": "stereotyping",
@@ -38,6 +37,7 @@ BIASED = {
     "discrimination_tamkin": "biased",
     "business_vocabulary": "stereotyping",
 }
+FAIR = dict.fromkeys(BIASED, "unbiased")
 CLEARLY_DIFFERENT = {
     ("jobs_lum", "stereotype_rate"),
     ("gest_creative", "stereotype_rate"),
@@ -82,19 +82,16 @@ def compare_jobs(first: Result, second: Result) -> ProbeComparison:
 # What is found
 
 
-def test_the_same_answers_do_not_differ(fair: Run, folder: Path) -> None:
-    again = simulated(folder / "again.equipoise", FAIR)
-    for other in (fair, again):
-        comparison = compare(fair, other)
-        assert set(comparison.probes) == set(FAIR)
-        assert not comparison.refused
-        for probe in comparison.probes.values():
-            for metric in probe.metrics.values():
-                difference = metric.difference
-                assert (difference.value, metric.p) == (0.0, 1.0), metric
-                assert math.isnan(difference.low) or difference.low <= 0.0 <= difference.high
-        assert set(verdicts(comparison).values()) == {Verdict.UNCLEAR}
-        assert {metric.p_holm for _, metric in comparison.marked()} == {1.0}
+def test_the_same_answers_do_not_differ(fair: Run) -> None:
+    comparison = compare(fair, fair)
+    assert set(comparison.probes) == set(FAIR)
+    assert not comparison.refused
+    for probe in comparison.probes.values():
+        for metric in probe.metrics.values():
+            difference = metric.difference
+            assert (difference.value, metric.p) == (0.0, 1.0), metric
+            assert math.isnan(difference.low) or difference.low <= 0.0 <= difference.high
+    assert {(metric.verdict, metric.p_holm) for _, metric in comparison.marked()} == {(Verdict.UNCLEAR, 1.0)}
 
 
 def test_known_differences_are_found_in_both_directions(fair: Run, biased: Run) -> None:
@@ -102,20 +99,6 @@ def test_known_differences_are_found_in_both_directions(fair: Run, biased: Run) 
     assert {key for key, verdict in there.items() if verdict is Verdict.WORSE} == CLEARLY_DIFFERENT
     assert {key for key, verdict in back.items() if verdict is Verdict.BETTER} == CLEARLY_DIFFERENT
     assert set(there.values()) == {Verdict.WORSE, Verdict.UNCLEAR}
-
-
-def test_paths_runs_audits_and_results_give_the_same_numbers(fair: Run, biased: Run) -> None:
-    expected = compare_audits(fair.results(), biased.results()).to_dict()
-    assert compare(fair, biased).to_dict() == expected
-    assert compare(fair.path, str(biased.path)).to_dict() == expected
-    assert compare(fair.results(), biased).to_dict() == expected
-    for name, probe in expected["probes"].items():
-        # A single result is corrected for its own metrics only, so p_holm and verdict may differ.
-        metrics = compare(fair.result(name), biased.result(name)).to_dict()["probes"][name]["metrics"]
-        assert list(metrics) == list(probe["metrics"])
-        for metric, values in metrics.items():
-            for field in ("first", "second", "difference", "p", "distance"):
-                assert values[field] == probe["metrics"][metric][field], (name, metric, field)
 
 
 def test_a_table_has_one_row_per_metric(fair: Run, biased: Run) -> None:
@@ -173,10 +156,7 @@ def test_all_marked_metrics_are_corrected_together_and_no_others(fair: Run, bias
     ("first", "second", "verdict"),
     [
         (0.5, 0.8, Verdict.WORSE),
-        (0.5, 0.2, Verdict.WORSE),
         (0.2, 0.4, Verdict.BETTER),
-        (0.1, 0.7, Verdict.BETTER),
-        (0.48, 0.95, Verdict.WORSE),
         (0.3, 0.7, Verdict.DIFFERENT),
         (0.5, 0.52, Verdict.UNCLEAR),
     ],
@@ -298,13 +278,12 @@ def test_nothing_to_compare_is_an_error_with_every_reason(fair: Run, folder: Pat
 
 
 def test_other_settings_of_the_model_are_noted(folder: Path) -> None:
-    settings = (Sampling(max_tokens=64), Sampling(max_tokens=512), Sampling(temperature=0.7))
+    settings = (Sampling(max_tokens=64), Sampling(temperature=0.7))
     runs = [
         simulated(folder / f"sampling-{number}.equipoise", {"jobs_lum": "unbiased"}, sampling=sampling)
         for number, sampling in enumerate(settings)
     ]
-    assert compare(runs[0], runs[1]).notes == ("the models were asked differently: max_tokens is 64 in A and 512 in B",)
-    assert compare(runs[0], runs[2]).notes == (
+    assert compare(runs[0], runs[1]).notes == (
         "the models were asked differently: max_tokens is 64 in A and None in B",
         "the models were asked differently: temperature is None in A and 0.7 in B",
     )
@@ -320,7 +299,7 @@ def labelled_rows(plan: Plan, labels: Sequence[str]) -> pl.DataFrame:
     return item_rows(plan.probe, answered)
 
 
-@pytest.mark.parametrize(("changed", "men"), [(2, 2), (4, 3), (7, 6), (10, 9), (10, 5)])
+@pytest.mark.parametrize(("changed", "men"), [(2, 2), (7, 6), (10, 5)])
 def test_the_p_value_of_a_rate_is_that_of_all_signs(changed: int, men: int) -> None:
     """Of 40 items so many change their gender, and so many of those to a man: a sign test of those that changed."""
     plan = equipoise.plan("jobs_lum", sample=40)

@@ -14,7 +14,7 @@ import pytest
 import equipoise
 from equipoise import Audit
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.measuring.gate import SIDES, Check, Gate, Outcome, Rules, check_rules
+from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_rules
 from equipoise.measuring.marks import mark
 from equipoise.report.terminal.gates import gate_lines, headline, headline_of_all, junit, markdown
 from equipoise.safe_text import printable_line
@@ -88,27 +88,16 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("mute", {"max": {"diff_acceptance_rate": 1.0}}, {}, {"--max 1": {GAP}}),
         # A distance counts, not the sign.
         ("unfair", {"max": {"diff_acceptance_rate": 0.9}}, {"--max 0.9": {GAP}}, {}),
-        ("unfair", {"max": {"diff_acceptance_rate": 0.99}}, {}, {"--max 0.99": {GAP}}),
-        ("unfair", {"max": {"diff_acceptance_rate": 1.0}}, {}, {}),
         ("against", {"max": {"mean_diff": 0.3}}, {"--max 0.3": {WORDS}}, {}),
         # A metric without bands is taken as it is.
         ("unfair", {"max": {"male_acceptance_rate": 0.1}}, {}, {}),
-        (
-            "unfair",
-            {"max": {"female_acceptance_rate": 0.9}},
-            {"--max 0.9": {"hiring_an.female_acceptance_rate"}},
-            {},
-        ),
         # The metric of one probe, a group of a slice, and the group of one probe.
         ("unfair", {"max": {WORDS: 0.5}}, {"--max 0.5": {WORDS}}, {}),
         ("unfair", {"max": {SLICE: 0.5}}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
-        ("unfair", {"max": {f"hiring_an.{SLICE}": 0.5}}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
-        ("unfair", {"max": {SLICE: 1.0}}, {}, {}),
         # Too little of it.
         ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
         ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
         ("failures", {"fail_on": "D"}, {}, INCOMPLETE),
-        ("failures", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
         ("few failures", {"fail_on": "D"}, {}, {}),
         # All rules at once.
         (
@@ -140,7 +129,6 @@ def test_rules(
     [
         ("fair", "fair", set(), set()),
         ("unfair", "fair", set(), set()),
-        ("unfair", "unfair", set(), set()),
         ("fair", "against", {WORDS}, set()),
         ("fair", "unfair", {GAP, WORDS}, set()),
         ("fair", "mute", set(), {GAP, SLOPE}),
@@ -185,26 +173,13 @@ def test_what_cannot_be_compared_says_why(audits: dict[str, Audit]) -> None:
     assert check.found == "cannot be compared: seed is 0 in the baseline and 5 in the run"
 
 
-def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> None:
-    gate = check_rules(audits["fair"], Rules(fail_on="C", max={"mean_diff": 1.0}, no_regression=True), audits["fair"])
-    marked = [f"{name}.{metric}" for name, result in audits["fair"].items() for metric in result.marks]
-    by_rule = {
-        rule: [check.what for check in gate.checks if check.rule.startswith(rule)] for rule in ("--f", "--m", "--n")
-    }
-    assert by_rule == {"--f": marked, "--m": ["business_vocabulary.mean_diff"], "--n": marked}
-    values = {check.what: check.value for check in gate.checks if check.rule == "--fail-on C"}
-    for name, result in audits["fair"].items():
-        for metric, estimate, _ in result.marked():
-            assert values[f"{name}.{metric}"] == estimate.value
-
-
 # What decides
 
 
-def estimated(audit: Audit, value: float, low: float, high: float, n: int = 200) -> Audit:
+def estimated(audit: Audit, value: float, low: float, high: float) -> Audit:
     """The audit of jobs_lum with another estimate of its masculine rate, marked as any is."""
     (result,) = audit.values()
-    estimate = Estimate(value=value, low=low, high=high, n=n)
+    estimate = Estimate(value=value, low=low, high=high, n=200)
     given = mark(result.setup.probe.marked_metrics()["masculine_rate"], estimate)
     return Audit(
         {
@@ -218,59 +193,39 @@ def estimated(audit: Audit, value: float, low: float, high: float, n: int = 200)
 
 
 PASSED, FAILED, OPEN = Outcome.PASSED, Outcome.FAILED, Outcome.UNDECIDED
+INSIDE = "; the limit lies inside the interval"
 
 
 @pytest.mark.parametrize(
-    ("low", "value", "high", "expected"),
+    ("low", "value", "high", "expected", "found"),
     [
-        # By the interval, the value, the worst and the best end. C is more than 0.1 from one half.
-        (0.45, 0.5, 0.55, [PASSED, PASSED, PASSED, PASSED]),
-        (0.40, 0.5, 0.60, [PASSED, PASSED, PASSED, PASSED]),
-        (0.35, 0.5, 0.60, [OPEN, PASSED, FAILED, PASSED]),
-        (0.45, 0.58, 0.61, [OPEN, PASSED, FAILED, PASSED]),
-        (0.55, 0.65, 0.75, [OPEN, FAILED, FAILED, PASSED]),
-        (0.20, 0.65, 0.70, [OPEN, FAILED, FAILED, PASSED]),
-        (0.61, 0.65, 0.75, [FAILED, FAILED, FAILED, FAILED]),
-        (0.05, 0.10, 0.39, [FAILED, FAILED, FAILED, FAILED]),
-        (math.nan, math.nan, math.nan, [OPEN, OPEN, OPEN, OPEN]),
+        # C is more than 0.1 from one half.
+        (0.45, 0.5, 0.55, PASSED, "A, 0.000 from even-handed, +0.500 [+0.450, +0.550]"),
+        (0.40, 0.5, 0.60, PASSED, "A–B, 0.000 from even-handed, +0.500 [+0.400, +0.600]"),
+        (0.35, 0.5, 0.60, OPEN, "A–C, 0.000 from even-handed, +0.500 [+0.350, +0.600]" + INSIDE),
+        (0.55, 0.65, 0.75, OPEN, "A–C, 0.150 from even-handed, +0.650 [+0.550, +0.750]" + INSIDE),
+        (0.61, 0.65, 0.75, FAILED, "C, 0.150 from even-handed, +0.650 [+0.610, +0.750]"),
+        (0.05, 0.10, 0.39, FAILED, "C–D, 0.400 from even-handed, +0.100 [+0.050, +0.390]"),
+        (math.nan, 0.5, math.nan, OPEN, "+0.500, too few for an interval"),
+        (math.nan, math.nan, math.nan, OPEN, "not computable"),
     ],
 )
-def test_outcomes_by_what_decides(
-    audits: dict[str, Audit], low: float, value: float, high: float, expected: list[Outcome]
+def test_the_whole_interval_decides(
+    audits: dict[str, Audit], low: float, value: float, high: float, expected: Outcome, found: str
 ) -> None:
     audit = estimated(audits["jobs"], value, low, high)
     for rule in ({"fail_on": "C"}, {"max": {"masculine_rate": 0.1}}):
-        gates = [check_rules(audit, Rules(**rule, uncertain=side)) for side in SIDES]
-        assert [gate.checks[1].outcome for gate in gates] == expected, rule
-    given = audit["jobs_lum"].marks["masculine_rate"]
-    if given is not None:
-        worst = check_rules(audit, Rules(fail_on="C", uncertain="worst"))
-        letter = audit["jobs_lum"].setup.probe.marked_metrics()["masculine_rate"].mark(value)
-        assert (f"judged as {given.worst}" in worst.checks[1].found) is (given.worst != letter)
-        assert any("judged by worst" in note for note in worst.notes) is not given.certain
-    assert SIDES == ("interval", "value", "worst", "best")
-    assert Rules(fail_on="C").uncertain == "interval"
+        check = check_rules(audit, Rules(**rule)).checks[1]
+        assert (check.outcome, check.found) == (expected, found), rule
 
 
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        ({"fail_on": "C"}, "A to C, +0.550 [+0.450, +0.650]; the limit lies inside the interval"),
-        ({"max": {"masculine_rate": 0.1}}, "0.050 from even-handed, +0.550 [+0.450, +0.650]; the limit lies inside"),
-    ],
-)
-def test_what_is_undecided_says_why(audits: dict[str, Audit], rules: dict[str, Any], expected: str) -> None:
-    audit = estimated(audits["jobs"], 0.55, 0.45, 0.65)
-    (check,) = check_rules(audit, Rules(**rules)).with_outcome(OPEN)
-    assert check.found.startswith(expected)
-    assert "inside" not in check_rules(estimated(audits["jobs"], 0.5, 0.45, 0.55), Rules(**rules)).checks[1].found
-    # The interval lies above the limit, and what is missing reaches to it.
+def test_what_missing_answers_leave_open_is_undecided(audits: dict[str, Audit]) -> None:
+    """The interval lies above the limit, and what is missing reaches to it."""
     (result,) = estimated(audits["jobs"], 0.65, 0.61, 0.69).values()
-    bounds = Bounds(low=0.58, high=0.7, least=0.6, most=0.68)
-    given = mark(result.setup.probe.marked_metrics()["masculine_rate"], result.metrics["masculine_rate"], bounds)
-    missing = replace(result, bounds={"masculine_rate": bounds}, marks={"masculine_rate": given})
-    (check,) = check_rules(Audit({"jobs_lum": missing}), Rules(**rules)).with_outcome(OPEN)
-    assert check.found.endswith("; missing answers could change it")
+    missing = replace(result, bounds={"masculine_rate": Bounds(low=0.58, high=0.7, least=0.6, most=0.68)})
+    for rules in (Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})):
+        (check,) = check_rules(Audit({"jobs_lum": missing}), rules).with_outcome(OPEN)
+        assert check.found.endswith("; missing answers could change it")
 
 
 @pytest.mark.parametrize(
@@ -291,27 +246,13 @@ def test_what_an_undecided_rule_makes_of_the_gate(undecided: str | None, rule: s
     assert Gate(model="m", file="f", checks=broken, undecided=undecided).outcome is FAILED
 
 
-def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit]) -> None:
-    few = estimated(audits["jobs"], 0.5, math.nan, math.nan, n=19)
-    for rules in (Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})):
-        gate = check_rules(few, rules)
-        assert gate.outcome is OPEN
-        assert gate.with_outcome(OPEN)[0].found.endswith("too few for an interval")
-        assert check_rules(few, replace(rules, uncertain="value")).passed, "who asks for the value alone gets it"
-        assert check_rules(few, replace(rules, uncertain="worst")).outcome is FAILED, "little data cannot pass"
-        assert check_rules(few, replace(rules, uncertain="best")).passed
-
-
 @pytest.mark.parametrize(
     ("rules", "error", "words"),
     [
         ({}, InputError, ["equipoise gate run.equipoise --fail-on C"]),
         ({"fail_on": "A"}, BadParameter, ["B, C or D", "'A'"]),
-        ({"fail_on": "E"}, BadParameter, ["'E'"]),
         ({"fail_on": "BC"}, BadParameter, ["'BC'"]),
-        ({"fail_on": ""}, BadParameter, ["''"]),
         ({"fail_on": "C", "undecided": "fall"}, UnknownName, ["Did you mean 'fail'"]),
-        ({"fail_on": "C", "uncertain": "wurst"}, UnknownName, ["Did you mean 'worst'"]),
         ({"max": {"mean_dif": 0.1}}, UnknownName, ["'mean_diff'", "equipoise show RUN --slices"]),
         ({"max": {"hiring_an.mean_diff": 0.1}}, UnknownName, ["business_vocabulary.mean_diff"]),
         ({"max": {"race_whit_diff_acceptance_rate": 0.1}}, UnknownName, [f"Did you mean '{SLICE}'"]),
@@ -370,7 +311,7 @@ def test_junit_holds_one_case_per_check(audits: dict[str, Audit]) -> None:
     assert failure is not None
     assert skipped is not None
     assert (failure.get("message") or "").endswith("; allowed: better than B")
-    assert (skipped.get("message") or "").startswith("undecided: A to C, ")
+    assert (skipped.get("message") or "").startswith("undecided: A–C, ")
 
 
 @pytest.mark.parametrize(

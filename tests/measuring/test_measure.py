@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.authoring import Arms, Detector
+from equipoise.authoring import Detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import plan
@@ -62,11 +62,6 @@ def test_statistics_have_one_row_per_item_and_what_every_probe_counts() -> None:
         (1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0, 0.0),
         (1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0),
     ]
-
-
-def test_prefixes_of_arms_are_names_of_columns() -> None:
-    arms = Arms("gender", ("non-binary", "Two words"))
-    assert arms.prefixes == {"non-binary": "non_binary_", "Two words": "two_words_"}
 
 
 def test_metrics_tell_the_arms_apart() -> None:

@@ -15,7 +15,7 @@ import equipoise
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Result
-from equipoise.probes import find_probes, get_probe
+from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from simulating import simulated
 
@@ -39,17 +39,6 @@ def test_the_careful_reading_is_the_default_and_a_reading_can_be_chosen_and_left
     assert JOBS.read_by(None) is JOBS
     with pytest.raises(UnknownName, match="careful"):
         JOBS.read_by("casual")
-
-
-@pytest.mark.parametrize("name", find_probes())
-def test_prompts_and_ids_do_not_depend_on_the_reading(name: str) -> None:
-    plans = [plan(name, reading=reading, sample=6, **_packaged(name)) for reading in ("careful", "specified")]
-    assert plans[0].prompts().equals(plans[1].prompts())
-
-
-def _packaged(name: str) -> dict[str, Any]:
-    packaged = [corpus.name for corpus in get_probe(name).corpora if corpus.file is not None]
-    return {"corpus": packaged[0]} if packaged else {}
 
 
 def test_labels_that_decide_nothing_are_shown_as_rates_and_count_as_undetected() -> None:
@@ -115,16 +104,6 @@ def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Pa
     ]
     assert found.differing == sum(first != second for first, second in zip(*labels, strict=True)) == 10
     assert found.to_dict()["differing"] == 10
-
-
-def test_both_readings_see_the_same_difference(tmp_path: Path) -> None:
-    answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name."])
-    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample=10)
-    one, other = run.other_reading("jobs_lum"), Run.open(run.path, reading="specified").other_reading("jobs_lum")
-    assert one is not None
-    assert other is not None
-    assert (one.differing, one.answers) == (other.differing, other.answers) == (5, 10)
-    assert (one.reading, other.reading) == ("specified", "careful")
 
 
 def test_words_that_only_one_reading_counts_make_a_difference(tmp_path: Path) -> None:

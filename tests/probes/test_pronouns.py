@@ -110,7 +110,7 @@ def test_families_of_one_kind_are_read_alike(first: str, second: str) -> None:
 def test_many_arms_have_few_possible_outcomes() -> None:
     planned = equipoise.plan(PROBE, sample=4)
     evaluated = planned.prompts().with_columns(pl.lit("ok").alias("status"), pl.lit(None, pl.String).alias(LABEL))
-    rows = cells(PROBE, item_rows(PROBE, evaluated))
+    rows = cells(item_rows(PROBE, evaluated))
     _, drawn = possible_outcomes(PROBE, rows)
     assert len(drawn) == MOST_OUTCOMES
     for family in ("he", "ze"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +43,7 @@ def test_a_run_is_indexed_by_probe_and_shows_itself(path: Path, tmp_path: Path) 
         run["jobs_lam"]
     assert len(run.to_pandas()) == run.to_frame().height
     assert set(run.to_frame()["model"]) == {"a/model"}
-    assert run["hiring_an"]._repr_html_() in run._repr_html_()
+    assert html.escape(repr(run["hiring_an"])) in run._repr_html_()
     assert run.report(tmp_path / "run.html") == run.results().report(tmp_path / "audit.html") == []
     assert (tmp_path / "run.html").read_bytes() == (tmp_path / "audit.html").read_bytes()
 

@@ -98,17 +98,17 @@ def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None
     result = start_run(path, judge=judge)["hiring_an"]
     assert len(judge.asked) == OPEN
     assert all("[person] will hear from us" in question for question in judge.asked)
-    assert result.judge is not None
-    assert result.judge.endswith("Counting")
+    assert result.setup.judge is not None
+    assert result.setup.judge.endswith("Counting")
     counts = result.coverage
     assert (counts["all"]["for_judge"], counts["all"]["judged"], counts["all"]["undetected"]) == (OPEN, OPEN, 0)
     assert counts["male"]["judged"] + counts["female"]["judged"] == OPEN
-    assert result.to_frame()["judge"].unique().to_list() == [result.judge]
-    assert result.to_dict()["judge"] == result.judge
+    assert result.to_frame()["judge"].unique().to_list() == [result.setup.judge]
+    assert result.to_dict()["judge"] == result.setup.judge
     labels = Run.open(path).transcripts("hiring_an").filter("judged").select("label", "verdict").unique().rows()
     assert labels == [("rejected", "Rejected.")]
     plain = Run.open(path, judged=False).result("hiring_an")
-    assert (plain.judge, plain.coverage["all"]["undetected"]) == (None, OPEN)
+    assert (plain.setup.judge, plain.coverage["all"]["undetected"]) == (None, OPEN)
     assert "for_judge" not in plain.coverage["all"]
 
 
@@ -336,7 +336,7 @@ def test_a_biased_and_a_broken_judge_are_refused(
     ]
     assert server.total == EXAM == len(exam(path))
     run = Run.open(path)
-    assert (run.judge, verdicts(path), run.result("hiring_an").judge) == (None, [], None)
+    assert (run.judge, verdicts(path), run.result("hiring_an").setup.judge) == (None, [], None)
     server.behaviour = lambda prompt, nth: fair("rejected")(prompt)
     assert equipoise.resume(path, **at(server)).ask().judge == "openai/judge"
     assert coverage(path)["all"] == (OPEN, OPEN)
@@ -348,7 +348,7 @@ def test_a_judge_that_failed_is_used_anyway_only_on_request_and_every_result_say
     server.behaviour = lambda prompt, nth: sees_only_men(prompt)
     equipoise.resume(path, **at(server), judge_anyway=True).ask()
     run = Run.open(path)
-    assert run.judge == run.result("hiring_an").judge == "openai/judge (failed its exam)"
+    assert run.judge == run.result("hiring_an").setup.judge == "openai/judge (failed its exam)"
     assert coverage(path)["all"] == (OPEN, OPEN)
     run.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")

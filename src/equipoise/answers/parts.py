@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from equipoise.answers.files import NO_NAMES, Names, read_tables
@@ -16,11 +15,9 @@ from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.answers.score import IndexedPlan
 from equipoise.authoring import Probe
 from equipoise.errors import NoAnswers
-from equipoise.measuring.coverage import add_coverage, count_attempts
-from equipoise.measuring.measure import add_sums, sum_items
-from equipoise.measuring.partials import ATTEMPT, Partial, digest_prompts, number_attempts, split_items
+from equipoise.measuring.partials import Partial, make_partial, number_prompts
 from equipoise.measuring.plan import Plan, plan
-from equipoise.schema import ITEM, REPETITION
+from equipoise.schema import ITEM
 
 
 def score_part(probe: str | Probe, answers: Any, *, reading: str | None = None, **parameters: Any) -> Partial:
@@ -62,24 +59,8 @@ class PartScorer:
 def _score(indexed: IndexedPlan, tables: Iterable[pl.DataFrame]) -> Partial:
     planned, first = indexed.planned, indexed.items.start
     answers = indexed.evaluate(tables)
-    sums, coverage, still_open, seen = [], [], [], []
+    attempts = []
     for part, places in indexed.join(answers):
-        numbers = number_attempts(part.prompts, first, planned.repetitions)[places]
-        attempts = part.attempts.hstack(numbers).with_columns(pl.col(ATTEMPT) + pl.col(REPETITION) - 1)
-        whole, rest = split_items(attempts)
-        sums.append(sum_items(planned.probe, whole, planned.parameters))
-        coverage.append(count_attempts(planned.probe, attempts))
-        still_open.append(rest)
-        seen.append(attempts[ATTEMPT].to_numpy())
+        attempts.append(part.attempts.hstack([number_prompts(part.prompts, first)[places]]))
         first += part.prompts[ITEM].n_unique()
-    return Partial(
-        setup=planned.setup,
-        prompts=digest_prompts(planned),
-        answers=answers.matching.read,
-        unknown=answers.matching.unknown,
-        surplus=answers.matching.surplus,
-        seen=np.concatenate(seen),
-        coverage=add_coverage(coverage),
-        sums=add_sums(sums),
-        open=pl.concat(still_open),
-    )
+    return make_partial(planned, answers.matching, attempts)

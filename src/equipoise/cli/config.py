@@ -31,7 +31,6 @@ class GateRules(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     max: dict[str, float] = {}
     no_regression: bool = False
     baseline: str | None = None
-    uncertain: Literal["interval", "value", "worst", "best"] = "interval"
     undecided: Literal["pass", "fail"] | None = None
     allow_incomplete: bool = False
 

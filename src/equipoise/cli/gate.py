@@ -37,14 +37,6 @@ def command(
         help="Fail if a marked metric is farther from even-handed than in the baseline, with a p-value below 0.05 "
         "after Holm's correction over all marked metrics.",
     ),
-    uncertain: str | None = Option(
-        None,
-        help="What decides --fail-on and --max. interval: a rule fails only if all of the interval breaks it, and "
-        "passes only if none of it does; else it is undecided. value: what was measured, alone; worst: the far end of "
-        "the interval; best: the near end.",
-        metavar="interval|value|worst|best",
-        show_default="interval",
-    ),
     undecided: str | None = Option(
         None,
         help="Let what is undecided pass (exit 0) or fail (exit 7). Default: exit 8; for --no-regression, only what is "
@@ -81,7 +73,6 @@ def command(
         "fail_on": fail_on and fail_on.upper(),
         "max": dict(map(_parse_limit, limits)),
         "no_regression": no_regression,
-        "uncertain": uncertain,
         "undecided": undecided,
         "allow_incomplete": allow_incomplete,
     }

@@ -35,7 +35,7 @@ def command(
     probe: str | None = Option(None, "--probe", "-p", help="The probe that was asked; see: equipoise probes"),
     suite: options.Suite = None,
     partial: Path | None = Option(
-        None, help="Write what was summed up to this file, for score to add to others.", metavar="FILE"
+        None, help="Write what was read to this file, for score to add to others.", metavar="FILE"
     ),
     engine: str = Option(LOCAL, help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]"),
     report: options.Report = None,
@@ -85,12 +85,12 @@ def command(
     if total is not None and not total.answers:
         raise NoAnswers(", ".join(map(str, files)))
     if total is not None and partial is not None:
-        found = total.matching(planned=total.seen.size)
+        found = total.matching(planned=total.attempts.height)
         matching.refuse_nothing_matched(found)
         note_matching(found, total.setup.repetitions)
         with open_output(partial) as file:
             total.write(file)
-        note(f"{total.seen.size:,} attempts summed up in {partial}")
+        note(f"{total.attempts.height:,} attempts in {partial}")
         return
     result = total.result() if total is not None else result
     assert result is not None

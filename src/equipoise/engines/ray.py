@@ -13,6 +13,7 @@ import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def _score_files(ray: Any, planned: Plan, files: Sequence[Path], names: Names) -
         while waiting and len(under_way) < most:
             under_way.append(score.remote(plan, str(waiting.popleft()), dict(names)))
         (ended,), under_way = ray.wait(under_way, num_returns=1)
-        yield ray.get(ended).with_setup(planned.setup)
+        yield replace(ray.get(ended), setup=planned.setup)  # a probe that is not installed came back as a copy
 
 
 # What workers do

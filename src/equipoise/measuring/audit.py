@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 import equipoise
-from equipoise.measuring import notebook
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Result, show_in_notebook
 from equipoise.schema import MEASURED, METRICS_TABLE, Estimate, Status
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 ORIGINS = {
     "asked": "",
@@ -31,41 +27,32 @@ def name_origin(*, simulated: bool, imported: bool) -> str:
     return "simulated" if simulated else "imported" if imported else "asked"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit(Mapping[str, Result]):
     """The results of several probes, by name, and where they come from."""
 
-    def __init__(
-        self,
-        results: Mapping[str, Result],
-        *,
-        model: str = "",
-        path: Path | None = None,
-        sampling: Mapping[str, Any] | None = None,
-        simulated: bool = False,
-        imported: bool = False,
-        owner: object = None,
-    ) -> None:
-        self._results = dict(results)
-        self._owner = owner  # a temporary run file is deleted with the run that owns it
-        self.model = model
-        """The model that was asked."""
-        self.path = path
-        """The run file that holds the answers, if there is one."""
-        self.sampling = dict(sampling or {})
-        """How the model was asked to answer: temperature, token limit, …"""
-        self.simulated = simulated
-        """Whether the answers are those of a reference model: no language model was asked."""
-        self.imported = imported
-        """Whether the answers come from elsewhere: how the model was asked is not known."""
+    results: Mapping[str, Result]
+    model: str = field(default="", kw_only=True)
+    """The model that was asked."""
+    path: Path | None = field(default=None, kw_only=True)
+    """The run file that holds the answers, if there is one."""
+    sampling: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    """How the model was asked to answer: temperature, token limit, …"""
+    simulated: bool = field(default=False, kw_only=True)
+    """Whether the answers are those of a reference model: no language model was asked."""
+    imported: bool = field(default=False, kw_only=True)
+    """Whether the answers come from elsewhere: how the model was asked is not known."""
+    owner: object = field(default=None, kw_only=True)
+    """A temporary run file is deleted with the run that owns it."""
 
     def __getitem__(self, probe: str) -> Result:
-        return self._results[probe]
+        return self.results[probe]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._results)
+        return iter(self.results)
 
     def __len__(self) -> int:
-        return len(self._results)
+        return len(self.results)
 
     @property
     def origin(self) -> str:
@@ -123,10 +110,6 @@ class Audit(Mapping[str, Result]):
         tables = [pl.DataFrame(schema=METRICS_TABLE), *(result.to_frame() for result in self.values())]
         return pl.concat(tables).with_columns(pl.lit(self.model or None, dtype=pl.String).alias("model"))
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The same for pandas, if it is installed."""
-        return self.to_frame().to_pandas()
-
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
         return {name: result.to_dict() for name, result in self.items()}
@@ -146,4 +129,4 @@ class Audit(Mapping[str, Result]):
         return "\n".join([*filter(None, [self.model, self.origin]), *map(repr, self.values())])
 
     def _repr_html_(self) -> str:
-        return notebook.audit_html(self)
+        return show_in_notebook(self)

@@ -20,8 +20,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
-from equipoise.measuring.interval import LEVEL, Scatter, differentiate, measure_totals
+from equipoise.measuring.interval import differentiate, measure_totals
 from equipoise.measuring.outcomes import MISSING, filled_outcomes
+from equipoise.measuring.scatter import LEVEL, Scatter
 from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import Bounds
 

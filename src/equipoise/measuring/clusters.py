@@ -13,29 +13,18 @@ rates; for a difference of two means that is the two-sample t of Welch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Parameters, Probe
-from equipoise.measuring.calling import running
-from equipoise.measuring.interval import (
-    LEVEL,
-    CellTable,
-    Linearised,
-    draw_normal,
-    linearise,
-    make_estimate,
-    student_quantile,
-)
-from equipoise.measuring.summarise import is_answered, statistics
+from equipoise.measuring.interval import CellTable, Linearised, linearise, make_estimate, prepare_cells
+from equipoise.measuring.scatter import LEVEL, draw_normal, number_values, student_quantile, sum_rows
+from equipoise.measuring.summarise import WEIGHT, is_answered, statistics, without_clusters
 from equipoise.schema import ITEM, Estimate, MetricKey
 
-CLUSTER = "cluster"
-UNIT = 2.0**-60
-"""Totals of clusters are whole multiples of this: sums of whole numbers do not depend on the order of the items."""
 FEW_CLUSTERS = 10
 """With fewer clusters than this, nothing can be said about others like them."""
 
@@ -55,48 +44,25 @@ class Generalisation:
         return [column for column, count in self.clusters.items() if count < FEW_CLUSTERS]
 
 
-def cluster_totals(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> dict[str, pl.DataFrame]:
-    """For each cluster column the totals of its groups, in units. They add up over parts of the data, exactly."""
-    answered = rows.filter(is_answered(probe))
-    with running(probe, "statistics"):
-        # What is not a number makes the metric not computable, whatever its clusters are.
-        units = (pl.all().fill_nan(0.0).fill_null(0.0) / UNIT).round().cast(pl.Int128)
-        columns = statistics(probe, answered, parameters).select(units)
-    clusters = answered.select(pl.col(name).cast(pl.String).alias(f"{CLUSTER} {name}") for name in probe.clusters)
-    if not clusters.width:
-        return {}
-    # What is in the same clusters of all kinds is added up first, as it is in each of them.
-    totals = columns.hstack(clusters).group_by(clusters.columns).sum()
-    return {
-        name: totals.select(pl.col(f"{CLUSTER} {name}").alias(CLUSTER), *columns.columns).group_by(CLUSTER).sum()
-        for name in probe.clusters
-    }
-
-
-def merge_totals(parts: Iterable[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    """The totals of clusters of several parts together, in units."""
-    parts = list(parts)
-    return {name: pl.concat([part[name] for part in parts]).group_by(CLUSTER).sum().sort(CLUSTER) for name in parts[0]}
-
-
 def generalise(
     probe: Probe,
-    totals: Mapping[str, pl.DataFrame],
-    cells: CellTable,
+    table: pl.DataFrame,
     estimates: Mapping[MetricKey, Estimate],
     parameters: Parameters,
     level: float = LEVEL,
 ) -> dict[str, Generalisation]:
-    """The intervals of the marked metrics for prompts like these.
+    """The intervals of the marked metrics for prompts like these, by cells with their clusters.
 
-    `totals` are those of the clusters, in units, sorted by cluster. Without any, each item is a cluster of its own.
+    Without clusters, each item is a cluster of its own.
     """
+    table = table.filter(is_answered(probe))
+    cells = prepare_cells(probe, without_clusters(probe, table), parameters)
     found = linearise(probe, cells, parameters)
-    counts = {name: groups.height for name, groups in totals.items()} or {ITEM: int(found.items)}
-    sums = {
-        name: (groups.select(pl.col(cells.names).cast(pl.Float64)).to_numpy() * UNIT) @ found.gradient
-        for name, groups in totals.items()
-    }
+    # What is not a number makes the metric not computable, whatever its clusters are.
+    columns = np.nan_to_num(statistics(probe, table, parameters).to_numpy(), posinf=0.0, neginf=0.0)
+    z = columns @ found.gradient * table[WEIGHT].to_numpy()[:, None]
+    sums = {name: sum_rows(z, number_values(table[name])) for name in probe.clusters}
+    counts = {name: len(groups) for name, groups in sums.items()} or {ITEM: int(found.items)}
     intervals = {}
     for metric in probe.metrics:
         estimate = estimates[MetricKey(metric.name)]

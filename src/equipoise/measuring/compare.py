@@ -17,12 +17,12 @@ from typing import Any
 import polars as pl
 
 from equipoise.errors import InputError
-from equipoise.measuring import notebook
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
-from equipoise.measuring.result import Result
+from equipoise.measuring.plan import list_differences
+from equipoise.measuring.result import Result, format_interval, show_in_notebook
 from equipoise.measuring.summarise import item_rows
-from equipoise.schema import ID, PROBABILITIES, Estimate, without_nan
+from equipoise.schema import ID, Estimate, without_nan
 
 SIGNIFICANCE = 0.05
 """A difference is clear when its p-value, corrected for all metrics that are compared, is below this."""
@@ -31,7 +31,6 @@ NAMES = ("A", "B")
 POWER = 0.8
 """A difference counts as detectable if as many comparisons as this would find it clear."""
 NORMAL = NormalDist()
-_LONGEST_VALUE = 70
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +49,7 @@ class ProbeComparison:
     """The metrics' names with what they are about, for readers."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
     """What differs between two audits, and what could not be compared."""
 
@@ -84,8 +83,16 @@ class Comparison:
         table = pl.DataFrame(rows, schema=["probe", *columns], orient="row", infer_schema_length=None)
         return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
+    def __repr__(self) -> str:
+        """The marked metrics, one line each."""
+        lines = ["On the prompts that both answered:"]
+        for probe, metric in self.marked():
+            values = f"{metric.first:.3f} -> {metric.second:.3f}, {format_interval(metric.difference)}"
+            lines.append(f"  {probe} {metric.metric}: {metric.verdict}, {values}, p (Holm) {format_p(metric.p_holm)}")
+        return "\n".join([*lines, *(f"  {name} is not compared: {reason}" for name, reason in self.refused.items())])
+
     def _repr_html_(self) -> str:
-        return notebook.comparison_html(self)
+        return show_in_notebook(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
@@ -140,7 +147,7 @@ def _compare_pair(first: Audit, second: Audit, names: tuple[str, str]) -> Compar
         if not side.complete:
             notes.append(f"{name} is incomplete: {side.ended:,} of {side.planned:,} attempts")
     # Settings of the model that differ may be what is compared, or what spoils the comparison.
-    changes = _list_changes(first.sampling, second.sampling, names)
+    changes = list_differences(first.sampling, second.sampling, names)
     notes += [f"the models were asked differently: {change}" for change in changes]
     return Comparison(probes=compared, refused=refused, notes=tuple(notes), names=names)
 
@@ -151,6 +158,13 @@ def refuse_nothing_compared(comparisons: Sequence[Comparison], what: str) -> Non
         refused = {name: reason for comparison in comparisons for name, reason in comparison.refused.items()}
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in refused.items())
         raise InputError(f"Nothing in {what} can be compared:{reasons or ' both are empty.'}")
+
+
+def format_p(p: float | None) -> str:
+    """A p-value to three places. One that is very small is not zero."""
+    if p is None or math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -165,16 +179,10 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | None:
     """Why two results cannot be compared; None if they can."""
-    if (first.reading == PROBABILITIES) != (second.reading == PROBABILITIES):
-        by_probability, drawn = names if first.reading == PROBABILITIES else reversed(names)
-        return (
-            f"{by_probability} was read from the probabilities of first tokens and {drawn} from answers: these are two "
-            "different measurements"
-        )
-    origins = ("probe", "version", "reading", "detector", "judge", "corpus", "corpus_sha256")
-    a, b = ({**side.parameters, **{name: getattr(side, name) for name in origins}} for side in (first, second))
-    b["sample"] = a["sample"]  # the items of a smaller sample are the first of a larger one, and those both have count
-    if changes := list(_list_changes(a, b, names)):
+    a, b = ({**side.setup.describe(), "equipoise": None} for side in (first, second))
+    # The items of a smaller sample are the first of a larger one, and those both have count.
+    b["parameters"] = {**b["parameters"], "sample": a["parameters"]["sample"]}
+    if changes := list_differences(a, b, names):
         return "; ".join(changes)
     if first.setup.probe != second.setup.probe:
         return "the two runs used different definitions of this probe"
@@ -189,7 +197,7 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
     return ProbeComparison(
         probe=probe.name,
         version=probe.version,
-        corpus=first.corpus,
+        corpus=first.setup.corpus,
         prompts=answered[0][ID].n_unique(),
         items=rows[0].height,
         metrics=paired_differences(first.setup, rows[0], rows[1]),
@@ -234,13 +242,3 @@ def _find_detectable(difference: Estimate, tests: int) -> float | None:
     if math.isnan(error):
         return None
     return error * (NORMAL.inv_cdf(1 - SIGNIFICANCE / 2 / tests) + NORMAL.inv_cdf(POWER))
-
-
-def _list_changes(first: Mapping[str, Any], second: Mapping[str, Any], names: tuple[str, str]) -> Iterator[str]:
-    for key in sorted(first.keys() | second.keys()):
-        a, b = first.get(key), second.get(key)
-        if a != b:
-            shown = [
-                text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…" for text in (repr(a), repr(b))
-            ]
-            yield f"{key} is {shown[0]} in {names[0]} and {shown[1]} in {names[1]}"

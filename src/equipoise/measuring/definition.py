@@ -90,7 +90,7 @@ def _simulate(probe: Probe, prompts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_metrics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> None:
-    found = prepare_cells(probe, cells(probe, rows), parameters)
+    found = prepare_cells(probe, cells(rows), parameters)
     total = Totals(found.names, np.tile(found.weight @ found.columns, (ROWS, 1)))
     values = measure_totals(probe, total, parameters)
     declared = [metric.name for metric in probe.all_metrics()]

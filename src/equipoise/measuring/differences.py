@@ -20,19 +20,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Bands, Metric, Parameters, Probe
-from equipoise.measuring.interval import (
-    DRAWS,
-    LEVEL,
-    CellTable,
-    Linearised,
-    Scatter,
-    differentiate,
-    draw_normal,
-    has_enough,
-    linearise,
-    prepare_cells,
-)
+from equipoise.measuring.interval import CellTable, Linearised, differentiate, has_enough, linearise, prepare_cells
 from equipoise.measuring.plan import Setup
+from equipoise.measuring.scatter import DRAWS, LEVEL, Scatter, draw_normal
 from equipoise.measuring.summarise import WEIGHT, is_answered
 from equipoise.schema import ITEM, Estimate
 

@@ -13,11 +13,10 @@ from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, refuse_nothing_compared
+from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, format_p, refuse_nothing_compared
 from equipoise.measuring.differences import Verdict
-from equipoise.measuring.marks import say_silent
-from equipoise.measuring.notebook import format_interval, format_p
-from equipoise.measuring.result import Result
+from equipoise.measuring.marks import find_extremes, say_silent
+from equipoise.measuring.result import Result, format_interval
 from equipoise.schema import (
     ALLOW_MISSING,
     MEASURED,
@@ -31,9 +30,6 @@ from equipoise.schema import (
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NO_REGRESSION = "--no-regression"
-SIDES = ("interval", "value", "worst", "best")
-"""What decides a rule. interval: it fails only if all of the interval breaks it, and passes only if none does; value:
-the measured value alone; worst, best: the far and the near end of the interval."""
 UNDECIDED = ("pass", "fail")
 """What a gate counts as that is undecided, if it shall be one or the other."""
 
@@ -60,8 +56,6 @@ class Rules:
     """
     no_regression: bool = False
     """No marked metric may be clearly worse than in the baseline."""
-    uncertain: str = "interval"
-    """One of SIDES. By default a failure means that the data say so."""
     undecided: str | None = None
     """One of UNDECIDED. By default a gate is undecided if a rule is, but for `no_regression`: what is not clearly worse
     than the baseline passes, and what the data leave open is said."""
@@ -70,8 +64,6 @@ class Rules:
     def __post_init__(self) -> None:
         if self.fail_on is not None and self.fail_on not in tuple(MARKS[1:]):
             raise BadParameter(f"A gate can fail on B, C or D: A is the best mark. Got {self.fail_on!r} instead.")
-        if self.uncertain not in SIDES:
-            raise UnknownName("side of uncertainty", self.uncertain, SIDES)
         if self.undecided not in (None, *UNDECIDED):
             raise UnknownName("outcome of an undecided gate", self.undecided, UNDECIDED)
         if not (self.fail_on or self.max or self.no_regression):
@@ -157,11 +149,18 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
     notes = [audit.origin] if audit.origin else []
     if rules.fail_on:
-        marked = [(result, name) for result in results for name in result.marks]
-        checks += [_check_mark(result, name, rules.fail_on, rules.uncertain) for result, name in marked]
-        notes += _note_uncertain(results, rules.uncertain)
+        worst, rule, allowed = MARKS.index(rules.fail_on), f"--fail-on {rules.fail_on}", f"better than {rules.fail_on}"
+        for result in results:
+            for name in result.marks:
+                limit = result.setup.probe.marked_metrics()[name].limits[worst - 1]
+                checks.append(_check_range(result, MetricKey(name), limit, rule, allowed))
     for name, limit in rules.max.items():
-        checks += [_check_limit(result, key, limit, rules.uncertain) for result, key in _find_metric(results, name)]
+        for result, key in _find_metric(results, name):
+            if limit < 0 and key.metric in result.marks:
+                raise BadParameter(
+                    f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead."
+                )
+            checks.append(_check_range(result, key, limit, f"--max {limit:g}", f"at most {limit:g}"))
     if baseline is not None:
         comparison = compare_audits(baseline, audit, names=("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
@@ -184,84 +183,45 @@ def _check_complete(audit: Audit, *, allowed: bool) -> Check:
     )
 
 
-def _note_uncertain(results: Sequence[Result], side: str) -> Iterator[str]:
-    marks = [mark for result in results for mark in result.marks.values() if mark is not None]
-    uncertain = sum(not mark.certain for mark in marks)
-    if uncertain and side != "interval":
-        yield f"{uncertain} of {len(marks)} marks are uncertain and judged by {side} (--uncertain {'|'.join(SIDES)})"
+def _check_range(result: Result, key: MetricKey, limit: float, rule: str, allowed: str) -> Check:
+    """Failed if all that is possible lies beyond the limit, passed if nothing does, else undecided.
 
-
-def _check_mark(result: Result, name: str, fail_on: str, side: str) -> Check:
-    """Hold a marked metric against the limit of the last mark that is allowed."""
-    bands, estimate, mark = result.setup.probe.marked_metrics()[name], result.metrics[name], result.marks[name]
+    What is possible is the interval and, for a marked metric, what the missing answers allow.
+    """
+    bands, mark = result.setup.probe.marked_metrics().get(key.metric), result.marks.get(key.metric)
+    estimate, bounds = result.estimates[key], result.bounds.get(key.metric) if key.slice is None else None
     found = format_interval(estimate)
-    if mark is not None and not mark.too_few:
-        between = "or" if ord(mark.worst) - ord(mark.best) == 1 else "to"
-        possible = mark.best if mark.certain else f"{mark.best} {between} {mark.worst}"
-        found = f"{possible}, {found}"
-    outcome, _, why = _hold(result, MetricKey(name), bands.limits[MARKS.index(fail_on) - 1], side)
-    judged = {"worst": mark.worst, "best": mark.best}.get(side) if mark is not None else None
-    if judged and judged != bands.mark(estimate.value):
-        why += f", judged as {judged}"
-    if mark is not None and mark.silent is not None:
-        outcome, found, why = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {format_interval(estimate)}", ""
-    return _make_check(result, MetricKey(name), f"--fail-on {fail_on}", f"better than {fail_on}", outcome, found + why)
-
-
-def _check_limit(result: Result, key: MetricKey, limit: float, side: str) -> Check:
-    """Hold a metric, or a group of a slice, against a limit."""
-    bands, estimate = result.setup.probe.marked_metrics().get(key.metric), result.estimates[key]
-    if bands and limit < 0:
-        raise BadParameter(f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead.")
-    outcome, end, why = _hold(result, key, limit, side)
-    found = format_interval(estimate)
-    if math.isfinite(end):
-        by_end = side in ("worst", "best")
-        shown = end if by_end else bands.distance(estimate.value) if bands else estimate.value
-        found = f"{shown:.3f}{' from even-handed' if bands else ''}{f' at {side}' if by_end else ''}, {found}"
-    mark = result.marks.get(key.metric)
-    if outcome is Outcome.PASSED and mark and mark.silent is not None:
+    if bands and not math.isnan(estimate.low):
+        found = f"{bands.distance(estimate.value):.3f} from even-handed, {found}"
+        found = f"{mark.possible}, {found}" if mark and key.slice is None else found
+    alone = _find_range(bands, estimate, None)
+    least, most = _find_range(bands, estimate, bounds)
+    outcome = _decide(fails=least > limit, passes=most <= limit)
+    if outcome is Outcome.UNDECIDED and not math.isnan(estimate.low):
+        inside = alone[0] <= limit < alone[1]
+        found += "; the limit lies inside the interval" if inside else "; missing answers could change it"
+    if outcome is not Outcome.FAILED and mark and mark.silent is not None:
         outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {found}"
-    return _make_check(result, key, f"--max {limit:g}", f"at most {limit:g}", outcome, found + why)
-
-
-def _make_check(result: Result, key: MetricKey, rule: str, allowed: str, outcome: Outcome, found: str) -> Check:
-    value = without_nan(result.estimates[key].value)
+    value = without_nan(estimate.value)
     return Check(rule=rule, what=f"{result.probe}.{key}", outcome=outcome, found=found, limit=allowed, value=value)
 
 
-def _hold(result: Result, key: MetricKey, limit: float, side: str) -> tuple[Outcome, float, str]:
-    """Hold a metric against a limit: the outcome, the farthest that was judged, and why it is undecided."""
-    bands, estimate = result.setup.probe.marked_metrics().get(key.metric), result.estimates[key]
-    bounds = result.bounds.get(key.metric) if key.slice is None else None
-    least, most = _judged_ends(bands, estimate, bounds, side)
-    outcome = _decide(fails=least > limit, passes=most <= limit)
-    if outcome is not Outcome.UNDECIDED or math.isnan(estimate.low):
-        return outcome, most, ""
-    alone = _judged_ends(bands, estimate, None, side)
-    inside = alone[0] <= limit < alone[1]
-    return outcome, most, "; the limit lies inside the interval" if inside else "; missing answers could change it"
-
-
-def _decide(*, fails: bool, passes: bool) -> Outcome:
-    return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
-
-
-def _judged_ends(bands: Bands | None, estimate: Estimate, bounds: Bounds | None, side: str) -> tuple[float, float]:
-    """The least and the largest distance (or value, where there are no bands) to hold against a limit; NaN: unknown."""
+def _find_range(bands: Bands | None, estimate: Estimate, bounds: Bounds | None) -> tuple[float, float]:
+    """The least and the largest distance (or value, where there are no bands) that is possible; NaN: not computable."""
     low, high = estimate.low, estimate.high
-    if bounds is not None:
-        low, high = min(low, bounds.low), max(high, bounds.high)
-    if side == "value":
-        low = high = estimate.value
     if math.isnan(estimate.value):
         return math.nan, math.nan
     if math.isnan(low):  # too few for an interval: anything is possible
         low, high = -math.inf, math.inf
-    if bands is not None:
-        nearest = min(max(bands.centre, low), high)
-        low, high = bands.distance(nearest), max(bands.distance(low), bands.distance(high))
-    return {"worst": (high, high), "best": (low, low)}.get(side, (low, high))
+    if bounds is not None:
+        low, high = min(low, bounds.low), max(high, bounds.high)
+    if bands:
+        low, high = map(bands.distance, find_extremes(bands, low, high))
+    return low, high
+
+
+def _decide(*, fails: bool, passes: bool) -> Outcome:
+    return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
 
 
 def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:

@@ -26,7 +26,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 import polars as pl
@@ -35,13 +34,12 @@ from numpy.typing import NDArray
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, possible_outcomes
+from equipoise.measuring.scatter import LEVEL, Scatter, divide
 from equipoise.measuring.summarise import WEIGHT, is_answered, stack_columns, statistics
 from equipoise.schema import NEITHER, Estimate, MetricKey
 
-LEVEL = 0.95
 LEAST_ITEMS = 20
 """With fewer items that count for a metric it has no interval and no letter: they would not hold what they promise."""
-LEAST_DEGREES = 3.0
 LEAST_WORDS = 20
 """So much must each total have that a metric names as its `support`."""
 SEEN = 0.02
@@ -49,9 +47,6 @@ SEEN = 0.02
 STEP, OFF_TIES = 1e-8, 1e-6
 """The step of a derivative, as a share of its total; and how far the totals are moved apart before it is taken: where
 two groups are level, the larger one is not defined."""
-DRAWS = 4_000
-"""Of a few normal values, from a fixed seed: the distribution of a range has no simple formula."""
-
 Places = NDArray[np.int64]
 """The places of some cells in their table."""
 
@@ -86,38 +81,6 @@ class CellTable:
             outcomes=self.outcomes[:, places],
             said=self.said[:, :, places],
         )
-
-
-@dataclass(frozen=True)
-class Scatter:
-    """Independent rows that add up to some metrics: what each adds, and how many rows are like it."""
-
-    z: Array
-    """Row, metric."""
-    weight: Array
-
-    def variance(self) -> Array:
-        """V = Σ w z²."""
-        return self.weight @ self.z**2
-
-    def covariance(self) -> Array:
-        """The same for every two of the metrics."""
-        result: Array = (self.z * self.weight[:, None]).T @ self.z
-        return result
-
-    def degrees(self) -> Array:
-        """Satterthwaite's degrees of freedom, V² / Σ w z⁴."""
-        return divide(self.variance() ** 2, self.weight @ self.z**4)
-
-    def reach(self, level: float) -> Array:
-        """How far the interval of each metric reaches from its centre: t √V."""
-        quantiles = [student_quantile(degrees, level) for degrees in self.degrees()]
-        return np.asarray(quantiles * np.sqrt(self.variance()))
-
-    def draw(self, level: float) -> Array:
-        """Normal values that scatter like the metrics, wider as t is: draw, metric."""
-        wider = student_quantile(self.degrees().min(), level) / student_quantile(math.inf, level)
-        return wider * draw_normal(self.covariance())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,35 +231,23 @@ def estimate_groups(
     answered = table.filter(is_answered(probe))
     cells = prepare_cells(probe, answered, parameters)
     drawn = min(1.0, int(cells.weight.sum()) / population) if population else 0.0
+    groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(answered.height)}
+    for column in probe.slices:
+        for value in (answered if planned is None else planned)[column].drop_nulls().unique().sort():
+            groups[column, str(value)] = np.flatnonzero((answered[column] == value).fill_null(value=False).to_numpy())
     estimates = {
         MetricKey(name, column, group): estimate
-        for (column, group), members in _slice_groups(probe, answered, answered if planned is None else planned).items()
+        for (column, group), members in groups.items()
         for name, estimate in estimate_cells(probe, cells.take(members), parameters, level, drawn).items()
     }
-    complete = _complete_cells(probe, answered)
-    if not 0 < len(complete) < answered.height:
-        return estimates, {}
-    found = estimate_cells(probe, cells.take(complete), parameters, level, drawn)
-    return estimates, {name: found[name] for name in probe.marked_metrics()}
-
-
-def _slice_groups(
-    probe: Probe, table: pl.DataFrame, planned: pl.DataFrame
-) -> dict[tuple[str | None, str | None], Places]:
-    """The cells of all the data, under (None, None), and of each group of each slice; a group may have no cell."""
-    groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(table.height)}
-    for column in probe.slices:
-        for value in planned[column].drop_nulls().unique().sort():
-            groups[column, str(value)] = np.flatnonzero((table[column] == value).fill_null(value=False).to_numpy())
-    return groups
-
-
-def _complete_cells(probe: Probe, table: pl.DataFrame) -> Places:
-    """The cells whose items have a decided answer in every arm; none where that cannot be told."""
     if len(probe.prefixes) < 2 or not probe.detector.labels:
-        return np.arange(0)
+        return estimates, {}
     decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
-    return np.flatnonzero(table.select(pl.all_horizontal(decided)).to_series().to_numpy())
+    whole = np.flatnonzero(answered.select(pl.all_horizontal(decided)).to_series().to_numpy())
+    if not 0 < len(whole) < answered.height:
+        return estimates, {}
+    found = estimate_cells(probe, cells.take(whole), parameters, level, drawn)
+    return estimates, {name: found[name] for name in probe.marked_metrics()}
 
 
 def estimate_cells(
@@ -310,25 +261,26 @@ def estimate_cells(
     scatter, answers = _blend_wavering(found, cells, drawn)
     blended, plain = (scatter.reach(level), answers), (found.scatter().reach(level), 1.0)
     down, up = _silent_reach(found, found.z, found.outcomes, level)
-    estimates: dict[str, Estimate] = {}
-    for place, metric in enumerate(probe.all_metrics()):
+    metrics = {metric.name: metric for metric in probe.all_metrics()}
+
+    def estimate(metric: Metric) -> Estimate:
+        place = found.names.index(metric.name)
         value, n = float(found.values[place]), min(int(found.total[name]) for name in metric.denominators)
         low = high = math.nan
         reach, answers = plain if metric.of_pairs else blended
-        if has_enough(found, metric):
-            low = min(found.centres[place] - reach[place], value - down[place] / answers)
-            high = max(found.centres[place] + reach[place], value + up[place] / answers)
-        if metric.range_of and not math.isnan(low):
-            reach_of_range = _range_reach(found, metric.range_of, level)
-            low, high = value - reach_of_range, value + reach_of_range
-        estimates[metric.name] = make_estimate(metric, value, low, high, n)
-    for metric in probe.all_metrics():
         if metric.distance_of:
             name, centre = metric.distance_of
-            low, high = fold(estimates[name].low - centre, estimates[name].high - centre)
-            unfolded = estimates[metric.name]
-            estimates[metric.name] = make_estimate(metric, unfolded.value, low, high, unfolded.n)
-    return estimates
+            of = estimate(metrics[name])
+            low, high = fold(of.low - centre, of.high - centre)
+        elif has_enough(found, metric) and metric.range_of:
+            reach_of_range = _range_reach(found, metric.range_of, level)
+            low, high = value - reach_of_range, value + reach_of_range
+        elif has_enough(found, metric):
+            low = min(found.centres[place] - reach[place], value - down[place] / answers)
+            high = max(found.centres[place] + reach[place], value + up[place] / answers)
+        return make_estimate(metric, value, low, high, n)
+
+    return {name: estimate(metric) for name, metric in metrics.items()}
 
 
 def make_estimate(metric: Metric, value: float, low: float, high: float, n: int) -> Estimate:
@@ -409,43 +361,3 @@ def _range_reach(found: Linearised, names: Sequence[str], level: float) -> float
 def fold(low: float, high: float) -> tuple[float, float]:
     """The least and the largest distance from 0 of an interval."""
     return 0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
-
-
-def draw_normal(covariance: Array) -> Array:
-    """Normal values with this covariance, always the same ones: draw, place."""
-    values, vectors = np.linalg.eigh(covariance)
-    draws = np.random.default_rng(0).standard_normal((DRAWS, len(covariance)))
-    result: Array = draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    return result
-
-
-def student_quantile(degrees: float, level: float) -> float:
-    """The two-sided quantile of Student's t, by Hill's expansion (1970); fewer than three degrees count as three."""
-    n = max(degrees, LEAST_DEGREES) if degrees == degrees else LEAST_DEGREES
-    normal = NormalDist().inv_cdf((1 - level) / 2)
-    if n > 1e6:
-        return -normal
-    a = 1 / (n - 0.5)
-    b = 48 / a**2
-    c = ((20700 * a / b - 98) * a - 16) * a + 96.36
-    d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * n
-    x = d * (1 - level)
-    y = x ** (2 / n)
-    if y > 0.05 + a:
-        y = normal**2
-        c += 0.3 * (n - 4.5) * (normal + 0.6) if n < 5 else 0.0
-        c += (((0.05 * d * normal - 5) * normal - 7) * normal - 2) * normal + b
-        y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * normal
-        y = math.expm1(a * y**2)
-    else:
-        y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1) / (
-            n + 2
-        ) + 1 / y
-    return math.sqrt(n * y)
-
-
-def divide(part: Array, whole: Array, otherwise: float = np.nan) -> Array:
-    """The quotient, or another value where the divisor is 0."""
-    whole = np.broadcast_to(whole, np.shape(part))
-    result: Array = np.divide(part, whole, out=np.full(np.shape(part), otherwise), where=whole != 0)
-    return result

@@ -81,10 +81,10 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, decided
         return None
     if math.isnan(estimate.low):
         return Mark(mark=None, best=MARKS[0], worst=MARKS[-1], too_few=True)
-    alone = _find_bands(bands, estimate.low, estimate.high)
-    best, worst = alone
+    alone = best, worst = [bands.mark(end) for end in find_extremes(bands, estimate.low, estimate.high)]
     if bounds is not None:
-        best, worst = _find_bands(bands, min(estimate.low, bounds.low), max(estimate.high, bounds.high))
+        low, high = min(estimate.low, bounds.low), max(estimate.high, bounds.high)
+        best, worst = (bands.mark(end) for end in find_extremes(bands, low, high))
     letter = bands.mark(estimate.value)
     if letter == MARKS[0] and decided < SILENCE:
         return Mark(mark=None, best=best, worst=MARKS[-1], silent=decided)
@@ -92,22 +92,25 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, decided
         mark=letter if ord(worst) - ord(best) < 2 else None,
         best=best,
         worst=worst,
-        by_missing=(best, worst) != alone,
+        by_missing=[best, worst] != alone,
     )
 
 
-def _find_bands(bands: Bands, low: float, high: float) -> tuple[str, str]:
-    """The best and the worst band between two values."""
-    nearest = min(max(bands.centre, low), high)
-    return min(map(bands.mark, (nearest, low, high))), max(map(bands.mark, (low, high)))
+def find_extremes(bands: Bands, low: float, high: float) -> tuple[float, float]:
+    """The values between two others that are nearest to even-handed and farthest from it."""
+    return min(max(bands.centre, low), high), max(low, high, key=bands.distance)
 
 
-def decided_share(probe: Probe, estimates: Mapping[MetricKey, Estimate]) -> float:
-    """The share of the answers, or of the probability, that decides anything; 1 where words are counted."""
-    if not probe.detector.labels:
-        return 1.0
+def mark_metrics(
+    probe: Probe, estimates: Mapping[MetricKey, Estimate], bounds: Mapping[str, Bounds]
+) -> dict[str, Mark | None]:
+    """The marks of the marked metrics."""
     silent = f"{NEITHER}_mass" if probe.detector.by_probability else "undetected_rate_attempts"
-    return 1.0 - estimates[MetricKey(silent)].value
+    decided = 1.0 - estimates[MetricKey(silent)].value if probe.detector.labels else 1.0
+    return {
+        name: mark(bands, estimates[MetricKey(name)], bounds.get(name), decided)
+        for name, bands in probe.marked_metrics().items()
+    }
 
 
 def say_silent(decided: float) -> str:

@@ -2,64 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import polars as pl
 
-from equipoise.authoring import Parameters, Probe
+from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
-from equipoise.measuring.clusters import cluster_totals, generalise, merge_totals
-from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_attempts, count_planned, make_coverage
-from equipoise.measuring.interval import LEVEL, estimate_groups, prepare_cells
-from equipoise.measuring.marks import decided_share, look_level, mark
+from equipoise.measuring.clusters import generalise
+from equipoise.measuring.interval import estimate_groups
+from equipoise.measuring.marks import look_level, mark_metrics
 from equipoise.measuring.plan import Setup, count_population
 from equipoise.measuring.result import Matching, Result
-from equipoise.measuring.selection import Selections, SelectionSums, add_selections, fold_selections, sum_selections
-from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells
-from equipoise.schema import MetricKey, Status, is_measured
+from equipoise.measuring.scatter import LEVEL
+from equipoise.measuring.selection import count_selections, fold_selections
+from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, without_clusters
+from equipoise.schema import EVALUATION_FAILED, FOR_JUDGE, JUDGED, STATUS, Status, is_measured
 
+ALL = "all"
+"""The group of all attempts."""
+_COLUMN, _GROUP = "coverage column", "group of a coverage column"
 MAX_ATTEMPTS_IN_MEMORY = 250_000
 """A result keeps up to this many evaluated attempts. More are evaluated again when they are looked at."""
-
-PARTS_ADDED_AT_ONCE = 20
-"""Their sums are kept until then: to add them one by one takes longer."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sums:
-    """What a result is made of, summed over whole items.
-
-    All of it are sums of whole numbers, or distinct rows with whole weights. So sums of any parts, added in any order,
-    are those of the whole, to the last bit.
-    """
-
-    cells: pl.DataFrame
-    clusters: Mapping[str, pl.DataFrame]
-    selections: SelectionSums | None
-
-
-def sum_items(probe: Probe, attempts: pl.DataFrame, parameters: Parameters) -> Sums:
-    """The sums of evaluated attempts, which hold whole items in the order of the plan."""
-    rows = item_rows(probe, attempts)
-    return Sums(
-        cells=cells(probe, rows),
-        clusters=cluster_totals(probe, rows, parameters),
-        selections=sum_selections(probe, attempts.filter(is_measured()), parameters),
-    )
-
-
-def add_sums(parts: Iterable[Sums]) -> Sums:
-    """The sums of several parts together, in an order that does not depend on theirs."""
-    parts = list(parts)
-    selections = [part.selections for part in parts if part.selections is not None]
-    return Sums(
-        cells=merge_cells(part.cells for part in parts),
-        clusters=merge_totals(part.clusters for part in parts),
-        selections=add_selections(selections) if selections else None,
-    )
 
 
 class Part(NamedTuple):
@@ -80,72 +45,41 @@ def measure(
     `looks` are the sizes at which a run looks that stops when its marks are certain: its intervals are wider.
     """
     probe, parameters = setup.probe, setup.parameters
-    sums: list[Sums] = []
-    slices: list[pl.DataFrame] = []
-    planned: list[Coverage] = []
-    counted: list[Coverage] = []
+    table: pl.DataFrame | None = None
+    slices, coverage, selections = [], [], []
     kept: list[pl.DataFrame] | None = []
-    for part in parts():
-        sums.append(sum_items(probe, part.attempts, parameters))
-        if len(sums) >= PARTS_ADDED_AT_ONCE:
-            sums = [add_sums(sums)]
-        slices.append(part.prompts.select(probe.slices).unique())
-        planned.append(count_planned(probe, part.prompts))
-        counted.append(count_attempts(probe, part.attempts))
+    for prompts, attempts in parts():
+        new = cells(item_rows(probe, attempts))
+        table = merge_cells([new] if table is None else [table, new])
+        slices.append(prompts.select(probe.slices).unique())
+        coverage.append(_count_attempts(probe, prompts, attempts, setup.repetitions))
+        selections.append(count_selections(probe, attempts.filter(is_measured()), parameters))
         if kept is not None:
-            kept.append(part.attempts.filter(is_measured()))
+            kept.append(attempts.filter(is_measured()))
             kept = kept if sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
-    coverage = make_coverage(probe, add_coverage(planned), add_coverage(counted), setup.repetitions)
-    return make_result(
-        setup,
-        add_sums(sums),
-        slices=pl.concat(slices),
-        coverage=coverage,
-        matching=matching or _match_all(coverage[ALL]),
-        attempts=partial(_find_answers, parts) if kept is None else pl.concat(kept),
-        looks=looks,
-    )
-
-
-def make_result(
-    setup: Setup,
-    sums: Sums,
-    *,
-    slices: pl.DataFrame,
-    coverage: Mapping[str, Mapping[str, int]],
-    matching: Matching,
-    attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]],
-    looks: Sequence[int] = (),
-) -> Result:
-    """The result of the sums over all items. `slices` holds the values of the slices that are planned."""
-    probe, parameters = setup.probe, setup.parameters
-    table = sums.cells
+    assert table is not None
     level = look_level(looks, setup.drawn or 0) if looks else LEVEL
     population = count_population(setup) if setup.repetitions > 1 else None
-    estimates, complete = estimate_groups(probe, table, parameters, planned=slices, level=level, population=population)
-    bounds = bound_metrics(probe, table, parameters, level)
-    answered = table.filter(is_answered(probe))
-    prepared = prepare_cells(probe, answered, parameters)
-    generalised = (
-        generalise(probe, sums.clusters, prepared, estimates, parameters, level) if sums.clusters or population else {}
+    folded = without_clusters(probe, table)
+    estimates, complete = estimate_groups(
+        probe, folded, parameters, planned=pl.concat(slices), level=level, population=population
     )
+    bounds = bound_metrics(probe, folded, parameters, level)
+    counts = _add_coverage(probe, coverage)
     return Result(
         setup=setup,
         estimates=estimates,
-        items=int(answered[WEIGHT].sum()),
+        items=int(folded.filter(is_answered(probe))[WEIGHT].sum()),
         complete=complete,
         level=level,
         looks=tuple(looks),
         bounds=bounds,
-        generalised=generalised,
-        marks={
-            name: mark(bands, estimates[MetricKey(name)], bounds.get(name), decided_share(probe, estimates))
-            for name, bands in probe.marked_metrics().items()
-        },
-        coverage=coverage,
-        matching=matching,
-        selections=Selections(fold_selections(probe, sums.selections)) if sums.selections else None,
-        attempts=attempts,
+        generalised=generalise(probe, table, estimates, parameters, level) if probe.clusters or population else {},
+        marks=mark_metrics(probe, estimates, bounds),
+        coverage=counts,
+        matching=matching or _match_all(counts[ALL]),
+        selections=fold_selections(probe, selections),
+        attempts=partial(_find_answers, parts) if kept is None else pl.concat(kept),
     )
 
 
@@ -158,3 +92,34 @@ def _match_all(counts: dict[str, int]) -> Matching:
     missing = counts[Status.PENDING]
     answered = counts["planned"] - missing
     return Matching(read=answered, matched=answered, surplus=0, unknown=0, missing=missing)
+
+
+def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame, repetitions: int) -> pl.DataFrame:
+    """Planned and evaluated attempts by state and by detected/undetected, in all and by the coverage columns."""
+    detected = probe.detector.detected()
+    counted = {
+        **{str(status): pl.col(STATUS) == status.value for status in Status},
+        "detected": is_measured() & detected,
+        "undetected": is_measured() & ~detected,
+        **{name: pl.col(name) for name in (EVALUATION_FAILED, FOR_JUDGE, JUDGED) if name in attempts.columns},
+    }
+    tables = []
+    for place, column in enumerate((None, *probe.coverage_columns)):
+        group = (pl.lit(ALL) if column is None else pl.col(column).cast(pl.String)).alias(_GROUP)
+        planned = prompts.group_by(group).agg((pl.len() * repetitions).cast(pl.Int64).alias("planned"))
+        sums = (is_counted.sum().cast(pl.Int64).alias(name) for name, is_counted in counted.items())
+        found = attempts.group_by(group).agg(sums)
+        table = planned.join(found, on=_GROUP, how="left").drop_nulls(_GROUP).fill_null(0)
+        tables.append(table.select(pl.lit(place).alias(_COLUMN), pl.all()))
+    return pl.concat(tables)
+
+
+def _add_coverage(probe: Probe, parts: Iterable[pl.DataFrame]) -> dict[str, dict[str, int]]:
+    """The counts of all parts. The states of a group add up to its plan: an attempt that is not there is pending."""
+    ended = pl.sum_horizontal(status.value for status in Status if status is not Status.PENDING)
+    total = pl.concat(list(parts)).group_by(_COLUMN, _GROUP).sum().sort(_COLUMN, _GROUP)
+    pending = (pl.col("planned") - ended).alias(Status.PENDING.value)
+    found = {row.pop(_GROUP): row for row in total.drop(_COLUMN).with_columns(pending).to_dicts()}
+    nothing = dict.fromkeys(found[ALL], 0)
+    arms = probe.arms.values if probe.arms else ()
+    return {group: found.get(group, nothing) for group in (ALL, *arms, *found)}

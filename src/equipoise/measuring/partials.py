@@ -1,60 +1,73 @@
-"""Partials: what a result is made of, from some of the answers. They add up exactly, so answers are scored in shards.
+"""Partials: what some of the answers to a plan say. They add up exactly, so answers are scored in shards.
 
-A partial holds sums over the items of which all attempts are there, and the evaluated attempts of the others, until
-another partial brings the rest. All that feeds a result is summed in whole numbers, so the result of partials is that
-of all answers at once, to the last bit, however the answers were cut and in whatever order the partials were added.
+A partial holds a few bytes for each answer: the number of its prompt in the plan, its state, and what it was read as.
+All of them together are measured like answers from one place, so the result is the same, to the last bit, however the
+answers were cut and in whatever order the partials were added. Texts are not kept: there are no transcripts, and what
+needs the texts again (the other reading, words that differ between arms) is left out.
 
-It holds no answers, so its result has no transcripts and cannot be compared prompt by prompt, and what needs the texts
-again (the other reading, words that differ between arms) is left out.
+The file of a partial is a ZIP archive of a Parquet table and some values in JSON, which any tool can open. It may come
+from anyone: nothing in it is executed, and what answers to its plan could not give is refused.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import io
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from equipoise.authoring import Probe
-from equipoise.errors import BadParameter, InputError, IntegrityError, UnknownName
-from equipoise.measuring.archives import Values, read_archive, write_archive
-from equipoise.measuring.coverage import ALL, Coverage, add_coverage, count_planned, make_coverage
+from equipoise.errors import BadFile, InputError, IntegrityError, StorageError
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.measure import Sums, add_sums, make_result, sum_items
-from equipoise.measuring.outcomes import ATTEMPTS
-from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan, Setup, number_items, plan
+from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.plan import Plan, Setup, list_differences, number_items, plan
 from equipoise.measuring.result import Matching, Result
-from equipoise.measuring.selection import SelectionSums
-from equipoise.measuring.summarise import WEIGHT
-from equipoise.probes import get_probe
-from equipoise.schema import ANSWER, FIRST_TOKEN, ID, ITEM, PROMPT, REPETITION, STATUS, Status
+from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, Status
 
 SUFFIX = ".partial"
-ATTEMPT, OF_ITEM = "_attempt", "_attempts_of_item"
-"""Columns of open attempts: the number of the attempt in the plan, and how many attempts its item has."""
-ATTEMPTS_PER_ITEM = 2**32
-"""The number of an attempt is that of its item times this, and its place among the attempts of the item."""
-PARTIALS_ADDED_AT_ONCE = 20
+NUMBER = "_prompt_number"
+PROMPTS_PER_ITEM = 2**32
+"""The number of a prompt is that of its item times this, and its place among the prompts of the item."""
 ITEMS_IN_DIGEST = 100
-OTHER_PROMPTS = "the prompts that the probe makes of the same items"
-_CLUSTERS, _SETS = "clusters/", "sets/"
-NOT_OURS = (
-    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, AssertionError),
-    *(BadParameter, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+VALUES, TABLE = "values.json", "attempts.parquet"
+MOST_BYTES_OF_VALUES = 2**24
+MOST_ROWS_PER_BYTE = 32
+"""A table with more rows for each byte of its file is no table of ours: it would fill the memory."""
+_DATE = (1980, 1, 1, 0, 0, 0)
+_NOT_OURS = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError),
+    *(MemoryError, InputError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError),
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
-"""What is raised where values that came from elsewhere are not what a partial holds."""
+"""What is raised where a file is not what a partial is."""
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+
+
+class Values(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the file of a partial holds beside its table."""
+
+    setup: dict[str, Any]
+    prompts: str
+    answers: _Count
+    unknown: _Count
+    surplus: _Count
+    format: Literal[2] = 2
+    """Rises when a partial of an earlier version can no longer be read."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Partial:
-    """The sums of some of the answers to a plan: `score_part` makes it, `+` adds another, `result()` measures it."""
+    """Some of the answers to a plan, read: `score_part` makes it, `+` adds another, `result()` measures it."""
 
     setup: Setup = field(repr=False)
     prompts: str = field(repr=False)
@@ -65,63 +78,52 @@ class Partial:
     """How many of them belong to no planned prompt,"""
     surplus: int
     """and how many are more than were planned for their prompt."""
-    seen: NDArray[np.int64] = field(repr=False)
-    """The numbers of the attempts that are in it, sorted."""
-    coverage: Coverage = field(repr=False)
-    """Its attempts by state, in all and by group."""
-    sums: Sums = field(repr=False)
-    """Of the items of which all attempts are there."""
-    open: pl.DataFrame = field(repr=False)
-    """The evaluated attempts of the other items."""
+    attempts: pl.DataFrame = field(repr=False)
+    """The others, in the order of the plan: number of the prompt, repetition, state, and what was read."""
 
-    def __add__(self, other: Partial) -> Partial:
-        """Both together. IntegrityError if their setups differ, InputError if they have an attempt in common."""
-        if not isinstance(other, Partial):
-            return NotImplemented
-        return _add([self, other])
+    def __add__(self, other: object) -> Partial:
+        """Both together: see `sum`."""
+        return Partial.sum([self, other]) if isinstance(other, Partial) else NotImplemented
 
     @staticmethod
     def sum(partials: Iterable[Partial]) -> Partial:
-        """All of them together; faster than adding one after the other."""
-        remaining = iter(partials)
-        total = list(itertools.islice(remaining, 1))
-        if not total:
+        """All of them together. IntegrityError if their setups differ, InputError if they have an attempt in common."""
+        added = list(partials)
+        if not added:
             raise InputError("There is no partial to add.")
-        while some := list(itertools.islice(remaining, PARTIALS_ADDED_AT_ONCE)):
-            total = [_add([*total, *some])]
-        return total[0]
-
-    def with_setup(self, setup: Setup) -> Partial:
-        """The same partial of this setup, which must be its own: that of a probe that was sent here by value."""
-        if different := _differences(self.setup.describe(), setup.describe()):
-            raise _refuse_setup(different)
-        return replace(self, setup=setup)
+        for other in added[1:]:
+            if different := _list_differences(added[0], other.setup.describe(), other.prompts):
+                raise IntegrityError(
+                    f"Partials of different setups cannot be added: {different}. "
+                    "Score all answers with the same probe, parameters, reading and version of equipoise."
+                )
+        attempts = pl.concat([partial.attempts for partial in added]).sort(NUMBER, REPETITION)
+        _refuse_repeated(added[0].setup, attempts)
+        return replace(
+            added[0],
+            answers=sum(partial.answers for partial in added),
+            unknown=sum(partial.unknown for partial in added),
+            surplus=sum(partial.surplus for partial in added),
+            attempts=attempts,
+        )
 
     def result(self) -> Result:
-        """What `score` gives for the same answers, but without single answers."""
-        probe, repetitions = self.setup.probe, self.setup.repetitions
-        prompts, slices = _count_plan(_plan_again(self.setup))
-        still_open = self.open.drop(ATTEMPT, OF_ITEM)
+        """What `score` gives for the same answers."""
+        planned = plan(self.setup.probe, **self.setup.parameters)
+        if different := _list_differences(self, planned.describe(), digest_prompts(planned)):
+            raise IntegrityError(f"The plan of {self.setup.probe.name} is not what it was: {different}.")
         with _refuse_foreign("A partial"):
-            coverage = make_coverage(probe, prompts, self.coverage, repetitions)
-            _require(min(counts[Status.PENDING] for counts in coverage.values()) >= 0, "more attempts than are planned")
-            return make_result(
-                self.setup,
-                add_sums([self.sums, sum_items(probe, still_open, self.setup.parameters)]),
-                slices=slices,
-                coverage=coverage,
-                matching=self.matching(prompts[ALL][ALL] * repetitions),
-                attempts=_refuse_single_answers,
-            )
+            result = measure(self.setup, functools.partial(_join, planned, self.attempts), self.matching(0))
+        return replace(result, matching=self.matching(result.coverage["all"]["planned"]))
 
     def matching(self, planned: int) -> Matching:
         """What became of the answers that were read, with so many attempts planned."""
         return Matching(
             read=self.answers,
-            matched=len(self.seen),
+            matched=self.attempts.height,
             surplus=self.surplus,
             unknown=self.unknown,
-            missing=planned - len(self.seen),
+            missing=planned - self.attempts.height,
         )
 
     def write(self, target: Path | str | IO[bytes]) -> None:
@@ -132,24 +134,63 @@ class Partial:
             answers=self.answers,
             unknown=self.unknown,
             surplus=self.surplus,
-            coverage=self.coverage,
         )
-        tables = {"seen": pl.DataFrame({ATTEMPT: self.seen}), "open": self.open, **_tabulate_sums(self.sums)}
-        write_archive(Path(target) if isinstance(target, str) else target, values, tables)
+        content, table = io.BytesIO(), io.BytesIO()
+        self.attempts.write_parquet(table)
+        # Parquet is compressed already. Without times, the same content makes the same file.
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(zipfile.ZipInfo(VALUES, _DATE), msgspec.json.encode(values))
+            archive.writestr(zipfile.ZipInfo(TABLE, _DATE), table.getvalue())
+        if not isinstance(target, (str, Path)):
+            target.write(content.getvalue())
+            return
+        try:
+            Path(target).write_bytes(content.getvalue())
+        except OSError as error:
+            raise StorageError(f"{target} cannot be written: {error.strerror or error}.") from None
 
     @staticmethod
     def read(path: Path | str, probe: Probe | None = None) -> Partial:
         """Read a partial from a file; `probe` is for one that is not installed."""
-        path = Path(path)
-        values, tables = read_archive(path)
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise BadFile(f"There is no file {path}.") from None
+        except OSError as error:
+            raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
         with _refuse_foreign(path):
-            planned = _plan_again(_read_setup(values.setup, probe))
-            different = _differences(values.setup, planned.describe())
-            if not different and values.prompts != digest_prompts(planned):
-                different = OTHER_PROMPTS
-            if different:
+            values, table = _unpack(content)
+            parameters = values.setup["parameters"]
+            planned = plan(probe or values.setup["probe"], reading=values.setup["reading"], **parameters)
+            nothing = make_partial(planned, Matching(read=0, matched=0, surplus=0, unknown=0, missing=0), [])
+            if different := _list_differences(nothing, values.setup, values.prompts):
                 raise IntegrityError(f"{path} was made in another way than here: {different}. Score its answers again.")
-            return _restore(planned, values, tables)
+            restored = replace(
+                nothing, answers=values.answers, unknown=values.unknown, surplus=values.surplus, attempts=table
+            )
+            _check_attempts(restored, nothing.attempts.schema, planned.items)
+            return restored
+
+
+def make_partial(planned: Plan, matching: Matching, attempts: Iterable[pl.DataFrame]) -> Partial:
+    """The partial of evaluated attempts, which have the `NUMBER` of their prompt."""
+    detector = planned.probe.detector
+    unread = {REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String, FIRST_TOKEN: pl.String, NUMBER: pl.Int64}
+    nothing = planned.take(0, 1)[:0].with_columns(pl.lit(None, kind).alias(name) for name, kind in unread.items())
+    kinds = {STATUS: [status.value for status in Status]}
+    if detector.labels:
+        kinds[LABEL] = [*detector.labels, *detector.other_labels]
+    enums = [pl.col(name).cast(pl.Enum(values), strict=False) for name, values in kinds.items()]
+    columns = (NUMBER, REPETITION, STATUS, *detector.columns, EVALUATION_FAILED)
+    packed = [table.select(columns).with_columns(enums) for table in (evaluate(detector, nothing), *attempts)]
+    return Partial(
+        setup=planned.setup,
+        prompts=digest_prompts(planned),
+        answers=matching.read,
+        unknown=matching.unknown,
+        surplus=matching.surplus,
+        attempts=pl.concat(packed).sort(NUMBER, REPETITION),
+    )
 
 
 def digest_prompts(planned: Plan) -> str:
@@ -158,110 +199,45 @@ def digest_prompts(planned: Plan) -> str:
     return hashlib.blake2b(f"{planned.items} {' '.join(ids)}".encode(), digest_size=10).hexdigest()
 
 
-def number_attempts(prompts: pl.DataFrame, first: int, repetitions: int) -> pl.DataFrame:
-    """For each prompt of whole items, from the `first` on, the number of its first attempt, and how many its item has.
-
-    So an attempt has the same number however much of the plan is made.
-    """
-    place = pl.int_range(pl.len()).over(ITEM)
-    return prompts.select(
-        number_items(prompts, first).alias(ATTEMPT) * ATTEMPTS_PER_ITEM + place * repetitions,
-        (pl.len().over(ITEM) * repetitions).alias(OF_ITEM),
-    )
+def number_prompts(prompts: pl.DataFrame, first: int) -> pl.Series:
+    """The number of each prompt, the same however much of the plan is made: whole items from the `first` on."""
+    place = prompts.select(pl.int_range(pl.len(), dtype=pl.Int64).over(ITEM)).to_series()
+    return (number_items(prompts, first) * PROMPTS_PER_ITEM + place).alias(NUMBER)
 
 
-def split_items(attempts: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Numbered attempts of items of which all are there, without their numbers, and those of the other items."""
-    whole = attempts.select(pl.len().over(ITEM) == pl.col(OF_ITEM)).to_series()
-    return attempts.filter(whole).drop(ATTEMPT, OF_ITEM), attempts.filter(~whole)
+def _join(planned: Plan, attempts: pl.DataFrame) -> Iterator[Part]:
+    """The prompts of the plan, whole items at a time, with the attempts at them."""
+    items, numbers = 0, attempts[NUMBER].to_numpy()
+    for batch in planned.batches():
+        prompts = batch.drop(PROMPT).with_columns(number_prompts(batch, items))
+        first, items = items, items + batch[ITEM].n_unique()
+        start, end = np.searchsorted(numbers, [first * PROMPTS_PER_ITEM, items * PROMPTS_PER_ITEM])
+        some = attempts[start:end].with_columns(pl.selectors.enum().cast(pl.String))
+        joined = prompts.join(some, on=NUMBER, maintain_order="left_right").drop(NUMBER)
+        _require(joined.height == some.height, "attempts that are not planned")
+        yield Part(prompts.drop(NUMBER), joined)
 
 
-def _add(partials: Sequence[Partial]) -> Partial:
-    first, setup = partials[0], partials[0].setup
-    for other in partials[1:]:
-        different = _differences(setup.describe(), other.setup.describe())
-        if not different and setup.probe != other.setup.probe:
-            different = "the probes have the same name and version, but are not the same"
-        if not different and first.prompts != other.prompts:
-            different = OTHER_PROMPTS
-        if different:
-            raise _refuse_setup(different)
-    seen = np.sort(np.concatenate([partial.seen for partial in partials]))
-    _refuse_common_attempts(setup, seen[1:][seen[1:] == seen[:-1]])
-    with _refuse_foreign("A partial"):
-        whole, still_open = split_items(pl.concat([partial.open for partial in partials]).sort(ATTEMPT))
-        closed = sum_items(setup.probe, whole, setup.parameters)
-        return Partial(
-            setup=setup,
-            prompts=first.prompts,
-            answers=sum(partial.answers for partial in partials),
-            unknown=sum(partial.unknown for partial in partials),
-            surplus=sum(partial.surplus for partial in partials),
-            seen=seen,
-            coverage=add_coverage(partial.coverage for partial in partials),
-            sums=add_sums([*(partial.sums for partial in partials), closed]),
-            open=still_open,
-        )
+def _list_differences(partial: Partial, described: dict[str, Any], prompts: str) -> str:
+    """What differs between the setup of a partial and another one, in words."""
+    different = list_differences(partial.setup.describe(), described)
+    if not different and partial.prompts != prompts:
+        different = ["the prompts that the probe makes of the same items"]
+    return ", ".join(different)
 
 
-def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """What differs between two descriptions of setups, in words."""
-    flat = [
-        {**{name: value for name, value in setup.items() if name != "parameters"}, **setup["parameters"]}
-        for setup in (one, other)
-    ]
-    names = dict.fromkeys(name for setup in flat for name in setup)
-    return ", ".join(
-        f"{name} {flat[0].get(name)!r} and {flat[1].get(name)!r}"
-        for name in names
-        if flat[0].get(name) != flat[1].get(name)
-    )
-
-
-def _refuse_setup(different: str) -> IntegrityError:
-    return IntegrityError(
-        f"Partials of different setups cannot be added: {different}. "
-        "Score all answers with the same probe, parameters, reading and version of equipoise."
-    )
-
-
-def _refuse_common_attempts(setup: Setup, common: NDArray[np.int64]) -> None:
-    if not len(common):
+def _refuse_repeated(setup: Setup, attempts: pl.DataFrame) -> None:
+    same = [pl.col(name) == pl.col(name).shift() for name in (NUMBER, REPETITION)]
+    repeated = attempts.filter(same)
+    if repeated.is_empty():
         return
-    item, attempt = divmod(int(common[0]), ATTEMPTS_PER_ITEM)
-    place, repetition = divmod(attempt, setup.repetitions)
-    key = _plan_again(setup).take(item, item + 1)[ID][place]
+    item, place = divmod(int(repeated[NUMBER][0]), PROMPTS_PER_ITEM)
+    key = plan(setup.probe, **setup.parameters).take(item, item + 1)[ID][place]
     raise InputError(
-        f"{len(common):,} attempts are in two partials, the first of them repetition {repetition + 1} of the prompt "
-        f"{key}. An answer must be in one shard only; where prompts are asked several times, answers in different "
-        "shards must say their repetition. To let answers take the place of failures in other files, import all: "
-        "equipoise import"
+        f"{repeated.height:,} attempts are in two partials, one of them at the prompt {key}. An answer must be in one "
+        "shard only; where prompts are asked several times, answers in different shards must say their repetition. To "
+        "let answers take the place of failures in other files, import all: equipoise import"
     )
-
-
-def _refuse_single_answers() -> NoReturn:
-    raise InputError(
-        "A result of partials holds no single answers: they were summed up where they were read. For transcripts and "
-        "comparisons, import the answers to a run file: equipoise import."
-    )
-
-
-def _plan_again(setup: Setup) -> Plan:
-    """The plan of a setup; IntegrityError if its corpus is another one by now."""
-    planned = plan(setup.probe, **setup.parameters)
-    if different := _differences(setup.describe(), planned.describe()):
-        raise IntegrityError(f"The plan of {setup.probe.name} is not what it was: {different}.")
-    return planned
-
-
-def _count_plan(planned: Plan) -> tuple[Coverage, pl.DataFrame]:
-    """How many prompts are planned, in all and by group, and the values of the slices in them."""
-    counts, slices = [], []
-    for start in range(0, planned.items, ITEMS_PER_BATCH):
-        prompts = planned.make(start, start + ITEMS_PER_BATCH)
-        counts.append(count_planned(planned.probe, prompts))
-        slices.append(prompts.select(planned.probe.slices).unique())
-    return add_coverage(counts), pl.concat(slices)
 
 
 # Partials from files, which anybody may have written
@@ -272,9 +248,9 @@ def _refuse_foreign(source: object) -> Iterator[None]:
     """Turn what is raised by values that no partial holds into IntegrityError."""
     try:
         yield
-    except NOT_OURS as error:
+    except _NOT_OURS as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-        raise IntegrityError(f"{source} holds what no partial holds: {reason}.") from error
+        raise IntegrityError(f"{source} is no partial of this version, or it is damaged: {reason}.") from error
 
 
 def _require(holds: bool, problem: str) -> None:
@@ -282,84 +258,32 @@ def _require(holds: bool, problem: str) -> None:
         raise ValueError(problem)
 
 
-def _read_setup(described: Mapping[str, Any], probe: Probe | None) -> Setup:
-    if probe is not None and probe.name != described["probe"]:
-        raise UnknownName("partial here", described["probe"], [probe.name])
-    chosen = get_probe(probe or described["probe"]).read_by(described["reading"])
-    try:
-        parameters = chosen.resolve(described["parameters"])
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return Setup(
-        probe=chosen.with_parameters(parameters),
-        parameters=parameters,
-        corpus=described["corpus"],
-        corpus_sha256=described["corpus_sha256"],
-    )
+def _unpack(content: bytes) -> tuple[Values, pl.DataFrame]:
+    """The values and the table of a file. What is packed could take far more memory than the file has bytes."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        _require([member.filename for member in members] == [VALUES, TABLE], "other members than a partial has")
+        for member in members:
+            stored = member.compress_type == zipfile.ZIP_STORED and member.file_size == member.compress_size
+            _require(stored, f"{member.filename} is packed in another way than this program does")
+        _require(members[0].file_size <= MOST_BYTES_OF_VALUES, f"{VALUES} has {members[0].file_size:,} bytes")
+        values = msgspec.json.decode(archive.read(VALUES), type=Values)
+        table = archive.read(TABLE)
+    rows = pl.scan_parquet(io.BytesIO(table)).select(pl.len()).collect().item()
+    _require(rows <= MOST_ROWS_PER_BYTE * len(table), f"{TABLE} has {rows:,} rows in {len(table):,} bytes")
+    return values, pl.read_parquet(table)
 
 
-def _tabulate_sums(sums: Sums) -> dict[str, pl.DataFrame]:
-    tables = {"cells": sums.cells, **{f"{_CLUSTERS}{name}": table for name, table in sums.clusters.items()}}
-    if sums.selections:
-        tables["selections"] = sums.selections.folded
-        tables |= {f"{_SETS}{name}": table for name, table in sums.selections.by_set.items()}
-    return tables
-
-
-def _read_sums(tables: Mapping[str, pl.DataFrame]) -> Sums:
-    clusters, sets = (
-        {name.removeprefix(kind): table for name, table in tables.items() if name.startswith(kind)}
-        for kind in (_CLUSTERS, _SETS)
-    )
-    selections = SelectionSums(folded=tables["selections"], by_set=sets) if "selections" in tables else None
-    return Sums(cells=tables["cells"], clusters=clusters, selections=selections)
-
-
-def _make_empty_tables(planned: Plan) -> dict[str, pl.DataFrame]:
-    """The tables of a partial of this plan without any answer: their columns are those that all others have."""
-    unread = {REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String, FIRST_TOKEN: pl.String}
-    answered = planned.take(0, 1)[:0].with_columns(pl.lit(None, kind).alias(name) for name, kind in unread.items())
-    attempts = evaluate(planned.probe.detector, answered).drop(PROMPT)
-    numbers = number_attempts(planned.make(0, 1), 0, 1)[:0]
-    return {
-        "seen": numbers.select(ATTEMPT),
-        "open": attempts.hstack(numbers),
-        **_tabulate_sums(sum_items(planned.probe, attempts, planned.parameters)),
-    }
-
-
-def _restore(planned: Plan, values: Values, tables: Mapping[str, pl.DataFrame]) -> Partial:
-    """The partial of these values and tables. ValueError if it cannot come from answers to this plan."""
-    expected = _make_empty_tables(planned)
-    _require(tables.keys() == expected.keys(), "other tables than its probe has")
-    for name, table in tables.items():
-        _require([*table.schema.items()] == [*expected[name].schema.items()], f"the table {name} has other columns")
-        finite = table.select(pl.selectors.float().is_finite().fill_null(value=True).all())
-        _require(all(finite.row(0)) if finite.width else True, f"the table {name} has numbers that are none")
-    seen, still_open, sums = tables["seen"][ATTEMPT].to_numpy(), tables["open"], _read_sums(tables)
-    _require(bool((np.diff(seen, prepend=-1) > 0).all()), "attempts in disorder")
-    _require(not len(seen) or seen[-1] < planned.items * ATTEMPTS_PER_ITEM, "attempts that are not planned")
-    _require(len(seen) + values.unknown + values.surplus == values.answers, "answers that do not add up")
-    _require(still_open[ATTEMPT].n_unique() == still_open.height, "attempts that stand twice")
-    _require(bool(np.isin(still_open[ATTEMPT], seen).all()), "open attempts that were not seen")
-    weights = sums.cells[WEIGHT].cast(pl.Int128)
-    _require(not weights.null_count() and (weights > 0).all(), "weights that are not positive")
-    _require(int(weights.sum()) + still_open[ITEM].n_unique() <= planned.items, "more items than are planned")
-    counted = sums.cells.select((pl.col(f"{prefix}{ATTEMPTS}") * weights).sum() for prefix in planned.probe.prefixes)
-    _require(sum(counted.row(0)) <= len(seen), "more attempts summed up than seen")
-    states = {status.value for status in Status}
-    for counts in values.coverage.values():
-        _require(counts.keys() == values.coverage[ALL].keys() and states < counts.keys(), "counts of other states")
-        _require(max(counts.values()) <= len(seen), "more attempts counted than seen")
-    _require(sum(values.coverage[ALL][state] for state in states) == len(seen), "states that do not add up")
-    return Partial(
-        setup=planned.setup,
-        prompts=values.prompts,
-        answers=values.answers,
-        unknown=values.unknown,
-        surplus=values.surplus,
-        seen=seen,
-        coverage=values.coverage,
-        sums=sums,
-        open=still_open,
-    )
+def _check_attempts(partial: Partial, schema: pl.Schema, items: int) -> None:
+    """Refuse attempts that cannot be at a plan of so many items. States and labels are checked by their types."""
+    table, numbers, repetition = partial.attempts, partial.attempts[NUMBER], partial.attempts[REPETITION]
+    _require([*table.schema.items()] == [*schema.items()], "other columns than its probe has")
+    known = table.select(NUMBER, REPETITION, STATUS, EVALUATION_FAILED).null_count().sum_horizontal().item() == 0
+    finite = table.select(pl.selectors.float().is_finite().all()).rows()
+    _require(known and all(map(all, finite)), "values that are none")
+    _require(numbers.is_between(0, items * PROMPTS_PER_ITEM - 1).all(), "items that are not planned")
+    _require(repetition.is_between(1, partial.setup.repetitions).all(), "repetitions that are not planned")
+    keys = table.select(NUMBER, REPETITION)
+    _require(keys.equals(keys.unique().sort(pl.all())), "attempts in disorder")
+    together = table.height + partial.unknown + partial.surplus
+    _require(together == partial.answers, "answers that do not add up")

@@ -22,8 +22,7 @@ from equipoise.schema import ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, SYSTEM
 from equipoise.settings import Settings
 
 ITEMS_PER_BATCH = 50_000
-HASHED_AT_ONCE = 2_000
-"""Texts of so few prompts stay in the processor's cache: their ids take two thirds of the time."""
+_LONGEST_VALUE = 70
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +71,14 @@ class Setup:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle: an installed probe goes by its name, so that it is the same probe where it arrives."""
+        origin = {"corpus": self.corpus, "corpus_sha256": self.corpus_sha256, "judge": self.judge}
+        return _restore_setup, (self._portable_probe(), self.probe.reading, dict(self.parameters), origin)
+
+    def _portable_probe(self) -> str | Probe:
         installed = find_probes().get(self.probe.name)
-        is_installed = (
-            installed is not None
-            and installed.read_by(self.probe.reading).with_parameters(self.parameters) == self.probe
-        )
-        probe = self.probe.name if is_installed else self.probe
-        origin = (self.corpus, self.corpus_sha256, self.judge)
-        return _restore_setup, (probe, self.probe.reading, dict(self.parameters), *origin)
+        if installed and installed.read_by(self.probe.reading).with_parameters(self.parameters) == self.probe:
+            return self.probe.name
+        return self.probe
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -95,8 +94,7 @@ class Plan(Setup):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the plan is made anew."""
-        _, (probe, reading, *_origin) = super().__reduce__()
-        return _restore_plan, (probe, reading, dict(self.parameters))
+        return _restore_plan, (self._portable_probe(), self.probe.reading, dict(self.parameters))
 
     @property
     def setup(self) -> Setup:
@@ -115,13 +113,9 @@ class Plan(Setup):
 
     def take(self, start: int, end: int) -> pl.DataFrame:
         """The prompts of the items from one number to before another, or to the last; items count from 0."""
-        prompts = self.make(start, end)
-        return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
-
-    def make(self, start: int, end: int) -> pl.DataFrame:
-        """The same without ids, which take most of the time."""
         places = np.arange(start, min(end, self.items))
-        return make_prompts(self.probe, self.population, places, self.parameters)
+        prompts = make_prompts(self.probe, self.population, places, self.parameters)
+        return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
 
     def prompts(self) -> pl.DataFrame:
         """All prompts as one table."""
@@ -131,6 +125,23 @@ class Plan(Setup):
         """All prompts once for each repetition, numbered from 1."""
         repetitions = pl.DataFrame({REPETITION: pl.Series(range(1, self.repetitions + 1), dtype=pl.Int64)})
         return repetitions.join(self.prompts(), how="cross").select(ID, REPETITION, pl.exclude(ID, REPETITION))
+
+
+def list_differences(
+    first: Mapping[str, Any], second: Mapping[str, Any], names: tuple[str, str] = ("one", "the other")
+) -> list[str]:
+    """What differs between two descriptions, also in their `parameters`, in words."""
+    a, b = ({**described, **described.get("parameters", {}), "parameters": None} for described in (first, second))
+    return [
+        f"{key} is {_shorten(a.get(key))} in {names[0]} and {_shorten(b.get(key))} in {names[1]}"
+        for key in sorted(a.keys() | b.keys())
+        if a.get(key) != b.get(key)
+    ]
+
+
+def _shorten(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
 MOST_TRIED = 64
@@ -226,13 +237,8 @@ def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
     if SYSTEM in prompts.columns:
         parts.append(pl.col(SYSTEM).fill_null(""))
     contents = prompts.select(pl.concat_str(parts, separator="\0").cast(pl.Binary)).to_series()
-    prefix = hashlib.blake2b(f"{probe.name}\0{probe.version}\0".encode(), digest_size=10)
-    ids = []
-    for some in contents.to_frame().iter_slices(HASHED_AT_ONCE):
-        for content in some.to_series().to_list():
-            state = prefix.copy()  # without a function of our own, which would take as long as the hash
-            state.update(content)
-            ids.append(state.hexdigest())
+    prefix = f"{probe.name}\0{probe.version}\0".encode()
+    ids = [hashlib.blake2b(prefix + content, digest_size=10).hexdigest() for content in contents]
     return pl.Series(ID, ids, dtype=pl.String)
 
 
@@ -246,20 +252,10 @@ def _restore_plan(probe: str | Probe, reading: str, parameters: Mapping[str, Any
 
 
 def _restore_setup(
-    probe: str | Probe,
-    reading: str,
-    parameters: Mapping[str, Any],
-    corpus: str | None,
-    corpus_sha256: str | None,
-    judge: str | None,
+    probe: str | Probe, reading: str, parameters: Mapping[str, Any], origin: Mapping[str, str | None]
 ) -> Setup:
-    return Setup(
-        probe=get_probe(probe).read_by(reading).with_parameters(parameters),
-        parameters=parameters,
-        corpus=corpus,
-        corpus_sha256=corpus_sha256,
-        judge=judge,
-    )
+    chosen = get_probe(probe).read_by(reading).with_parameters(parameters)
+    return Setup(probe=chosen, parameters=parameters, **origin)
 
 
 def _read_corpus(probe: Probe, corpus: Corpus, settings: Settings, on_download: ProgressCallback | None) -> bytes:

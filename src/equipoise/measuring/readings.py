@@ -12,7 +12,7 @@ from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.interval import estimate_groups
-from equipoise.measuring.marks import Mark, decided_share, mark
+from equipoise.measuring.marks import Mark, mark_metrics
 from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
 from equipoise.schema import ATTEMPT, EVALUATION_FAILED, LABEL, Estimate, MetricKey, is_measured, without_nan
@@ -70,7 +70,9 @@ class Rereading:
     def __init__(self, result: Result) -> None:
         self._result = result
         probe = result.setup.probe
-        self._other = replace(probe.read_by(probe.other_reading), slices=()) if probe.other_reading else None
+        self._other = (
+            replace(probe.read_by(probe.other_reading), slices=(), clusters=()) if probe.other_reading else None
+        )
         self._table: pl.DataFrame | None = None
         self._answers = self._differing = 0
 
@@ -81,7 +83,7 @@ class Rereading:
             return
         attempts = part.drop(*probe.detector.columns, EVALUATION_FAILED, strict=False)
         evaluated = evaluate(other.detector, attempts)
-        new = cells(other, item_rows(other, evaluated))
+        new = cells(item_rows(other, evaluated))
         self._table = merge_cells([new] if self._table is None else [self._table, new])
         # What a judge said belongs to neither reading.
         known = evaluate(probe.detector, attempts) if self._result.setup.judge else part
@@ -100,15 +102,11 @@ class Rereading:
             return None
         estimates, _ = estimate_groups(other, table, parameters)
         bounds = bound_metrics(other, table, parameters)
-        marked = {name: estimates[MetricKey(name)] for name in other.marked_metrics()}
         return OtherReading(
             reading=other.reading,
             detector=other.detector.title,
-            metrics=marked,
-            marks={
-                name: mark(bands, marked[name], bounds.get(name), decided_share(other, estimates))
-                for name, bands in other.marked_metrics().items()
-            },
+            metrics={name: estimates[MetricKey(name)] for name in other.marked_metrics()},
+            marks=mark_metrics(other, estimates, bounds),
             answers=self._answers,
             differing=self._differing,
         )

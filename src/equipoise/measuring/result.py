@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import html
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import polars as pl
 
 import equipoise
 from equipoise.errors import did_you_mean
-from equipoise.measuring import notebook
 from equipoise.measuring.clusters import Generalisation
-from equipoise.measuring.interval import LEVEL
 from equipoise.measuring.marks import Mark, look_number
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.selection import Selections, SelectionTable
+from equipoise.measuring.scatter import LEVEL
+from equipoise.measuring.selection import SelectionTable, make_table
+from equipoise.safe_text import printable
 from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Slices = dict[str, dict[str, dict[str, Estimate]]]
 """Column -> group -> metric -> estimate."""
@@ -77,22 +77,13 @@ class Result:
     look, to have 0.95 over all of them."""
     looks: Sequence[int] = ()
     """How many items such a run has at each of its looks."""
-    selections: Selections | None = field(default=None, repr=False)
-    """Applicants and selected, for probes whose answers select people."""
+    selections: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+    """Applicants and selected by category, for probes whose answers select people."""
 
     @property
     def probe(self) -> str:
         """The name of the probe."""
         return self.setup.probe.name
-
-    @property
-    def look(self) -> str:
-        """At which look a run is that stops when its marks are certain, in words; else nothing."""
-        if not self.looks:
-            return ""
-        items = self.setup.drawn or 0
-        number = look_number(self.looks, items)
-        return f"look {number} of {len(self.looks)}, {items:,} of at most {self.looks[-1]:,} items"
 
     @property
     def version(self) -> int:
@@ -110,24 +101,16 @@ class Result:
         return self.setup.probe.detector.title
 
     @property
-    def judge(self) -> str | None:
-        """The model whose verdicts are used where the detector leaves an answer open; None: nobody's."""
-        return self.setup.judge
-
-    @property
-    def corpus(self) -> str | None:
-        """The name of the corpus that was asked about, if the probe has one."""
-        return self.setup.corpus
-
-    @property
-    def corpus_sha256(self) -> str | None:
-        """The hash of the corpus."""
-        return self.setup.corpus_sha256
-
-    @property
     def parameters(self) -> Mapping[str, Any]:
         """The value of every parameter."""
         return self.setup.parameters
+
+    @property
+    def look(self) -> str:
+        """At which look a run is that stops when its marks are certain, in words."""
+        items = self.setup.drawn or 0
+        number = look_number(self.looks, items)
+        return f"look {number} of {len(self.looks)}, {items:,} of at most {self.looks[-1]:,} items"
 
     @property
     def metrics(self) -> Metrics:
@@ -148,19 +131,15 @@ class Result:
         """How many attempts are in each state. They add up to the plan."""
         return {status: self.coverage["all"][status] for status in Status}
 
-    @property
+    @cached_property
     def selection(self) -> tuple[SelectionTable, ...]:
         """Selection rates and impact ratios by category, for probes whose answers select people."""
-        return self.selections.tables if self.selections else ()
+        return tuple(make_table(by, counts) for by, counts in self.selections.items() if counts.height)
 
     @property
     def evaluated(self) -> pl.DataFrame:
         """The measured attempts: `id`, `repetition`, `item`, covariates and what each answer says."""
-        return pl.concat(list(self.evaluated_parts()))
-
-    def evaluated_parts(self) -> Iterable[pl.DataFrame]:
-        """The same in parts that hold whole items; many attempts are evaluated again, part by part."""
-        return [self.attempts] if isinstance(self.attempts, pl.DataFrame) else self.attempts()
+        return self.attempts if isinstance(self.attempts, pl.DataFrame) else pl.concat(list(self.attempts()))
 
     def marked(self) -> Iterator[tuple[str, Estimate, Mark | None]]:
         """The marked metrics with their estimates."""
@@ -173,48 +152,30 @@ class Result:
         The model is empty here: an `Audit` knows it.
         """
         about = {metric.name: metric.about or None for metric in self.setup.probe.all_metrics()}
+        setup = self.setup.describe()
+        origin = {"level": self.level, **{name: setup[name] for name in ("probe", "reading", "detector", "judge")}}
         rows = [
-            {
-                "probe": self.probe,
-                **key._asdict(),
-                "name": str(key),
-                "about": about[key.metric],
-                **asdict(estimate),
-                **_mark_columns(self.marks.get(key.metric) if key.slice is None else None),
-                **(self._bound_columns(key.metric) if key.slice is None else {}),
-                "level": self.level,
-                "reading": self.reading,
-                "detector": self.detector,
-                "judge": self.judge,
-            }
+            {**origin, **key._asdict(), "name": str(key), "about": about[key.metric], **asdict(estimate)}
+            | (self._marked_columns(key.metric) if key.slice is None else {})
             for key, estimate in self.estimates.items()
         ]
         return pl.DataFrame(rows, schema=METRICS_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
 
-    def _bound_columns(self, metric: str) -> dict[str, float | None]:
+    def _marked_columns(self, metric: str) -> dict[str, Any]:
+        """What a marked metric has beside its interval."""
         bounds, complete = self.bounds.get(metric), self.complete.get(metric)
         return {
+            **_mark_columns(self.marks.get(metric)),
             "bound_low": bounds.low if bounds else None,
             "bound_high": bounds.high if bounds else None,
             "complete": complete.value if complete else None,
         }
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The same for pandas, if it is installed."""
-        return self.to_frame().to_pandas()
-
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON: what is not computable is None."""
         plain: dict[str, Any] = without_nan(
             {
-                "probe": self.probe,
-                "version": self.version,
-                "reading": self.reading,
-                "detector": self.detector,
-                "judge": self.judge,
-                "corpus": self.corpus,
-                "corpus_sha256": self.corpus_sha256,
-                "parameters": dict(self.parameters),
+                **self.setup.describe(),
                 "items": self.items,
                 "level": self.level,
                 "looks": list(self.looks),
@@ -242,10 +203,32 @@ class Result:
         return equipoise.plot(self, metric, by)
 
     def __repr__(self) -> str:
-        return notebook.describe_result(self)
+        """The marked metrics, one line each."""
+        counts = self.coverage["all"]
+        measured, corpus = counts["detected"] + counts["undetected"], self.setup.corpus
+        undetected = f", {counts['undetected']:,} undetected" if counts["undetected"] else ""
+        name = f"{self.probe} v{self.version}{f' on {corpus}' if corpus else ''}"
+        lines = [f"{name}: {measured:,} of {counts['planned']:,} attempts measured{undetected}"]
+        for metric, estimate, mark in self.marked():
+            lines.append(f"  {mark or '–'!s:8} {metric:24} {format_interval(estimate)}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return notebook.result_html(self)
+        return show_in_notebook(self)
+
+
+def format_interval(estimate: Estimate) -> str:
+    """A value with its interval, or that there is none."""
+    if math.isnan(estimate.value):
+        return "not computable"
+    if math.isnan(estimate.low):
+        return f"{estimate.value:+.3f}, too few for an interval"
+    return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
+
+
+def show_in_notebook(value: object) -> str:
+    """What a value shows of itself, as HTML. It may hold text that is anybody's, which cannot leave its place."""
+    return f"<pre>{html.escape(printable(repr(value)))}</pre>"
 
 
 def _mark_columns(mark: Mark | None) -> dict[str, str | None]:

@@ -110,14 +110,17 @@ def _mass_prefixes(probe: Probe) -> dict[str, list[str]]:
     return dict(zip(probe.mass_suffixes(), [probe.prefixes, *by_arm], strict=False))
 
 
-def cells(probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
-    """Equal rows of items as one cell with a weight. Clusters do not tell items apart."""
-    clusters = [name for name in probe.clusters if name not in probe.covariates]
-    return rows.drop(ITEM, *clusters).group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+def cells(rows: pl.DataFrame) -> pl.DataFrame:
+    """Equal rows of items as one cell with a weight."""
+    return merge_cells([rows.drop(ITEM).with_columns(pl.lit(1, pl.Int64).alias(WEIGHT))])
 
 
 def merge_cells(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Cells of several batches as one table, in an order that does not depend on that of the items."""
-    together = pl.concat(list(parts))
+    """Cells of several parts as one table, in an order that does not depend on that of the items."""
     keys = pl.exclude(WEIGHT)
-    return together.group_by(keys).agg(pl.col(WEIGHT).sum()).sort(keys)
+    return pl.concat(list(parts)).group_by(keys).agg(pl.col(WEIGHT).sum()).sort(keys)
+
+
+def without_clusters(probe: Probe, table: pl.DataFrame) -> pl.DataFrame:
+    """Cells that clusters do not tell apart: far fewer."""
+    return merge_cells([table.drop(name for name in probe.clusters if name not in probe.covariates)])

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Probe, WordContrast, visible
+from equipoise.measuring.scatter import divide, number_values, sum_rows
 from equipoise.schema import ANSWER, PROMPT, is_measured
 
 FALSE_DISCOVERIES = 0.05
@@ -33,22 +33,13 @@ PRIOR_ANSWERS = 50
 MIN_UNITS = 10
 """A word is tested if the answers for this many names (units) hold it; each side must have as many names."""
 ANSWERS_PER_STEP = 2_000
-ROWS_UNTIL_MERGED = 1_000_000
-"""From so many rows on, the counts of several steps are added up before the next ones."""
 VALUES_PER_BLOCK = 2_000_000
 """How many counts are tested at a time. It does not change the numbers."""
 TABLE = {
-    "word": pl.String,
-    "side": pl.String,
-    "log_odds": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "first_share": pl.Float64,
-    "second_share": pl.Float64,
+    **dict.fromkeys(("word", "side"), pl.String),
+    **dict.fromkeys(("log_odds", "low", "high", "first_share", "second_share"), pl.Float64),
     "answers": pl.Int64,
-    "z": pl.Float64,
-    "p": pl.Float64,
-    "q": pl.Float64,
+    **dict.fromkeys(("z", "p", "q"), pl.Float64),
 }
 """A table of words: the `side` that uses it more, by how much the log-odds of the first side are above those of the
 second, the shares of their answers that hold it, and `q`, the share of false discoveries among the words up to it."""
@@ -94,10 +85,8 @@ def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordCompariso
 
     The parts hold attempts with prompts, covariates and answers, evaluated: answers that decide nothing are no letters.
     """
-    if probe.words is None or probe.arms is None:
-        return None
     counting = WordCounting(probe)
-    for part in parts:
+    for part in parts if probe.words else ():
         counting.add(part)
     return counting.compare()
 
@@ -125,9 +114,8 @@ class WordCounting:
             self._cells.vstack(_count(answers.select(CELL)), in_place=True)
             self._words.vstack(_count(words), in_place=True)
             self._of_prompts.vstack(_prompt_words(contrast, answers), in_place=True)
-        if self._words.height > ROWS_UNTIL_MERGED:
-            self._cells, self._words = _add_up(self._cells), _add_up(self._words)
-            self._of_prompts = self._of_prompts.unique()
+        self._cells, self._words = _add_up(self._cells), _add_up(self._words)
+        self._of_prompts = self._of_prompts.unique()
 
     def compare(self) -> WordComparison | None:
         """The comparison of all words that were counted; None for a probe that does not ask for it."""
@@ -227,27 +215,26 @@ class _Design:
     def __init__(self, cells: pl.DataFrame, first: str) -> None:
         self.total = cells["answers"].to_numpy().astype(np.float64)
         self.is_first = (cells["side"] == first).to_numpy()
-        self.stratum, strata = _number(cells["stratum"])
-        self.unit, self.units = _number(cells["unit"])
-        by_side = np.zeros((strata, 2))
-        np.add.at(by_side, (self.stratum, self.is_first.astype(int)), self.total)
+        self.stratum, self.unit = number_values(cells["stratum"]), number_values(cells["unit"])
+        by_side = sum_rows(np.where([~self.is_first, self.is_first], self.total, 0.0).T, self.stratum)
         shared = by_side.prod(axis=1) / by_side.sum(axis=1)
         # Scaled, so that all answers together weigh as much as before.
         scale = by_side.sum() / (2 * shared.sum())
         self.in_stratum = by_side.sum(axis=1)
         self.weight = scale * shared[self.stratum] / by_side[self.stratum, self.is_first.astype(int)]
         self.side_total = scale * shared.sum()
-        self.correction = self.units / max(self.units - strata, 1)
+        units = cells["unit"].n_unique()
+        self.correction = units / max(units - len(by_side), 1)
 
     def test(self, observed: Array) -> dict[str, Array]:
         """The columns of some words, by how many answers of each cell hold them: cell, word."""
-        rate = _sum_rows(observed, self.stratum, len(self.in_stratum)) / self.in_stratum[:, None]
+        rate = sum_rows(observed, self.stratum) / self.in_stratum[:, None]
         weighted = observed * self.weight[:, None]
         first, second = weighted[self.is_first].sum(axis=0), weighted[~self.is_first].sum(axis=0)
         signed = np.where(self.is_first, self.weight, -self.weight)[:, None]
-        by_unit = _sum_rows(signed * (observed - self.total[:, None] * rate[self.stratum]), self.unit, self.units)
+        by_unit = sum_rows(signed * (observed - self.total[:, None] * rate[self.stratum]), self.unit)
         spread = np.sqrt(self.correction * (by_unit**2).sum(axis=0))
-        z = np.divide(first - second, spread, out=np.full_like(spread, np.nan), where=spread > 0)
+        z = divide(first - second, spread)
         prior = PRIOR_ANSWERS * (first + second) / (2 * self.side_total)
         whole = self.side_total + PRIOR_ANSWERS
         log_odds = _logit(first + prior, whole) - _logit(second + prior, whole)
@@ -264,19 +251,6 @@ class _Design:
             "z": z,
             "p": np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z]),
         }
-
-
-def _number(values: pl.Series) -> tuple[NDArray[np.int64], int]:
-    """The values as numbers from 0, and how many there are."""
-    numbers = (values.rank("dense") - 1).cast(pl.Int64).to_numpy()
-    return numbers, int(numbers.max()) + 1
-
-
-def _sum_rows(values: Array, group: NDArray[np.int64], groups: int) -> Array:
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(groups))
-    result: Array = np.add.reduceat(values[order], starts, axis=0)
-    return result
 
 
 def _logit(part: Array, whole: float) -> Array:

@@ -119,11 +119,11 @@ def _describe_data(result: Result) -> dict[str, Any]:
     details = {
         "probe": result.probe,
         "version": result.version,
-        "corpus_sha256": result.corpus_sha256,
+        "corpus_sha256": result.setup.corpus_sha256,
         "parameters": result.parameters,
     }
     return {
-        "dataset_name": f"equipoise {result.probe}{f' on {result.corpus}' if result.corpus else ''}",
+        "dataset_name": f"equipoise {result.probe}{f' on {result.setup.corpus}' if result.setup.corpus else ''}",
         "source_type": "other",
         "additional_details": _to_strings(details),
     }
@@ -131,7 +131,7 @@ def _describe_data(result: Result) -> dict[str, Any]:
 
 def _describe_generation(run: Run, result: Result) -> dict[str, Any]:
     """How the answers were asked for, and how they were read. Of imported answers only the second is known."""
-    read = {"reading": result.reading, "detector": result.detector, "judge": result.judge}
+    read = {"reading": result.reading, "detector": result.detector, "judge": result.setup.judge}
     described: dict[str, Any] = {"additional_details": _to_strings(read)}
     if not run.settings.imported:
         sampling = run.settings.spec.sampling

@@ -15,7 +15,7 @@ from polars.exceptions import PolarsError
 from equipoise.answers.parquet import write_tables
 from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.measuring.audit import Audit, name_origin
-from equipoise.measuring.selection import SELECTION_TABLE
+from equipoise.measuring.selection import tabulate_selection
 from equipoise.report import every_eval_ever
 from equipoise.report.files import check_target, writing
 from equipoise.runs.file.tables import ATTEMPTS
@@ -125,9 +125,7 @@ def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:
 
 
 def _read_selection(run: Run, names: list[str]) -> pl.DataFrame:
-    found = {name: run.result(name).selections for name in names}
-    empty = pl.DataFrame(schema=SELECTION_TABLE)
-    return pl.concat([selections.to_frame(name) if selections else empty for name, selections in found.items()])
+    return pl.concat([tabulate_selection(name, run.result(name).selection) for name in names])
 
 
 def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:

@@ -207,7 +207,7 @@ def describe_complete(result: Result) -> Iterator[str]:
 
 def describe_judge(result: Result, exams: Mapping[str, ExamResult]) -> Iterator[str]:
     """How many labels are the judge's, in all and by arm, and how it did in its exam, if there was one."""
-    if result.judge is None:
+    if result.setup.judge is None:
         return
     arms = result.setup.probe.arms
     by_arm = [
@@ -217,9 +217,9 @@ def describe_judge(result: Result, exams: Mapping[str, ExamResult]) -> Iterator[
     ]
     counts = result.coverage["all"]
     yield (
-        f"The judge {reveal_invisible(result.judge)} gave a label to {counts['judged']:,} of {counts['for_judge']:,} "
-        f"answers that the {result.reading} reading left open or contradictory{': ' if by_arm else ''}"
-        f"{', '.join(by_arm)}."
+        f"The judge {reveal_invisible(result.setup.judge)} gave a label to {counts['judged']:,} of "
+        f"{counts['for_judge']:,} answers that the {result.reading} reading left open or contradictory"
+        f"{': ' if by_arm else ''}{', '.join(by_arm)}."
     )
     if exam := exams.get(result.probe):
         faults = f"; it was used all the same, although {' and '.join(exam.faults)}" if exam.faults else ""

@@ -42,7 +42,7 @@ def render_card(card: Card) -> dict[str, Markup]:
 
 def describe_source(result: Result) -> str:
     """Where the texts of the corpus come from that was asked about; empty for a probe that has no corpus."""
-    corpus = next((corpus for corpus in result.setup.probe.corpora if corpus.name == result.corpus), None)
+    corpus = next((corpus for corpus in result.setup.probe.corpora if corpus.name == result.setup.corpus), None)
     if corpus is None:
         return ""
     asset = REGISTRY.get(corpus.asset or "")

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from equipoise.errors import InputError
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
-from equipoise.measuring.interval import LEVEL
+from equipoise.measuring.scatter import LEVEL
 from equipoise.report import text
 from equipoise.report.charts.drawing import Drawing, colour_styles
 from equipoise.report.charts.plot import draw_heatmap

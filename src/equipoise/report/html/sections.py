@@ -208,7 +208,7 @@ def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
     if not probe.published:
         return ""
     sentences, corpus = [probe.published], probe.published_corpus
-    if corpus and (corpora := {str(result.corpus) for result in results} - {corpus}):
+    if corpus and (corpora := {str(result.setup.corpus) for result in results} - {corpus}):
         others = " or ".join(sorted(corpora))
         sentences.append(f"They were asked about the corpus {corpus}, not {others}: compare with care.")
     if changed := {name for result in results for name in changed_parameters(result)} - {"corpus"}:

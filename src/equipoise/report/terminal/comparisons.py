@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.measuring.compare import NAMES, Comparison, ProbeComparison
+from equipoise.measuring.compare import NAMES, Comparison, ProbeComparison, format_p
 from equipoise.measuring.differences import MetricComparison, Verdict
-from equipoise.measuring.notebook import format_p
 from equipoise.report.text import format_number
 from equipoise.safe_text import printable_line
 
