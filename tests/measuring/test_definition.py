@@ -12,12 +12,9 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.authoring import YES_NO, Arms, Array, Corpus, Detector, Parameters, Probe, Totals
+from equipoise.authoring import YES_NO, Arms, Array, Corpus, Detector, Parameters, Totals
 from equipoise.errors import BadParameter, ProbeError
-from equipoise.measuring.definition import check_definition
 from equipoise.measuring.plan import plan
-from equipoise.probes import find_probes
-from equipoise.runs.suites import get_suite
 from measuring.order_probe import ORDER_PROBE, measure
 
 
@@ -152,12 +149,3 @@ def test_no_model_is_asked_by_a_probe_with_a_mistake() -> None:
     assert asked == []
     assert equipoise.audit(model, probes=[ORDER_PROBE]).complete
     assert len(asked) == 24
-
-
-@pytest.mark.parametrize("probe", find_probes().values(), ids=find_probes())
-def test_the_installed_probes_are_sound(probe: Probe) -> None:
-    parameters = get_suite("quick").parameters(probe)
-    planned = plan(probe, **parameters)
-    check_definition(probe, planned.parameters, planned.population)
-    with pytest.raises(ProbeError, match=f"The probe '{probe.name}' has a mistake in its measure"):
-        plan(replace(probe, measure=fail), **parameters)

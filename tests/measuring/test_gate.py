@@ -27,14 +27,10 @@ SLICE = "race_white_diff_acceptance_rate"
 INCOMPLETE = {"complete": {"attempts"}}
 HOSTILE = (
     "<script>alert(1)</script>",
-    "a|b | c",
     "`code` **bold** _it_ [x](http://evil.example) ![x](http://evil.example/p.png)",
     "line\n| ✅ PASS | forged | row | here |\n# heading",
     "\x1b]0;title\x07\x1b[2J\x1b[31mred",
     "]]></testcase><testcase name='forged'/>",
-    '" type="x',
-    "&lt;b&gt; &#60;i&#62;",
-    "nul \x00 bell \x07 del \x7f",
     "lone \ud800 surrogate, \ufffe, \u2028 and \u202e",
     "@everyone www.evil.example https://evil.example #1 :smile:",
     "-->|\\|",
@@ -294,24 +290,6 @@ def gate(*, model: str = "m", words: str = "w") -> Gate:
         for outcome in (FAILED, OPEN)
     ]
     return Gate(model=model, file=model, checks=checks, notes=[words])
-
-
-def test_junit_holds_one_case_per_check(audits: dict[str, Audit]) -> None:
-    """What failed is a failure, what is undecided is skipped, and says why."""
-    verdict = check_rules(audits["unfair"], Rules(fail_on="B"))
-    suite = ET.fromstring(junit([verdict])).find("testsuite")
-    assert suite is not None
-    cases = suite.findall("testcase")
-    counts = [suite.get(name) for name in ("tests", "failures", "errors", "skipped")]
-    assert counts == ["4", "2", "0", "1"]
-    elements = {PASSED: "system-out", FAILED: "failure", OPEN: "skipped"}
-    assert [[child.tag for child in case] for case in cases] == [[elements[check.outcome]] for check in verdict.checks]
-    assert [case.get("name") for case in cases] == [f"{check.what} {check.rule}" for check in verdict.checks]
-    failure, skipped = cases[1].find("failure"), cases[3].find("skipped")
-    assert failure is not None
-    assert skipped is not None
-    assert (failure.get("message") or "").endswith("; allowed: better than B")
-    assert (skipped.get("message") or "").startswith("undecided: A–C, ")
 
 
 @pytest.mark.parametrize(

@@ -229,21 +229,6 @@ def test_every_interval_holds_its_value_and_stays_within_the_extremes(name: str)
     assert found > 10
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_no_number_depends_on_the_seed_or_on_the_order(name: str) -> None:
-    probe = get_probe(name)
-    result = simulate(probe, name, probe.stances()[0], 40)
-    rows = item_rows(result.setup.probe, result.evaluated)
-    parts = [cells(rows[start : start + 7]) for start in range(0, rows.height, 7)]
-    again, _ = estimate_groups(result.setup.probe, merge_cells(reversed(parts)), {**result.parameters, "seed": 77})
-    assert again.keys() == result.estimates.keys()
-    for key, one in again.items():
-        before = result.estimates[key]
-        assert (one.value, one.low, one.high, one.n) == pytest.approx(
-            (before.value, before.low, before.high, before.n), rel=1e-6, abs=1e-9, nan_ok=True
-        )
-
-
 def test_a_stratum_with_one_item_has_no_interval() -> None:
     whole = score_in_turn("gest_creative", ["He.", "She.", "She."], corpus="mottos", sample=32)
     rows = item_rows(whole.setup.probe, whole.evaluated)

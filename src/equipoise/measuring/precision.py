@@ -99,13 +99,12 @@ def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:
     """For each marked metric the items for this half-width; without one, for a mark that is certain."""
     needs = []
     for name, estimate, _ in pilot.marked():
-        if precision is not None:
-            needs.append(_find_need(pilot, name, (estimate.high - estimate.low) / 2, precision))
-            continue
         bands = pilot.setup.probe.marked_metrics()[name]
-        distance = bands.distance(estimate.value)
-        longer_side = max(estimate.high - estimate.value, estimate.value - estimate.low)
-        needs.append(_find_need(pilot, name, longer_side, min(abs(distance - limit) for limit in bands.limits)))
+        width, wanted = (estimate.high - estimate.low) / 2, precision
+        if wanted is None:
+            width = max(estimate.high - estimate.value, estimate.value - estimate.low)
+            wanted = min(abs(bands.distance(estimate.value) - limit) for limit in bands.limits)
+        needs.append(_find_need(pilot, name, width, wanted))
     return needs
 
 
@@ -137,24 +136,20 @@ def find_certain(result: Result) -> dict[str, int]:
 
     What lies at a limit, or is uncertain because of missing answers, is left out: more items do not settle it.
     """
-    uncertain = [
-        name
-        for name, mark in result.marks.items()
-        if mark and not (mark.certain or mark.by_missing or mark.silent is not None)
-    ]
-    needs = [need for need in find_needs(result) if need.metric in uncertain]
-    wanted = [need for need in needs if is_worth_asking(result, need)]
+    wanted = [need for need in find_needs(result) if is_worth_asking(result, need)]
     if not wanted:
         return {}
     most = max(wanted, key=lambda need: need.items or 0)
-    assert most.items is not None
-    items = most.items if most.population is None else min(most.items, most.population)
+    items = min(size for size in (most.items, most.population) if size is not None)
     sample = items * result.setup.probe.prompts_per_item
     return {"sample": sample, "repeat": most.repetitions or result.setup.repetitions}
 
 
 def is_worth_asking(result: Result, need: Need) -> bool:
     """Whether more items, or more answers to each, would make this mark certain."""
+    mark = result.marks[need.metric]
+    if mark is None or mark.certain or mark.by_missing or mark.silent is not None:
+        return False
     if need.items is None or not result.items < need.items <= WORTH_ASKING * result.items:
         return False
     return need.population is None or need.items <= need.population or need.repetitions is not None
