@@ -70,7 +70,7 @@ SHAPES: dict[str, Any] = {
     "compare/1": {"runs": [COMPARED_RUN], "comparisons": [PAIR]},
     "data-list/1": {"assets": [ASSET]},
     "data-verify/1": {"assets": [CHECKED_ASSET]},
-    "estimate/1": {**COSTS, "by_probability": ({**COSTS, "by_probability": None}, None)},
+    "estimate/1": COSTS,
     "gate/1": {"outcome": Outcome, "runs": [VERDICT]},
     "probes/1": {"probes": [PROBE]},
     "read/1": Read,

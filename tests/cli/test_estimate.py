@@ -42,12 +42,8 @@ def test_an_estimate_counts_what_would_be_sent(command: Command) -> None:
 
 
 def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
-    both = estimate(command, "openai/gpt-4o-mini", *DECISIONS)
-    assert both["completion_tokens"] > 3 * 12
-    assert both["by_probability"]["completion_tokens"] == 3 * 12
-    assert both["by_probability"]["cost"] < both["cost"]
+    assert estimate(command, "openai/gpt-4o-mini", *DECISIONS)["completion_tokens"] > 3 * 12
     assert estimate(command, "openai/gpt-4o-mini", *DECISIONS, "--probabilities")["completion_tokens"] == 3 * 12
-    assert "With --probabilities: about $" in command("estimate", "openai/gpt-4o-mini", *DECISIONS).out
     once = estimate(command, "openai/gpt-4o-mini", "--probe", "jobs_lum", "--probabilities")
     assert once["completion_tokens"] == 339, "once, in standard, too"
     assert command("estimate", "--probe", "hiring_an", "--probabilities").code == 2

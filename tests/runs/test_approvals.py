@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
-import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from calling import exit_code
-from equipoise.errors import EquipoiseError, InputError
+from equipoise.errors import InputError
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import APPROVED, Source, reach_model
 from equipoise.runs.resume import resume
@@ -116,20 +114,6 @@ def test_plain_http_to_a_foreign_host_is_never_taken_from_a_file(
     resume(path, **given, allow_insecure=True).close()
 
 
-def test_an_edited_file_gets_no_key_to_its_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
-) -> None:
-    path = send_file(tmp_path / "run.equipoise", monkeypatch)
-    resume(path).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "update settings set value = json_set(value, '$.base_url', ?) where key = 'spec'", (attacker.url,)
-        )
-    with pytest.raises(EquipoiseError):
-        resume(path)
-    assert not attacker.received
-
-
 def test_the_printed_command_says_yes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,13 +176,6 @@ def test_a_received_run_without_a_key_does_not_decide_where_its_prompts_are_post
     assert not attacker.received
     resume(path, base_url=attacker.url).ask()
     assert attacker.received
-
-
-def test_a_run_without_a_key_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
-    with FaultyServer() as server:
-        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3, "base_url": server.url}
-        start("vllm/test", out=tmp_path / "run.equipoise", **options).close()
-        assert resume(tmp_path / "run.equipoise").ask().complete
 
 
 def test_a_folder_that_cannot_be_written_does_not_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-import subprocess
-import sys
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -20,16 +17,15 @@ from equipoise import Policy, Run
 from equipoise.errors import BudgetReached, IntegrityError
 from equipoise.measuring.marks import SPENT, look_level, look_number, look_sizes
 from equipoise.probes import get_probe
+from equipoise.runs import session
 from equipoise.runs.ask.events import Event, Look, Note, RunProgress
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.growth import Looks, wants_more
+from equipoise.runs.growth import wants_more
 from equipoise.runs.resume import resume
 from equipoise.runs.sizes import find_size
-from equipoise.schema import ID, Status
+from equipoise.schema import Status
 from runs.fakes import SETTINGS, prompts_of
-from simulating import SMALL
 
-TESTS = Path(__file__).parents[1]
 audit_once = partial(equipoise.audit, repeat=1)
 
 
@@ -69,14 +65,6 @@ def test_looks_double_up_to_all_items() -> None:
     assert [look_number(sizes, items) for items in (22, 43, 339)] == [1, 2, 5]
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_a_smaller_sample_is_the_beginning_of_a_larger_one(name: str) -> None:
-    sizes = look_sizes(equipoise.plan(name, **SMALL[name]).items)
-    ids = [equipoise.plan(name, **{**SMALL[name], "sample": size}).prompts()[ID].to_list() for size in sizes]
-    for smaller, larger in itertools.pairwise(ids):
-        assert larger[: len(smaller)] == smaller
-
-
 def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     events: list[Event] = []
     path, model = tmp_path / "run.equipoise", Counting(favour_women)
@@ -114,7 +102,7 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
 
 def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
-    with patch.object(Looks, "take", lambda _: Look(name="")):
+    with patch.object(session, "take_look", lambda *_: Look(name="")):
         looked = audit_once(flip, probes="jobs_lum", out=path, until_certain=True)["jobs_lum"]
     plain = audit_once(flip, probes="jobs_lum", sample=22)["jobs_lum"]
     assert (looked.level, plain.level) == (0.995, 0.95)
@@ -160,34 +148,9 @@ def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests
     check_same(run, whole)
 
 
-@pytest.mark.fault("P23")
-def test_a_killed_run_takes_the_same_looks(tmp_path: Path, whole: Run) -> None:
-    path = tmp_path / "run.equipoise"
-    program = f"""
-import os, sys
-sys.path.insert(0, {str(TESTS)!r})
-from runs.test_looks import audit_once, flip
-asked = 0
-def model(prompt):
-    global asked
-    asked += 1
-    if asked > 60:  # in the second look
-        os._exit(9)
-    return flip(prompt)
-model.__module__, model.__qualname__ = flip.__module__, flip.__qualname__
-audit_once(model, probes="jobs_lum", out={str(path)!r}, sample=90, until_certain=True)
-"""
-    assert subprocess.run([sys.executable, "-c", program], check=False, capture_output=True).returncode == 9
-    killed = Run.open(path)
-    assert 0 < killed.ended < 90
-    assert not killed.complete
-    resume(path, model=flip).ask()
-    check_same(Run.open(path), whole)
-
-
 def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) -> None:
     path = tmp_path / "run.equipoise"
-    with patch.object(Looks, "take", lambda _: Look(name="")):
+    with patch.object(session, "take_look", lambda *_: Look(name="")):
         audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
     run = Run.open(path)
     assert run.complete
@@ -201,15 +164,6 @@ def test_other_looks_are_another_run(whole: Run) -> None:
     for changed in changes:
         with pytest.raises(IntegrityError, match="looks"):
             audit_once(flip, probes="jobs_lum", out=whole.path, **changed)
-
-
-def test_runs_that_stopped_at_different_looks_are_compared_on_what_both_asked() -> None:
-    options: dict[str, Any] = {"probes": "discrimination_tamkin", "corpus": "scenarios", "sample": 60}
-    stopped = audit_once(favour_women, **options, until_certain=True)
-    size = stopped["discrimination_tamkin"].parameters["sample"]
-    assert size < 60
-    whole = audit_once(favour_women, **options)
-    assert equipoise.compare(whole, stopped)["discrimination_tamkin"].items == size
 
 
 def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:

@@ -218,17 +218,6 @@ def test_cancelling_the_task_stores_the_answers_that_came_back(path: Path) -> No
         assert model.requests - POLICY.concurrency <= file.counts()[Status.OK] < 2000
 
 
-def test_it_works_in_a_thread_beside_a_running_loop(path: Path) -> None:
-    def work(file: RunFile) -> RunProgress:
-        return asyncio.run(Pump(file, answering(), POLICY).run())
-
-    async def notebook() -> RunProgress:
-        with create(path) as file:
-            return await asyncio.to_thread(work, file)
-
-    assert asyncio.run(notebook()).answered == 10
-
-
 def test_missing_answers_are_listed_by_state() -> None:
     counts = dict.fromkeys(Status, 0) | {Status.OK: 90, Status.TRUNCATED: 5, Status.TIMEOUT: 3, Status.PENDING: 2}
     assert missing_share(counts) == pytest.approx(0.05)

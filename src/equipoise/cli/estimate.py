@@ -75,13 +75,6 @@ def command(
         for need in row.needs:
             console.print(_describe_need(row.probe, need))
     console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {describe_price(found)}"))
-    if other := found.by_probability:
-        named = [probe.name for probe in chosen if probe.opening is not None]
-        tokens = other.total("completion_tokens")
-        price = (
-            f"With --probabilities: {describe_price(other)}, {tokens:,} tokens of answers; one token for each prompt"
-        )
-        console.print(printable_line(f"{price} of {', '.join(named)}, if the endpoint gives probabilities"))
 
 
 def _describe_need(probe: str, need: Need) -> str:

@@ -6,9 +6,8 @@ from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.run import ask, print_outcome
-from equipoise.errors import BadParameter
 from equipoise.report.files import check_target
-from equipoise.runs.spec import PACE, make_spec
+from equipoise.runs.spec import PACE
 
 
 @options.takes(
@@ -38,20 +37,8 @@ def command(
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
     equipoise resume run.equipoise --retry empty --max-tokens 16384
     """
-    from equipoise.runs.file.reader import RunReader
-    from equipoise.runs.growth import wants_more
-    from equipoise.runs.resume import parse_failures, resume, wants_answers
-    from equipoise.runs.run import Run
+    from equipoise.runs.resume import resume
 
     check_target(report)
-    make_spec(**given.fields())
-    failures = parse_failures(filter(None, retry.split(",")))
-    with RunReader.open(file, checked=True) as reader:
-        is_open = "judge" in given or wants_answers(reader, failures)
-    if "max_tokens" in given and not failures:
-        raise BadParameter("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
-    run = None if is_open else Run.open(file)
-    if run is None or wants_more(run) or run.unjudged(failures):
-        session = resume(file, model=model, retry=failures, **given.session())
-        run = ask(session, quiet=quiet)
-    print_outcome(run, report, given, as_json=as_json)
+    session = resume(file, model=model, retry=retry.split(",") if retry else (), **given.session())
+    print_outcome(ask(session, quiet=quiet), report, given, as_json=as_json)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from equipoise.errors import EndpointError
 from equipoise.schema import Status
@@ -131,6 +131,7 @@ class LocalModel:
         """Do nothing: there is nothing to close."""
 
 
+@runtime_checkable
 class Model(Protocol):
     """Who answers. It is opened with `async with`; `answer` may be called many times at once."""
 

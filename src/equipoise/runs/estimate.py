@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-from msgspec.structs import replace
 
 from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.plan import Plan, resize
@@ -61,8 +58,6 @@ class RunEstimate:
     """Dollars; None if the price is not known."""
     seconds: float
     concurrency: int
-    by_probability: RunEstimate | None = None
-    """The same with `--probabilities`, where some of the probes can be read so and it was not asked for."""
 
     def total(self, name: str) -> int:
         """The sum over the probes of `prompts`, `attempts`, `prompt_tokens` or `completion_tokens`."""
@@ -78,7 +73,6 @@ class RunEstimate:
             **totals,
             "cost": self.cost,
             "seconds": self.seconds,
-            "by_probability": self.by_probability.to_dict() if self.by_probability else None,
         }
 
 
@@ -110,31 +104,19 @@ def estimate(
     if not spec.local:
         parse_model_name(spec.model)
 
-    def expect(asked: RunSpec) -> RunEstimate:
-        rows = []
-        suite, by_token = str(asked.suite), asked.probabilities
-        for default in plan_probes(chosen, suite, asked.parameters, repeated=True, probabilities=by_token):
-            needs: tuple[Need, ...] = ()
-            if precision is not None or certain:
-                name = default.probe.name
-                before = results[name] if results and name in results else simulate_pilot(default)
-                needs = tuple(find_needs(before, precision=None if certain else precision))
-            rows.append(expect_probe(_with_items(default, needs), asked, needs))
-        return expect_run(rows, asked, price_for(spec.model, spec.price, needed=False), spec.concurrency, speed)
-
-    found = expect(spec)
-    # What certain marks need is known of one way of asking only.
-    if spec.probabilities or precision or certain or all(probe.opening is None for probe in chosen):
-        return found
-    return dataclasses.replace(found, by_probability=expect(replace(spec, probabilities=True)))
-
-
-def _with_items(planned: Plan, needs: tuple[Need, ...]) -> Plan:
-    """The plan with as many items as the neediest metric needs, or all there are."""
-    wanted = [need.items for need in needs if need.items is not None]
-    if not wanted:
-        return planned
-    return resize(planned, min(max(wanted), planned.population.size))
+    rows = []
+    for planned in plan_probes(
+        chosen, str(spec.suite), spec.parameters, repeated=True, probabilities=spec.probabilities
+    ):
+        needs: tuple[Need, ...] = ()
+        if precision is not None or certain:
+            name = planned.probe.name
+            before = results[name] if results and name in results else simulate_pilot(planned)
+            needs = tuple(find_needs(before, precision=None if certain else precision))
+        wanted = [need.items for need in needs if need.items is not None]
+        sized = resize(planned, min(max(wanted), planned.population.size)) if wanted else planned
+        rows.append(expect_probe(sized, spec, needs))
+    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency, speed)
 
 
 def expect_probe(planned: Plan, spec: RunSpec, needs: tuple[Need, ...] = ()) -> ProbeEstimate:
@@ -183,12 +165,12 @@ def expect_run(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TokenPrice:
     """Dollars for a million tokens."""
 
-    prompt: float
-    completion: float
+    prompt: float = 0.0
+    completion: float = 0.0
 
     def __call__(self, prompt_tokens: int, completion_tokens: int) -> float:
         """What these tokens cost."""
@@ -206,28 +188,25 @@ def parse_price(given: str) -> TokenPrice:
             f"--price must be two numbers, dollars for a million tokens of prompts and of answers, as in 0.15,0.60. "
             f"Got {given!r} instead."
         )
-    return TokenPrice(prompt=prompt, completion=completion)
+    return TokenPrice(prompt, completion)
 
 
 def known_price(model: str) -> TokenPrice | None:
     """The price of a model by its name, if genai-prices is installed and knows it. What runs here costs nothing."""
     provider, _, name = model.partition("/")
     if not name or is_simulated(model):
-        return TokenPrice(prompt=0.0, completion=0.0)
+        return TokenPrice()
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - optional
     except ImportError:
         return None
-    million = 1_000_000
+    known_as, million = GENAI_PRICES_NAMES.get(provider, provider), 1_000_000
     usages = (Usage(input_tokens=million, output_tokens=0), Usage(input_tokens=0, output_tokens=million))
     try:
-        sums = [
-            float(calc_price(usage, model_ref=name, provider_id=GENAI_PRICES_NAMES.get(provider, provider)).total_price)
-            for usage in usages
-        ]
+        prices = [calc_price(usage, model_ref=name, provider_id=known_as).total_price for usage in usages]
     except LookupError:
         return None
-    return TokenPrice(prompt=sums[0], completion=sums[1])
+    return TokenPrice(*map(float, prices))
 
 
 def price_for(model: str, given: str | None, *, needed: bool, option: str = "--price") -> TokenPrice | None:

@@ -41,17 +41,10 @@ class Growth:
 
 
 def plan_growth(
-    run: Run,
-    *,
-    sample: int | None = None,
-    suite: str | None = None,
-    repeat: int | None = None,
-    until_certain: bool = False,
-    certain: bool = False,
+    run: Run, *, sample: int | None, suite: str | None, repeat: int | None, until_certain: bool, certain: bool
 ) -> Growth:
     """What the run becomes; InputError if that is no more than it is."""
-    ways = [sample is not None, suite is not None, repeat is not None, until_certain, certain]
-    if sum(ways) != 1:
+    if sum(way not in (None, False) for way in (sample, suite, repeat, until_certain, certain)) != 1:
         raise InputError(
             "Say in one way how much more to ask: --sample N, --suite NAME, --repeat N, --certain or --until-certain."
         )
@@ -148,55 +141,40 @@ def estimate_growth(run: Run, growth: Growth) -> RunEstimate:
     return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency)
 
 
-class Looks:
-    """The looks of a run file that this process owns."""
-
-    def __init__(self, file: RunFile, probes: Mapping[str, Probe]) -> None:
-        self._file = file
-        self._probes = probes
-        self._stopped: set[str] = set()
-
-    def take(self) -> Look:
-        """Look at every probe of which nothing is pending, and plan more for those that are not certain."""
-        run = Run.open(self._file.path, probes=self._probes.values())
-        notes: list[str] = []
-        grown: list[Plan] = []
-        under_way: list[tuple[int, int]] = []
-        for name in run.planned:
-            sizes = run.looks(name)
-            if name in self._stopped or not sizes:
+def take_look(file: RunFile, probes: Mapping[str, Probe]) -> Look:
+    """Look at every probe of which nothing is pending, and plan more for those that are not certain."""
+    run = Run.open(file.path, probes=probes.values())
+    notes: list[str] = []
+    grown: list[Plan] = []
+    under_way: list[tuple[int, int]] = []
+    for name in filter(run.looks, run.planned):
+        sizes, setup = run.looks(name), run.setup(name)
+        number = look_number(sizes, setup.drawn or 0)
+        if not run.states[name][Status.PENDING]:
+            if not _is_short(run, name):
+                notes.append(_describe_stop(run.result(name)))
                 continue
-            setup = run.setup(name)
-            items = setup.drawn or 0
-            number = look_number(sizes, items)
-            if not run.states[name][Status.PENDING]:
-                result = run.result(name)
-                if is_certain(result) or items >= sizes[-1]:
-                    self._stopped.add(name)
-                    notes.append(_describe_stop(result))
-                    continue
-                grown.append(plan_more(run, name, sample=sizes[number] * setup.probe.prompts_per_item))
-                number += 1
-            under_way.append((number, len(sizes)))
-        self._file.extend(grown)
-        self._file.add_notes(notes)
-        number, most = max(under_way, default=(0, 0))
-        return Look(
-            name=f"look {number} of {most}" if under_way else "all looks taken",
-            notes=notes,
-            added=self._file.counts()[Status.PENDING] - run.counts[Status.PENDING],
-        )
+            grown.append(plan_more(run, name, sample=sizes[number] * setup.probe.prompts_per_item))
+            number += 1
+        under_way.append((number, len(sizes)))
+    file.extend(grown)
+    file.add_notes(notes)
+    number, most = max(under_way, default=(0, 0))
+    return Look(
+        name=f"look {number} of {most}" if under_way else "all looks taken",
+        notes=[note for note in notes if note not in run.settings.notes],
+        added=file.counts()[Status.PENDING] - run.counts[Status.PENDING],
+    )
 
 
 def wants_more(run: Run) -> bool:
     """Whether a look is due by which more would be planned, though nothing is pending."""
-    return any(
-        run.looks(name)
-        and not run.states[name][Status.PENDING]
-        and (run.setup(name).drawn or 0) < run.looks(name)[-1]
-        and not is_certain(run.result(name))
-        for name in run.planned
-    )
+    return any(not run.states[name][Status.PENDING] and _is_short(run, name) for name in filter(run.looks, run.planned))
+
+
+def _is_short(run: Run, name: str) -> bool:
+    """Whether the marks of a probe are not certain, and its last look is not taken."""
+    return (run.setup(name).drawn or 0) < run.looks(name)[-1] and not is_certain(run.result(name))
 
 
 def is_certain(result: Result) -> bool:

@@ -8,14 +8,14 @@ that a person gave before, on this machine.
 from __future__ import annotations
 
 import inspect
-import json
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from equipoise import models
@@ -66,9 +66,9 @@ def open_model(spec: RunSpec, access: Access, deadline: float = Policy.deadline)
 
 def _wrap_model(model: Function | Generator | Model) -> Model:
     """A model of the user's own: used as it is, or made of a function."""
-    if hasattr(model, "answer"):
-        return model  # type: ignore[return-value]
-    if callable(model) or hasattr(model, "generate"):
+    if isinstance(model, Model):
+        return model
+    if callable(model) or isinstance(model, Generator):
         return FunctionModel(model)
     raise InputError(
         f"A model must be a name, a function of the prompt, or have generate(prompts). Got {model!r} instead."
@@ -79,8 +79,8 @@ def default_concurrency(model: ModelLike) -> int:
     """How many requests at a time. A plain function is called once at a time: it need not expect anything else."""
     if isinstance(model, str) and RunSpec(model=model).program:
         return CONCURRENCY if model.startswith(COMMAND) else 1
-    plain = callable(model) and not hasattr(model, "answer") and not inspect.iscoroutinefunction(model)
-    return 1 if plain else Policy.concurrency
+    is_plain = not isinstance(model, str | Model | Generator) and not inspect.iscoroutinefunction(model)
+    return 1 if is_plain else Policy.concurrency
 
 
 def is_on_this_machine(spec: RunSpec) -> bool:
@@ -177,7 +177,7 @@ def settle_spec(
 # Where a key may be sent
 
 
-class Destination(NamedTuple):
+class Destination(msgspec.Struct, frozen=True):
     """An address, and the environment variable whose value is sent there as the key."""
 
     address: str
@@ -195,8 +195,7 @@ def approve(spec: RunSpec, access: Access) -> None:
     is_default = not spec.program and destination == _find_destination(RunSpec(model=spec.model), Access())
     if destination not in known and not is_default:
         with suppress(OSError):  # then `resume` asks for the options again, which is safe
-            entries = [destination._asdict() for destination in [*known, destination]]
-            write_private(settings.config / APPROVED, json.dumps(entries, indent=1))
+            write_private(settings.config / APPROVED, msgspec.json.encode([*known, destination]).decode())
 
 
 def refuse_foreign_address(spec: RunSpec, access: Access, source: Source) -> None:
@@ -277,7 +276,6 @@ def _is_approved(destination: Destination) -> bool:
 def _read_approved(settings: Settings) -> list[Destination]:
     """The approved destinations. A file that cannot be read approves nothing."""
     try:
-        entries = json.loads((settings.config / APPROVED).read_text(encoding="utf-8"))
-        return [Destination(str(entry["address"]), str(entry["key_variable"])) for entry in entries]
-    except (OSError, ValueError, TypeError, KeyError):
+        return msgspec.json.decode((settings.config / APPROVED).read_bytes(), type=list[Destination])
+    except (OSError, msgspec.MsgspecError):
         return []

@@ -14,9 +14,8 @@ from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models import Model
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.connection import on_error
-from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
-from equipoise.runs.growth import Growth, estimate_growth, plan_growth
+from equipoise.runs.growth import Growth, estimate_growth, plan_growth, wants_more
 from equipoise.runs.judging import find_judge
 from equipoise.runs.reaching import ModelLike, Source, default_concurrency, name_of, reach_model
 from equipoise.runs.run import Run
@@ -51,7 +50,7 @@ def resume(
     """
     file = RunFile.open(Path(path))
     with on_error(file.close):
-        stored, failures = file.settings, parse_failures(retry)
+        stored, failures = file.settings, _parse_failures(retry)
         known = known_probes(stored.spec, probes)
         known = {name: probe.read_by(stored.spec.reading) for name, probe in known.items()}
         base = replace(stored.spec, max_requests=None, max_tokens_total=None, max_cost=None)
@@ -60,10 +59,12 @@ def resume(
         typed = frozenset(given) | ({"model"} if model else set())
         spec, access = read_given(base, {**given, "typed": typed})
         policy = policy or make_policy(spec, default_concurrency(model or stored.spec.model))
+        _refuse_small_limit(file, failures, given.get("max_tokens"))
         opened = None
-        # A finished run can be judged without its model, which may be gone, or a function, or unknown.
-        if growth or not (spec.judge and not stored.looks and not wants_answers(file, failures)):
-            _refuse_small_limit(file, failures, given.get("max_tokens"))
+        # Of a finished run nothing is asked, and it can be judged: its model may be gone, or a function, or unknown.
+        counts = file.counts()
+        is_open = growth or any(counts[status] for status in (Status.PENDING, *failures))
+        if is_open or wants_more(Run(file.path, known.values(), checked=True)):
             opened = _reach_again(file, spec, access, model, policy.deadline)
             _ask_again(file, failures, given.get("max_tokens"), opened)
         if growth:
@@ -152,13 +153,7 @@ def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, mo
     file.ask_again(failures)
 
 
-def wants_answers(file: RunReader, failures: Iterable[Status]) -> bool:
-    """Whether attempts are pending, or have failed in one of these ways."""
-    counts = file.counts()
-    return any(counts[status] for status in (Status.PENDING, *failures))
-
-
-def parse_failures(names: Iterable[str]) -> list[Status]:
+def _parse_failures(names: Iterable[str]) -> list[Status]:
     """The states of these names, which must be those of failures."""
     names = list(names)
     for name in names:

@@ -131,10 +131,6 @@ class Run:
         with self._open() as file:
             return count_verdicts(file, probes)
 
-    def unjudged(self, failures: Iterable[Status] = ()) -> int:
-        """How many verdicts are pending, or have failed in one of these ways."""
-        return sum(self.judging.get(status, 0) for status in (Status.PENDING, *failures))
-
     @functools.cached_property
     def judge_usage(self) -> tuple[int, int]:
         """Tokens of all questions to the judge and of all its verdicts."""

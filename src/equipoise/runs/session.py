@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from equipoise.authoring import Probe
@@ -20,7 +21,7 @@ from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.growth import Looks
+from equipoise.runs.growth import take_look
 from equipoise.runs.judging import Judge, share_budget
 from equipoise.runs.run import Run, store_labels
 from equipoise.runs.setup import check_probe_version
@@ -29,7 +30,12 @@ T = TypeVar("T")
 
 
 class Session:
-    """A run file that this process owns and the model that fills it. `ask` asks for what is pending and closes both."""
+    """A run file that this process owns and the model that fills it. `ask` asks for what is pending and closes both.
+
+    Without a model or without a judge, nothing is asked of it. `confirm_tokens` is told how many tokens an answer of a
+    reasoning model takes, and raises if the run should not go on. A file is `created` if it was written for this
+    session.
+    """
 
     def __init__(
         self,
@@ -42,16 +48,9 @@ class Session:
         created: bool = False,
         confirm_tokens: Callable[[int], None] | None = None,
     ) -> None:
-        self._file = file
-        self._created = created
-        """Whether the file was written for this session."""
-        self._confirm_tokens = confirm_tokens
-        """Is told how many tokens an answer of a reasoning model takes, and raises if the run should not go on."""
-        self._policy = policy
-        self._probes = probes
-        self._model = model
-        """None if only the judge is asked."""
-        self._judge = judge
+        self._file, self._model, self._judge = file, model, judge
+        self._policy, self._probes = policy, probes
+        self._created, self._confirm_tokens = created, confirm_tokens
         self.path = file.path
         self.model = file.spec.model
         self.judge = file.spec.judge if judge else None
@@ -88,12 +87,13 @@ class Session:
                 requests = await self._judge.take_exam(self._file, self._probes, self._policy, on_event)
             if self._model:
                 policy = share_budget(self._policy, self._file, requests)
-                look = Looks(self._file, self._probes).take if self._file.settings.looks else None
+                look = partial(take_look, self._file, self._probes) if self._file.settings.looks else None
                 done = await Pump(self._file, self._model, policy, on_event, look, self._raise_limit).run()
                 requests += done.requests
             if self._judge:
                 await self._judge.ask(self._file, self._probes, self._policy, requests, on_event)
-            await asyncio.to_thread(store_labels, self._file, self._probes.values())
+            if self._model or self._judge:
+                await asyncio.to_thread(store_labels, self._file, self._probes.values())
         return Run.open(self.path, probes=self._probes.values())
 
     def _raise_limit(self, limit: int, tokens: int) -> None:

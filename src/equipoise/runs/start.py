@@ -22,12 +22,13 @@ from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import look_sizes
 from equipoise.measuring.plan import Plan, resize
 from equipoise.models import Model
+from equipoise.models.protocol import Asking
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run, price_for
 from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import asking_of
+from equipoise.runs.file.values import Planned, asking_of
 from equipoise.runs.judging import open_judge, take_judge
 from equipoise.runs.reaching import (
     ModelLike,
@@ -94,8 +95,9 @@ def start(
     plans = plan_probes(chosen, str(spec.suite), spec.parameters, repeated=named, probabilities=spec.probabilities)
     is_sized = given.get("suite") or (isinstance(model, RunSpec) and model.suite)
     is_sized = is_sized or any(name.rpartition(".")[2] == "sample" for name in spec.parameters)
-    if spec.until_certain and not is_sized:
-        plans = [_at_own_size(planned) for planned in plans]
+    if spec.until_certain and not is_sized:  # as many items as the cards say: what is asked until certain ends there
+        sizes = [min(one.probe.sample or one.population.size, one.population.size) for one in plans]
+        plans = [resize(planned, size) for planned, size in zip(plans, sizes, strict=True)]
     largest = plans
     looks = {planned.probe.name: look_sizes(planned.items) for planned in plans} if spec.until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in plans] if looks else plans
@@ -110,9 +112,12 @@ def start(
     confirm_tokens = None
     if confirm and named and not spec.local and is_new:
         rows = [expect_probe(planned, spec) for planned in largest]
-        expected = expect_run(rows, reached.spec, policy.price, policy.concurrency)
-        confirm(expected)
-        confirm_tokens = functools.partial(_confirm_tokens, confirm, expected, policy)
+        confirm(expect_run(rows, reached.spec, policy.price, policy.concurrency))
+
+        def confirm_tokens(tokens: int) -> None:
+            longer = [dataclasses.replace(row, completion_tokens=row.attempts * tokens) for row in rows]
+            confirm(expect_run(longer, reached.spec, policy.price, policy.concurrency))
+
     if is_new:
         # A judge is stored by itself: a run may get one later.
         public = reached.spec.without_judge()
@@ -194,18 +199,6 @@ def _holds_answers(path: Path) -> bool:
     return path.exists() and Run(path, checked=True).ended > 0
 
 
-def _confirm_tokens(confirm: Confirm, expected: RunEstimate, policy: Policy, tokens: int) -> None:
-    """Ask anew, now that it is known how many tokens an answer takes."""
-    longer = [dataclasses.replace(row, completion_tokens=row.attempts * tokens) for row in expected.probes]
-    confirm(expect_run(longer, expected.spec, policy.price, policy.concurrency))
-
-
-def _at_own_size(planned: Plan) -> Plan:
-    """The plan with as many items as the card of the probe says, or all: what is asked until certain ends there."""
-    whole = planned.population.size
-    return resize(planned, min(planned.probe.sample or whole, whole))
-
-
 def make_policy(spec: RunSpec, concurrency: int) -> Policy:
     """Pace, budget and prices of a specification; what is not given stays at its default."""
     needed = spec.max_cost is not None
@@ -238,10 +231,9 @@ def refuse_changes(
     new = {**spec.compared(), "model_settings": model_settings, "looks": looks}
     for plan in plans:
         asking = asking_of(plan.probe, spec.max_tokens)
-        new[plan.probe.name] = _describe_plan(plan, plan.probe.version, asking, grows=plan.probe.name in looks)
+        new[plan.probe.name] = _describe_plan(plan, plan.probe.version, asking, looks.get(plan.probe.name))
     for planned in file.probes() if plans else ():
-        grows = planned.name in stored.looks
-        old[planned.name] = _describe_plan(planned, planned.version, planned.asking, grows=grows)
+        old[planned.name] = _describe_plan(planned, planned.version, planned.asking, stored.looks.get(planned.name))
     if differences := describe_differences(old, new):
         raise IntegrityError(
             f"{file.path} was started with other settings, and answers to different questions are not mixed:\n"
@@ -264,17 +256,13 @@ def _offer_extension(file: RunFile, spec: RunSpec, fields: Iterable[str]) -> str
     return f"\nTo ask more of this run and keep its answers: equipoise extend {shlex.quote(str(file.path))} {option}"
 
 
-def _describe_plan(source: Any, version: int, asking: Any, *, grows: bool) -> dict[str, object]:
+def _describe_plan(
+    plan: Plan | Planned, version: int, asking: Asking, looks: Sequence[int] | None
+) -> dict[str, object]:
     """What of a plan must stay the same. How many looks were taken is no difference."""
-    return {
-        "version": version,
-        "corpus": source.corpus,
-        "corpus_sha256": source.corpus_sha256,
-        "parameters": {name: value for name, value in source.parameters.items() if not (grows and name == "sample")},
-        "max_tokens": asking.max_tokens,
-        "probabilities": asking.probabilities,
-        "opening": asking.opening or "",
-    }
+    parameters = {name: value for name, value in plan.parameters.items() if not (looks and name == "sample")}
+    corpus = {"corpus": plan.corpus, "corpus_sha256": plan.corpus_sha256}
+    return {"version": version, "parameters": parameters, **corpus, **dataclasses.asdict(asking)}
 
 
 def _refuse_without_probabilities(model: Model, plans: Iterable[Plan]) -> None:
@@ -287,7 +275,6 @@ def _refuse_without_probabilities(model: Model, plans: Iterable[Plan]) -> None:
     opened = [plan.probe.name for plan in plans if plan.probe.detector.opening]
     if opened and not model.continues_answers:
         raise InputError(
-            f"{model.name} begins a new answer instead of going on with one, and {', '.join(opened)} can be read from "
-            "probabilities only after an opening of the answer. Ask for them in a run of its own without "
-            "--probabilities, or serve the model with what goes on with answers: llama.cpp, vLLM and others."
+            f"{model.name} begins a new answer instead of going on with one that was begun, as {', '.join(opened)} "
+            "need for --probabilities. Ask them without it, or serve the model with llama.cpp, vLLM or the like."
         )

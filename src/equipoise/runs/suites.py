@@ -13,7 +13,7 @@ from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models.simulated import choose_able, is_simulated
 from equipoise.probes import choose_probes, find_probes
-from equipoise.runs.sizes import GOALS, QUICK, find_size, packaged_corpus
+from equipoise.runs.sizes import GOALS, QUICK, SIZED, find_size, packaged_corpus
 from equipoise.runs.spec import RunSpec
 from equipoise.schema import PROBABILITIES, SPECIFIED
 
@@ -51,17 +51,13 @@ class Suite:
         """
         if probe.own:
             return {}  # all of the user's prompts, once
-        if self.asks:
-            return {
-                name: value for name, value in self.asks.get(probe.name, {}).items() if repeated or name != "repeat"
-            }
-        if self.name == QUICK:
-            return {**packaged_corpus(probe), **find_size(probe, QUICK)}
-        if self.name in GOALS:
-            corpus = packaged_corpus(probe) if GOALS[self.name].packaged else {}
-            size = find_size(probe, self.name)
-            return {**corpus, **size} if repeated else {**corpus, "sample": size["sample"]}
-        return dict(probe.standard) if repeated else {}
+        if not self.asks and self.name not in SIZED:
+            return dict(probe.standard) if repeated else {}
+        chosen = dict(self.asks.get(probe.name, {}))
+        if self.name in SIZED:
+            is_packaged = self.name == QUICK or GOALS[self.name].packaged
+            chosen = {**(packaged_corpus(probe) if is_packaged else {}), **find_size(probe, self.name)}
+        return {name: value for name, value in chosen.items() if repeated or name != "repeat"}
 
 
 SUITES = {
