@@ -8,14 +8,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
 import aiohttp
 
 from equipoise.errors import EquipoiseError
-from equipoise.models.protocol import AS_SAMPLED, Asking, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Reply, TransientFault
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file import store
@@ -24,19 +24,11 @@ from equipoise.runs.file.values import Attempt
 from equipoise.schema import Status
 
 
-class Loopback:
+class Loopback(LocalModel):
     """Asks a server on this machine: the body is the prompt, the response the answer."""
 
-    name = "loopback"
-    gives_probabilities = continues_answers = False
-    given_again = ()
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        pass
-
     def __init__(self, url: str) -> None:
-        self.settings: dict[str, object] = {"model": "loopback"}
-        self.notes: list[str] = []
+        super().__init__("loopback", {"model": "loopback"})
         self._url = url
 
     async def __aenter__(self) -> Self:

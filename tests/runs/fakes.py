@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ import polars as pl
 
 from equipoise.authoring import Items
 from equipoise.measuring.plan import Plan
-from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, TransientFault
 from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.reader import RunReader
@@ -112,15 +112,13 @@ def transient(kind: str, status: Status = Status.HTTP_ERROR, **fields: Any) -> T
     )
 
 
-class Fake:
+class Fake(LocalModel):
     """A model that follows a script, and records what it was asked."""
 
+    gives_probabilities = continues_answers = True
+
     def __init__(self, script: Script, *, delay: float = 0.0, settings: dict[str, object] | None = None) -> None:
-        self.name = "fake"
-        self.settings = settings or {"model": "fake"}
-        self.notes: list[str] = []
-        self.gives_probabilities = self.continues_answers = True
-        self.given_again: list[str] = []
+        super().__init__("fake", settings or {"model": "fake"})
         self.asked: Counter[str] = Counter()
         self.systems: dict[str, str | None] = {}
         """The system part that came with each prompt."""
@@ -136,9 +134,6 @@ class Fake:
     @property
     def requests(self) -> int:
         return self.asked.total()
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        pass
 
     async def __aenter__(self) -> Self:
         self.open_count += 1

@@ -22,7 +22,6 @@ from equipoise.report.text import describe_mark, describe_undecided
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.resume import resume
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
 from equipoise.schema import PROBABILITIES, Status
@@ -88,23 +87,6 @@ def test_what_is_below_the_floor_is_undecided_and_bounded(tmp_path: Path) -> Non
     assert result.coverage["male"]["undetected"] == SIZE["sample"]
     assert np.isnan(result.metrics["diff_mvf_success_rate"].value)
     assert result.metrics["neither_mass_male"].value == pytest.approx(0.98, abs=1e-6)
-
-
-def test_a_run_that_stopped_goes_on_and_gives_what_it_would_have_given(tmp_path: Path) -> None:
-    whole = ask(tmp_path / "whole", Fake(deciding))
-    with pytest.raises(EndpointError):
-        ask(tmp_path / "run", Fake(deciding), policy=Policy(concurrency=2, max_requests=7))
-    model = Fake(deciding)
-    run = resume(tmp_path / "run", model=model).ask()
-    assert 0 < model.requests < whole.size
-    key = ["id", "repetition"]
-    assert (
-        run.attempts()
-        .select(*key, "first_token")
-        .sort(key)
-        .equals(whole.attempts().select(*key, "first_token").sort(key))
-    )
-    assert run.results()[PROBE].metrics == whole.results()[PROBE].metrics
 
 
 def test_a_run_is_not_resumed_with_drawn_answers(tmp_path: Path) -> None:

@@ -115,11 +115,7 @@ def _looks_from_here(run: Run, name: str) -> list[int]:
 
 def _refuse_no_growth(run: Run, grows: bool) -> None:
     if not grows:
-        sizes = ", ".join(
-            f"{name} {planned.parameters['sample'] or 'all'} items, {planned.repetitions} times"
-            for name, planned in run.planned.items()
-        )
-        raise InputError(f"{run.path} holds as much already, or there is no more: {sizes}. Nothing was changed.")
+        raise InputError(f"{run.path} holds as much already, or there is no more. Nothing was changed.")
 
 
 def estimate_growth(run: Run, growth: Growth) -> RunEstimate:

@@ -40,8 +40,14 @@ from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
 OUTAGE_KINDS = frozenset({"connection", "server", "timeout"})
 """Kinds of faults by which an endpoint that is down shows itself."""
-SPENT_BEFORE_END = 3
-"""So many prompts in a row whose largest limit went into reasoning end the run."""
+MALFORMED_TRIES = 3
+"""Requests per attempt, when the response cannot be read."""
+CLIENT_FAULTS, SPENT_ON_REASONING = 20, 3
+"""So many times in a row, the same 4xx error or a largest limit that went into reasoning ends the run."""
+LONGEST_WAIT = 600.0
+"""The run ends if the endpoint asks for a longer pause, or has only asked for pauses for this long."""
+START_PATIENCE = 5.0
+"""How long to try when the endpoint cannot be reached from the start."""
 STANDSTILL_SECONDS = 1.0
 """A deadline that is noticed later than this: the process stood still (SIGSTOP)."""
 
@@ -188,7 +194,7 @@ class Asker:
         self._tally.count_reply(reply)
         if not is_spent_on_reasoning(reply):
             self._repetitions = 0
-        elif not self._can_raise(asking) and (times := self._count_repeated("reasoning")) >= SPENT_BEFORE_END:
+        elif not self._can_raise(asking) and (times := self._count_repeated("reasoning")) >= SPENT_ON_REASONING:
             limit = asking.max_tokens or 0
             raise SpentOnReasoning(
                 f"{self._model.name} has reached the token limit{f' of {limit:,}' if limit else ''} {times} times in a "
@@ -236,7 +242,7 @@ class Asker:
         course.first_failed = course.first_failed if course.strikes > 1 else now
         if fault.kind == "rate_limit" and self.throttle.slow_down(sent):
             self._waits += 1
-        most = policy.malformed_tries if fault.kind == "malformed" else policy.tries
+        most = MALFORMED_TRIES if fault.kind == "malformed" else policy.tries
         may_retry = fault.kind == "rate_limit" or course.strikes < most
         doublings = min(max(course.strikes, self._waits) - 1, 60)
         pause = min(policy.longest_backoff, policy.first_backoff * 2.0**doublings) * self._random.uniform(0.5, 1.0)
@@ -257,18 +263,18 @@ class Asker:
     def _count_client_error(self, detail: str) -> None:
         status = re.match(r"HTTP \d+", detail)
         times = self._count_repeated(status[0] if status else detail)
-        if times >= self._policy.client_faults:
+        if times >= CLIENT_FAULTS:
             raise EndpointError(
                 f"{self._model.name} has answered {times} times in a row with the same error: {detail}."
             )
 
     def _wait_as_asked(self, seconds: float) -> None:
-        longest, silent = self._policy.longest_wait, self._clock() - self._reply_at
-        if max(seconds, silent) > longest:
+        silent = self._clock() - self._reply_at
+        if max(seconds, silent) > LONGEST_WAIT:
             asks = f"asks to wait {describe_duration(seconds)}"
-            problem = asks if seconds > longest else f"has only asked to wait for {describe_duration(silent)}"
+            problem = asks if seconds > LONGEST_WAIT else f"has only asked to wait for {describe_duration(silent)}"
             raise EndpointError(
-                f"{self._model.name} {problem}, and a run waits {describe_duration(longest)} at most. Go on later."
+                f"{self._model.name} {problem}, and a run waits {describe_duration(LONGEST_WAIT)} at most. Go on later."
             )
         self.throttle.hold(seconds, "rate limit")
 
@@ -321,7 +327,7 @@ class Asker:
         away = now - self._down_since
         pause = min(policy.longest_backoff, max(policy.first_backoff, away))
         name, detail = self._model.name, fault.reply.detail or "no connection"
-        if not self._reached and away + pause + now - sent > policy.start_patience:  # something is misconfigured
+        if not self._reached and away + pause + now - sent > START_PATIENCE:  # something is misconfigured
             raise EndpointError(
                 f"{name} cannot be reached: {detail}. Check the address, the network and that the server runs."
             )

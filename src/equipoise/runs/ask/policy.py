@@ -43,16 +43,8 @@ class Policy:
     """
     tries: int = 4
     """Requests per attempt, when the server fails or the connection breaks."""
-    malformed_tries: int = 3
-    """Requests per attempt, when the response cannot be read."""
-    client_faults: int = 20
-    """The same 4xx error this many times in a row ends the run, and so do answers that end before any text came."""
     first_backoff: float = 0.5
     longest_backoff: float = 30.0
-    longest_wait: float = 600.0
-    """The run ends if the endpoint asks for a longer pause, or has only asked for pauses for this long."""
-    start_patience: float = 5.0
-    """How long to try when the endpoint cannot be reached from the start."""
     outage_patience: float = 300.0
     """How long to try when the endpoint has responded before."""
     drain: float = 10.0
@@ -72,7 +64,7 @@ class Policy:
     """What was spent before, on another model, and counts towards the limits."""
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "tries", "malformed_tries", "deadline", "rpm"):
+        for name in ("concurrency", "tries", "deadline", "rpm"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise BadParameter(f"The {name!r} parameter of Policy must be more than 0. Got {value} instead.")

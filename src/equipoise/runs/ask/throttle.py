@@ -39,7 +39,7 @@ class Throttle:
         while not self.stopped.is_set():
             now = self._clock()
             if now < self._pause_ends:
-                await self.sleep((self._pause_ends - now) * (1 + 0.1 * self._random.random()))
+                await self.sleep((self._pause_ends - now) * self._random.uniform(1.0, 1.1))
             elif self._free <= 0:
                 waiter = asyncio.get_running_loop().create_future()
                 self._waiters.append(waiter)
