@@ -144,7 +144,8 @@ def reach_model(
         model = open_model(spec, access, deadline)
     else:
         model = _wrap_model(function)
-    stored = {name: value for name, value in model.settings.items() if name != "dropped"}
+    # Two settings change while the model is asked: parameters that are dropped, and the limit that stands in `spec`.
+    stored = {name: value for name, value in model.settings.items() if name not in ("dropped", "max_tokens")}
     base_url, extra, system = stored.get("base_url"), stored.get("extra", {}), stored.get("system")
     if not (isinstance(base_url, str | None) and isinstance(system, str | None) and isinstance(extra, dict)):
         raise InputError(f"The settings of the model {model.name!r} need texts for base_url and system.")

@@ -66,7 +66,7 @@ def resume(
         is_open = growth or any(counts[status] for status in (Status.PENDING, *failures))
         if is_open or wants_more(Run(file.path, known.values(), checked=True)):
             opened = _reach_again(file, spec, access, model, policy.deadline)
-            _ask_again(file, failures, given.get("max_tokens"), opened)
+            _ask_again(file, failures, given.get("max_tokens"))
         if growth:
             file.extend(growth.plans, spec=growth.spec, looks=dict(growth.looks))
         opened_judge = find_judge(file, spec, judge, access, known, policy, failures, needed=opened is not None)
@@ -135,17 +135,14 @@ def _refuse_small_limit(file: RunFile, failures: list[Status], max_tokens: int |
         )
 
 
-def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None, model: Model) -> None:
+def _ask_again(file: RunFile, failures: list[Status], max_tokens: int | None) -> None:
     """Make failures pending again, perhaps with a larger limit, which the run file keeps and notes."""
     if not failures:
         return
-    counts, settings = file.counts(), file.settings
-    again, pending = sum(counts[status] for status in failures), counts[Status.PENDING]
-    if max_tokens is not None and (again or pending or settings.looks):
-        limit = {name: value for name, value in model.settings.items() if name == "max_tokens"}
-        file.raise_limit(
-            max_tokens, settings.model_settings if settings.imported else {**settings.model_settings, **limit}
-        )
+    if max_tokens is not None:
+        counts = file.counts()
+        again, pending = sum(counts[status] for status in failures), counts[Status.PENDING]
+        file.raise_limit(max_tokens)
         states, answered = " or ".join(status.value for status in failures), sum(counts[one] for one in MEASURED)
         earlier = f" The limit of the {answered:,} answers before them was smaller." if answered else ""
         note = f"{again:,} attempts that were {states}, and {pending:,} that were pending, were asked with up to "

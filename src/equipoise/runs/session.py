@@ -100,9 +100,7 @@ class Session:
         """Let all answers that follow have up to `limit` tokens, reasoning included. The first one took `tokens`."""
         if self._confirm_tokens:
             self._confirm_tokens(tokens)
-        settings = self._file.settings.model_settings
-        raised = {name: limit for name in settings if name == "max_tokens"}
-        self._file.raise_limit(limit, {**settings, **raised}, wanted=False)
+        self._file.raise_limit(limit, wanted=False)
 
     def close(self) -> None:
         """Give the file back without asking."""

@@ -222,13 +222,11 @@ def refuse_changes(
 
     Without `plans`, those of the file are asked, and their limit on the length of answers may be raised.
     """
-    stored, spec, model_settings = file.settings, reached.spec, reached.settings
+    stored, spec = file.settings, reached.spec
     if stored.limit_raised or not plans:  # if the limit was raised by itself, the command that started knows nothing
         spec = replace(spec, max_tokens=stored.spec.max_tokens)
-        limit = {name: value for name, value in stored.model_settings.items() if name == "max_tokens"}
-        model_settings = {**model_settings, **limit}
     old = {**stored.spec.compared(), "model_settings": stored.model_settings, "looks": stored.looks}
-    new = {**spec.compared(), "model_settings": model_settings, "looks": looks}
+    new = {**spec.compared(), "model_settings": reached.settings, "looks": looks}
     for plan in plans:
         asking = asking_of(plan.probe, spec.max_tokens)
         new[plan.probe.name] = _describe_plan(plan, plan.probe.version, asking, looks.get(plan.probe.name))

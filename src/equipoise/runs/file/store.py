@@ -127,14 +127,13 @@ class RunFile(RunReader):
                 _extend_probe(connection, plan, self.path)
             self._set(**settings)
 
-    def raise_limit(self, max_tokens: int, model_settings: Mapping[str, Any], *, wanted: bool = True) -> None:
+    def raise_limit(self, max_tokens: int, *, wanted: bool = True) -> None:
         """Ask all that has no answer yet with this limit on the length of answers. Probabilities need none.
 
         A limit that nobody `wanted` was raised because of the model's reasoning.
         """
         with self._change() as connection:
-            spec = replace(self.spec, max_tokens=max_tokens)
-            self._set(spec=spec, model_settings=dict(model_settings), limit_raised=not wanted)
+            self._set(spec=replace(self.spec, max_tokens=max_tokens), limit_raised=not wanted)
             connection.execute(sql.RAISE_LIMITS, (max_tokens,))
             for planned in self.probes():
                 write_digest(connection, f"probe {planned.name}")
