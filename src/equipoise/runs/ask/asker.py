@@ -1,13 +1,9 @@
 """Asking for attempts until they end. This is the only place where something is asked again.
 
-All attempts of a session share one state, which says whether the endpoint works:
-
-    starting ── a response ──> open ── an attempt fails, and nothing is answered meanwhile ──> down
-                                 └─────────────────────── a response ────────────────────────────┘
-
-Unless it is open, one request at a time is sent. No connection at all at the start is down, too. While it is down, a
-prompt that was answered before tests the endpoint, with growing pauses, until it is answered again or the run ends
-because that takes too long. If it fails even once, there was an outage: what failed in it is asked again.
+The first request of a session is sent alone. When an attempt has used up its requests by faults of a server or of the
+connection, and nothing else was answered meanwhile, a prompt that was answered before tests the endpoint: alone, with
+growing pauses, until it is answered or the run ends because that takes too long. If it fails even once, there was an
+outage, and what failed in it is asked again. If not, the attempt has failed by itself.
 
 What comes back decides about the attempt:
 
@@ -73,8 +69,6 @@ class _Course:
     """Requests that failed, and not because the endpoint was down."""
     first_failed: float = 0.0
     """When the first of them was noticed."""
-    failure: Reply | None = None
-    """How it ends if there was no outage."""
     spent: list[Reply] = field(default_factory=list)
     """Replies whose token limit went into reasoning; they were paid for."""
 
@@ -89,7 +83,8 @@ class Asker:
         tally: Tally,
         concurrency: int,
         on_wait: Callable[[], None],
-        answered: Pending | None = None,
+        answered: Pending | None,
+        other: Pending,
         raise_limit: Callable[[int, int], Awaitable[None]] | None = None,
     ) -> None:
         self.throttle = Throttle(policy, concurrency, on_wait)
@@ -97,7 +92,9 @@ class Asker:
         self._policy = policy
         self._tally = tally
         self._answered = answered
-        """The last prompt that got an answer, which tests whether the endpoint works again."""
+        """The last prompt that got an answer, which tests whether the endpoint works."""
+        self._other = other
+        """A prompt that does so if none was ever answered."""
         self._raise_limit = raise_limit
         """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
         self._raised_limit = 0
@@ -107,7 +104,7 @@ class Asker:
         self._asked_model = model.settings.get("model")
         self._reached = False
         """Whether anything ever came back."""
-        self._down_since: float | None = None
+        self._testing = asyncio.Lock()
         self._tested_at = 0.0
         """When the endpoint last failed a test, so that there was an outage."""
         self._worked_at = self._clock()
@@ -122,26 +119,23 @@ class Asker:
     async def ask(self, pending: Pending) -> Attempt | None:
         """Ask until the attempt ends; None if everything stops before. Raises errors that end the run."""
         course = _Course(self._policy.deadline, self._clock())
-        while await self._enter():
+        while await self.throttle.enter():
             if course.began < self._tested_at:
                 self._begin_again(course)
-            if course.failure:
-                self.throttle.leave()
-                return _end(pending, course.failure, course)
             if self._raised_limit and self._can_raise(pending.asking):
                 pending = _with_limit(pending, max(self._raised_limit, pending.asking.max_tokens or 0))
             sent = self._clock()
             course.tries += 1
+            pause: float | None = 0.0
             try:
                 outcome = await self._request(pending, course.time_left)
-                if course.spent and isinstance(outcome, Reply) and outcome.status in MEASURED:
+                if isinstance(outcome, TransientFault):
+                    pause = await self._pause_before_retry(outcome, course, sent)
+                elif course.spent and outcome.status in MEASURED:
                     await self._settle_limit(pending.asking, outcome)
             finally:
                 self.throttle.leave()
             if isinstance(outcome, TransientFault):
-                if self.throttle.stopped.is_set():
-                    return None
-                pause = self._pause_before_retry(outcome, course, sent)
                 if pause is None:
                     return _end(pending, outcome.reply, course)
                 await self.throttle.sleep(pause)
@@ -159,8 +153,7 @@ class Asker:
 
     def _begin_again(self, course: _Course) -> None:
         """Forget the failures."""
-        course.time_left, course.began = self._policy.deadline, self._clock()
-        course.strikes, course.failure = 0, None
+        course.time_left, course.began, course.strikes = self._policy.deadline, self._clock(), 0
 
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
         """Send one request, and count what comes back."""
@@ -180,13 +173,16 @@ class Asker:
                     reply = await self._model.answer(pending.text, pending.system, pending.asking)
         except TimeoutError:
             detail = f"no answer within {self._policy.deadline:g} s"
-            return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
-        except TransientFault as fault:
-            return fault
+            fault = TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
+        except TransientFault as caught:
+            fault = caught
+        else:
+            self._count_reply(reply, pending.asking)
+            return reply
         finally:
             self._tally.in_flight -= 1
-        self._count_reply(reply, pending.asking)
-        return reply
+        self._reached = self._reached or fault.kind != "connection"
+        return fault
 
     def _count_reply(self, reply: Reply, asking: Asking) -> None:
         self._reply_at, self._waits = self._clock(), 0
@@ -223,10 +219,12 @@ class Asker:
 
     # After a failure
 
-    def _pause_before_retry(self, fault: TransientFault, course: _Course, sent: float) -> float | None:
+    async def _pause_before_retry(self, fault: TransientFault, course: _Course, sent: float) -> float | None:
         """How long to pause before the attempt is asked again; None if it ends with this fault."""
-        now, policy = self._clock(), self._policy
-        if fault.kind not in OUTAGE_KINDS:
+        now, policy, is_outage = self._clock(), self._policy, fault.kind in OUTAGE_KINDS
+        if self.throttle.stopped.is_set():
+            return 0.0
+        if not is_outage:
             self._count_response(sent)
         if fault.kind == "client":
             self._count_client_error(fault.reply.detail or "")
@@ -234,16 +232,12 @@ class Asker:
         if fault.kind == "timeout" and now - sent > course.time_left + STANDSTILL_SECONDS:
             self._begin_again(course)
             return 0.0
-        is_test = self._down_since is not None and self._answered is None and fault.kind in OUTAGE_KINDS
-        if is_test or (fault.kind == "connection" and not self._reached):
-            self._go_down(fault, sent)
-            return 0.0
         course.strikes += 1
         course.first_failed = course.first_failed if course.strikes > 1 else now
         if fault.kind == "rate_limit" and self.throttle.slow_down(sent):
             self._waits += 1
         most = MALFORMED_TRIES if fault.kind == "malformed" else policy.tries
-        may_retry = fault.kind == "rate_limit" or course.strikes < most
+        may_retry = fault.kind == "rate_limit" or (course.strikes < most and self._reached)
         doublings = min(max(course.strikes, self._waits) - 1, 60)
         pause = min(policy.longest_backoff, policy.first_backoff * 2.0**doublings) * self._random.uniform(0.5, 1.0)
         if may_retry and fault.retry_after is not None:
@@ -254,11 +248,9 @@ class Asker:
         # With less time than the pause before it, a request would only turn what is known into a timeout.
         if may_retry and course.time_left >= pause:
             return pause
-        if fault.kind not in OUTAGE_KINDS or self._worked_at > course.first_failed:
-            return None  # it has failed by itself: others were answered, or it is not the fault of an outage
-        course.failure = fault.reply
-        self._go_down(fault, sent)
-        return 0.0
+        if is_outage and await self._find_outage(fault, course, sent):
+            return 0.0
+        return None
 
     def _count_client_error(self, detail: str) -> None:
         status = re.match(r"HTTP \d+", detail)
@@ -280,63 +272,51 @@ class Asker:
 
     # Whether the endpoint works
 
-    async def _enter(self) -> bool:
-        """Wait until a request may start; False when everything stops. While the endpoint is down, test it.
-
-        If no prompt was ever answered, the request that starts is the test.
-        """
-        while await self.throttle.enter():
-            if self._down_since is None or self._answered is None:
-                return True
-            sent = self._clock()
-            try:
-                outcome = await self._request(self._answered, self._policy.deadline)
-            finally:
-                self.throttle.leave()
-            if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
-                self._fail_test(outcome, sent)
-            else:
-                self._count_response(sent)
-        return False
-
     def _count_response(self, sent: float) -> None:
         """Note that the endpoint worked when this request was sent."""
         self._reached = True
         self._worked_at = max(self._worked_at, sent)
-        self._down_since = None
         if self.throttle.one_at_a_time:
             self.throttle.one_at_a_time = False
             self.throttle.wake()
 
-    def _go_down(self, fault: TransientFault, sent: float) -> None:
-        """Test the endpoint before anything else is sent."""
-        if self._down_since is None:
-            self._down_since = sent
-            self.throttle.one_at_a_time = True
-            self.throttle.hold(self._policy.first_backoff, "outage")
-        if self._answered is None:
-            self._fail_test(fault, sent)
+    async def _find_outage(self, fault: TransientFault, course: _Course, since: float) -> bool:
+        """Whether the endpoint was down since an attempt began that has failed. If so, it works again.
 
-    def _fail_test(self, fault: TransientFault, sent: float) -> None:
-        """Note that a test failed, and pause for as long as the outage has lasted. Raises EndpointError to give up."""
-        if self._down_since is None or sent < self._tested_at or self.throttle.stopped.is_set():
-            return  # the endpoint works again, or it was sent before the last pause began and says nothing new
-        now, policy = self._clock(), self._policy
-        self._tested_at = now
-        self._reached = self._reached or fault.kind != "connection"
-        away = now - self._down_since
-        pause = min(policy.longest_backoff, max(policy.first_backoff, away))
-        name, detail = self._model.name, fault.reply.detail or "no connection"
-        if not self._reached and away + pause + now - sent > START_PATIENCE:  # something is misconfigured
+        Who tests it keeps the place of the attempt, and there is no other: nothing else is sent meanwhile.
+        """
+        async with self._testing:
+            was_down, sent = not self._reached, since
+            while self._worked_at <= course.first_failed:
+                if was_down:
+                    self._refuse_long_outage(fault, since, sent)
+                if fault.retry_after is not None:
+                    self._wait_as_asked(fault.retry_after)
+                pause = max(self._policy.first_backoff, min(self._policy.longest_backoff, self._clock() - since))
+                self.throttle.one_at_a_time = True
+                self.throttle.hold(pause, "outage")
+                await self.throttle.sleep(max(pause, fault.retry_after or 0.0))
+                if self.throttle.stopped.is_set():
+                    return True
+                sent = self._clock()
+                outcome = await self._request(self._answered or self._other, self._policy.deadline)
+                if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
+                    fault, was_down, self._tested_at = outcome, True, self._clock()
+                else:
+                    self._count_response(sent)
+        return was_down or course.began < self._tested_at
+
+    def _refuse_long_outage(self, fault: TransientFault, since: float, sent: float) -> None:
+        """Raise EndpointError when it is time to give up."""
+        now, name, detail = self._clock(), self._model.name, fault.reply.detail or "no connection"
+        away = now - since
+        if not self._reached and 2 * away + now - sent > START_PATIENCE:  # something is misconfigured
             raise EndpointError(
                 f"{name} cannot be reached: {detail}. Check the address, the network and that the server runs."
             )
-        if away > policy.outage_patience:
+        if away > self._policy.outage_patience:
             problem = "could not be reached" if fault.kind == "connection" else "has only failed"
             raise EndpointError(f"{name} {problem} for {describe_duration(away)}: {detail}.")
-        if fault.retry_after is not None:
-            self._wait_as_asked(fault.retry_after)
-        self.throttle.hold(pause, "outage")
 
     # A larger token limit for a model that reasons
 

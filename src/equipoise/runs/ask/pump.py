@@ -135,8 +135,16 @@ class Pump:
         if any(self._tally.counts[status] for status in MEASURED):
             answered = await self._in_thread(self._file.answered)
         raise_limit = partial(self._in_thread, self._raise_limit) if self._raise_limit else None
+        self._page += await self._in_thread(list, itertools.islice(self._pending, _PAGE))
         self._asker = Asker(
-            self._model, self._policy, self._tally, concurrency, self._report_progress, answered, raise_limit
+            self._model,
+            self._policy,
+            self._tally,
+            concurrency,
+            self._report_progress,
+            answered,
+            self._page[-1],
+            raise_limit,
         )
         async with self._model:
             is_more = True
