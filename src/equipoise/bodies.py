@@ -37,8 +37,6 @@ class Completion:
     fingerprint: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    """Those of the completion tokens that went into reasoning, where the endpoint counts them."""
     logprobs: object = None
     """The log-probabilities of the answer's tokens, as they came."""
 
@@ -162,16 +160,13 @@ def _complete(body: Body, reason: object, *, text: object, **found: Any) -> Comp
         raise TypeError
     usage = body.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
-    details = usage.get("completion_tokens_details")
-    written = usage.get("completion_tokens", usage.get("output_tokens"))
     return Completion(
         text=text,
         finish_reason=_name_or_none(reason),
         served_model=_name_or_none(body.get("model")),
         fingerprint=_name_or_none(body.get("system_fingerprint")),
         prompt_tokens=_count_prompt_tokens(usage),
-        completion_tokens=_count_or_none(written),
-        reasoning_tokens=_count_or_none(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None,
+        completion_tokens=_count_or_none(usage.get("completion_tokens", usage.get("output_tokens"))),
         **found,
     )
 

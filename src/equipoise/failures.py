@@ -1,35 +1,22 @@
-"""What an error that an API of models reports means for one attempt: by its codes and fields first.
+"""What an error that an API of models reports means: for endpoints, and for files of batch jobs.
 
-Endpoints word the same error in many ways. The words of the message count only where the HTTP status leaves the
-question open. How a run goes on after an error is decided in `models/chat/classify.py`.
+Endpoints word the same error in many ways. Its codes and fields count first; the words of the message count only where
+the HTTP status leaves the question open.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from equipoise.schema import Status
 
+MAX_MESSAGE = 10_000
+"""Characters of a message that are read; far fewer are shown."""
 RATE_CODES = {"rate_limit_error", "rate_limit_exceeded"}
-FILTER_CODES = {
-    *("content_filter", "content_filtered", "responsibleaipolicyviolation", "content_policy_violation"),
-    *("data_inspection_failed", "moderation_blocked", "content_filter_error"),
-}
-FILTER_WORDS = re.compile(
-    r"content[ _](?:filter|management policy|policy)|(?:input|prompt|content|output)\b.{0,40}\bflagged|"
-    r"blocked by .{0,40}(?:filter|safety|policy)",
-    re.IGNORECASE,
-)
-CONTEXT_CODES = {"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_too_long"}
-CONTEXT_WORDS = re.compile(
-    r"maximum context length|prompt is too long|input is too long|exceeds? (?:the )?(?:available |model'?s? )?"
-    r"(?:maximum )?context|context (?:length|window|size|limit).{0,40}exceed|too many tokens in|"
-    r"longer than the maximum model length|exceeds the maximum number of tokens",
-    re.IGNORECASE,
-)
 NOT_ASKED_CODES = {"canceled", "cancelled", "expired", "batch_expired", "batch_cancelled", "1"}
 """What batch jobs say of requests that were never sent. Single digits are the codes of gRPC, which Google gives."""
 TIMEOUT_CODES = {"deadline_exceeded", "4"}
@@ -44,6 +31,106 @@ STATUS_OF_CODES = {
 """The HTTP status that error codes stand for, needed where an error comes without one, or with status 200."""
 
 
+class Meaning(StrEnum):
+    """What an error means."""
+
+    QUOTA = "quota"
+    FILTERED = "filtered"
+    CONTEXT_LENGTH = "context_length"
+    KEY = "key"
+    PROXY_LOGIN = "proxy_login"
+    NOT_SERVED = "not_served"
+    RATE_LIMIT = "rate_limit"
+    SERVER = "server"
+    CLIENT = "client"
+    """Any other 4xx."""
+
+
+class _Sign(NamedTuple):
+    """How a meaning is recognised: by a status, by a code, or by words of the message where the status is open."""
+
+    meaning: Meaning
+    statuses: Collection[int] = ()
+    codes: Collection[str] = ()
+    words: str = r"(?!)"
+    open_statuses: Collection[int] = ()
+
+    def fits(self, error: ReportedError) -> bool:
+        """Whether an error has this sign."""
+        if error.status in self.statuses or not error.codes.isdisjoint(self.codes):
+            return True
+        return error.status in self.open_statuses and bool(re.search(self.words, error.message, re.IGNORECASE))
+
+
+_VAGUE_QUOTA_WORDS = re.compile(
+    r"insufficient[ _](?:quota|balance|credit|fund)|billing|credit|exceeded your current quota|spend(?:ing)? limit|"
+    r"usage limits?\b",
+    re.IGNORECASE,
+)
+_SIGNS = (
+    _Sign(
+        Meaning.QUOTA,
+        {402},
+        {"insufficient_quota", "insufficient_balance", "insufficient_credits", "billing_error"}
+        | {"billing_hard_limit_reached", "billing_not_active", "enforced_spend_limit_reached"},
+        r"insufficient[ _](?:quota|balance|credit|fund)|credit balance is too low|spend(?:ing)? limit",
+        {400, 403},
+    ),
+    _Sign(
+        Meaning.FILTERED,
+        set(),
+        {"content_filter", "content_filtered", "responsibleaipolicyviolation", "content_policy_violation"}
+        | {"data_inspection_failed", "moderation_blocked", "content_filter_error"},
+        r"content[ _](?:filter|management policy|policy)|(?:input|prompt|content|output)\b.{0,40}\bflagged|"
+        r"blocked by .{0,40}(?:filter|safety|policy)",
+        {400, 403, 422},
+    ),
+    _Sign(
+        Meaning.CONTEXT_LENGTH,
+        {413},
+        {"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_too_long"},
+        r"maximum context length|prompt is too long|input is too long|exceeds? (?:the )?(?:available |model'?s? )?"
+        r"(?:maximum )?context|context (?:length|window|size|limit).{0,40}exceed|too many tokens in|"
+        r"longer than the maximum model length|exceeds the maximum number of tokens",
+        {400, 422, 500},
+    ),
+    _Sign(
+        Meaning.KEY,
+        {401, 403},
+        {"invalid_api_key", "api_key_invalid"},
+        r"(?:incorrect|invalid|expired|missing) api[ _-]?key|api[ _-]?key (?:is )?(?:not valid|invalid|expired)",
+        {400},
+    ),
+    _Sign(Meaning.PROXY_LOGIN, {407}),
+    _Sign(
+        Meaning.NOT_SERVED,
+        {404, 405},
+        {"model_not_found", "model_decommissioned", "invalid_model"},
+        r"model\b.{0,100}\b(?:does not exist|not found|not a valid model|has been decommissioned)|"
+        r"(?:unknown|no such|invalid) model\b",
+        {400, 422},
+    ),
+    _Sign(
+        Meaning.NOT_SERVED,
+        words=r"unexpected endpoint or method|unknown (?:request )?url|cannot post /",
+        open_statuses={400, 422, 500},
+    ),
+    _Sign(Meaning.RATE_LIMIT, {429}),
+    _Sign(Meaning.SERVER, {408}),
+)
+"""The first sign that fits counts."""
+
+_UNSUPPORTED_CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}
+_UNSUPPORTED_WORDS = re.compile(
+    r"unsupported|(?:not|n't) (?:currently )?support|not (?:permitted|allowed|accepted|recogni[sz]ed)|"
+    r"unrecogni[sz]ed|(?:unknown|unexpected) (?:parameter|field|name|keyword|argument)|extra (?:inputs|fields)|"
+    r"cannot (?:both )?be (?:both )?(?:specified|used|set)|only the default|may only be set|deprecated",
+    re.IGNORECASE,
+)
+_DROP_ORDER = ("top_p", "seed", "max_tokens", "max_completion_tokens", "temperature")
+"""Which parameter to drop first when a message names several."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReportedError:
     """An error as the API reports it."""
@@ -54,30 +141,32 @@ class ReportedError:
     message: str
 
 
-def read_reported(document: object, status: int) -> ReportedError | None:
-    """The error in the body of a response, or None if there is none. The message may be empty."""
+def read_reported(document: object, status: int, body: bytes = b"") -> ReportedError | None:
+    """The error in a response, or None if there is none. Without a message in the document, the body is the message."""
+    if isinstance(document, list) and document:  # Gemini
+        document = document[0]
     error = _find_error(document, status)
     if error is None:
         return None
     codes = frozenset(_find_codes(error))
     param = error.get("param")
+    message = _find_message(error) or body.decode("utf-8", "backslashreplace")
     return ReportedError(
         status=status if status >= 400 else _implied_status(codes),
         codes=codes,
         param=param if isinstance(param, str) else None,
-        message=_find_message(error),
+        message=message[:MAX_MESSAGE],
     )
 
 
-def ended_as(error: ReportedError) -> Status | None:
-    """`filtered` or `context_length` where that is why there is no answer; None for any other reason."""
-    is_ambiguous = error.status in (400, 403, 413, 422)
-    if error.codes & FILTER_CODES or (is_ambiguous and FILTER_WORDS.search(error.message)):
-        return Status.FILTERED
-    may_be_context = error.status not in (401, 403, 404, 429)
-    if error.codes & CONTEXT_CODES or error.status == 413:
-        return Status.CONTEXT_LENGTH
-    return Status.CONTEXT_LENGTH if may_be_context and CONTEXT_WORDS.search(error.message) else None
+def classify(error: ReportedError, *, says_when: bool = False) -> Meaning:
+    """What the error means. `says_when`: the endpoint says when to come back."""
+    # Messages about rate limits mention plans and billing too, but they have the code, or say when to come back.
+    may_be_quota = error.status == 429 and not says_when and not error.codes & RATE_CODES
+    if may_be_quota and _VAGUE_QUOTA_WORDS.search(error.message):
+        return Meaning.QUOTA
+    other = Meaning.SERVER if error.status >= 500 else Meaning.CLIENT
+    return next((sign.meaning for sign in _SIGNS if sign.fits(error)), other)
 
 
 def ended_in_batch(error: ReportedError) -> Status:
@@ -86,12 +175,24 @@ def ended_in_batch(error: ReportedError) -> Status:
         return Status.PENDING
     if error.codes & TIMEOUT_CODES:
         return Status.TIMEOUT
-    return ended_as(error) or Status.HTTP_ERROR
+    meaning = classify(error)
+    return Status(meaning) if meaning in (Meaning.FILTERED, Meaning.CONTEXT_LENGTH) else Status.HTTP_ERROR
+
+
+def find_rejected_parameter(error: ReportedError, droppable: Iterable[str]) -> str | None:
+    """The parameter that the endpoint does not support, if the error names one that can be dropped."""
+    is_unsupported = error.codes & _UNSUPPORTED_CODES or _UNSUPPORTED_WORDS.search(error.message)
+    if error.status not in (400, 422) or not is_unsupported:
+        return None
+    names = sorted(droppable, key=lambda name: _DROP_ORDER.index(name) if name in _DROP_ORDER else len(_DROP_ORDER))
+    if error.param is not None and (last := error.param.rpartition(".")[2]) in names:
+        return last
+    return next((name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", error.message)), None)
 
 
 def _find_error(document: object, status: int) -> Mapping[str, Any] | None:
     if not isinstance(document, Mapping):
-        return None
+        return {} if status >= 400 else None
     error = document.get("error")
     if not error:
         choices = document.get("choices")
@@ -128,10 +229,6 @@ def _find_message(error: Mapping[str, Any]) -> str:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list):  # FastAPI lists each wrong field with its location
-            entries = [entry for entry in value if isinstance(entry, dict)]
-            return "; ".join(f"{_join_location(entry.get('loc'))}: {entry.get('msg')}" for entry in entries)
+            entries = [entry for entry in value if isinstance(entry, Mapping)]
+            return "; ".join(f"{entry.get('loc')}: {entry.get('msg')}" for entry in entries)
     return ""
-
-
-def _join_location(location: object) -> str:
-    return ".".join(map(str, location)) if isinstance(location, list) else "?"

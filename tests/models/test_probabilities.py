@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from equipoise.models import Refused, Reply, TransientFault, connect
-from equipoise.models.protocol import Asking, NoContinuation
+from equipoise.models.protocol import Asking, NoProbabilities
 from equipoise.schema import Status
 from serving.raw import RawServer, with_length
 
@@ -130,7 +130,7 @@ BROKEN = [
     ([{"logprob": -0.1}], "no token or no number"),
     ([{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -0.1}], "add up to 1.81"),
     (["Yes"], "no token or no number"),
-    ([], "name no token"),
+    ([], "has no log-probabilities"),
 ]
 
 
@@ -215,7 +215,7 @@ def test_an_answer_is_begun_in_the_way_of_the_provider(provider: str, mark: bool
 @pytest.mark.fault("L8")
 def test_an_endpoint_that_begins_a_new_answer_costs_one_request() -> None:
     (outcome,), _, bodies = ask(give(choice(listed(TOKENS))), asking=Asking(max_tokens=1, opening="Gender:"))
-    assert isinstance(outcome, NoContinuation)
+    assert isinstance(outcome, NoProbabilities)
     assert "does not go on with an answer" in str(outcome)
     assert len(bodies) == 1
 
@@ -229,6 +229,6 @@ def test_a_provider_that_continues_no_answers_is_sent_nothing() -> None:
             async with model:
                 await model.answer("A novel?", None, Asking(max_tokens=1, opening="Gender:"))
 
-        with pytest.raises(NoContinuation, match="begins a new answer"):
+        with pytest.raises(NoProbabilities, match="begins a new answer"):
             asyncio.run(ask_one())
         assert (model.continues_answers, server.bodies) == (False, [])

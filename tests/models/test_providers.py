@@ -9,8 +9,8 @@ from yarl import URL
 
 from equipoise.errors import InputError, UnknownName
 from equipoise.models import PROVIDERS, Provider, connect, parse_model_name
-from equipoise.models.chat.classify import retry_after
 from equipoise.models.chat.endpoint import is_loopback, resolve_endpoint
+from equipoise.models.chat.transport import retry_after
 from equipoise.models.redact import Redactor, excerpt
 
 

@@ -16,7 +16,6 @@ from yarl import URL
 from equipoise.errors import InputError
 from equipoise.models import Refused, Reply, TransientFault, connect
 from equipoise.models.chat.connecting import find_proxy
-from equipoise.models.chat.keys import Key
 from serving.asking import ask, connect_to
 from serving.faults import Fault
 from serving.faulty import FaultyServer
@@ -183,7 +182,7 @@ def test_an_authority_of_ones_own_is_trusted_through_a_tunnel(tmp_path: Path) ->
 def test_a_certificate_that_is_not_trusted_ends_the_run_and_names_the_variable(tmp_path: Path) -> None:
     outcome = ask_over_tls(tmp_path, trusted=False)
     assert outcome["kind"] == "Refused"
-    assert "no TLS with model.invalid:443" in outcome["error"]
+    assert "No TLS with model.invalid:443" in outcome["error"]
     assert "SSL_CERT_FILE=ca.pem" in outcome["error"]
 
 
@@ -334,9 +333,8 @@ def test_a_command_that_fails_or_hangs_ends_in_a_message(
 
 
 def test_a_command_that_is_not_there_ends_in_a_message() -> None:
-    model = connect("custom/m", base_url="http://127.0.0.1:9/v1", environ={}, key_command="no-such-command-here x")
-    with pytest.raises(Refused, match="no-such-command-here cannot be started"):
-        ask(model)
+    with pytest.raises(InputError, match="The key command cannot be run: there is no program 'no-such-command-here'"):
+        connect("custom/m", base_url="http://127.0.0.1:9/v1", environ={}, key_command="no-such-command-here x")
 
 
 def test_there_is_no_shell(tmp_path: Path) -> None:
@@ -350,7 +348,7 @@ def test_there_is_no_shell(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["", "  ", "echo 'x"])
 def test_a_command_that_is_none_is_refused(command: str) -> None:
     with pytest.raises(InputError, match="The key command"):
-        Key(None, None, command)
+        connect("openai/m", environ={}, key_command=command)
 
 
 def test_a_command_or_a_variable_not_both() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError
-from equipoise.models.protocol import Asking, Refused
-from equipoise.models.sampling import Sampling
+from equipoise.models.protocol import Asking, Refused, Sampling
 from equipoise.models.simulated import SimulatedModel
 from equipoise.probes import find_probes
 from equipoise.runs.run import Run

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.models.chat.providers import PROVIDERS, Provider, parse_model_name
 from equipoise.models.functions import FunctionModel
-from equipoise.models.protocol import Model, Refused, Reply, TransientFault
-from equipoise.models.sampling import Sampling
+from equipoise.models.protocol import Model, Refused, Reply, Sampling, TransientFault
 
 if TYPE_CHECKING:
     from equipoise.models.chat.connecting import connect

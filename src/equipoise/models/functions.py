@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from equipoise.detect.visible import has_visible_text
 from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, TransientFault
@@ -40,71 +42,64 @@ class FunctionModel(LocalModel):
     """
 
     def __init__(
-        self,
-        function: Function | Generator,
-        *,
-        name: str | None = None,
-        settings: dict[str, object] | None = None,
+        self, function: Function | Generator, *, name: str | None = None, settings: dict[str, object] | None = None
     ) -> None:
         super().__init__(name or _qualified_name(function), settings or {"function": _qualified_name(function)})
         self._function = function
-        self._waiting: list[tuple[str, asyncio.Future[object]]] = []
-        self._batches: asyncio.Task[None] | None = None
+        self._waiting: deque[tuple[str, Future[object]]] = deque()
+
+    async def __aenter__(self) -> Self:
+        """Make the thread in which batches are generated, one after the other."""
+        self._thread = ThreadPoolExecutor(1)
+        return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        """Cancel the batch that runs and all calls that wait for one."""
+        """Cancel all calls that wait for a batch."""
         for _, future in self._waiting:
             future.cancel()
-        if self._batches is not None:
-            self._batches.cancel()
-            await asyncio.wait([self._batches])
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
         """Call the function, which ignores `asking`. What it raises makes this one attempt `malformed`."""
         started = time.monotonic()
         try:
             answer = await self._call(f"{system}\n\n{prompt}" if system else prompt)
-        except (TransientFault, Refused):
-            raise
         except Exception as error:
             answer = error
+        if isinstance(answer, TransientFault | Refused):
+            raise answer
         return replace(_make_reply(answer), latency=time.monotonic() - started)
 
     async def _call(self, text: str) -> object:
-        if isinstance(self._function, Generator):
-            return await self._call_in_batch(text)
-        if _is_async(self._function):
-            result: object = self._function(text)
-        else:
-            result = await asyncio.to_thread(self._function, text)
+        function = self._function
+        if isinstance(function, Generator):
+            future: Future[object] = Future()
+            self._waiting.append((text, future))
+            await asyncio.sleep(0)  # Calls that start in this turn of the event loop still join the batch.
+            self._thread.submit(self._answer_batch, function)
+            return await asyncio.wrap_future(future)
+        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+        result: object = function(text) if is_async else await asyncio.to_thread(function, text)
         return await result if inspect.isawaitable(result) else result
 
-    async def _call_in_batch(self, text: str) -> object:
-        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self._waiting.append((text, future))
-        if self._batches is None or self._batches.done():
-            self._batches = asyncio.create_task(self._run_batches())
-        return await future
+    def _answer_batch(self, generator: Generator) -> None:
+        """Answer the calls that wait, if those before have left any."""
+        batch = [self._waiting.popleft() for _ in range(min(MAX_BATCH, len(self._waiting)))]
+        batch = [(text, future) for text, future in batch if future.set_running_or_notify_cancel()]
+        answers = _generate(generator, [text for text, _ in batch]) if batch else []
+        for (_, future), answer in zip(batch, answers, strict=True):
+            future.set_result(answer)
 
-    async def _run_batches(self) -> None:
-        assert isinstance(self._function, Generator)
-        while self._waiting:
-            await asyncio.sleep(0)  # Calls that start in this turn of the event loop still join the batch.
-            self._waiting = [(text, future) for text, future in self._waiting if not future.done()]
-            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-            try:
-                answers = await asyncio.to_thread(_generate, self._function, [text for text, _ in batch])
-            except BaseException:
-                for _, future in batch:
-                    future.cancel()
-                raise
-            for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():
-                    continue
-                if isinstance(answer, TransientFault | Refused):
-                    future.set_exception(answer)
-                else:
-                    future.set_result(answer)
+
+def _generate(generator: Generator, texts: list[str]) -> Sequence[object]:
+    """Return one answer or one exception per text. A batch that raises is repeated one by one, to spare the others."""
+    try:
+        answers = list(generator.generate(texts))
+    except Exception as error:
+        return [error] if len(texts) == 1 else [_generate(generator, [text])[0] for text in texts]
+    if len(answers) != len(texts):
+        return [ValueError(f"generate gave {len(answers)} answers for {len(texts)} prompts")] * len(texts)
+    return answers
 
 
 def _make_reply(answer: object) -> Reply:
@@ -120,23 +115,6 @@ def _make_reply(answer: object) -> Reply:
     if not has_visible_text(answer):
         return Reply(status=Status.EMPTY, reasoning=answer or None)
     return Reply(status=Status.OK, answer=answer)
-
-
-def _generate(generator: Generator, texts: list[str]) -> Sequence[object]:
-    """Return one answer or one exception per text. A batch that raises is repeated one by one, to spare the others."""
-    if not texts:
-        return []
-    try:
-        answers = list(generator.generate(texts))
-    except Exception as error:
-        return [error] if len(texts) == 1 else [_generate(generator, [text])[0] for text in texts]
-    if len(answers) != len(texts):
-        return [ValueError(f"generate gave {len(answers)} answers for {len(texts)} prompts")] * len(texts)
-    return answers
-
-
-def _is_async(function: object) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def _qualified_name(function: object) -> str:

@@ -6,17 +6,22 @@ Python function of the prompt, found by its name. So a pipeline, an agent or a t
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import os
 import shlex
 import shutil
+import signal
 import sys
-from collections.abc import Callable
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from equipoise.errors import InputError
 from equipoise.models.functions import FunctionModel
-from equipoise.models.processes import MAX_ERROR_BYTES, run_program
 from equipoise.models.protocol import Reply
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
@@ -25,13 +30,14 @@ COMMAND = "command:"
 CONCURRENCY = 2
 """How many programs run at a time, unless the user says otherwise."""
 MAX_ANSWER_BYTES = 16 * 2**20
+MAX_ERROR_BYTES = 64 * 2**10
 
 
 def open_program(name: str, deadline: float) -> FunctionModel:
     """The program or the function of this name; InputError if there is none."""
     if name.startswith(COMMAND):
-        words = _parse_command(name)
-        return FunctionModel(partial(_run, words, deadline), name=name, settings={"command": words})
+        words = parse_command(name.removeprefix(COMMAND), f"The command of the model {name!r}")
+        return FunctionModel(partial(_ask_program, words, deadline), name=name, settings={"command": words})
     return FunctionModel(_find_function(name), name=name, settings={"python": name})
 
 
@@ -57,18 +63,7 @@ def _find_function(name: str) -> Callable[[str], str]:
     return found
 
 
-def _parse_command(name: str) -> list[str]:
-    try:
-        words = shlex.split(name.removeprefix(COMMAND))
-    except ValueError as error:
-        raise InputError(f"The command of the model {name!r} cannot be read: {error}.") from None
-    program = words[0] if words else ""
-    if shutil.which(program) is None:
-        raise InputError(f"There is no program {program!r} to be run. A model is command:PROGRAM ARGUMENTS.")
-    return words
-
-
-async def _run(words: list[str], deadline: float, text: str) -> str | Reply:
+async def _ask_program(words: list[str], deadline: float, text: str) -> str | Reply:
     """What the program writes to standard output is the answer."""
     try:
         ended = await run_program(words, text, most=MAX_ANSWER_BYTES, seconds=deadline)
@@ -84,3 +79,76 @@ async def _run(words: list[str], deadline: float, text: str) -> str | Reply:
     except UnicodeDecodeError as error:
         detail = f"the answer is not UTF-8: byte {error.start:,} is not part of a character"
         return Reply(status=Status.MALFORMED, detail=detail, raw=ended.output[:MAX_ERROR_BYTES])
+
+
+# Programs, run once without a shell
+
+
+def parse_command(command: str, what: str) -> list[str]:
+    """The words of a command; InputError if there is no such program."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"{what} cannot be read: {error}.") from None
+    program = words[0] if words else ""
+    if shutil.which(program) is None:
+        raise InputError(f"{what} cannot be run: there is no program {program!r}.")
+    return words
+
+
+class Finished(NamedTuple):
+    """How a program ended, and what it wrote: of its output one byte above the limit at most."""
+
+    code: int
+    output: bytes
+    errors: bytes
+
+
+async def run_program(words: Sequence[str], text: str, *, most: int, seconds: float) -> Finished:
+    """Run a program to its end. One that writes more than `most` bytes is ended; TimeoutError after the seconds."""
+    # In a session of its own, so that what it starts ends with it.
+    process = await asyncio.create_subprocess_exec(
+        *words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=sys.platform != "win32"
+    )
+    assert process.stdout
+    assert process.stderr
+    try:
+        async with asyncio.timeout(seconds):
+            output, errors, _ = await asyncio.gather(
+                _read(process.stdout, most, lambda: kill_group(process)),
+                _read(process.stderr, MAX_ERROR_BYTES),
+                _write(process, text),
+            )
+            await process.wait()
+    finally:
+        kill_group(process)
+        code = await process.wait()
+    return Finished(code, output, errors)
+
+
+async def _read(stream: asyncio.StreamReader, most: int, on_excess: Callable[[], None] = lambda: None) -> bytes:
+    """What the stream holds, one byte above the limit at most; what comes after it is thrown away."""
+    kept = bytearray()
+    while part := await stream.read(2**16):
+        kept += part[: max(0, most + 1 - len(kept))]
+        if len(kept) > most:
+            on_excess()
+    return bytes(kept)
+
+
+async def _write(process: Process, text: str) -> None:
+    assert process.stdin
+    with suppress(BrokenPipeError, ConnectionResetError):  # a program need not read its text
+        process.stdin.write(text.encode("utf-8", "surrogatepass"))
+        await process.stdin.drain()
+        process.stdin.close()
+
+
+def kill_group(process: Process) -> None:
+    """End the program and all that it has started, unless it has ended."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)

@@ -5,23 +5,49 @@ A model sends each prompt once. Retries, pauses, budgets and the order of prompt
     Reply           what becomes of the attempt: an answer, or a failure that asking again would not change
     TransientFault  a failure that may go away (429, 5xx, a broken connection, broken JSON): may be asked again
     Refused         the endpoint will answer nothing (key, quota, unknown model, redirect): the run stops, exit 4
-      KeyRefused    because of the key: another one may be taken
       NotServed     because of the model's name or the address: asking again in this way is of no use
         NoProbabilities   because it gives no probabilities of tokens, or of none that says anything
-          NoContinuation  because it does not go on with an answer that is begun for it
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, runtime_checkable
 
-from equipoise.errors import EndpointError
+from equipoise.errors import BadParameter, EndpointError
 from equipoise.schema import Status
 
 FirstToken = list[dict[str, str | float]]
 """The most probable first tokens of an answer: [{"token": "Yes", "p": 0.81}, …]."""
+RESERVED_FIELDS = ("model", "messages", "system", "stream", "n")
+"""Fields of a request's body that equipoise fills in itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How a model is asked to answer. A parameter that is None is not sent: the endpoint uses its default."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    """The longest that one answer may be."""
+    seed: int | None = None
+    system: str | None = None
+    """Sent before the system part of every prompt."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the request's body, sent unchanged."""
+
+    def __post_init__(self) -> None:
+        for name in RESERVED_FIELDS:
+            if name in self.extra:
+                raise BadParameter(f"The extra body must not hold {name!r}: equipoise fills that in.")
+
+    def system_for(self, prompt_system: str | None) -> str | None:
+        """The system part to send with a prompt: the user's text, a blank line, the prompt's own; None if neither."""
+        # An empty text is sent too: it switches off the default system text that some chat templates have.
+        texts = [text for text in (self.system, prompt_system) if text is not None]
+        return "\n\n".join(filter(None, texts)) if texts else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,10 +106,6 @@ class Refused(EndpointError):
     """The endpoint will answer nothing more: a wrong key, an exhausted quota, an unknown model, a redirect."""
 
 
-class KeyRefused(Refused):
-    """The key was refused, or none was sent."""
-
-
 class NotServed(Refused):
     """The endpoint does not serve this model, or there is none at this address."""
 
@@ -99,36 +121,10 @@ class NotServed(Refused):
 
 
 class NoProbabilities(NotServed):
-    """The endpoint gives no probabilities of tokens, or only of those in which the model reasons."""
+    """The endpoint gives no probabilities of tokens, or none that say anything about the answer."""
 
     later = "Once that has changed"
     instead = "Start again without --probabilities: equipoise run PROVIDER/MODEL …"
-
-
-class NoContinuation(NoProbabilities):
-    """The endpoint begins a new answer instead of going on with one that was begun for it."""
-
-
-class LocalModel:
-    """What the models of this machine that need no opening have in common: most of it is nothing."""
-
-    gives_probabilities = continues_answers = False
-    given_again: Sequence[str] = ()
-
-    def __init__(self, name: str, settings: dict[str, object]) -> None:
-        self.name = name
-        self.settings = settings
-        self.notes: list[str] = []
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        """Do nothing: it is asked in the same way again."""
-
-    async def __aenter__(self) -> Self:
-        """Do nothing: there is nothing to open."""
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        """Do nothing: there is nothing to close."""
 
 
 @runtime_checkable
@@ -176,3 +172,25 @@ class Model(Protocol):
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one prompt, with its system part if it has one. Raises `TransientFault` or `Refused`."""
         ...
+
+
+class LocalModel:
+    """What the models of this machine have in common: there is nothing to open, to drop or to give again."""
+
+    gives_probabilities = continues_answers = False
+    given_again: Sequence[str] = ()
+
+    def __init__(self, name: str, settings: dict[str, object]) -> None:
+        self.name = name
+        self.settings = settings
+        self.notes: list[str] = []
+
+    def continue_after(self, dropped: Collection[str]) -> None:
+        """Do nothing: it is asked in the same way again."""
+
+    async def __aenter__(self) -> Self:
+        """Do nothing: there is nothing to open."""
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        """Do nothing: there is nothing to close."""

@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from equipoise.errors import InputError
 
-Redact = Callable[[str], str]
-
 REDACTED = "[redacted]"
 RECOGNISED_PREFIX = 12
 """So many characters of a secret are enough to recognise it; the rest of its word is blotted out, too."""
 MAX_EXCERPT = 200
-MIN_SECRET_IN_ANSWERS = 12
+MIN_SECRET_IN_ANSWERS, MIN_SECRET_IN_ERRORS = 12, 4
 """A shorter key is a placeholder such as `none`; blotting it out would change answers."""
-MIN_SECRET_IN_ERRORS = 4
 WORD = r"[\w\-.~+/=%\\]*"
 MASK = r"(?:\*{2,}|•{2,}|…|\.{3})"
 
@@ -69,6 +66,16 @@ class Redactor:
         """A message of the endpoint, in which masked forms are common."""
         return self._masked.sub(REDACTED, _redact(text, self._in_errors))
 
+    def setting(self, name: str, value: Any) -> Any:
+        """The value of a setting as it may be stored: without what the name of a field calls a secret, at any depth."""
+        if isinstance(value, Mapping):
+            return {self.answer(str(inner)): self.setting(_inner_name(name, inner), value[inner]) for inner in value}
+        if isinstance(value, list | tuple):
+            return [self.setting(name, inner) for inner in value]
+        if is_secret(name, value):
+            return REDACTED
+        return self.answer(value) if isinstance(value, str) else value
+
 
 def _find_starts(secrets: Iterable[str], shortest: int) -> list[str]:
     """How the secrets begin in each way to write them."""
@@ -77,10 +84,10 @@ def _find_starts(secrets: Iterable[str], shortest: int) -> list[str]:
         if len(secret) >= shortest:
             data, in_json = secret.encode("utf-8", "surrogatepass"), json.dumps(secret)[1:-1]
             in_url = quote(secret, safe="", errors="surrogatepass")
-            in_base64 = [base64.b64encode(data), base64.urlsafe_b64encode(data)]
             in_small_letters = re.sub("%..", lambda escape: escape[0].lower(), in_url)
+            in_base64 = base64.b64encode(data).decode().rstrip("=")
             forms = [secret, in_url, in_small_letters, in_json, in_json.replace("/", "\\/")]
-            forms += [code.decode().rstrip("=") for code in in_base64]
+            forms += [in_base64, in_base64.translate(str.maketrans("+/", "-_"))]
             starts |= {form[:RECOGNISED_PREFIX] for form in forms}
     return sorted(starts)
 
@@ -100,6 +107,22 @@ def is_secret(name: str, value: object) -> bool:
     return isinstance(value, str) and SECRET_NAME.fullmatch(name) is not None
 
 
+def find_secrets(name: str, value: Any) -> Iterator[str]:
+    """All texts in a value that are secrets, judged by the names of the fields they stand in, at any depth."""
+    if isinstance(value, Mapping):
+        for inner in value:
+            yield from find_secrets(_inner_name(name, inner), value[inner])
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from find_secrets(name, inner)
+    elif is_secret(name, value):
+        yield value
+
+
+def _inner_name(outer: str, inner: object) -> str:
+    return outer if SECRET_GROUP.fullmatch(outer) else str(inner)
+
+
 def looks_like_key(text: str) -> bool:
     """Whether a text looks like a key of a service, and not like a name, a date or the id of an account."""
     if KEY_WITH_PREFIX.search(text):
@@ -115,42 +138,6 @@ def refuse_key_as_name(variable: str) -> None:
             "--key-variable takes the name of an environment variable, as in OPENAI_API_KEY, and not the key itself. "
             "What was given is no such name; it is not shown here, because it may be the key."
         )
-
-
-def find_secrets(name: str, value: Any) -> Iterator[str]:
-    """All texts in a value that are secrets, judged by the names of the fields they stand in, at any depth."""
-    if isinstance(value, Mapping):
-        for inner_name, inner in value.items():
-            yield from find_secrets(name if SECRET_GROUP.fullmatch(name) else str(inner_name), inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from find_secrets(name, inner)
-    elif is_secret(name, value):
-        yield value
-
-
-def without_secrets(name: str, value: Any, redact: Redact) -> Any:
-    """The value of a setting as it may be stored."""
-    if isinstance(value, str):
-        return REDACTED if is_secret(name, value) else redact(value)
-    if isinstance(value, Mapping):
-        secret = SECRET_GROUP.fullmatch(name) is not None
-        return {
-            redact(str(inner_name)): without_secrets(name if secret else str(inner_name), inner, redact)
-            for inner_name, inner in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [without_secrets(name, inner, redact) for inner in value]
-    return value
-
-
-def holds_redacted(value: Any) -> bool:
-    """Whether a stored value lacks a secret that was in it."""
-    if isinstance(value, Mapping):
-        return any(holds_redacted(inner) for pair in value.items() for inner in pair)
-    if isinstance(value, list | tuple):
-        return any(holds_redacted(inner) for inner in value)
-    return isinstance(value, str) and REDACTED in value
 
 
 def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:

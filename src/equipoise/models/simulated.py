@@ -18,8 +18,7 @@ from equipoise.authoring import Probe
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
 from equipoise.measuring.calling import attempt_rng, certain_token, refuse_unknown_stance, simulate_answers
-from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply
-from equipoise.models.sampling import Sampling
+from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, Sampling
 from equipoise.schema import ID, ITEM, Status
 
 PREFIX = "simulated/"

@@ -21,7 +21,7 @@ from equipoise.errors import BadParameter, InputError, did_you_mean
 from equipoise.own_prompts import OwnPrompts
 
 if TYPE_CHECKING:
-    from equipoise.models.sampling import Sampling
+    from equipoise.models.protocol import Sampling
 
 T = TypeVar("T", bound=msgspec.Struct)
 MOST = 2**63 - 1
@@ -128,7 +128,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def sampling(self) -> Sampling:
         """How the model is asked to answer."""
-        from equipoise.models.sampling import Sampling  # noqa: PLC0415 - the help of a command needs none of it
+        from equipoise.models.protocol import Sampling  # noqa: PLC0415 - the help of a command needs none of it
 
         return Sampling(
             temperature=self.temperature,

@@ -62,37 +62,51 @@ def resolve_endpoint(
     address = base_url or provider.base_url
     if address is None:
         raise InputError(f"The provider {provider.name!r} has no address of its own. Give one with --base-url.")
-    full = _parse_base_url(address)
+    full = parse_url(address)
+    if full is None:
+        # The message does not show what was given, because it may hold a password.
+        raise InputError("The base URL must be an address such as https://example.org/v1 or http://127.0.0.1:8000/v1.")
     if REDACTED in full.path:
         raise InputError(
             "The base URL held a secret that the run file does not keep. Give the whole address again with --base-url "
             "and --allow-secret-url."
         )
-    bare = full.with_user(None).with_fragment(None)
-    secret_pairs = [pair for pair in full.query.items() if is_secret(*pair) or any(map(looks_like_key, pair))]
+    pairs = list(full.query.items())
+    secret_pairs = [pair for pair in pairs if is_secret(*pair) or any(map(looks_like_key, pair))]
     segments = full.path.split("/")
-    secret_segments = [segment for segment in segments if looks_like_key(segment)]
-    if (secret_pairs or secret_segments) and not allow_secret_url:
-        place = "path" if secret_segments else "query"
+    secrets = [segment for segment in segments if looks_like_key(segment)]
+    secrets += [part for pair in secret_pairs for part in pair if part == pair[1] or looks_like_key(part)]
+    if secrets and not allow_secret_url:
         raise InputError(
-            f"The base URL has what looks like a secret in its {place}, and addresses end up in logs. Put a key into "
-            "an environment variable (--key-variable). If it must be in the address: --allow-secret-url. "
+            "The base URL has what looks like a secret in its path or query, and addresses end up in logs. Put a key "
+            "into an environment variable (--key-variable). If it must be in the address: --allow-secret-url. "
             "It is not stored."
         )
-    public_path = "/".join(REDACTED if segment in secret_segments else segment for segment in segments)
-    public = bare.with_path(public_path) if secret_segments else bare
-    public = public.with_query([pair for pair in full.query.items() if pair not in secret_pairs] or None)
-    pair_secrets = (part for pair in secret_pairs for part in pair if part == pair[1] or looks_like_key(part))
-    login = _basic_auth(full)
-    secrets = (full.password or full.user, login and login.removeprefix("Basic "), *pair_secrets, *secret_segments)
+    bare = full.with_user(None).with_fragment(None)
+    public_path = "/".join(REDACTED if segment in secrets else segment for segment in segments)
+    public = bare if public_path == full.path else bare.with_path(public_path)
+    basic_auth = None
+    if full.user is not None or full.password is not None:
+        login = base64.b64encode(f"{full.user or ''}:{full.password or ''}".encode()).decode()
+        basic_auth = f"Basic {login}"
+        secrets += [login, full.password or full.user or login]
     return Endpoint(
         provider=provider,
         model=model,
-        base_url=str(public).rstrip("/"),
+        base_url=str(public.with_query([pair for pair in pairs if pair not in secret_pairs] or None)).rstrip("/"),
         url=_request_url(provider, model, bare),
-        basic_auth=login,
-        secrets=tuple(secret for secret in secrets if secret),
+        basic_auth=basic_auth,
+        secrets=tuple(secrets),
     )
+
+
+def parse_url(address: str) -> URL | None:
+    """An address of HTTP; None if it is none."""
+    try:
+        url = URL(address.strip())
+    except ValueError:
+        return None
+    return url if url.scheme in ("http", "https") and url.host and url.port else None
 
 
 def is_loopback(host: str) -> bool:
@@ -107,22 +121,8 @@ def is_loopback(host: str) -> bool:
 
 def is_loopback_url(address: str) -> bool:
     """Whether an address is one of this machine."""
-    try:
-        return is_loopback(URL(address.strip()).host or "")
-    except ValueError:
-        return False
-
-
-def _parse_base_url(address: str) -> URL:
-    try:
-        url = URL(address.strip())
-        usable = url.scheme in ("http", "https") and bool(url.host) and bool(url.port)
-    except ValueError:
-        usable = False
-    if not usable:
-        # The message does not show what was given, because it may hold a password.
-        raise InputError("The base URL must be an address such as https://example.org/v1 or http://127.0.0.1:8000/v1.")
-    return url
+    url = parse_url(address)
+    return url is not None and is_loopback(url.host or "")
 
 
 def _request_url(provider: Provider, model: str, base: URL) -> URL:
@@ -139,10 +139,3 @@ def _request_url(provider: Provider, model: str, base: URL) -> URL:
     if not path.endswith(endpoint_path):
         path += endpoint_path
     return base.with_path(path, encoded=True).with_query(query or None)
-
-
-def _basic_auth(url: URL) -> str | None:
-    if url.user is None and url.password is None:
-        return None
-    pair = f"{url.user or ''}:{url.password or ''}"
-    return "Basic " + base64.b64encode(pair.encode()).decode()

@@ -1,4 +1,8 @@
-"""`ChatModel`: a chat endpoint over HTTP as a model. Each prompt is one POST, and each kind of outcome has a name."""
+"""`ChatModel`: a chat endpoint over HTTP as a model. Each prompt is one POST.
+
+answer ─► _ask ─► _post: one request ─► `Responses.interpret` ─► a reply, or what is raised
+           ▲ └── again, with another key or without a parameter that was rejected
+"""
 
 from __future__ import annotations
 
@@ -7,53 +11,33 @@ import time
 import weakref
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict
 from typing import Self
 
 import aiohttp
 import orjson
+from multidict import CIMultiDict
 from yarl import URL
 
-from equipoise.bodies import UNREADABLE, read_completion
-from equipoise.models.chat.classify import (
-    Target,
-    classify,
-    find_rejected_parameter,
-    is_about_probabilities,
-    read_error,
-)
 from equipoise.models.chat.endpoint import Endpoint
-from equipoise.models.chat.first_token import (
-    COUNTED,
-    COUNTED_NEXT,
-    COUNTING,
-    HOW_TO_CONTINUE,
-    FirstTokens,
-    is_continued,
-)
+from equipoise.models.chat.first_token import COUNTED, COUNTED_NEXT, COUNTING, is_continued
 from equipoise.models.chat.keys import Key
-from equipoise.models.chat.transport import (
-    SMALL_BODY,
-    BodyReader,
-    CheckedConnector,
-    describe_failure,
-    describe_lasting_failure,
-    parse_json,
-)
-from equipoise.models.chat.wire import KNOWN_REASONS, Body, Parameters, continue_answer, make_reply
-from equipoise.models.protocol import AS_SAMPLED, Asking, KeyRefused, NoContinuation, Refused, Reply, TransientFault
-from equipoise.models.redact import Redactor, excerpt, find_secrets, without_secrets
-from equipoise.models.sampling import Sampling
+from equipoise.models.chat.responses import KeyRefused, Outcome, Response, Responses
+from equipoise.models.chat.transport import SMALL_BODY, BodyReader, CheckedConnector, describe_failure
+from equipoise.models.chat.wire import Body, Parameters, continue_answer
+from equipoise.models.protocol import AS_SAMPLED, Asking, NoProbabilities, Refused, Reply, Sampling, TransientFault
+from equipoise.models.redact import Redactor, find_secrets
 from equipoise.schema import Status
 
-Outcome = Reply | TransientFault | Refused | str
-"""What became of a request: a str is the name of a rejected parameter."""
 MAX_ANSWER_BYTES = 16 * 2**20
 """After decompression."""
 MAX_ERROR_BYTES = 2**18
-MAX_RAW_BYTES = 2**16
 CONNECT_TIMEOUT = 4.0
 DEFAULT_DEADLINE = 120.0
+HOW_TO_CONTINUE = (
+    "Start a run without --probabilities, or only with probes that need no opening of the answer (docs/endpoints.md "
+    "names them), or serve the model with what goes on with answers: llama.cpp, or vLLM as vllm/MODEL."
+)
 
 
 class ChatModel:
@@ -66,71 +50,58 @@ class ChatModel:
         endpoint: Endpoint,
         sampling: Sampling,
         key: Key,
-        headers: Mapping[str, str] | None = None,
-        proxy: URL | None = None,
-        deadline: float = DEFAULT_DEADLINE,
+        headers: Mapping[str, str],
+        proxy: URL | None,
+        deadline: float,
     ) -> None:
-        self.notes: list[str] = []
         self._endpoint = endpoint
         self._sampling = sampling
+        self._key = key
+        self._given_headers = headers
+        self._proxy = proxy
         self._deadline = deadline
         self._format = endpoint.wire_format
-        self._checking = asyncio.Lock()
-        self._continues = False
-        """Whether the endpoint has shown that it goes on with an answer that is begun for it."""
-        self._answered = False
-        """Whether an answer has come with the parameters as they are. From then on none is dropped."""
-        self._key = key
-        self._given_headers = dict(headers or {})
-        self._headers = _make_headers(endpoint, self._given_headers)
-        self._key_header = endpoint.provider.key_header
-        self._sends_key = self._key_header.lower() not in {name.lower() for name in self._headers}
-        self._proxy = proxy
+        self._headers = CIMultiDict(
+            {"Accept": "application/json", "Accept-Encoding": "identity", "Content-Type": "application/json"}
+            | {"User-Agent": "equipoise", **self._format.headers}
+        )
+        self._headers.update({"Authorization": endpoint.basic_auth} if endpoint.basic_auth else {})
+        self._headers.update(headers)
         secrets = [*endpoint.secrets, *find_secrets("", sampling.extra)]
         # The values of headers, and what follows a word such as "Bearer" in them.
-        secrets += [part for value in self._given_headers.values() for part in (value, *value.split()[1:])]
+        secrets += [part for value in headers.values() for part in (value, *value.split()[1:])]
         secrets += [secret for secret in (key.value, proxy and (proxy.password or proxy.user)) if secret]
         self._redactor = Redactor(secrets)
-        self._redact_answer, self._redact_error = self._redactor.answer, self._redactor.error
-        self.name = self._redact_answer(name)
-        self._target = Target(
-            model=self.name,
-            url=self._redact_answer(endpoint.base_url),
-            key_source=key.source or (endpoint.basic_auth and "the base URL"),
-            key_variable=endpoint.provider.key_variable,
-            suggestion=self._redact_answer(endpoint.suggestion),
-        )
-        self._parameters = Parameters(endpoint.model, self._format, sampling, self.notes, self._redact_error)
-        self._first_tokens = FirstTokens(self.name, self._parameters, self.notes, self._redact_answer)
+        self.name = self._redactor.answer(name)
+        self._parameters = Parameters(endpoint.model, self._format, sampling)
+        self._responses = Responses(self.name, endpoint, key, self._parameters, self._redactor)
+        self.notes = self._responses.notes
+        self._continues = False
+        """Whether the endpoint has shown that it goes on with an answer that is begun for it."""
+        self._checking = asyncio.Lock()
         if sampling.seed is not None and "seed" not in self._format.sampling:
-            self._parameters.dropped["seed"] = None
             self.notes.append(f"{endpoint.provider.name} has no parameter seed: it is not sent.")
-        if key.value and endpoint.basic_auth and self._key_header == "Authorization":
+        if key.value and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
             self.notes.append("The user and password of the base URL are sent instead of the key.")
 
     def __repr__(self) -> str:
-        return f"ChatModel({self.name!r}, {self._target.url!r})"
+        return f"ChatModel({self.name!r}, {self.settings['base_url']!r})"
 
     @property
     def settings(self) -> dict[str, object]:
         """What shapes the answers. `dropped` holds rejected parameters, each with the name it is sent under instead."""
-        sampling = self._sampling
-        settings: dict[str, object] = {
-            "provider": self._endpoint.provider.name,
-            "model": self._endpoint.model,
-            "base_url": self._endpoint.base_url,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "max_tokens": sampling.max_tokens,
-            "seed": sampling.seed,
-            "system": sampling.system,
-            "extra": dict(sampling.extra),
+        endpoint = self._endpoint
+        settings = {
+            "provider": endpoint.provider.name,
+            "model": endpoint.model,
+            "base_url": endpoint.base_url,
+            **asdict(self._sampling),
         }
         if self._given_headers:
             settings["headers"] = sorted(self._given_headers)  # their values are secrets
         if self._parameters.dropped:
-            settings["dropped"] = dict(self._parameters.dropped)
-        return {name: without_secrets(name, value, self._redact_answer) for name, value in settings.items()}
+            settings["dropped"] = self._parameters.dropped
+        return {name: self._redactor.setting(name, value) for name, value in settings.items()}
 
     @property
     def given_again(self) -> list[str]:
@@ -149,14 +120,14 @@ class ChatModel:
         return self._endpoint.provider.continuing is not None
 
     def continue_after(self, dropped: Collection[str]) -> None:
-        """Go on with a run that has answers: drop only the parameters that were dropped before its first one."""
-        self._parameters.dropped_before = dropped
+        """Go on with a run that has answers, without the parameters that were dropped before its first one."""
+        for parameter in dropped:
+            self._parameters.drop(parameter)
+        self._parameters.settled = True
 
     async def __aenter__(self) -> Self:
         """Run the command that prints the key, if there is one; nothing is sent yet."""
-        await self._key.open()
-        if self._key.value:
-            self._redactor.add(self._key.value)
+        await self._renew_key(None)
         self._bodies = BodyReader()
         self._session = aiohttp.ClientSession(
             # The number of concurrent requests is limited by whoever calls `answer`.
@@ -183,7 +154,7 @@ class ChatModel:
     def _begin_answer(self, messages: Body, opening: str) -> Body:
         continuing = self._endpoint.provider.continuing
         if continuing is None:
-            raise NoContinuation(f"{self.name} begins a new answer instead of going on with one. {HOW_TO_CONTINUE}")
+            raise NoProbabilities(f"{self.name} begins a new answer instead of going on with one. {HOW_TO_CONTINUE}")
         return continue_answer(messages, opening, continuing)
 
     async def _check_continuation(self) -> None:
@@ -193,148 +164,67 @@ class ChatModel:
         messages = self._begin_answer(self._format.messages(COUNTING, None), COUNTED)
         reply = await self._ask(messages, Asking(max_tokens=1, opening=COUNTED))
         if not is_continued(reply.first_token):
-            raise NoContinuation(
+            raise NoProbabilities(
                 f"{self.name} does not go on with an answer that is begun for it: asked to count to five, "
                 f"with {COUNTED!r} said already, it does not say {COUNTED_NEXT!r}. {HOW_TO_CONTINUE}"
             )
         self._continues = True
 
     async def _ask(self, messages: Body, asking: Asking) -> Reply:
+        may_renew = bool(self._key.command)
         while True:
             key = self._key.value
-            outcome = await self._post(self._parameters.body(asking), messages, asking)
+            outcome = await self._post(key, self._parameters.body(asking), messages, asking)
             if isinstance(outcome, Reply):
-                self._key.note_accepted()
                 return outcome
-            if isinstance(outcome, str):
-                self._parameters.drop(outcome)
-            elif not isinstance(outcome, KeyRefused) or not await self._renew_key(key):
+            if isinstance(outcome, KeyRefused) and may_renew:
+                may_renew = False
+                await self._renew_key(key)
+            elif outcome is not None:
                 # Raised here and not where the fault was caught, so that the traceback does not hold the request.
                 raise outcome
 
-    async def _renew_key(self, refused: str | None) -> bool:
-        """Whether there is another key to try, after this one was refused."""
-        renewed = await self._key.renew(refused)
+    async def _renew_key(self, refused: str | None) -> None:
+        await self._key.renew(refused)
         if self._key.value:
             self._redactor.add(self._key.value)
-        return renewed
 
-    async def _post(self, parameters: Body, messages: Body, asking: Asking) -> Outcome:
+    async def _post(self, key: str | None, parameters: Body, messages: Body, asking: Asking) -> Outcome:
         """Send one request and return its outcome."""
-        request = orjson.dumps({**parameters, **messages})
-        headers = None
-        if self._sends_key and (key := self._key.value):
-            headers = {self._key_header: f"Bearer {key}" if self._key_header == "Authorization" else key}
+        key_header = self._endpoint.provider.key_header
+        headers = {}
+        if key and key_header not in self._headers:
+            headers = {key_header: f"Bearer {key}" if key_header == "Authorization" else key}
         started = time.monotonic()
         is_compressed = False
         with ExitStack() as held:
             try:
                 async with self._session.post(
-                    self._endpoint.url, data=request, headers=headers, allow_redirects=False, proxy=self._proxy
+                    self._endpoint.url,
+                    data=orjson.dumps({**parameters, **messages}),
+                    headers=headers,
+                    allow_redirects=False,
+                    proxy=self._proxy,
                 ) as response:
                     status, is_compressed = response.status, "Content-Encoding" in response.headers
-                    if 300 <= status < 400:
-                        response.close()
-                        return self._redirect_refused(status, response.headers.get("Location", ""))
                     limit = MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES
                     data = await self._bodies.read(response, limit, held)
             except aiohttp.ConnectionTimeoutError:
-                return self._connection_failed(f"no connection to {self._target.url} in time")
+                return self._responses.lose(f"no connection to {self._endpoint.url.host} in time")
             except TimeoutError:
                 detail = f"no complete answer within {self._deadline:g} s"
                 return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
             except (aiohttp.ClientError, OSError) as error:
                 if is_compressed and isinstance(error, aiohttp.ClientPayloadError):
-                    return self._malformed(b"", "the compressed body is damaged")
-                if problem := describe_lasting_failure(error, self._proxy):
-                    return Refused(self._redact_error(problem))
-                return self._connection_failed(describe_failure(error))
+                    return self._responses.reject(b"", "the compressed body is damaged")
+                problem, is_lasting = describe_failure(error)
+                return Refused(self._redactor.error(problem)) if is_lasting else self._responses.lose(problem)
             latency = time.monotonic() - started
             if status < 300 and len(data) > limit:
                 return Reply(status=Status.TOO_LARGE, detail=f"more than {limit:,} bytes", latency=latency)
-            outcome = self._interpret(status, response.headers, data[:limit], parameters, asking, latency)
+            came = Response(status, response.headers, data[:limit], latency)
+            outcome = self._responses.interpret(came, parameters, asking)
             if isinstance(outcome, Reply) and len(data) > SMALL_BODY:
+                # The body counts as held until its reply is stored.
                 weakref.finalize(outcome, held.pop_all().close).atexit = False
             return outcome
-
-    def _interpret(
-        self, status: int, headers: Mapping[str, str], data: bytes, sent: Body, asking: Asking, latency: float
-    ) -> Reply | TransientFault | Refused | str:
-        """The outcome of a response."""
-        document = parse_json(data)
-        reported = read_error(status, document, data, self._redact_error)
-        if reported is not None:
-            if asking.probabilities and is_about_probabilities(reported):
-                return self._first_tokens.ask_for_fewer(sent["top_logprobs"], reported.message) or "top_logprobs"
-            # After the first answer, a request that was sent earlier may still learn what has been dropped by then.
-            fixed = self._format.required | (self._parameters.body(asking).keys() if self._answered else set())
-            droppable = {name for name in set(sent) - fixed if self._parameters.may_drop(name)}
-            outcome = find_rejected_parameter(reported, droppable) or classify(reported, headers, self._target)
-            return replace(outcome, latency=latency) if isinstance(outcome, Reply) else outcome
-        try:
-            completion = read_completion(document) if isinstance(document, dict) else None
-        except UNREADABLE:
-            completion = None
-        if completion is None:
-            is_page = document is None and data.lstrip()[:1] == b"<"
-            problem = "not JSON" if document is None else "JSON without an answer"
-            problem = f"a web page{self._target.suggestion or ', not JSON'}" if is_page else problem
-            return self._malformed(data, f"HTTP {status}: {problem}")
-        if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
-            self._note_unknown_reason(completion.finish_reason)
-        reply = make_reply(completion, latency, self._redact_answer)
-        if asking.probabilities and isinstance(reply, Reply) and reply.status != Status.FILTERED:
-            tokens = self._first_tokens.read(completion)
-            if isinstance(tokens, str):
-                return self._malformed(data, tokens)
-            if isinstance(tokens, Refused):
-                return tokens
-            # The text does not matter: it is only one of the tokens that could have come.
-            text = self._redact_answer(completion.text or "")
-            reply = replace(reply, status=Status.OK, answer=text, detail=None, first_token=tokens)
-        self._answered = self._answered or (isinstance(reply, Reply) and reply.answer is not None)
-        return reply
-
-    def _note_unknown_reason(self, reason: str) -> None:
-        start = "The endpoint gives finish reasons that are not known here"
-        if not any(note.startswith(start) for note in self.notes):
-            shown = excerpt(self._redact_error(reason), 60)
-            self.notes.append(f"{start}, such as {shown!r}; they are stored as they come.")
-
-    def _connection_failed(self, detail: str) -> TransientFault:
-        reply = Reply(status=Status.HTTP_ERROR, detail=excerpt(self._redact_error(detail)))
-        return TransientFault(reply, kind="connection")
-
-    def _malformed(self, data: bytes, detail: str) -> TransientFault:
-        # Redact a little more than is kept, because a secret that is cut in two would not be recognised.
-        margin = 1000
-        text = self._redact_error(data[: MAX_RAW_BYTES + margin].decode("utf-8", "surrogateescape"))
-        kept = text if len(data) <= MAX_RAW_BYTES else text[:-margin]
-        raw = kept.encode("utf-8", "surrogateescape")[:MAX_RAW_BYTES]
-        return TransientFault(Reply(status=Status.MALFORMED, detail=detail, raw=raw), kind="malformed")
-
-    def _redirect_refused(self, status: int, location: str) -> Refused:
-        try:
-            host = URL(location).host or "itself"
-        except ValueError:
-            host = "an address that cannot be read"
-        return Refused(
-            f"The endpoint {self._target.url} redirects to {excerpt(self._redact_error(host), 100)} (HTTP {status}). "
-            "That was not followed, because the key would go there too. If it is right, give that address with "
-            "--base-url."
-        )
-
-
-def _make_headers(endpoint: Endpoint, given: Mapping[str, str]) -> dict[str, str]:
-    """The headers that are the same for every request. What the user gives counts more."""
-    headers = {
-        "Accept": "application/json",
-        "Accept-Encoding": "identity",
-        "Content-Type": "application/json",
-        "User-Agent": "equipoise",
-        **endpoint.wire_format.headers,
-    }
-    if endpoint.basic_auth:
-        headers["Authorization"] = endpoint.basic_auth
-    taken = {name.lower() for name in given}
-    return {name: value for name, value in headers.items() if name.lower() not in taken} | dict(given)

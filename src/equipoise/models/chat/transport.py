@@ -1,25 +1,37 @@
-"""HTTP: checked connections, bodies of a bounded size, the JSON in them, or the reason why there is none."""
+"""HTTP: checked connections, bodies of a bounded size, the JSON in them, waits that are asked for, and failures."""
 
 from __future__ import annotations
 
 import asyncio
 import codecs
 import json
+import math
+import re
+import time
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import aiohttp
 import orjson
 from aiohttp.connector import Connection
-from yarl import URL
-
-from equipoise.models.chat.classify import PROXY_LOGIN_NEEDED
 
 SMALL_BODY = 2**18
 """Bytes of each response that are read at once."""
 MAX_LARGE_BODIES = 4
 """So many larger responses are read or not stored yet at a time."""
-PROXY_AUTHENTICATION_REQUIRED, FIRST_SERVER_ERROR = 407, 500
+PROXY_LOGIN_NEEDED = "The proxy wants a user and a password: put them into its address, as in HTTPS_PROXY=http://user:password@host:3128."
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|mil|[dhms])", re.IGNORECASE)
+_UNIT_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_WAIT_IN_MESSAGE = re.compile(r"(?:try again|retry) in ((?:\d+(?:\.\d+)? ?[a-z]+)+)", re.IGNORECASE)
+_MIN_TIMESTAMP, _MIN_MILLISECOND_TIMESTAMP = 1e9, 1e11
+"""A number this large may be a point in time in seconds, or in milliseconds, since 1970."""
+_LARGEST_CLOCK_ERROR = 86400.0
+"""A point in time that is longer ago than this is none: the number is a duration."""
+_LONGEST_WAIT = 1e9
+"""In seconds. Longer waits count as this long."""
 
 
 class CheckedConnector(aiohttp.TCPConnector):
@@ -74,45 +86,73 @@ def parse_json(data: bytes) -> Any:
             return None
 
 
-def describe_lasting_failure(error: Exception, proxy: URL | None) -> str | None:
-    """Why there will be no response either when asked again: a certificate, or a proxy that refuses; else None."""
+def describe_failure(error: Exception) -> tuple[str, bool]:
+    """Why there is no response, and whether there will be none either when asked again.
+
+    In words of our own: some of aiohttp's messages hold the request and its key.
+    """
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        if error.status == 407:
+            return PROXY_LOGIN_NEEDED, True
+        hint = "Hosts that need no proxy belong into NO_PROXY"
+        return f"the proxy refuses to connect: HTTP {error.status}. {hint}", error.status < 500
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return (
-            f"{describe_failure(error)}. The certificate is not trusted here. If your network or your server has a "
-            "certificate authority of its own, put its certificate into a file and name that: SSL_CERT_FILE=ca.pem"
-        )
-    if isinstance(error, aiohttp.ClientHttpProxyError) and proxy is not None:
-        address = f"{proxy.host}:{proxy.port}"
-        if error.status == PROXY_AUTHENTICATION_REQUIRED:
-            return f"{PROXY_LOGIN_NEEDED} ({address} says HTTP {error.status}.)"
-        if error.status < FIRST_SERVER_ERROR:
-            return (
-                f"The proxy {address} refuses to connect: HTTP {error.status}. Hosts that need no proxy belong into "
-                "NO_PROXY."
-            )
-    return None
-
-
-def describe_failure(error: Exception) -> str:
-    """Why there is no response, in words of our own: some of aiohttp's messages hold the request and its key."""
+            f"No TLS with {error.host}:{error.port}: {error.certificate_error}. The certificate is not trusted here. "
+            "If your network or your server has a certificate authority of its own, put its certificate into a file "
+            "and name that: SSL_CERT_FILE=ca.pem"
+        ), True
     if isinstance(error, aiohttp.ClientConnectorError):
-        address = f"{error.host}:{error.port}"
-        if isinstance(error, aiohttp.ClientProxyConnectionError):
-            return f"cannot connect to the proxy {address}: {error.os_error.strerror or error.os_error}"
-        if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return f"unknown host {error.host}"
-        if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            return f"no TLS with {address}: {error.certificate_error}"
-        if isinstance(error, aiohttp.ClientSSLError):
-            return f"no TLS with {address}: {error.os_error}"
-        return f"cannot connect to {address}: {error.os_error.strerror or error.os_error}"
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        return f"the proxy cannot connect: HTTP {error.status}"
+        proxy = "the proxy " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+        problem = error.os_error.strerror or error.os_error
+        return f"cannot connect to {proxy}{error.host}:{error.port}: {problem}", False
     if isinstance(error, aiohttp.ClientPayloadError):
-        return "the connection broke: the body was cut off"
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "the connection broke: the server hung up"
+        return "the connection broke: the body was cut off", False
     if isinstance(error, aiohttp.ClientResponseError):
-        return f"the response is not HTTP: {error.message}"
+        return f"the response is not HTTP: {error.message}", False
     reason = error.strerror if isinstance(error, OSError) else None
-    return f"the connection broke: {reason or type(error).__name__}"
+    return f"the connection broke: {reason or type(error).__name__}", False
+
+
+def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+    """Seconds to wait, from the headers or else from the error message; None when neither says.
+
+    The value is finite and not negative. It may be 0, so whoever waits must have a backoff of their own.
+    """
+    now = _parse_date(headers.get("Date", "")) or time.time()
+    milliseconds = _parse_wait(headers.get("retry-after-ms", ""), now)
+    said = _WAIT_IN_MESSAGE.search(message)
+    resets = [_parse_wait(text, now) for name, text in headers.items() if name.lower().startswith("x-ratelimit-reset")]
+    waits = (
+        None if milliseconds is None else milliseconds / 1000,
+        _parse_wait(headers.get("Retry-After", ""), now),
+        _parse_wait(said[1] if said else "", now),
+        # The endpoint does not say which of its limits was reached. The shortest is right or costs one more 429; the
+        # longest may be a day.
+        min((reset for reset in resets if reset is not None), default=None),
+    )
+    wait = next((wait for wait in waits if wait is not None), None)
+    return None if wait is None else min(max(wait, 0.0), _LONGEST_WAIT)
+
+
+def _parse_wait(text: str, now: float) -> float | None:
+    """Seconds from a number, a point in time or a duration such as `1m30s`."""
+    try:
+        number = float(text)
+    except ValueError:
+        if (moment := _parse_date(text)) is not None:
+            return moment - now
+        parts = _DURATION.findall(text)
+        return sum(float(count) * _UNIT_SECONDS[unit.lower()] for count, unit in parts) if parts else None
+    if math.isnan(number):
+        return None
+    moment = number if number < _MIN_MILLISECOND_TIMESTAMP else number / 1000
+    is_moment = number >= _MIN_TIMESTAMP and moment > now - _LARGEST_CLOCK_ERROR
+    return moment - now if is_moment else number
+
+
+def _parse_date(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError, TypeError):
+        return None

@@ -5,20 +5,28 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import importlib.util
-from collections.abc import Collection
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+import orjson
+
 from equipoise.assets import REGISTRY, locate, sha256_of
-from equipoise.errors import BadFile, BadParameter, EndpointError, InputError, UnknownName
+from equipoise.errors import BadFile, EndpointError, InputError, UnknownName
 from equipoise.models.chat.connecting import connect
 from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
-from equipoise.models.llama import CATALOGUE, GGUF_PREFIX, SMALLEST
-from equipoise.models.llama.process import ServerOptions, ServerProcess
-from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply
-from equipoise.models.sampling import Sampling
+from equipoise.models.llama import CATALOGUE, GGUF_PREFIX, SMALLEST, server
+from equipoise.models.programs import kill_group
+from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, Sampling
+from equipoise.models.redact import excerpt
 from equipoise.settings import Settings
 
 GGUF_MAGIC = b"GGUF"
@@ -27,76 +35,57 @@ EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
 """How the smallest model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
 LARGER_SLOTS, SMALLEST_SLOTS = 4, 8
 """Answers at a time; larger weights need more memory for each."""
-DEFAULT_CONTEXT = 2048
+CONTEXT = 2048
+"""Tokens of prompt and answer together."""
 MAX_RESTARTS = 3
+LOAD_SECONDS = 300.0
+KEPT_LOG_LINES, MAX_LOG_LINE = 12, 300
 
 
-class EmbeddedModel:
+class EmbeddedModel(LocalModel):
     """Weights on this machine as a model, opened with `async with`, which starts the child that serves them.
 
     A child that has died is started again by the next request, a few times.
     """
 
-    gives_probabilities = True
-    continues_answers = True
-    given_again = ()
+    gives_probabilities = continues_answers = True
 
     def __init__(
-        self,
-        *,
-        name: str,
-        options: ServerOptions,
-        sha256: str,
-        sampling: Sampling,
-        deadline: float = DEFAULT_DEADLINE,
-        restarts: int = MAX_RESTARTS,
+        self, *, name: str, weights: Path, sha256: str, slots: int, sampling: Sampling, deadline: float
     ) -> None:
-        self.name = name
-        self.notes: list[str] = []
-        self._options = options
-        self._sha256 = sha256
+        self._weights = weights
+        self._slots = slots
         self._sampling = sampling
         self._deadline = deadline
-        self._restarts = self._restarts_left = restarts
-        self._free_slots = asyncio.Semaphore(options.slots)
+        # Address and key of the child are left out of the settings: they are new at every start.
+        chat_settings = self._make_chat("http://127.0.0.1", None).settings
+        settings = {key: value for key, value in chat_settings.items() if key not in ("provider", "base_url")}
+        version = importlib.metadata.version(PACKAGE)
+        super().__init__(name, {**settings, "sha256": sha256, PACKAGE: version, "context": CONTEXT, "slots": slots})
+        self._restarts = 0
+        self._free_slots = asyncio.Semaphore(slots)
         self._starting = asyncio.Lock()
         self._resources = AsyncExitStack()
 
-    @property
-    def settings(self) -> dict[str, object]:
-        """What shapes the answers. Address and key of the child are left out: they are new at every start."""
-        chat_settings = self._make_chat("http://127.0.0.1", None).settings
-        return {
-            **{name: value for name, value in chat_settings.items() if name not in ("provider", "base_url")},
-            "sha256": self._sha256,
-            PACKAGE: importlib.metadata.version(PACKAGE),
-            "context": self._options.context,
-            "slots": self._options.slots,
-        }
-
-    @property
-    def pid(self) -> int:
-        """The process id of the child that serves."""
-        return self._child.pid
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        """Do nothing: it is asked in the same way again."""
-
     async def __aenter__(self) -> Self:
         """Start the child and wait until it has loaded the weights."""
-        await self._start()
+        try:
+            await self._start()
+        except BaseException:
+            await self.__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         """Stop the child."""
-        await self._child.stop()
         await self._resources.aclose()
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
         """Send one request, as soon as a slot is free and a child serves."""
         async with self._free_slots:
             async with self._starting:
-                await self._replace_dead_child()
+                if self._child.returncode is not None:
+                    await self._start_again()
             chat = self._chat
             try:
                 return await chat.answer(prompt, system, asking)
@@ -104,19 +93,50 @@ class EmbeddedModel:
                 self.notes += [note for note in chat.notes if note not in self.notes]
 
     async def _start(self) -> None:
-        self._child = await ServerProcess.start(self._options)
+        """Start a child and wait until it has loaded the weights; raises `EndpointError` if it does not."""
+        key = secrets.token_urlsafe(24)
+        options = {
+            "weights": str(self._weights),
+            "context": CONTEXT,
+            "slots": self._slots,
+            "threads": _count_usable_cores(),
+            "key": key,
+        }
+        self._log = self._resources.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - `_resources` is one
+        try:
+            self._child = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", server.__file__),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                start_new_session=True,  # so that Ctrl-C does not reach it
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same for Windows
+            )
+        except OSError as error:
+            raise EndpointError(f"No process can be started for the model {self._weights}: {error}.") from error
+        self._resources.push_async_callback(_end, self._child)
+        assert self._child.stdin
+        assert self._child.stdout
+        self._child.stdin.write(orjson.dumps(options, option=orjson.OPT_APPEND_NEWLINE))
+        problem = "could not be loaded"
+        try:
+            async with asyncio.timeout(LOAD_SECONDS):
+                address = (await self._child.stdout.readline()).decode().strip()
+                if not address:
+                    await self._child.wait()
+        except TimeoutError:
+            address, problem = "", f"was not loaded within {LOAD_SECONDS:g} s"
+        if not address:
+            raise EndpointError(self._describe(f"{problem}: its process {await _end(self._child)}"))
         # Chats with earlier children stay open: their requests may not have noticed yet that the child is gone.
-        self._chat = self._make_chat(self._child.address, self._child.key)
-        await self._resources.enter_async_context(self._chat)
+        self._chat = await self._resources.enter_async_context(self._make_chat(address, key))
 
-    async def _replace_dead_child(self) -> None:
+    async def _start_again(self) -> None:
         """Start a child that has died again; refuse all requests once that has happened too often."""
-        if not self._child.has_ended:
-            return
-        fault = await self._child.stop()
-        message = self._child.describe(fault)
-        while self._restarts_left:
-            self._restarts_left -= 1
+        fault = await _end(self._child)
+        message = self._describe(fault)
+        while self._restarts < MAX_RESTARTS:
+            self._restarts += 1
             try:
                 await self._start()
             except EndpointError as error:
@@ -124,11 +144,18 @@ class EmbeddedModel:
             else:
                 self.notes.append(f"The model {self.name} {fault}, and was started again.")
                 return
-        raise Refused(f"{message}\nIt was restarted {self._restarts} times.")
+        raise Refused(f"{message}\nIt was restarted {MAX_RESTARTS} times.")
+
+    def _describe(self, fault: str) -> str:
+        """A message about a fault of this model, with the end of its log."""
+        self._log.seek(0)
+        lines = [excerpt(line, MAX_LOG_LINE) for line in self._log.read().decode(errors="replace").splitlines()]
+        log = "".join(f"\n  {line}" for line in list(filter(None, lines))[-KEPT_LOG_LINES:]) or " nothing"
+        return f"The model {self._weights} {fault}.\nThe end of its log:{log}"
 
     def _make_chat(self, address: str, key: str | None) -> ChatModel:
         return connect(
-            f"llamacpp/{self._options.weights.name}",
+            f"llamacpp/{self._weights.name}",
             environ={},
             base_url=f"{address}/v1",
             key=key,
@@ -138,51 +165,24 @@ class EmbeddedModel:
 
 
 def prepare_embedded(
-    name: str,
-    *,
-    settings: Settings,
-    sampling: Sampling,
-    slots: int | None = None,
-    context: int = DEFAULT_CONTEXT,
-    deadline: float = DEFAULT_DEADLINE,
-    load_timeout: float = ServerOptions.load_timeout,
-    restarts: int = MAX_RESTARTS,
+    name: str, *, settings: Settings, sampling: Sampling, deadline: float = DEFAULT_DEADLINE
 ) -> EmbeddedModel:
     """Make an embedded model, whose weights are fetched if need be, or `gguf:FILE`; no child is started yet."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise InputError(f"The model {name!r} needs llama.cpp. To add it: pip install 'equipoise[embedded]'")
-    asset = CATALOGUE.get(name)
-    if asset is None and not name.startswith(GGUF_PREFIX):
-        raise UnknownName("embedded model", name, CATALOGUE)
-    if slots is None:
-        slots = SMALLEST_SLOTS if asset == SMALLEST else LARGER_SLOTS
-    for parameter, value in (("slots", slots), ("context", context)):
-        if value < 1:
-            raise BadParameter(f"The parameter {parameter!r} must be 1 or more. Got {value} instead.")
-    if asset is None:
+    if name.startswith(GGUF_PREFIX):
         weights = Path(name.removeprefix(GGUF_PREFIX)).expanduser().absolute()
         _check_gguf(weights)
-        sha256 = sha256_of(weights)
+        sha256, slots = sha256_of(weights), LARGER_SLOTS
+    elif asset := CATALOGUE.get(name):
+        weights, sha256 = locate(asset, settings), REGISTRY[asset].sha256
+        slots = SMALLEST_SLOTS if asset == SMALLEST else LARGER_SLOTS
+        if asset == SMALLEST and sampling.temperature is None:  # at temperature 1 it rambles
+            extra = {"min_p": EMBEDDED_MIN_P, **sampling.extra}
+            sampling = replace(sampling, temperature=EMBEDDED_TEMPERATURE, extra=extra)
     else:
-        weights = locate(asset, settings)
-        sha256 = REGISTRY[asset].sha256
-        sampling = _with_default_sampling(sampling) if asset == SMALLEST else sampling
-    return EmbeddedModel(
-        name=name,
-        options=ServerOptions(weights=weights, context=context, slots=slots, load_timeout=load_timeout),
-        sha256=sha256,
-        sampling=sampling,
-        deadline=deadline,
-        restarts=restarts,
-    )
-
-
-def _with_default_sampling(sampling: Sampling) -> Sampling:
-    """The sampling for the smallest model, which rambles at temperature 1, unless the user gives a temperature."""
-    if sampling.temperature is not None:
-        return sampling
-    extra = {"min_p": EMBEDDED_MIN_P, **sampling.extra}
-    return replace(sampling, temperature=EMBEDDED_TEMPERATURE, extra=extra)
+        raise UnknownName("embedded model", name, CATALOGUE)
+    return EmbeddedModel(name=name, weights=weights, sha256=sha256, slots=slots, sampling=sampling, deadline=deadline)
 
 
 def _check_gguf(path: Path) -> None:
@@ -195,3 +195,17 @@ def _check_gguf(path: Path) -> None:
         raise BadFile(f"{path} cannot be read: {error.strerror}.") from error
     if start != GGUF_MAGIC:
         raise BadFile(f"{path} is not a GGUF file: it does not begin with {GGUF_MAGIC.decode()!r}.")
+
+
+async def _end(child: asyncio.subprocess.Process) -> str:
+    """End a child if it still runs, and return how it ended. It is killed at once: it holds no state."""
+    kill_group(child)
+    code = await child.wait()
+    if child.stdin is not None:
+        child.stdin.close()
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+
+
+def _count_usable_cores() -> int:
+    affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

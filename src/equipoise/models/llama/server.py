@@ -2,20 +2,20 @@
 
 It is run by its path, so that it imports nothing else of equipoise, and it ends when its parent does.
 
-    stdin    one line with the key; then nothing, until the parent closes it or dies
+    stdin    one line with the options, the key among them; then nothing, until the parent closes it or dies
     stdout   one line with the address, once the model is loaded
     stderr   the log of llama.cpp
 """
 
 from __future__ import annotations
 
-import argparse
-import ctypes
 import importlib
+import json
 import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 BATCH_TOKENS = 256
@@ -25,13 +25,11 @@ LOG_WARNINGS = 2
 
 def main() -> None:
     """Serve until the parent is gone."""
-    arguments = _parse_arguments()
-    key = sys.stdin.readline().strip()
-    _die_with_parent()
+    options = json.loads(sys.stdin.readline())
     watcher = threading.Thread(target=_exit_when_stdin_closes, daemon=True)
     watcher.start()
     try:
-        server = _start_server(arguments, key)
+        server = _start_server(**options)
     except (RuntimeError, OSError) as error:
         sys.exit(str(error))
     # llama.cpp installs its own handler for SIGTERM, which would not end the process.
@@ -41,23 +39,14 @@ def main() -> None:
     watcher.join()
 
 
-def _parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("weights")
-    parser.add_argument("--alias", required=True)
-    for number in ("--context", "--slots", "--threads"):
-        parser.add_argument(number, type=int, required=True)
-    return parser.parse_args()
-
-
-def _start_server(arguments: argparse.Namespace, key: str) -> Any:
+def _start_server(*, weights: str, context: int, slots: int, threads: int, key: str) -> Any:
     """Load the weights and listen on a free port of 127.0.0.1."""
     # Threads that wait for each other sleep. On shared cores those that spin take several times the CPU.
     os.putenv("GOMP_SPINCOUNT", "0")
     llama = importlib.import_module("xllamacpp")
     params = llama.CommonParams()
-    params.model.path = arguments.weights
-    params.model_alias = {arguments.alias}
+    params.model.path = weights
+    params.model_alias = {Path(weights).name}
     params.offline = True
     params.api_keys = [key]
     params.hostnames = ["127.0.0.1"]
@@ -65,10 +54,10 @@ def _start_server(arguments: argparse.Namespace, key: str) -> Any:
     params.ui = False
     params.verbosity = LOG_WARNINGS
     params.endpoint_slots = False
-    params.n_parallel = arguments.slots
-    params.n_ctx = arguments.slots * arguments.context
+    params.n_parallel = slots
+    params.n_ctx = slots * context
     params.n_batch = params.n_ubatch = BATCH_TOKENS
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = arguments.threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     # No caches: an answer must not depend on earlier prompts, and memory must not grow with them.
     params.cache_prompt = params.cache_idle_slots = False
     params.cache_ram_mib = 0
@@ -88,13 +77,6 @@ def _set_default_sampling(sampling: Any, config: Any) -> None:
 def _exit_when_stdin_closes() -> None:
     sys.stdin.read()
     os._exit(0)
-
-
-def _die_with_parent() -> None:
-    """Ask Linux to kill this process with its parent, also while the model loads and no Python thread runs."""
-    if sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 if __name__ == "__main__":

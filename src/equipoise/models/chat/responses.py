@@ -1,0 +1,188 @@
+"""What a response of an endpoint means: a reply, a fault that may go away, a refusal, or a request in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from yarl import URL
+
+from equipoise.bodies import UNREADABLE, Completion, read_completion
+from equipoise.failures import Meaning, ReportedError, classify, find_rejected_parameter, read_reported
+from equipoise.models.chat.endpoint import Endpoint
+from equipoise.models.chat.first_token import begins_reasoning, read_first_token
+from equipoise.models.chat.keys import Key
+from equipoise.models.chat.transport import PROXY_LOGIN_NEEDED, parse_json, retry_after
+from equipoise.models.chat.wire import FEWER_TOP_LOGPROBS, KNOWN_REASONS, Body, Parameters, make_reply
+from equipoise.models.protocol import Asking, FirstToken, NoProbabilities, NotServed, Refused, Reply, TransientFault
+from equipoise.models.redact import Redactor, excerpt
+from equipoise.schema import Status
+
+MAX_RAW_BYTES = 2**16
+Outcome = Reply | TransientFault | Refused | None
+"""What became of a request. None: it is to be sent again in another way."""
+
+
+class KeyRefused(Refused):
+    """The key was refused, or none was sent. Another one may be taken."""
+
+
+class Response(NamedTuple):
+    """What came back, with the body up to its limit."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+    latency: float
+
+
+class Responses:
+    """Interprets the responses of one endpoint. All that it gives is free of secrets."""
+
+    def __init__(self, name: str, endpoint: Endpoint, key: Key, parameters: Parameters, redactor: Redactor) -> None:
+        self.notes: list[str] = []
+        self._name = name
+        self._endpoint = endpoint
+        self._url = redactor.answer(endpoint.base_url)
+        self._suggestion = redactor.answer(endpoint.suggestion)
+        self._key = key
+        self._parameters = parameters
+        self._redactor = redactor
+        self._gave_probabilities = False
+
+    def interpret(self, response: Response, sent: Body, asking: Asking) -> Outcome:
+        """The outcome of a request with these parameters."""
+        if 300 <= response.status < 400:
+            return self._refuse_redirect(response)
+        document = parse_json(response.data)
+        error = read_reported(document, response.status, response.data)
+        if error is not None:
+            error = replace(error, message=self._redactor.error(error.message))
+            return self._interpret_error(error, response, sent, asking)
+        try:
+            completion = read_completion(document) if isinstance(document, dict) else None
+        except UNREADABLE:
+            completion = None
+        if completion is None:
+            problem = "not JSON" if document is None else "JSON without an answer"
+            if document is None and response.data.lstrip()[:1] == b"<":
+                problem = f"a web page{self._suggestion or ', not JSON'}"
+            return self.reject(response.data, f"HTTP {response.status}: {problem}")
+        completion = self._redact(completion)
+        if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
+            self._note_once(
+                "The endpoint gives finish reasons that are not known here",
+                f", such as {excerpt(completion.finish_reason, 60)!r}; they are stored as they come.",
+            )
+        reply = make_reply(completion, response.latency)
+        if isinstance(reply, TransientFault):
+            return reply
+        if asking.probabilities and reply.status != Status.FILTERED:
+            tokens = self._read_probabilities(completion, response.data)
+            if not isinstance(tokens, list):
+                return tokens
+            # The text does not matter: it is only one of the tokens that could have come.
+            reply = replace(reply, status=Status.OK, answer=completion.text or "", detail=None, first_token=tokens)
+        self._parameters.settled = self._parameters.settled or reply.answer is not None
+        return reply
+
+    def lose(self, detail: str) -> TransientFault:
+        """The outcome of a request whose connection broke."""
+        reply = Reply(status=Status.HTTP_ERROR, detail=excerpt(self._redactor.error(detail)))
+        return TransientFault(reply, kind="connection")
+
+    def reject(self, data: bytes, detail: str) -> TransientFault:
+        """The outcome of a request whose response cannot be read. The bytes are kept, up to a limit."""
+        # Redact a little more than is kept, because a secret that is cut in two would not be recognised.
+        margin = 1000
+        text = self._redactor.error(data[: MAX_RAW_BYTES + margin].decode("utf-8", "surrogateescape"))
+        kept = text if len(data) <= MAX_RAW_BYTES else text[:-margin]
+        raw = kept.encode("utf-8", "surrogateescape")[:MAX_RAW_BYTES]
+        return TransientFault(Reply(status=Status.MALFORMED, detail=detail, raw=raw), kind="malformed")
+
+    def _redact(self, completion: Completion) -> Completion:
+        found = {name: value for name, value in vars(completion).items() if isinstance(value, str)}
+        texts: dict[str, Any] = {name: self._redactor.answer(text) for name, text in found.items()}
+        return replace(completion, **texts)
+
+    def _interpret_error(self, error: ReportedError, response: Response, sent: Body, asking: Asking) -> Outcome:
+        """The outcome of an error. A parameter that is rejected is dropped, and the request is sent again."""
+        is_about_probabilities = "logprob" in f"{error.param} {error.message}".lower()
+        if asking.probabilities and is_about_probabilities and error.status in (400, 422, 501):
+            if "top_logprobs" not in error.message or sent["top_logprobs"] <= FEWER_TOP_LOGPROBS:
+                return self._refuse_probabilities(f"it says: {excerpt(error.message)}")
+            self._parameters.top_logprobs = FEWER_TOP_LOGPROBS
+            return None
+        rejected = find_rejected_parameter(error, self._parameters.droppable(sent, asking))
+        if rejected is not None:
+            new_name = self._parameters.drop(rejected)
+            consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
+            self._note_once(f"The endpoint rejects {self._redactor.error(rejected)}: {consequence}.")
+            return None
+        wait = retry_after(response.headers, error.message)
+        detail = f"HTTP {error.status}: {excerpt(error.message) or 'no message'}"
+        match meaning := classify(error, says_when=wait is not None):
+            case Meaning.FILTERED | Meaning.CONTEXT_LENGTH:
+                return Reply(status=Status(meaning), detail=detail, latency=response.latency)
+            case Meaning.QUOTA:
+                return Refused(
+                    f"The quota of {self._name} is exhausted (quota, not rate limit). The endpoint says: {detail}"
+                )
+            case Meaning.KEY:
+                return KeyRefused(f"{self._explain_key()} The endpoint {self._url} says: {detail}")
+            case Meaning.PROXY_LOGIN:
+                return Refused(f"{PROXY_LOGIN_NEEDED} It says: {detail}")
+            case Meaning.NOT_SERVED:
+                return NotServed(
+                    f"The endpoint {self._url} does not serve {self._name}, or is no chat endpoint{self._suggestion}. "
+                    f"Check the base URL and the model's name. The endpoint says: {detail}"
+                )
+        fault = Reply(status=Status.HTTP_ERROR, detail=detail)
+        return TransientFault(fault, kind=meaning, retry_after=None if meaning is Meaning.CLIENT else wait)
+
+    def _explain_key(self) -> str:
+        if source := self._key.source or (self._endpoint.basic_auth and "the base URL"):
+            return f"The key was refused; it came from {source}."
+        variable = self._endpoint.provider.key_variable or "a variable named with --key-variable"
+        return f"A key is needed and none was sent. It is looked for in {variable}."
+
+    def _refuse_redirect(self, response: Response) -> Refused:
+        try:
+            host = URL(response.headers.get("Location", "")).host or "itself"
+        except ValueError:
+            host = "an address that cannot be read"
+        return Refused(
+            f"The endpoint {self._url} redirects to {excerpt(self._redactor.error(host), 100)} (HTTP "
+            f"{response.status}). That was not followed, because the key would go there too. If it is right, give that "
+            "address with --base-url."
+        )
+
+    def _read_probabilities(self, completion: Completion, data: bytes) -> FirstToken | TransientFault | Refused:
+        """The first tokens. An endpoint that gives none with its first answer is refused: it will not do so later."""
+        asked = self._parameters.top_logprobs
+        found = read_first_token(completion.logprobs, asked)
+        if isinstance(found, str):
+            return self.reject(data, found) if self._gave_probabilities else self._refuse_probabilities(found)
+        if not self._gave_probabilities and (completion.reasoning or begins_reasoning(found)):
+            return NoProbabilities(
+                f"{self._name} begins its answers with reasoning, so that their first token says nothing. Switch its "
+                "reasoning off (--extra), or start a run without --probabilities."
+            )
+        self._gave_probabilities = True
+        if len(found) < asked:
+            self._note_once(
+                f"The endpoint gives the probabilities of fewer first tokens than the {asked} that are asked for. "
+                "What it does not give counts as neither."
+            )
+        return [{**entry, "token": self._redactor.answer(str(entry["token"]))} for entry in found]
+
+    def _refuse_probabilities(self, problem: str) -> NoProbabilities:
+        return NoProbabilities(
+            f"{self._name} gives no probabilities of tokens: {problem.rstrip('.')}. Start a run without "
+            "--probabilities, or serve the model with what gives them: llama.cpp, vLLM and others."
+        )
+
+    def _note_once(self, note: str, example: str = "") -> None:
+        if not any(known.startswith(note) for known in self.notes):
+            self.notes.append(note + example)
