@@ -76,7 +76,8 @@ class FunctionModel(LocalModel):
             future: Future[object] = Future()
             self._waiting.append((text, future))
             await asyncio.sleep(0)  # Calls that start in this turn of the event loop still join the batch.
-            self._thread.submit(self._answer_batch, function)
+            if not future.cancelled():  # as when the model is closed
+                self._thread.submit(self._answer_batch, function)
             return await asyncio.wrap_future(future)
         is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         result: object = function(text) if is_async else await asyncio.to_thread(function, text)
