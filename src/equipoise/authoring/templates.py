@@ -46,7 +46,7 @@ def fill_templates(
 ) -> pl.DataFrame:
     """The rows with a `prompt`: the template that `choose` gives for the values of the columns `by`, filled."""
     parts = [
-        part.with_columns(fill_template(choose(*values), **columns).alias(PROMPT))
+        part.select("row", fill_template(choose(*values), **columns).alias(PROMPT))
         for values, part in rows.with_row_index("row").partition_by(by, as_dict=True).items()
     ]
-    return pl.concat(parts).sort("row").drop("row")
+    return rows.with_columns(pl.concat(parts).sort("row")[PROMPT])

@@ -88,24 +88,6 @@ def sum_labels(*parts: str) -> pl.Expr:
     )
 
 
-def inconsistent_share(parameters: eq.Parameters) -> pl.Expr:
-    """How often another CV wins under the other names, of the two orders of a pair.
-
-    Of probabilities: how often two answers that are drawn from them would disagree. For other designs that does not
-    follow from the sums of probabilities, and is left out.
-    """
-    men, women = sum_labels("male"), sum_labels("female")
-    if parameters[eq.READING] != eq.PROBABILITIES:
-        return (men.cast(pl.Float64) - women).abs() / (men + women)
-    if parameters["design"] != "pairs":
-        return pl.lit(None, pl.Float64)
-    # The man stands at A in one of the orders, the woman in the other.
-    same_cv = sum_labels("male", "at_a") * sum_labels("female", "at_a") + (
-        sum_labels("male", "after_a") * sum_labels("female", "after_a")
-    )
-    return 1 - same_cv / ((men + women) / 2) ** 2
-
-
 def adapt(probe: eq.Probe, parameters: eq.Parameters) -> eq.Probe:
     """Two CVs that change their names can be decided otherwise; in the other designs more than the gender changes."""
     return eq.with_flips(probe, parameters, compared=parameters["design"] == "pairs")
@@ -114,24 +96,28 @@ def adapt(probe: eq.Probe, parameters: eq.Parameters) -> eq.Probe:
 def statistics(parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
     men, women, first = sum_labels("male"), sum_labels("female"), sum_labels("at_a")
     all_of = men + women
-    score = pl.when(all_of > 0).then(men / all_of)
-    both = pl.when(all_of > 1).then(inconsistent_share(parameters))
-    # Of all pairs of answers to an item, how many have a winner at the same place, where the same CV stands.
-    same = pl.sum_horizontal(pl.col(place) * (pl.col(place) - 1) for place in PLACES)
+    gap = men.cast(pl.Float64) - women
     # Which CV wins a pair, once with the man's name on the first and once with the woman's.
     orders = (("male", "female"), ("female", "male"))
     winners = [[sum_labels(at_a, "at_a"), sum_labels(after, "after_a")] for at_a, after in orders]
+    flips = eq.count_flips(winners, parameters) if parameters["design"] == "pairs" else {}
+    # Of all pairs of answers to an item, how many have a winner at the same place, where the same CV stands.
+    same = pl.sum_horizontal(pl.col(place) * (pl.col(place) - 1) for place in PLACES)
+    both, inconsistent = all_of > 1, gap.abs() / all_of
+    if parameters[eq.READING] == eq.PROBABILITIES:
+        # How often two answers that are drawn from the probabilities would disagree: not known but for pairs.
+        both, inconsistent = flips.get("flip_n", pl.lit(value=False)), flips.get("flips", pl.lit(0.0))
     return {
-        **eq.moments(pl.col("masculinity"), score),
+        **eq.moments(pl.col("masculinity"), pl.when(all_of > 0).then(men / all_of)),
         "first": pl.when(all_of > 0).then(first / all_of).otherwise(0.0),
-        "n_both": both.is_not_null(),
-        "inconsistent": both.fill_null(0.0),
+        "n_both": both,
+        "inconsistent": pl.when(both).then(inconsistent).otherwise(0.0),
         "agreeing": pl.when(all_of > 1).then(same / (all_of * (all_of.cast(pl.Float64) - 1))).otherwise(0.0),
         "above": pl.when(all_of > 0).then(pl.col("above") / all_of).otherwise(0.0),
         "men": men,
         "women": women,
-        "squares": (men.cast(pl.Float64) - women) ** 2,
-        **(eq.count_flips(winners, parameters) if parameters["design"] == "pairs" else {}),
+        "squares": gap**2,
+        **flips,
     }
 
 
