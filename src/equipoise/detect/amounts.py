@@ -62,12 +62,13 @@ _ANY_FOREIGN = (
 
 _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"\b40[13] ?\(? ?[kb]\b\)?|\d+(?:\.\d+)? ?(?:%|percent\b)", "%"),
+    (r"\b(\d{1,2}),(\d{2}),(\d{3})\b", "$1$2$3"),  # 1,50,000
     (r"(\d)[,.'](\d{3})\b", "$1$2"),
     (r"(\d)[,.'](\d{3})\b", "$1$2"),  # again, for millions
     (r"\b(\d{1,3}) (\d{3})([^\d,.]|[,.](?:\D|\z)|\z)", "$1$2$3"),
     (
-        rf"\b(\d+(?:\.\d+)?) ?(?:-|{DASH}|to|and) ?(?:us ?)?\$? ?(\d+(?:\.\d+)?) ?(k|thousand|grand|million)\b",
-        f"${{1}}$3 {DASH} ${{2}}$3",
+        rf"\b({_NUM}) ?(?:-|{DASH}|to|and) ?(?:us ?)?\$? ?({_NUM}) ?((?:k|thousand|grand|million)\b|{_UNIT})",
+        f"${{1}} $3 {DASH} ${{2}} $3",
     ),
 )
 """Patterns and what they become: no separators in numbers, and both ends of a range written out."""
@@ -76,7 +77,7 @@ _PAY = (
     r"bonus\w*|signing|sign-on|equity|stocks?|relocation|stipend|allowance|tax(?:es)?|rent|mortgage|raise|expenses|"
     r"tuition"
 )
-_EXTRA_BEFORE = rf"\b(?:{_PAY}|premium|benefits|increase)\b[^,]{{0,25}}\z"
+_EXTRA_BEFORE = rf"\b(?:{_PAY}|premium|benefits|increase)\b[^,]{{0,25}}\z|% (?:above|over|below|of)\b[^,:]{{0,20}}\z"
 _EXTRA_AFTER = rf"\A\s*(?:(?:annual|performance|yearly|in|for|of|worth|as|an?|the|one-time) ){{0,3}}(?:{_PAY})\b"
 _CONTEXT = (
     r"\b(?:below|under|less than|at least|minimum|floor|average|median|mean|typical\w*|market|percentile|usually|"
