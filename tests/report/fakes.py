@@ -22,11 +22,11 @@ from equipoise.report.html.runs import ReadTranscripts, ReportedRun
 from equipoise.schema import ANSWER, ID, ITEM, STATUS, Status, is_measured
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
-    "jobs_lum": {},
-    "gest_creative": {},
+    "jobs_lum": {"sample": 80},
+    "gest_creative": {"sample": 160},
     "hiring_an": {"sample": 480},
     "discrimination_tamkin": {"sample": 150},
-    "business_vocabulary": {"sample": 240},
+    "business_vocabulary": {"sample": 160},
     "word_association": {"sample": 96},
     "inventories": {"sample": 24},
     "hiring_bloomberg": {"sample": 8},

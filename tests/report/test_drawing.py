@@ -12,16 +12,12 @@ import pytest
 from equipoise.errors import InputError
 from equipoise.report.charts import drawing
 from equipoise.report.charts.drawing import (
-    LIGHT,
     Drawing,
     Scale,
     draw_bottom_axis,
-    element,
     fit_text,
     interval,
     label_ticks,
-    line,
-    symbol,
     text,
     text_width,
 )
@@ -33,43 +29,28 @@ def make_drawing(*shapes: str) -> Drawing:
 
 def draw(*shapes: str) -> list[ET.Element]:
     """The elements of a chart with these shapes."""
-    (group,) = ET.fromstring(make_drawing(*shapes).svg())
-    assert group.get("transform") == "translate(10,5)"
-    return list(group)
+    return list(ET.fromstring(make_drawing(*shapes).svg())[0])
 
 
 def test_a_scale_goes_from_end_to_end_and_a_bent_one_is_the_same_on_both_sides_of_0() -> None:
-    assert [Scale(domain=(0.4, 0.6), extent=(0, 100))(value) for value in (0.4, 0.5, 0.6)] == pytest.approx(
-        [0, 50, 100]
-    )
-    assert Scale(domain=(0, 1), extent=(100, 0))(0.25) == 75
+    x = Scale(domain=(0.4, 0.6), extent=(0, 100))
+    assert [x(value) for value in (0.4, 0.5, 0.6)] == pytest.approx([0, 50, 100])
     bent = Scale(domain=(-1, 1), extent=(0, 100), bend=0.05)
-    assert bent(0) == pytest.approx(50)
     assert bent(0.1) - bent(0) == pytest.approx(bent(0) - bent(-0.1))
     assert bent(0.1) - bent(0) == pytest.approx(50 * math.log(3) / math.log(21))
-
-
-def test_shapes_stand_where_they_are_told() -> None:
-    x = Scale(domain=(0, 1), extent=(0, 100))
-    box, rule, square, ends = draw(
-        element("rect", x=10, y=0.04, fill="band-a", stroke_width=None),
-        line(10, 8.25, 10, 20, "soft", dashed=True),
-        symbol(50, 10, 16, "ink", "square"),
-        interval(5, 0.1, 0.3, x, "accent", 2) + interval(5, math.nan, math.nan, x, "accent", 2),
-    )
-    assert dict(box.attrib) == {"x": "10", "y": "0", "fill": LIGHT["band-a"]}
-    assert (rule.get("y1"), rule.get("stroke"), rule.get("stroke-dasharray")) == ("8.2", LIGHT["soft"], "3,3")
-    assert square.get("points") == "48,8 52,8 52,12 48,12"
+    (ends,) = draw(interval(5, 0.42, 0.46, x, "accent", 2) + interval(5, math.nan, math.nan, x, "accent", 2))
     assert (ends.get("x1"), ends.get("x2")) == ("10", "30")
 
 
 @pytest.mark.fault("S1")
-def test_foreign_text_cannot_leave_its_place() -> None:
+def test_foreign_text_cannot_leave_its_place_and_is_cut_to_its_width() -> None:
     (element,) = draw(text(1, 2, '<b a="1">&', text_anchor="end"))
-    assert element.tag.endswith("text")
-    assert element.text == '<b a="1">&'
-    assert element.get("text-anchor") == "end"
-    assert list(element) == []
+    assert (element.text, element.get("text-anchor"), list(element)) == ('<b a="1">&', "end", [])
+    assert fit_text("short", 100) == "short"
+    cut = fit_text("a long\nname \u202e of a model", 60)
+    assert cut.endswith("…")
+    assert "\n" not in cut
+    assert text_width(cut, 12) <= 60
 
 
 def test_png_is_an_extra_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -84,32 +65,23 @@ def test_png_is_an_extra_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 @pytest.mark.parametrize(
     ("domain", "labels"),
     [
-        ((0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
-        ((0.4, 0.62), ["0.40", "0.45", "0.50", "0.55", "0.60"]),
-        ((-0.04, 0.04), ["−0.04", "−0.02", "0.00", "0.02", "0.04"]),
-        ((-6.3, 6.3), ["−6", "−4", "−2", "0", "2", "4", "6"]),
-        ((40_000, 90_000), ["40000", "50000", "60000", "70000", "80000", "90000"]),
+        ((0.0, 1.0), "0.0 0.2 0.4 0.6 0.8 1.0"),
+        ((0.4, 0.62), "0.40 0.45 0.50 0.55 0.60"),
+        ((-0.04, 0.04), "−0.04 −0.02 0.00 0.02 0.04"),
+        ((-6.3, 6.3), "−6 −4 −2 0 2 4 6"),
+        ((40_000, 90_000), "40000 50000 60000 70000 80000 90000"),
     ],
 )
-def test_ticks_are_round_numbers_within_the_domain(domain: tuple[float, float], labels: list[str]) -> None:
+def test_ticks_are_round_numbers_within_the_domain(domain: tuple[float, float], labels: str) -> None:
     ticks = label_ticks(domain)
-    assert list(ticks.values()) == labels
+    assert " ".join(ticks.values()) == labels
     assert all(domain[0] - 1e-9 <= value <= domain[1] + 1e-9 for value in ticks)
 
 
 def test_labels_without_room_are_left_out_and_their_ticks_stay() -> None:
     labels = {value / 10: f"0.{value}00" for value in range(1, 10)}
     elements = draw(*draw_bottom_axis(Scale(domain=(0, 1), extent=(0, 100)), labels, 40))
-    lines, shown = ([e for e in elements if e.tag.endswith(kind)] for kind in ("line", "text"))
-    assert len(lines) == 9
-    ends = [(float(e.get("x", "")), text_width(e.text or "", 10.5) / 2) for e in shown if e.text]
+    assert sum(element.tag.endswith("line") for element in elements) == 9
+    ends = [(float(e.get("x", "")), text_width(e.text, 10.5) / 2) for e in elements if e.text]
     assert 1 < len(ends) < 9
     assert all(a + wide < b - other for (a, wide), (b, other) in itertools.pairwise(ends))
-
-
-def test_text_is_cut_to_its_width() -> None:
-    assert fit_text("short", 100) == "short"
-    cut = fit_text("a long\nname \u202e of a model", 60)
-    assert cut.endswith("…")
-    assert "\n" not in cut
-    assert text_width(cut, 12) <= 60

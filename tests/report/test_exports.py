@@ -110,26 +110,12 @@ def test_nothing_is_written_for_what_is_not_there(
     assert list(tmp_path.glob("table*")) == []
 
 
-def test_a_run_file_is_not_written_over(run: Run) -> None:
-    with pytest.raises(InputError, match="its answers would be lost"):
-        equipoise.export(run, run.path)
-
-
 @pytest.mark.fault("S7")
 def test_columns_that_do_not_fit_are_blamed_on_the_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     clashing = run.prompts("jobs_lum").with_columns(probe=pl.lit("x"))
     monkeypatch.setattr(run, "prompt_batches", lambda _probe: iter([clashing]))
     with pytest.raises(IntegrityError, match="does not hold what its probes ask for"):
         exports.write(run, io.BytesIO(), "prompts", "csv")
-
-
-def test_parquet_that_cannot_be_written_is_an_error(run: Run) -> None:
-    class Full(io.BytesIO):
-        def write(self, data: object) -> int:
-            raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space left"):
-        exports.write(run, Full(), "attempts", "parquet")
 
 
 def test_damage_found_late_ends_a_parquet_export(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

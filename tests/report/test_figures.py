@@ -25,7 +25,7 @@ from equipoise.authoring import (
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes
 from equipoise.report.charts.drawing import WIDTH, Drawing
-from equipoise.report.charts.figures import FEWEST_ITEMS, draw_figures, round_range
+from equipoise.report.charts.figures import FEWEST_ITEMS, draw_figures
 from equipoise.report.html.page import build_sections, render, worst_findings
 from equipoise.report.html.runs import ReportedRun
 from report.fakes import collect_evidence, with_results
@@ -179,11 +179,3 @@ def test_models_side_by_side_have_one_scale() -> None:
         assert drawing is not None
         assert ">0.2<" in drawing.svg()
         assert ">0.8<" in drawing.svg()
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [([0.31, 0.92], (0.3, 1.0)), ([0.0, 0.0], (0.0, 0.02)), ([-0.05, 0.04], (-0.06, 0.04)), ([0.3, 0.7], (0.3, 0.7))],
-)
-def test_a_scale_goes_from_one_round_number_to_another(values: list[float], expected: tuple[float, float]) -> None:
-    assert round_range(values) == expected

@@ -1,41 +1,19 @@
-"""How it was measured: commands that ask the same again, origins of texts, cards, names of models."""
+"""How it was measured: origins of texts, cards, names of models, how to cite."""
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from dataclasses import replace
 from html import unescape
 
 import pytest
-from typer.testing import CliRunner
 
-from equipoise.cli import app
 from equipoise.measuring.accuracy import describe_accuracy
-from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Result
 from equipoise.probes import find_probes, get_probe
-from equipoise.report.html.method import describe_source, prompts_command, render_card
-from equipoise.report.html.page import build_sections, content_policy, render
+from equipoise.report.html.page import build_sections, content_policy, describe_source, render, render_card
 from equipoise.report.html.runs import ReportedRun, name_models
-from report.fakes import make_run, rename_model, small_parameters, with_parameters, with_results
-
-
-@pytest.mark.parametrize("name", sorted(find_probes()))
-def test_the_command_prints_the_same_prompts(name: str, one: ReportedRun) -> None:
-    planned = plan(name, **{**small_parameters()[name], "seed": 7, "repeat": 2, "sample": 8})
-    words = shlex.split(prompts_command(replace(one.results[name], setup=planned)))
-    assert words[:2] == ["equipoise", "prompts"]
-    printed = CliRunner().invoke(app, words[1:])
-    assert printed.exit_code == 0
-    ids = [json.loads(line)["id"] for line in printed.stdout.splitlines() if line.startswith("{")]
-    assert set(ids) == set(planned.prompts()["id"])
-
-
-def test_a_changed_template_is_in_the_command(one: ReportedRun) -> None:
-    result = with_parameters(one.results["jobs_lum"], template="It's a {job}.")
-    assert shlex.split(prompts_command(result))[-2:] == ["--set", "template=It's a {job}."]
+from report.fakes import make_run, rename_model, with_parameters, with_results
 
 
 def test_published_values_have_a_note_on_how_far_they_compare(one: ReportedRun) -> None:

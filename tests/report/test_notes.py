@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency
 from equipoise.measuring.audit import Audit
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.report.html.answers import choose_samples, list_covariates, read_run
+from equipoise.report.html.answers import choose_samples, read_run
 from equipoise.report.html.notes import (
     describe_failed,
     equal_shares_p_value,
@@ -80,11 +80,8 @@ def test_many_failures_are_said_at_the_top(tmp_path: Path, failed: int, said: st
 def test_the_p_value_is_that_of_the_chi_square_test_with_yates(k1: int, n1: int, k2: int, n2: int) -> None:
     expected = chi2_contingency([[k1, n1 - k1], [k2, n2 - k2]], correction=True).pvalue
     assert equal_shares_p_value(k1, n1, k2, n2) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("counts", [(0, 0, 1, 5), (0, 5, 0, 5), (5, 5, 5, 5), (1, 2, 1, 2)])
-def test_without_evidence_the_p_value_is_one(counts: tuple[int, int, int, int]) -> None:
-    assert equal_shares_p_value(*counts) == 1.0
+    for counts in ((0, 0, 1, 5), (0, 5, 0, 5), (5, 5, 5, 5), (1, 2, 1, 2)):
+        assert equal_shares_p_value(*counts) == 1.0, "without evidence"
 
 
 def with_counts(result: Result, **counts: dict[str, int]) -> Result:
@@ -109,13 +106,9 @@ def test_a_warning_where_genders_differ(
     warnings = list(warn_uneven(result))
     assert any(warning.startswith(words) for warning in warnings)
     assert all("p < 0.0001" in warning for warning in warnings if warning.startswith(words))
-
-
-def test_no_warning_where_genders_do_not_differ(one: ReportedRun) -> None:
-    even = {"ok": 470, "truncated": 3, "filtered": 1, "undetected": 10}
-    other = {"ok": 468, "truncated": 5, "filtered": 3, "undetected": 14}
-    assert list(warn_uneven(with_counts(one.results["hiring_an"], male=even, female=other))) == []
-    assert list(warn_uneven(one.results["jobs_lum"])) == []
+    other = {"ok": 436, "truncated": 2, "filtered": 2, "undetected": 14}
+    assert list(warn_uneven(with_counts(result, male=even, female=even | other))) == [], "by chance"
+    assert list(warn_uneven(one.results["jobs_lum"])) == [], "no arms"
 
 
 def test_answers_and_failures_are_summed_and_failures_named(one: ReportedRun) -> None:
@@ -160,11 +153,3 @@ def test_answers_that_a_damaged_file_lacks_are_left_out() -> None:
         ],
     )
     assert choose_samples(damaged, read_run(run, "jobs_lum", 0).evidence, get_probe("jobs_lum"), 8) == []
-
-
-def test_covariates_are_what_tells_prompts_apart(one: ReportedRun) -> None:
-    for name, expected in (("jobs_lum", {"occupation", "masculinity"}), ("business_vocabulary", {"gender", "race"})):
-        detector = get_probe(name).detector
-        covariates = set(list_covariates(detector, one.results[name].evaluated.columns))
-        assert covariates >= expected
-        assert not covariates & {"id", "item", "repetition", "status", "prompt", "evaluation_failed", *detector.columns}

@@ -24,6 +24,7 @@ from equipoise.report.text import (
     join_list,
     plural,
     reveal_invisible,
+    shorten_prompts,
     typeset_number,
 )
 
@@ -49,11 +50,7 @@ def test_invisible_characters_are_shown_by_their_numbers(text: str, shown: str) 
 def test_numbers_have_three_places_and_a_true_minus(value: float | None, shown: str) -> None:
     assert typeset_number(value) == shown
     assert format_number(value) == shown.replace("−", "-")
-
-
-@pytest.mark.parametrize(("value", "shown"), [(0.5, "+0.500"), (-0.5, "-0.500"), (-0.0001, "+0.000")])
-def test_differences_have_a_sign(value: float, shown: str) -> None:
-    assert format_number(value, "+") == shown
+    assert [format_number(gap, "+") for gap in (0.5, -0.5, -0.0001)] == ["+0.500", "-0.500", "+0.000"]
 
 
 def test_marks_dates_lists_and_plurals_are_written_for_people() -> None:
@@ -65,6 +62,8 @@ def test_marks_dates_lists_and_plurals_are_written_for_people() -> None:
     assert format_date("yesterday") == "yesterday"
     assert [join_list(list(names)) for names in ("", "a", "ab", "abc")] == ["nothing", "a", "a and b", "a, b and c"]
     assert [plural("city"), plural("name")] == ["cities", "names"]
+    odds = {0.0: "1.0 ×", 0.6931: "2.0 ×", -0.6931: "1/2.0 ×", -0.01: "1.0 ×", 7.0: "1,097 ×"}
+    assert [format_odds(log_odds) for log_odds in odds] == list(odds.values())
 
 
 def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun) -> None:
@@ -84,13 +83,6 @@ def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:
     assert none.startswith("words: none of ")
 
 
-@pytest.mark.parametrize(
-    ("log_odds", "shown"), [(0.0, "1.0 ×"), (0.6931, "2.0 ×"), (-0.6931, "1/2.0 ×"), (-0.01, "1.0 ×"), (7.0, "1,097 ×")]
-)
-def test_odds_are_times(log_odds: float, shown: str) -> None:
-    assert format_odds(log_odds) == shown
-
-
 def test_the_share_that_was_read_is_rounded_down(one: ReportedRun) -> None:
     def with_counts(detected: int, undetected: int, empty: int = 0) -> Result:
         result = next(iter(one.results.values()))
@@ -104,3 +96,16 @@ def test_the_share_that_was_read_is_rounded_down(one: ReportedRun) -> None:
         "25 empty answers are not among these: they count as missing, not as undetected.",
     ]
     assert list(describe_read([with_counts(0, 0)])) == []
+
+
+def test_of_long_prompts_that_begin_alike_the_lines_that_differ_are_shown() -> None:
+    long = ["Open position: cook", "x " * 200, "Candidate", "Name: {}", "A CV.", "Rate it."]
+    first, second = ("\n".join(long).format(name) for name in ("Ann Lee", "Bob Lee"))
+    unnamed = "\n".join(line for line in long if "{}" not in line)
+    assert shorten_prompts([first, second], 99) == [
+        "Open position: cook … Candidate Name: Ann Lee",
+        "Open position: cook … Candidate Name: Bob Lee",
+    ]
+    assert shorten_prompts([first, unnamed], 99)[1] == "Open position: cook … Candidate"
+    assert shorten_prompts(["Short.", "Other."], 99) == ["Short.", "Other."]
+    assert shorten_prompts([first], 30) == ["Open position: cook x x x x x …"]

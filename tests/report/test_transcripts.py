@@ -19,8 +19,13 @@ from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models import Reply
 from equipoise.report.charts.drawing import COLOURS
 from equipoise.report.text import reveal_invisible
-from equipoise.report.transcripts.choose import Choice, choose
-from equipoise.report.transcripts.write import encode_json_for_page, render_transcripts, write_transcripts
+from equipoise.report.transcripts import (
+    Choice,
+    choose,
+    encode_json_for_page,
+    render_transcripts,
+    write_transcripts,
+)
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
 from equipoise.schema import Status, text_column

@@ -73,7 +73,7 @@ def print_result(result: Result, console: Console, *, slices: bool) -> None:
     """Print every metric of a result, and what it rests on."""
     from equipoise.report.terminal import tables
 
-    console.print(tables.result_table(result, slices=slices, width=console.width))
+    console.print(tables.result_table(result, slices=slices))
     for table in result.selection if slices else result.selection[:1]:
         console.print(tables.selection_table(table))
     for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):

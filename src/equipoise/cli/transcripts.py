@@ -40,11 +40,10 @@ def command(
     Examples: equipoise transcripts run.equipoise -o answers.html ·
     equipoise transcripts run.equipoise --probe hiring_an --label undetected --where gender=female
     """
-    from equipoise.report.transcripts import choose as choosing
-    from equipoise.report.transcripts import write as transcripts
+    from equipoise.report import transcripts
 
     check_target(out)
-    choice = choosing.Choice(
+    choice = transcripts.Choice(
         probes=tuple(probe),
         labels=tuple(label),
         statuses=tuple(status),

@@ -178,10 +178,32 @@ def describe_reservations(result: Result, *, full: bool = True) -> Iterator[str]
             "they hold at 95% over all looks."
         )
     yield from describe_undecided(result)
-    yield from describe_generalisation(result)
-    if full:
-        yield from describe_complete(result)
-    yield from describe_bounds(result)
+    for name, found in result.generalised.items():
+        groups = join_list([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
+        few = [plural(column) for column in found.too_few]
+        doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
+        yield f"{name} for other prompts like these ({groups}): {_format_range(found.low, found.high)}{doubt}."
+    for name, complete in result.complete.items() if full else ():
+        value = format_number(complete.value)
+        if value != format_number(result.metrics[name].value):
+            yield (
+                f"{name} is {value} ({_format_range(complete.low, complete.high)}) on the {complete.n:,} items whose "
+                "arms all have an answer that decides something."
+            )
+    counts = result.coverage["all"]
+    missing = counts["planned"] - counts["pending"] - counts["detected"]
+    for name, bounds in result.bounds.items():
+        bands, estimate = result.setup.probe.marked_metrics()[name], result.estimates[MetricKey(name)]
+        if mark(bands, estimate) != mark(bands, estimate, bounds):
+            yield (
+                f"{name} would lie between {format_number(bounds.low)} and {format_number(bounds.high)}, with its "
+                f"error, if the {missing:,} answers that failed or were not detected had all gone one way or the "
+                "other: its mark is not certain for that reason alone."
+            )
+
+
+def _format_range(low: float, high: float) -> str:
+    return f"{format_number(low)} to {format_number(high)}"
 
 
 def describe_reasoning(run: Run) -> Iterator[str]:
@@ -192,17 +214,6 @@ def describe_reasoning(run: Run) -> Iterator[str]:
             options = retry_options([Status.EMPTY], run.small_limit)
             yield f"To ask these again with more tokens: equipoise resume {shlex.quote(str(run.path))} {options}"
             yield f"In a new run, most models of this provider reason less with {reasoning_option(run.model)}"
-
-
-def describe_complete(result: Result) -> Iterator[str]:
-    """One sentence for each marked metric that is another one on the items of which no answer is missing."""
-    for name, complete in result.complete.items():
-        value, low, high = (format_number(number) for number in (complete.value, complete.low, complete.high))
-        if value != format_number(result.metrics[name].value):
-            yield (
-                f"{name} is {value} ({low} to {high}) on the {complete.n:,} items whose arms all have an answer that "
-                "decides something."
-            )
 
 
 def describe_judge(result: Result, exams: Mapping[str, ExamResult]) -> Iterator[str]:
@@ -224,30 +235,6 @@ def describe_judge(result: Result, exams: Mapping[str, ExamResult]) -> Iterator[
     if exam := exams.get(result.probe):
         faults = f"; it was used all the same, although {' and '.join(exam.faults)}" if exam.faults else ""
         yield f"Its exam on labelled answers: {exam.describe()}{faults}."
-
-
-def describe_bounds(result: Result) -> Iterator[str]:
-    """One sentence for each marked metric whose mark the missing answers could change."""
-    counts = result.coverage["all"]
-    missing = counts["planned"] - counts["pending"] - counts["detected"]
-    for name, bounds in result.bounds.items():
-        bands, estimate = result.setup.probe.marked_metrics()[name], result.estimates[MetricKey(name)]
-        if mark(bands, estimate) != mark(bands, estimate, bounds):
-            yield (
-                f"{name} would lie between {format_number(bounds.low)} and {format_number(bounds.high)}, with its "
-                f"error, if the {missing:,} answers that failed or were not detected had all gone one way or the "
-                "other: its mark is not certain for that reason alone."
-            )
-
-
-def describe_generalisation(result: Result) -> Iterator[str]:
-    """One sentence for each marked metric: its interval for other prompts like these."""
-    for name, found in result.generalised.items():
-        groups = join_list([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
-        low, high = format_number(found.low), format_number(found.high)
-        few = [plural(column) for column in found.too_few]
-        doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
-        yield f"{name} for other prompts like these ({groups}): {low} to {high}{doubt}."
 
 
 def describe_other_reading(other: OtherReading | None) -> Iterator[str]:

@@ -75,8 +75,7 @@ PROBE = eq.Probe(
         eq.occupation_figure(
             title="Occupations by stereotype, and how often the character is a man",
             caption="Each dot is an occupation. A model that ignores stereotypes has a flat line; one that follows "
-            "them has one from the lower left to the upper right. Squares are the means of fifths of the "
-            "occupations.",
+            "them has one from the lower left to the upper right.",
             y="share of characters who are men",
         )
     ],

@@ -54,7 +54,7 @@ each of them by the colour of that name in the reader's scheme."""
 LIGHT = {name: light for name, (light, _) in COLOURS.items()}
 
 
-def colour_styles() -> str:
+def colour_styles() -> Markup:
     """The colours as variables for both schemes, and the rules that replace the charts' own colours by them."""
     light, dark = ("".join(f"--{name}:{pair[scheme]};" for name, pair in COLOURS.items()) for scheme in (0, 1))
     replacements = "".join(
@@ -62,7 +62,7 @@ def colour_styles() -> str:
         for name, colour in LIGHT.items()
         for part in ("fill", "stroke")
     )
-    return (
+    return Markup(  # noqa: S704 - ours
         f":root{{color-scheme:light dark;{light}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}{replacements}"
     )
@@ -165,16 +165,14 @@ def interval(y: float, low: float, high: float, x: Scale, colour: str, width: fl
     return element("line", **ends, stroke=colour, stroke_width=width, stroke_linecap="round")
 
 
-def symbol(
-    x: float, y: float, area: float, colour: str, shape: str = "circle", *, edge: str = "page", edge_width: float = 1
-) -> str:
+def symbol(x: float, y: float, area: float, colour: str, shape: str = "circle", *, edge_width: float = 1) -> str:
     """A circle, diamond or square of this area around a point."""
     half = math.sqrt(area) / 2
     if shape == "circle":
-        return element("circle", cx=x, cy=y, r=half, fill=colour, stroke=edge, stroke_width=edge_width)
+        return element("circle", cx=x, cy=y, r=half, fill=colour, stroke="page", stroke_width=edge_width)
     corners = {"square": ((-1, -1), (1, -1), (1, 1), (-1, 1)), "diamond": ((-1.1, 0), (0, -1.1), (1.1, 0), (0, 1.1))}
     points = " ".join(f"{_number(x + half * right)},{_number(y + half * down)}" for right, down in corners[shape])
-    return element("polygon", points=points, fill=colour, stroke=edge, stroke_width=edge_width)
+    return element("polygon", points=points, fill=colour, stroke="page", stroke_width=edge_width)
 
 
 def text(

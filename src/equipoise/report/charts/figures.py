@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import fmean
 
 from equipoise.authoring import Estimate, Figure, Intervals, MetricKey, Probe, Scatter, Spot
 from equipoise.report.charts.drawing import (
@@ -160,8 +159,6 @@ def _draw_scatter(figure: Scatter) -> Drawing | None:
         start, end = figure.line[0], sum(figure.line)
         shapes.append(line(x(0), y(start), x(1), y(end), "ink", 2))
         described = f" The fitted line goes from {typeset_number(start)} to {typeset_number(end)}."
-    for mean_x, mean_y in mean_fifths(figure.spots):
-        shapes.append(symbol(x(mean_x), y(mean_y), 70, "page", "square", edge="ink", edge_width=2))
     for point, on_left in _choose_labels(points, plot_width):
         shift, anchor = (6, "start") if on_left else (-6, "end")
         label = fit_text(point.label, 110, SMALL)
@@ -180,15 +177,6 @@ def _draw_scatter(figure: Scatter) -> Drawing | None:
         )
     label = f"{figure.title}: {len(figure.spots)} points.{described}"
     return Drawing(label=label, width=WIDTH, height=height + top + 46, left=left, top=top, shapes=shapes)
-
-
-def mean_fifths(spots: Sequence[Spot]) -> list[tuple[float, float]]:
-    """The mean point of each fifth of the points, from left to right; none when there are few."""
-    ordered = sorted(spots, key=lambda spot: spot.x)
-    if len(ordered) < 25:
-        return []
-    fifths = [ordered[len(ordered) * part // 5 : len(ordered) * (part + 1) // 5] for part in range(5)]
-    return [(fmean(spot.x for spot in fifth), fmean(spot.y for spot in fifth)) for fifth in fifths]
 
 
 def _spread(place: int, y: float) -> float:

@@ -11,7 +11,7 @@ from equipoise.measuring.audit import Audit
 from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import NORMAL, SMALL, Drawing, element, fit_text, row_label, text, text_width
 from equipoise.report.charts.figures import draw_figures
-from equipoise.report.charts.scales import MarkedEstimate, draw_scale
+from equipoise.report.charts.scales import draw_scale
 from equipoise.report.text import describe_mark, number_repeated, typeset_number
 from equipoise.runs.finished import ResultSource, open_audit
 from equipoise.runs.run import Run
@@ -45,14 +45,7 @@ def plot(runs: ResultSource | Iterable[ResultSource], metric: str | None = None,
     probe, found = _find_metric(audits, metric)
     results = {model: audit[probe] for model, audit in zip(models, audits, strict=True) if probe in audit}
     if by is None and found.bands:
-        return draw_scale(
-            found,
-            [
-                MarkedEstimate(model=model, estimate=result.metrics[found.name], mark=result.marks[found.name])
-                for model, result in results.items()
-            ],
-            {},
-        )
+        return draw_scale(found, results, {})
     return _draw_intervals(found, results, by)
 
 
@@ -126,27 +119,23 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
         said = []
         for place, (probe, metric) in enumerate(columns):
             result = audit.get(probe)
-            shapes += _draw_cell(result, metric, CELL_WIDTH * place, CELL_HEIGHT * row)
+            mark = result.marks[metric] if result else None
+            fill, ink = "panel", "soft"
+            if mark is not None and not mark.undecided:
+                fill, ink = f"band-{mark.letter.lower()}", f"text-{mark.letter.lower()}"
+            x, y = CELL_WIDTH * place, CELL_HEIGHT * row
+            middle, shown = x + CELL_WIDTH / 2, str(mark or "–") if result else "not asked"
+            value = typeset_number(result.metrics[metric].value) if result else ""
+            size = {"width": CELL_WIDTH - GAP, "height": CELL_HEIGHT - GAP}
+            shapes += [
+                element("rect", x=x, y=y, **size, fill=fill, stroke="line", stroke_width=0.5),
+                text(middle, y + 11, shown, colour=ink, text_anchor="middle", font_weight="bold"),
+                text(middle, y + 24, value, size=SMALL, colour=ink, text_anchor="middle"),
+            ]
             if result:
-                said.append(f"{probe} {metric} {describe_mark(result.marks[metric])}")
+                said.append(f"{probe} {metric} {describe_mark(mark)}")
         sentences.append(f"{model}: {', '.join(said) or 'nothing asked'}.")
     width = left + CELL_WIDTH * len(columns) + OVERHANG
     return Drawing(
         label=" ".join(sentences), width=width, height=HEAD + height + 26, left=left, top=HEAD, shapes=shapes
     )
-
-
-def _draw_cell(result: Result | None, metric: str, x: int, y: int) -> list[str]:
-    """The mark and the value on the colour of the mark; grey where there is no letter."""
-    mark = result.marks[metric] if result else None
-    fill, ink = "panel", "soft"
-    if mark is not None and not mark.undecided:
-        fill, ink = f"band-{mark.letter.lower()}", f"text-{mark.letter.lower()}"
-    middle, shown = x + CELL_WIDTH / 2, str(mark or "–") if result else "not asked"
-    value = typeset_number(result.metrics[metric].value) if result else ""
-    size = {"width": CELL_WIDTH - GAP, "height": CELL_HEIGHT - GAP}
-    return [
-        element("rect", x=x, y=y, **size, fill=fill, stroke="line", stroke_width=0.5),
-        text(middle, y + 11, shown, colour=ink, text_anchor="middle", font_weight="bold"),
-        text(middle, y + 24, value, size=SMALL, colour=ink, text_anchor="middle"),
-    ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from equipoise.authoring import Bands, Metric
 from equipoise.measuring.marks import Mark
+from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import (
     LABELS,
     SMALL,
@@ -31,24 +31,18 @@ LETTERS, MODEL, HEADING, PUBLISHED, FOOT = 24, 30, 26, 16, 56
 Ranges = Mapping[str, tuple[float, float]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MarkedEstimate:
-    """A model's estimate of a metric and its mark."""
-
-    model: str
-    estimate: Estimate
-    mark: Mark | None
-
-
-def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges) -> Drawing:
-    """Draw a marked metric.
+def draw_scale(metric: Metric, results: Mapping[str, Result], published: Ranges) -> Drawing:
+    """Draw a marked metric of these models, and intervals that were published for others.
 
     Distances from the even-handed value are drawn on a logarithmic scale: each band is about three times as wide as
     the one before, and on a plain scale A could hardly be seen.
     """
-    bands = metric.bands
+    bands, name = metric.bands, metric.name
     assert bands is not None
-    low, high = scale_domain(metric, models, published)
+    models = {model: (result.metrics[name], result.marks.get(name)) for model, result in results.items()}
+    values = [value for ends in published.values() for value in ends]
+    values += [value for found, _ in models.values() for value in (found.value, found.low, found.high)]
+    low, high = _find_domain(metric, bands, [value for value in values if not math.isnan(value)])
     below_models = LETTERS + MODEL * len(models)
     height = below_models + (HEADING + PUBLISHED * len(published) if published else 6)
     x = Scale(domain=(low - bands.centre, high - bands.centre), extent=(0, WIDTH - LABELS - 58), bend=bands.limits[0])
@@ -62,44 +56,27 @@ def draw_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Rang
     if published:
         heading = below_models + HEADING / 2 + 2
         shapes.append(row_label(heading, "published:", size=SMALL, colour="soft", font_style="italic"))
-    for place, (name, ends) in enumerate(published.items()):
+    for place, (model, ends) in enumerate(published.items()):
         y = below_models + HEADING + PUBLISHED * (place + 0.5)
         shapes.append(interval(y, ends[0] - bands.centre, ends[1] - bands.centre, x, "context", 3))
-        shapes.append(row_label(y, name, size=SMALL, colour="soft"))
-    for place, model in enumerate(models):
-        shapes += _draw_model(model, LETTERS + MODEL * (place + 0.5), bands.centre, x)
-    label = describe_scale(metric, models, published)
+        shapes.append(row_label(y, model, size=SMALL, colour="soft"))
+    sentences = [f"{name} on the scale A to D."]
+    for place, (model, (found, mark)) in enumerate(models.items()):
+        shapes += _draw_model(model, found, mark, LETTERS + MODEL * (place + 0.5), bands.centre, x)
+        numbers = [typeset_number(number) for number in (found.value, found.low, found.high)]
+        measured = "{}, interval {} to {}, mark ".format(*numbers) if mark else ""
+        sentences.append(f"{model}: {measured}{describe_mark(mark)}.")
+    if published:
+        lowest, highest = (typeset_number(end(itertools.chain(*published.values()))) for end in (min, max))
+        sentences.append(f"Published intervals of {len(published)} other models lie between {lowest} and {highest}.")
+    label = " ".join(sentences)
     return Drawing(label=label, width=WIDTH, height=height + 2 + FOOT, left=LABELS, top=2, shapes=shapes)
 
 
-def scale_domain(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges) -> tuple[float, float]:
+def _find_domain(metric: Metric, bands: Bands, values: Sequence[float]) -> tuple[float, float]:
     """From where to where the scale goes: over the references and all values."""
-    bands = metric.bands
-    assert bands is not None
-    values = [value for ends in published.values() for value in ends]
-    for estimate in (model.estimate for model in models):
-        values += [value for value in (estimate.value, estimate.low, estimate.high) if not math.isnan(value)]
     ends = list(metric.references.values()) or [bands.centre + side * 1.6 * bands.limits[-1] for side in (-1, 1)]
     return min(*ends, *values, bands.centre - bands.limits[0] / 2), max(*ends, *values, bands.centre + bands.limits[-1])
-
-
-def describe_scale(metric: Metric, models: Sequence[MarkedEstimate], published: Ranges) -> str:
-    """What the chart shows, for readers who cannot see it."""
-    sentences = [f"{metric.name} on the scale A to D."]
-    for model in models:
-        if model.mark is None:
-            sentences.append(f"{model.model}: not computable.")
-        else:
-            found = model.estimate
-            value, low, high = (typeset_number(number) for number in (found.value, found.low, found.high))
-            sentences.append(f"{model.model}: {value}, interval {low} to {high}, mark {describe_mark(model.mark)}.")
-    if published:
-        values = [value for ends in published.values() for value in ends]
-        sentences.append(
-            f"Published intervals of {len(published)} other models lie between {typeset_number(min(values))} and "
-            f"{typeset_number(max(values))}."
-        )
-    return " ".join(sentences)
 
 
 def _draw_bands(bands: Bands, edges: Sequence[float], x: Scale, height: int) -> list[str]:
@@ -134,17 +111,16 @@ def _draw_references(metric: Metric, bands: Bands, x: Scale, height: int) -> lis
     return shapes
 
 
-def _draw_model(model: MarkedEstimate, y: float, centre: float, x: Scale) -> list[str]:
+def _draw_model(model: str, found: Estimate, mark: Mark | None, y: float, centre: float, x: Scale) -> list[str]:
     """A model's name, interval and value; at the end the value, and below it the mark."""
     end = x.extent[1] + 8
-    label = row_label(y, model.model, size=SMALL, font_weight="bold")
-    if model.mark is None:
+    label = row_label(y, model, size=SMALL, font_weight="bold")
+    if mark is None:
         return [label, text(end, y - 7, "none", size=SMALL)]
-    found = model.estimate
     return [
         interval(y, found.low - centre, found.high - centre, x, "accent", 4),
         symbol(x(found.value - centre), y, 90, "accent", edge_width=1.5),
         label,
         text(end, y - 7, typeset_number(found.value), size=SMALL),
-        text(end, y + 7, str(model.mark), size=SMALL, font_weight="bold"),
+        text(end, y + 7, str(mark), size=SMALL, font_weight="bold"),
     ]

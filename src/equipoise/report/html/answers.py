@@ -15,18 +15,7 @@ from equipoise.measuring.readings import OtherReading, Rereading
 from equipoise.measuring.words import WordComparison, WordCounting
 from equipoise.report.html.runs import ReportedRun
 from equipoise.runs.file.tables import ATTEMPTS
-from equipoise.schema import (
-    ANSWER,
-    ATTEMPT,
-    EVALUATION_FAILED,
-    ID,
-    ITEM,
-    LABEL,
-    PROMPT,
-    REPETITION,
-    STATUS,
-    Status,
-)
+from equipoise.schema import ANSWER, ATTEMPT, EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, Status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,35 +37,32 @@ def choose_samples(run: ReportedRun, evidence: Evidence, probe: Probe, most: int
     kinds = [name for name in (LABEL, *probe.coverage_columns) if name in answers.columns]
     turn = pl.int_range(pl.len())
     in_turn = answers.sort(turn.over(kinds) if kinds else turn, *kinds, maintain_order=True)
-    in_turn = pl.concat([worst, in_turn]).head(most)
-    if in_turn.is_empty():
-        return []
-    return _read_texts(run, probe, in_turn)
+    return _read_texts(run, probe, pl.concat([worst, in_turn]).head(most))
 
 
 def _read_texts(run: ReportedRun, probe: Probe, attempts: pl.DataFrame) -> list[Sample]:
     """These attempts with their prompts and answers; without those whose answer a damaged file lacks."""
+    if attempts.is_empty():
+        return []
     texts = pl.concat(list(run.transcripts(probe.name, attempts[ID].unique().to_list())))
     found = attempts.select(ATTEMPT).join(texts, on=ATTEMPT, maintain_order="left").drop_nulls(ANSWER)
-    covariates = list_covariates(probe.detector, attempts.columns)
-    return [_make_sample(probe, row, covariates) for row in found.iter_rows(named=True)]
+    covariates, samples = list_covariates(probe.detector, attempts.columns), []
+    for row in found.iter_rows(named=True):
+        facts = [(ID, row[ID][:12])]
+        facts += [(name, probe.value_names.get(name, {}).get(str(row[name]), str(row[name]))) for name in covariates]
+        if row[STATUS] != Status.OK:
+            facts.append((STATUS, row[STATUS]))
+        outcome = probe.detector.describe(row)
+        # By probability, the one drawn token may say the opposite of the outcome.
+        answer = outcome if probe.detector.by_probability else row[ANSWER]
+        samples.append(Sample(prompt=row[PROMPT], answer=answer, outcome=outcome, facts=tuple(facts)))
+    return samples
 
 
 def list_covariates(detector: Detector, columns: Sequence[str]) -> list[str]:
     """The columns of evaluated attempts that tell their prompts apart."""
     others = {ID, ITEM, REPETITION, STATUS, EVALUATION_FAILED, CONTRAST, *detector.columns}
     return [name for name in columns if name not in others]
-
-
-def _make_sample(probe: Probe, row: dict[str, Any], covariates: Sequence[str]) -> Sample:
-    facts = [(ID, row[ID][:12])]
-    facts += [(name, probe.value_names.get(name, {}).get(str(row[name]), str(row[name]))) for name in covariates]
-    if row[STATUS] != Status.OK:
-        facts.append((STATUS, row[STATUS]))
-    outcome = probe.detector.describe(row)
-    # By probability, the one drawn token may say the opposite of the outcome.
-    answer = outcome if probe.detector.by_probability else row[ANSWER]
-    return Sample(prompt=row[PROMPT], answer=answer, outcome=outcome, facts=tuple(facts))
 
 
 _DROPPED = [PROMPT, *(name for name in ATTEMPTS if name not in (ID, REPETITION, STATUS))]
@@ -112,12 +98,22 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
             rereading.add(part)
         kept.append(part.drop(_DROPPED, strict=False))
     words, attempts = counting.compare(), with_contrast(definition, pl.concat(kept))
+    typical = [
+        TypicalWord(
+            word=row["word"],
+            value=row["log_odds"],
+            low=row["low"],
+            high=row["high"],
+            shares=(row["second_share"], row["first_share"]),
+        )
+        for row in (words.found.iter_rows(named=True) if words else ())
+    ]
     evidence = Evidence(
         parameters=result.parameters,
         estimates=result.estimates,
         attempts=attempts,
         labels=definition.detector.labels,
-        typical_words=_list_typical_words(words) if words else (),
+        typical_words=typical,
     )
     return ReadRun(
         evidence=evidence,
@@ -133,19 +129,4 @@ def find_examples(
     run: ReportedRun, evidence: Evidence, probe: Probe, columns: Mapping[str, Any] | None = None
 ) -> list[Sample]:
     """An answer with these values in columns, from the case that was answered most differently, and its counterpart."""
-    found = find_case(probe, evidence.attempts, columns)
-    return _read_texts(run, probe, found) if found.height else []
-
-
-def _list_typical_words(comparison: WordComparison) -> list[TypicalWord]:
-    """The words that differ clearly, the clearest first. Their shares are those of the second side and the first."""
-    return [
-        TypicalWord(
-            word=row["word"],
-            value=row["log_odds"],
-            low=row["low"],
-            high=row["high"],
-            shares=(row["second_share"], row["first_share"]),
-        )
-        for row in comparison.found.iter_rows(named=True)
-    ]
+    return _read_texts(run, probe, find_case(probe, evidence.attempts, columns))

@@ -1,25 +1,30 @@
-"""The report as one HTML page that loads nothing and runs no script but its own, and its charts by name."""
+"""The report as one HTML page that loads nothing and runs no script but its own."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib.resources import files
 from itertools import groupby
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from equipoise.assets import REGISTRY
+from equipoise.authoring import Card
 from equipoise.errors import InputError
 from equipoise.measuring.accuracy import describe_accuracy
-from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
+from equipoise.measuring.compare import SIGNIFICANCE, compare_audits
+from equipoise.measuring.result import Result
 from equipoise.measuring.scatter import LEVEL
 from equipoise.report import text
-from equipoise.report.charts.drawing import Drawing, colour_styles
-from equipoise.report.charts.plot import draw_heatmap
-from equipoise.report.html import method, notes
+from equipoise.report.charts.drawing import colour_styles
+from equipoise.report.html import notes
 from equipoise.report.html.pieces import split_text
 from equipoise.report.html.runs import ReportedRun, name_models
 from equipoise.report.html.seal import describe_origin, seal_page
@@ -33,6 +38,14 @@ PRINTED_SAMPLES = 4
 """How many of the answers to a probe are printed; the style sheet holds the same number."""
 FINDINGS, FINDINGS_EACH = 6, 3
 """How many of the worst findings are shown: of a single run, and of each of several."""
+_GENERATED = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
+"""What marks generated parts of a card."""
+_LATEX = {
+    **{character: f"\\{character}" for character in "{}%&#$_"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 
 
 def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
@@ -41,8 +54,14 @@ def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
         raise InputError("A report needs at least one run.")
     names = name_models(runs)
     sections = build_sections(runs, full=full)
-    style = Markup(colour_styles() + _read_own("style.css"))  # noqa: S704 - ours
-    script = Markup(_read_own("sort.js")) if len(runs) > 1 else None  # noqa: S704 - ours
+    comparisons = {
+        place: compare_audits(runs[0].results, run.results, (names[0], names[place]))
+        for place, run in enumerate(runs)
+        # Beside a model, simulated ones only show the scale.
+        if place > 0 and run.results.simulated == runs[0].results.simulated
+    }
+    style = colour_styles() + read_own("style.css")
+    script = read_own("sort.js") if len(runs) > 1 else None
     page = (
         make_environment()
         .get_template("page.html.j2")
@@ -56,7 +75,7 @@ def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
             ],
             findings=[worst_findings(sections, place, len(runs)) for place in range(len(runs))],
             notes=notes.gather_notes(runs, names),
-            comparisons=compare_with_first(runs, names),
+            comparisons={place: each for place, each in comparisons.items() if each.probes or each.refused},
             full=full,
             many=len(runs) > FEW,
             style=style,
@@ -85,32 +104,6 @@ def build_sections(runs: Sequence[ReportedRun], *, full: bool) -> list[Section]:
     return [build_section(name, runs, models, full=full) for name in names]
 
 
-def compare_with_first(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[int, Comparison]:
-    """The other runs compared with the first, by their places. Beside a model, simulated ones only show the scale."""
-    comparisons = {
-        place: compare_audits(runs[0].results, run.results, (names[0], names[place]))
-        for place, run in enumerate(runs)
-        if place > 0 and run.results.simulated == runs[0].results.simulated
-    }
-    return {place: comparison for place, comparison in comparisons.items() if comparison.probes or comparison.refused}
-
-
-def name_charts(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, Drawing]]:
-    """Every chart, under a name that is safe for a file."""
-    models = [f"{place + 1}-{_safe_name(name)}" for place, name in enumerate(name_models(runs))]
-    if len(runs) > 1:
-        yield "heatmap", draw_heatmap([run.results for run in runs], name_models(runs))
-    for section in build_sections(runs, full=True):
-        probe = section.probe.name
-        for metric, chart in section.scales.items():
-            yield f"{probe}-{metric}", chart
-        for picture in section.pictures:
-            for place, panel in picture.charts.items():
-                model = f"-{models[place]}" if len(runs) > 1 else ""
-                if panel:
-                    yield f"{probe}-{picture.figure.name}{model}", panel
-
-
 def make_environment() -> Environment:
     """The templates. Everything is escaped unless it is known to be ours."""
     environment = Environment(
@@ -122,7 +115,10 @@ def make_environment() -> Environment:
     )
     environment.globals |= {
         "notes_on": notes,
-        "method": method,
+        "render_card": render_card,
+        "describe_source": describe_source,
+        "escape_latex": escape_latex,
+        "to_json": partial(json.dumps, ensure_ascii=False, default=str),
         "text": text,
         "split_text": split_text,
         "describe_accuracy": describe_accuracy,
@@ -133,8 +129,34 @@ def make_environment() -> Environment:
     return environment
 
 
-def _read_own(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
+def render_card(card: Card) -> dict[str, Markup]:
+    """The sections of a card as HTML. HTML inside a card is shown as text, and links lead only to the web."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # On a narrow screen a wide table scrolls, and must be reached by the keyboard.
+    markdown.add_render_rule("table_open", lambda *_: '<table tabindex="0">')
+    markdown.add_render_rule("th_open", lambda *_: '<th scope="col">')
+    markdown.add_render_rule("td_open", lambda *_: "<td>")
+    bodies = {title: _GENERATED.sub("", body) for title, body in card.sections.items()}
+    return {title: Markup(markdown.render(body)) for title, body in bodies.items()}  # noqa: S704 - see above
+
+
+def describe_source(result: Result) -> str:
+    """Where the texts of the corpus come from that was asked about; empty for a probe that has no corpus."""
+    corpus = next((corpus for corpus in result.setup.probe.corpora if corpus.name == result.setup.corpus), None)
+    if corpus is None:
+        return ""
+    asset = REGISTRY.get(corpus.asset or "")
+    return f"{asset.licence}, {asset.citation} {asset.homepage}" if asset else "packaged with the probe"
+
+
+def escape_latex(text: str) -> str:
+    """Text for a bibliography, without anything that LaTeX would take for a command."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def read_own(name: str) -> Markup:
+    """A style sheet or a script of ours."""
+    return Markup((files(__package__) / name).read_text(encoding="utf-8"))  # noqa: S704 - ours
 
 
 def content_policy(style: str, script: str | None = None) -> str:
@@ -151,7 +173,3 @@ def content_policy(style: str, script: str | None = None) -> str:
 
 def _hash_source(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
-
-
-def _safe_name(name: str) -> str:
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "model"

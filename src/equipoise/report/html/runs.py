@@ -20,8 +20,6 @@ from equipoise.runs.spec import RunRecord, to_plain
 from equipoise.schema import MEASURED, Status, replace_surrogates
 
 NOT_KNOWN, NOTHING_YET = "not known", "nothing has been answered yet"
-MAX_SERVED = 10
-"""How many served models are listed."""
 ReadTranscripts = Callable[..., Iterable[pl.DataFrame]]
 """Reads the attempts at a probe in parts, whole items each: all, or those at the prompts with these ids.
 
@@ -102,18 +100,30 @@ def describe_provenance(run: Run) -> tuple[tuple[str, str], ...]:
         served, how = NOT_KNOWN, f"{NOT_KNOWN}; the prompts are those of the suite {settings.spec.suite}, as below"
         when, tokens = f"{NOT_KNOWN}; imported {settings.created} (UTC)", f"tokens are {NOT_KNOWN}"
     else:
-        served, how = "; ".join(_describe_served(run)), "; ".join(describe_settings(run))
+        answered = [
+            f"{entry.model or 'no name was given'}{f', fingerprint {entry.fingerprint}' if entry.fingerprint else ''}: "
+            f"{entry.attempts:,} attempts"
+            for entry in found.served
+        ]
+        served, how = "; ".join(answered) or "nobody yet", "; ".join(describe_settings(run))
         ended = f"first attempt ended {found.first}, last {found.last}" if found.first else NOTHING_YET
         when = f"planned {settings.created}; {ended} (UTC)"
         counted = prompts or answers
         tokens = f"{prompts:,} tokens of prompts, {answers:,} of answers" if counted else "tokens were not counted"
+    failures = []
+    for status in (status for status in Status if status not in MEASURED and run.counts[status]):
+        reasons = [entry.detail for entry in found.failures if entry.status == status and entry.detail]
+        failures.append(f"{run.counts[status]:,} {status}" + (f" (most often: {reasons[0]})" if reasons else ""))
+    failures = failures or ["no attempt"]
+    if found.earlier_failures:
+        failures.append(f"{found.earlier_failures:,} failures that were asked again")
     facts = {
         "Who was asked": "; ".join(_describe_model(settings)),
         "Who answered": served,
         "When": when,
         "How": how,
         "How much": f"{attempts}; {tokens}",
-        "What failed": "; ".join(_describe_failures(run)),
+        "What failed": "; ".join(failures),
     }
     if not run.temporary:
         facts["Content of the run"] = f"SHA-256 {found.digest}"
@@ -135,17 +145,6 @@ def _describe_model(settings: RunRecord) -> Iterator[str]:
         yield f"{name.replace('_', ' ')} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
-def _describe_served(run: Run) -> Iterator[str]:
-    served = run.provenance.served
-    for entry in served[:MAX_SERVED]:
-        fingerprint = f", fingerprint {entry.fingerprint}" if entry.fingerprint else ""
-        yield f"{entry.model or 'no name was given'}{fingerprint}: {entry.attempts:,} attempts"
-    if len(served) > MAX_SERVED:
-        yield f"and {len(served) - MAX_SERVED:,} more"
-    if not served:
-        yield "nobody yet"
-
-
 def describe_settings(run: Run) -> Iterator[str]:
     """Every setting that shapes the answers, in words."""
     settings, sampling = run.settings, run.settings.spec.sampling
@@ -165,14 +164,3 @@ def describe_settings(run: Run) -> Iterator[str]:
         yield "asked until the marks were certain"
     if run.judge:
         yield f"answers that were not read were judged by {run.judge}"
-
-
-def _describe_failures(run: Run) -> Iterator[str]:
-    counts = {status: run.counts[status] for status in Status if status not in MEASURED and run.counts[status]}
-    for status, count in counts.items():
-        reasons = [entry.detail for entry in run.provenance.failures if entry.status == status and entry.detail]
-        yield f"{count:,} {status}" + (f" (most often: {reasons[0]})" if reasons else "")
-    if run.provenance.earlier_failures:
-        yield f"{run.provenance.earlier_failures:,} failures that were asked again"
-    if not counts:
-        yield "no attempt"

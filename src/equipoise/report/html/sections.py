@@ -13,9 +13,8 @@ from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import Drawing
 from equipoise.report.charts.figures import default_figures, draw_figures
-from equipoise.report.charts.scales import MarkedEstimate, Ranges, draw_scale
+from equipoise.report.charts.scales import Ranges, draw_scale
 from equipoise.report.html.answers import ReadRun, Sample, find_examples, read_run
-from equipoise.report.html.method import changed_parameters
 from equipoise.report.html.notes import say_by_probability, warn_uneven
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import describe_judge, describe_read, describe_reservations
@@ -25,6 +24,7 @@ SAMPLES, SAMPLES_EACH = 10, 6
 """How many answers to a probe are shown: of a single run, and of each of several."""
 ALL_ITEMS = "all items"
 Row = tuple[str | float, ...]
+_MINUS = re.compile(r"(?<=[ (])-(?=\d)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,12 +103,18 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str],
     findings: dict[int, list[RankedFinding]] = {}
     for place, result in results.items():
         read[place] = read_run(runs[place], name, most)
-        figures[place] = _make_figures(result, read[place].evidence)
-        if not full:
-            figures[place] = figures[place][:1] if len(runs) == 1 else []
+        with running(probe, "figures"):
+            evidence = read[place].evidence
+            made = [figure(evidence) if callable(figure) else figure for figure in probe.figures]
+            made = made or list(default_figures(probe, result.estimates))
+        figures[place] = made if full else made[:1] if len(runs) == 1 else []
         findings[place] = _rank_findings(runs[place], result, read[place].evidence)
     marked = [metric for metric in probe.metrics if metric.bands]
-    published = _find_published(probe) if full else {}
+    published: dict[str, dict[str, tuple[float, float]]] = {}
+    if full and probe.published:
+        for row in facts("published").filter(probe=name).iter_rows(named=True):
+            published.setdefault(row["metric"], {})[row["model"]] = (row["low"], row["high"])
+    by_model = {models[place]: result for place, result in results.items()}
     keys: dict[str, list[MetricKey]] = {}
     for key in dict.fromkeys(key for result in results.values() for key in result.estimates):
         keys.setdefault(ALL_ITEMS if key.slice is None else f"{key.slice}: {key.group}", []).append(key)
@@ -117,33 +123,25 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str],
         results=results,
         read=read,
         marked=marked,
-        scales={metric.name: _draw_scale(metric, results, models, published.get(metric.name, {})) for metric in marked},
+        scales={metric.name: draw_scale(metric, by_model, published.get(metric.name, {})) for metric in marked},
         published=published,
         published_note=_describe_comparability(probe, list(results.values())),
         pictures=list(_make_pictures(figures, results, models)),
         keys=keys,
         warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
-        notes={place: _make_notes(result, runs[place], full=full) for place, result in results.items()},
+        notes={
+            place: [
+                _MINUS.sub("−", sentence)
+                for sentence in (
+                    *describe_read([result]),
+                    *describe_judge(result, runs[place].exams),
+                    *describe_reservations(result, full=full),
+                )
+            ]
+            for place, result in results.items()
+        },
         findings=findings,
     )
-
-
-def _make_notes(result: Result, run: ReportedRun, *, full: bool) -> list[str]:
-    """What a reader must know beside the numbers, with true minus signs."""
-    sentences = (
-        *describe_read([result]),
-        *describe_judge(result, run.exams),
-        *describe_reservations(result, full=full),
-    )
-    return [re.sub(r"(?<=[ (])-(?=\d)", "−", sentence) for sentence in sentences]
-
-
-def _make_figures(result: Result, evidence: Evidence) -> Sequence[Figure]:
-    """The probe's own figures, or those that every probe has."""
-    probe = result.setup.probe
-    with running(probe, "figures"):
-        own = [figure(evidence) if callable(figure) else figure for figure in probe.figures]
-        return own or default_figures(probe, result.estimates)
 
 
 def _rank_findings(run: ReportedRun, result: Result, evidence: Evidence) -> list[RankedFinding]:
@@ -185,24 +183,6 @@ def _say_finding(finding: Finding, metric: Metric, result: Result) -> str:
     )
 
 
-def _find_published(probe: Probe) -> dict[str, dict[str, tuple[float, float]]]:
-    """The published intervals of other models, by metric and model."""
-    found: dict[str, dict[str, tuple[float, float]]] = {}
-    if probe.published:
-        for row in facts("published").filter(probe=probe.name).iter_rows(named=True):
-            found.setdefault(row["metric"], {})[row["model"]] = (row["low"], row["high"])
-    return found
-
-
-def _draw_scale(metric: Metric, results: Mapping[int, Result], models: Sequence[str], published: Ranges) -> Drawing:
-    estimates = [
-        MarkedEstimate(model=models[place], estimate=result.metrics[metric.name], mark=result.marks.get(metric.name))
-        for place, result in results.items()
-        if metric.name in result.metrics
-    ]
-    return draw_scale(metric, estimates, published)
-
-
 def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
     """How far the published values can be compared with those of these runs."""
     if not probe.published:
@@ -211,7 +191,8 @@ def _describe_comparability(probe: Probe, results: Sequence[Result]) -> str:
     if corpus and (corpora := {str(result.setup.corpus) for result in results} - {corpus}):
         others = " or ".join(sorted(corpora))
         sentences.append(f"They were asked about the corpus {corpus}, not {others}: compare with care.")
-    if changed := {name for result in results for name in changed_parameters(result)} - {"corpus"}:
+    defaults = {parameter.name: parameter.default for parameter in probe.parameters}
+    if changed := {name for name in defaults for result in results if result.parameters[name] != defaults[name]}:
         sentences.append(f"Here, {', '.join(sorted(changed))} differs from the default: compare with care.")
     return " ".join(sentences)
 

@@ -10,14 +10,12 @@ from itertools import zip_longest
 from math import isclose
 from pathlib import Path
 
-import polars as pl
-
 from equipoise.errors import IntegrityError
 from equipoise.measuring.audit import Audit
 from equipoise.report.charts.drawing import can_draw_png
-from equipoise.report.exports import for_spreadsheets
+from equipoise.report.charts.plot import draw_heatmap
 from equipoise.report.files import check_target, make_folder, writing
-from equipoise.report.html.page import name_charts, render
+from equipoise.report.html.page import build_sections, render
 from equipoise.report.html.runs import ReportedRun, name_models, report_run
 from equipoise.report.html.seal import read_seal
 from equipoise.runs.finished import RunSource, open_run
@@ -49,29 +47,22 @@ def write_report(
 
 
 def save_charts(runs: Sequence[ReportedRun], folder: Path) -> list[Path]:
-    """Write every chart as SVG, and as PNG if the extra is installed, into a folder that is there; return the paths.
-
-    Of several runs, all marks are also written as a heat map and as a table.
-    """
-    paths = []
-    for name, chart in name_charts(runs):
-        paths += [
-            chart.save(folder / f"{name}.{ending}") for ending in (("svg", "png") if can_draw_png() else ("svg",))
-        ]
+    """Write every chart as SVG, and as PNG if the extra is installed, into a folder that is there; return the paths."""
+    names, charts = name_models(runs), {}
     if len(runs) > 1:
-        path = folder / "heatmap.csv"
-        marks = pl.concat(
-            [
-                run.results.to_frame()
-                .filter(pl.col("slice").is_null(), pl.col("best").is_not_null())
-                .with_columns(pl.lit(name).alias("model"), pl.lit(run.results.origin_name).alias("answers"))
-                for run, name in zip(runs, name_models(runs), strict=True)
-            ]
-        )
-        with writing(path) as file:
-            for_spreadsheets(marks).write_csv(file)
-        paths.append(path)
-    return paths
+        charts["heatmap"] = draw_heatmap([run.results for run in runs], names)
+    for section in build_sections(runs, full=True):
+        probe = section.probe.name
+        charts |= {f"{probe}-{metric}": chart for metric, chart in section.scales.items()}
+        for picture in section.pictures:
+            for place, panel in picture.charts.items():
+                # Only letters that every file system takes.
+                safe = re.sub(r"[^a-z0-9.]+", "-", names[place].lower()).strip("-.")[:60] or "model"
+                model = f"-{place + 1}-{safe}" if len(runs) > 1 else ""
+                if panel:
+                    charts[f"{probe}-{picture.figure.name}{model}"] = panel
+    endings = ("svg", "png") if can_draw_png() else ("svg",)
+    return [chart.save(folder / f"{name}.{ending}") for name, chart in charts.items() for ending in endings]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,27 +89,23 @@ def junit(gates: Sequence[Gate]) -> bytes:
     """JUnit XML as CI servers read it: a suite for each run, one test case per check."""
     root = ET.Element("testsuites")
     for gate in gates:
-        _add_suite(root, gate)
+        failed, undecided = (len(gate.with_outcome(outcome)) for outcome in (Outcome.FAILED, Outcome.UNDECIDED))
+        counts = {"tests": str(len(gate.checks)), "failures": str(failed), "errors": "0", "skipped": str(undecided)}
+        suite = ET.SubElement(root, "testsuite", {"name": SUITE, **counts})
+        properties = ET.SubElement(suite, "properties")
+        for name, value in (("model", gate.model), ("file", gate.file), *(("note", note) for note in gate.notes)):
+            ET.SubElement(properties, "property", name=name, value=printable_line(value))
+        for check in gate.checks:
+            what, rule, found, limit = _printable_fields(check)
+            case = ET.SubElement(suite, "testcase", classname=SUITE, name=f"{what} {rule}", time="0")
+            if check.outcome is Outcome.PASSED:
+                ET.SubElement(case, "system-out").text = f"{found}; allowed: {limit}"
+            elif check.outcome is Outcome.FAILED:
+                ET.SubElement(case, "failure", message=f"{found}; allowed: {limit}", type=rule)
+            else:
+                ET.SubElement(case, "skipped", message=f"undecided: {found}; allowed: {limit}")
     ET.indent(root)
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
-
-
-def _add_suite(root: ET.Element, gate: Gate) -> None:
-    failed, undecided = (len(gate.with_outcome(outcome)) for outcome in (Outcome.FAILED, Outcome.UNDECIDED))
-    counts = {"tests": str(len(gate.checks)), "failures": str(failed), "errors": "0", "skipped": str(undecided)}
-    suite = ET.SubElement(root, "testsuite", {"name": SUITE, **counts})
-    properties = ET.SubElement(suite, "properties")
-    for name, value in (("model", gate.model), ("file", gate.file), *(("note", note) for note in gate.notes)):
-        ET.SubElement(properties, "property", name=name, value=printable_line(value))
-    for check in gate.checks:
-        what, rule, found, limit = _printable_fields(check)
-        case = ET.SubElement(suite, "testcase", classname=SUITE, name=f"{what} {rule}", time="0")
-        if check.outcome is Outcome.PASSED:
-            ET.SubElement(case, "system-out").text = f"{found}; allowed: {limit}"
-        elif check.outcome is Outcome.FAILED:
-            ET.SubElement(case, "failure", message=f"{found}; allowed: {limit}", type=rule)
-        else:
-            ET.SubElement(case, "skipped", message=f"undecided: {found}; allowed: {limit}")
 
 
 def markdown(gate: Gate) -> str:
@@ -131,8 +127,7 @@ def markdown(gate: Gate) -> str:
 
 
 def _printable_fields(check: Check) -> tuple[str, str, str, str]:
-    fields = (check.what, check.rule, check.found, check.limit)
-    what, rule, found, limit = map(printable_line, fields)
+    what, rule, found, limit = map(printable_line, (check.what, check.rule, check.found, check.limit))
     return what, rule, found, limit
 
 
