@@ -171,10 +171,10 @@ def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
     with RunFile.create(tmp_path / "run.equipoise", settings=SETTINGS, plans=[small]) as file:
         before = prompts_of(file, "jobs_lum")
         with pytest.raises(IntegrityError, match="other prompts of jobs_lum"):
-            file.extend([other])
+            file.change([other])
         assert prompts_of(file, "jobs_lum").equals(before)
         assert file.probes()[0].parameters == small.parameters
-        file.extend([equipoise.plan("jobs_lum", sample=20)])
+        file.change([equipoise.plan("jobs_lum", sample=20)])
         assert file.counts()[Status.PENDING] == 20
     assert Run.open(tmp_path / "run.equipoise").size == 20  # its digests hold
 

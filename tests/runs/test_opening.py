@@ -61,103 +61,48 @@ def overwrite_pages(path: Path) -> None:
     path.write_bytes(whole)
 
 
-def add_many_tables(path: Path) -> None:
-    execute(*(f"create table t{i} (a)" for i in range(2000)))(path)
-
-
 def _set_covariate(name: str, value: str) -> str:
     return f"update prompts set covariates = json_set(covariates, '$.{name}', json('{value}')) where position = 3"
 
 
+TRIGGER = "create trigger t after insert on attempts begin select 1; end"
+HIDDEN_TRIGGER = """
+    update sqlite_schema set name = 'sqlite_stat1', sql = replace(sql, 'TRIGGER t', 'TRIGGER sqlite_stat1')
+    where name = 't'
+"""
+INSERT = """
+    insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at, answer)
+    select position * 2 + value, x'', probe, id, value, 'ok', 1, '', {} from prompts, (select 1 as value union select 2)
+    where value <= {}
+"""
 DAMAGED: list[tuple[str, Damage, str]] = [
     ("a text file", lambda path: path.write_text("answers\n" * 100), "no SQLite file"),
     ("an empty file", lambda path: path.write_bytes(b""), "no SQLite file"),
     ("another program's file", replace_with_foreign_file, "another program"),
     ("a file cut in half", cut_in_half, "damaged"),
     ("overwritten pages", overwrite_pages, "damaged"),
-    ("an unknown schema number", execute("pragma user_version = 0"), "its schema is 0"),
     ("an additional table", execute("create table extra (a)"), "does not have the layout.*extra"),
-    ("thousands of tables", add_many_tables, "does not have the layout.*…"),
-    (
-        "a trigger",
-        execute("create trigger t after insert on attempts begin select 1; end"),
-        "does not have the layout.*t",
-    ),
-    *(
-        (
-            f"a trigger called {name}",
-            execute(
-                "create trigger t after insert on attempts begin select 1; end",
-                "pragma writable_schema = on",
-                f"update sqlite_schema set name = '{name}', sql = replace(sql, 'TRIGGER t', 'TRIGGER {name}')"
-                " where name = 't'",
-            ),
-            f"does not have the layout.*{name}",
-        )
-        for name in ("sqlite_autoindex_attempts_2", "sqlite_stat1")
-    ),
-    ("statistics", execute("analyze"), "does not have the layout.*sqlite_stat1"),
+    ("a trigger", execute(TRIGGER), "does not have the layout.*t"),
+    ("a hidden trigger", execute(TRIGGER, "pragma writable_schema = on", HIDDEN_TRIGGER), "layout.*sqlite_stat1"),
     ("a missing table", execute("drop table attempts"), "does not have the layout.*attempts"),
     ("an additional column", execute("alter table probes add column more text"), "does not have the layout.*probes"),
-    (
-        "a changed view",
-        execute("drop view states", "create view states as select 1"),
-        "does not have the layout.*states",
-    ),
-    ("no settings", execute("delete from settings"), "missing required field"),
-    ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "'spec' must be `object`"),
-    (
-        "deeply nested JSON",
-        forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"),
-        "damaged",
-    ),
+    ("no settings", execute("delete from settings"), "damaged: .*spec"),
+    ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "spec"),
+    ("nested JSON", forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"), "damaged"),
     ("invalid JSON", forge("update settings set value = '{' where key = 'spec'"), "damaged"),
-    ("wrong covariates", forge('update probes set covariates = \'{"score": "Object"}\''), "covariates"),
-    ("wrong values of covariates", forge("update prompts set covariates = '[1'"), "covariates"),
-    *(
-        (f"the covariate {name} is {value}", forge(_set_covariate(name, value)), f"of prompt .* of alpha: .*{name}")
-        for name, value in [
-            *(("gender", value) for value in ("null", "1", "[]")),
-            *(("score", "true"), ("template", "1.5"), ("odd", "0")),
-        ]
-    ),
-    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "field `odd`"),
     ("parameters that are no mapping", forge("update probes set parameters = '[]'"), "parameters of alpha"),
     ("covariates that are no mapping", forge("update probes set covariates = '[]'"), "covariates of alpha"),
-    ("covariates of no type", forge("update probes set covariates = '{\"a\": []}'"), "covariates of alpha"),
+    ("covariates of no type", forge('update probes set covariates = \'{"score": "Object"}\''), "covariates of alpha"),
+    ("values of covariates", forge("update prompts set covariates = '[1'"), "covariates of prompt .* of alpha"),
+    ("a covariate that is null", forge(_set_covariate("gender", "null")), "of prompt .* of alpha: .*gender"),
+    ("a covariate of another type", forge(_set_covariate("template", "1.5")), "of prompt .* of alpha: .*template"),
+    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "field `odd`"),
     ("endless repetitions", forge("update probes set repetitions = 4000000000000000000"), "alpha plans more than"),
     ("prompts at one place", forge("update prompts set position = 5"), "not numbered one by one"),
-    (
-        "prompts at no place",
-        forge("update prompts set position = position - 1"),
-        "not numbered one by one",
-    ),
+    ("prompts at no place", forge("update prompts set position = position - 1"), "not numbered one by one"),
     ("no head", execute("delete from head"), "head must have one row"),
-    (
-        "more than was planned",
-        forge(
-            "insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at)"
-            " select position * 2 + value, x'', probe, id, value, 'ok', 1, '' from prompts,"
-            " (select 1 as value union select 2)"
-        ),
-        "alpha has more attempts than were planned",
-    ),
-    (
-        "bytes that are no text",
-        forge(
-            "insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at, answer)"
-            " select position + 1, x'', probe, id, 1, 'ok', 1, '', x'ff' from prompts"
-        ),
-        "damaged",
-    ),
-    (
-        "text that is no UTF-8",
-        execute(
-            "insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at, answer)"
-            " select position + 1, x'', probe, id, 1, 'ok', 1, '', cast(x'ff' as text) from prompts"
-        ),
-        "damaged",
-    ),
+    ("more than was planned", forge(INSERT.format("''", 2)), "alpha has more attempts than were planned"),
+    ("text that is no UTF-8", execute(INSERT.format("cast(x'ff' as text)", 1)), "damaged"),
 ]
 
 
@@ -183,28 +128,27 @@ def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Da
 
 
 @pytest.mark.fault("U7")
-@pytest.mark.parametrize("open_run", [RunFile.open, RunReader.open])
-def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: Callable[[Path], RunReader]) -> None:
+def test_another_schema_is_refused_and_left_untouched(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     create(path).close()
     execute(f"pragma user_version = {sql.SCHEMA + 1}", "create table newer (a)")(path)
     before = path.read_bytes()
-    with pytest.raises(
-        IntegrityError,
-        match=rf"its schema is {sql.SCHEMA + 1}, this one knows {sql.SCHEMA}.*untouched.*Update",
-    ) as caught:
-        open_run(path)
-    assert caught.value.exit_code == 6
+    for open_run in (RunFile.open, RunReader.open):
+        with pytest.raises(
+            IntegrityError, match=rf"its schema is {sql.SCHEMA + 1}, .* {sql.SCHEMA}\. .*Update"
+        ) as caught:
+            open_run(path)
+        assert caught.value.exit_code == 6
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
 
 
-@pytest.mark.parametrize("open_run", [RunFile.open, RunReader.open])
-def test_a_missing_file_is_an_error_in_the_input(tmp_path: Path, open_run: Callable[[Path], RunReader]) -> None:
+def test_a_missing_file_is_an_error_in_the_input(tmp_path: Path) -> None:
     for path in (tmp_path / "none.db", tmp_path):
-        with pytest.raises(BadFile) as caught:
-            open_run(path)
-        assert caught.value.exit_code == 2
+        for open_run in (RunFile.open, RunReader.open):
+            with pytest.raises(BadFile) as caught:
+                open_run(path)
+            assert caught.value.exit_code == 2
     assert list(tmp_path.iterdir()) == []
 
 

@@ -21,12 +21,10 @@ from equipoise.runs.file import reader, store
 from equipoise.runs.file.connection import translate_storage_errors
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.tables import decode_text, encode_text
 from equipoise.schema import ANSWER, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, Status, replace_surrogates
 from runs.fakes import SETTINGS, attempts_of, create, finish, plan, prompts_of, seal
 
 GROUP = store._ATTEMPTS_PER_STATEMENT
-ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 
 
 def file_names(folder: Path) -> list[str]:
@@ -141,13 +139,6 @@ def test_impossible_numbers_of_tokens_are_left_out(tmp_path: Path) -> None:
         assert run.usage() == (0, 0)
 
 
-@given(ANY_TEXT)
-def test_any_text_is_stored_exactly(text: str) -> None:
-    column = encode_text(text)
-    assert decode_text(column) == text
-    assert isinstance(column, str) == (text == replace_surrogates(text) and "\0" not in text)
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -163,12 +154,11 @@ def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None
         reply = Reply(status=Status.OK, answer=answer, reasoning=answer, detail=answer, finish_reason=answer)
         run.record([finish(next(run.pending()), reply)])
     with sqlite3.connect(tmp_path / "run.db") as connection:
-        [row] = connection.execute("select answer, reasoning, detail, finish_reason from attempts")
+        rows = connection.execute("select answer, reasoning, detail, finish_reason from attempts").fetchall()
     connection.close()
-    assert [decode_text(value) for value in row] == [answer] * 4
+    assert rows == [(replace_surrogates(answer),) * 4]
     with RunReader.open(tmp_path / "run.db") as run:
-        frame = attempts_of(run)
-        assert frame[ANSWER].to_list() == [replace_surrogates(answer)]
+        assert attempts_of(run)[ANSWER].to_list() == [replace_surrogates(answer)]
 
 
 @given(
@@ -269,7 +259,7 @@ def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -
     with create(tmp_path / "run.db") as run, RunReader.open(tmp_path / "run.db") as reader:
         run.record([finish(next(run.pending()))])
         assert reader.counts()[Status.OK] == 1
-        with pytest.raises(StorageError, match="cannot be written"), translate_storage_errors(reader.path):
+        with pytest.raises(StorageError, match="readonly database"), translate_storage_errors(reader.path):
             reader._connection.execute("delete from attempts")
     assert file_names(tmp_path)[0] == "run.db"
     with RunFile.open(tmp_path / "run.db"):

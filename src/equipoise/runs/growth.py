@@ -153,7 +153,7 @@ def take_look(file: RunFile, probes: Mapping[str, Probe]) -> Look:
             grown.append(plan_more(run, name, sample=sizes[number] * setup.probe.prompts_per_item))
             number += 1
         under_way.append((number, len(sizes)))
-    file.extend(grown)
+    file.change(grown)
     file.add_notes(notes)
     number, most = max(under_way, default=(0, 0))
     return Look(

@@ -74,15 +74,8 @@ def _store(file: RunFile, tables: Iterable[pl.DataFrame], attempts: pl.DataFrame
         answered = own.hstack(table[own[NUMBER] - start].select(STATUS, ANSWER))
         answered = answered.filter(pl.col(STATUS) != Status.PENDING.value)
         new += file.record(
-            Attempt(
-                probe=probe,
-                prompt=prompt,
-                repetition=repetition,
-                reply=Reply(status=Status(status), answer=answer),
-            )
-            for probe, prompt, repetition, status, answer in answered.select(
-                PROBE, *ATTEMPT, STATUS, ANSWER
-            ).iter_rows()
+            Attempt(probe=probe, prompt=prompt, repetition=number, reply=Reply(status=Status(status), answer=answer))
+            for probe, prompt, number, status, answer in answered.select(PROBE, *ATTEMPT, STATUS, ANSWER).iter_rows()
         )
         start += table.height
     return new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -52,7 +52,7 @@ class Judge:
                 on_event(Note(text=f"Exam of the judge for {name}: {verdict}. {result.describe()}."))
         failed = [name for name, result in results.items() if result.faults]
         if failed and not self.anyway:
-            file.remove_judge()
+            file.change(spec=file.spec.without_judge(), judge_settings=None)
             raise InputError(
                 f"The judge {self.reached.model.name} failed its exam for {', '.join(failed)}, and was asked about no "
                 f"answer. To go on without a judge: equipoise resume {file.path} · with another one: add --judge MODEL "
@@ -129,7 +129,7 @@ def find_judge(
     access: Access,
     probes: Mapping[str, Probe],
     policy: Policy,
-    retry: Iterable[Status],
+    retry: Sequence[Status],
     *,
     needed: bool,
 ) -> Judge | None:
@@ -139,7 +139,7 @@ def find_judge(
     for planned in file.probes():
         check_probe_version(planned, probes.get(planned.name), file.path)
     is_new = "judge" in access.typed
-    if not is_new and not needed and not count_verdicts(file, probes, retry)[Status.PENDING]:
+    if not is_new and not needed and not count_verdicts(file, judged_probes(file, probes), retry)[Status.PENDING]:
         return None
     if given is None and not is_new and "function" in (file.settings.judge_settings or {}):
         raise InputError(

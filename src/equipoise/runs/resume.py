@@ -68,7 +68,7 @@ def resume(
             opened = _reach_again(file, spec, access, model, policy.deadline)
             _ask_again(file, failures, given.get("max_tokens"))
         if growth:
-            file.extend(growth.plans, spec=growth.spec, looks=dict(growth.looks))
+            file.change(growth.plans, spec=growth.spec, looks=dict(growth.looks))
         opened_judge = find_judge(file, spec, judge, access, known, policy, failures, needed=opened is not None)
     return Session(file, opened, policy, known, opened_judge)
 

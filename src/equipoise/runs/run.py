@@ -30,11 +30,10 @@ from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.runs.file.values import Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
-from equipoise.runs.verdicts import count_verdicts, grade_exams
+from equipoise.runs.verdicts import count_verdicts, grade_exams, judged_probes
 from equipoise.safe_text import printable_line
 from equipoise.schema import (
     ANSWER,
-    ATTEMPT,
     ID,
     ITEM,
     MEASURED,
@@ -129,7 +128,7 @@ class Run:
             return {}
         probes = {name: self.setup(name).probe for name in self.planned}
         with self._open() as file:
-            return count_verdicts(file, probes)
+            return count_verdicts(file, judged_probes(file, probes))
 
     @functools.cached_property
     def judge_usage(self) -> tuple[int, int]:
@@ -233,7 +232,7 @@ class Run:
         """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""
         setup = self.setup(probe)
         with self._open() as file:
-            read = self._known_reader(probe) or self._reader(setup, file)
+            read = self._reader(setup, file)
             for prompts, attempts in file.attempts(probe, ATTEMPTS, among):
                 evaluated = read(attempts).select(pl.exclude(attempts.columns))
                 first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
@@ -310,11 +309,6 @@ class Run:
             for prompts, answers in file.attempts(setup.probe.name):
                 yield Part(prompts.drop(PROMPT), read(answers).drop(PROMPT))
 
-    def _known_reader(self, probe: str) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
-        """What looks up evaluations where the result of the probe holds all of them, so that nothing is read twice."""
-        known = self._results[probe].attempts if probe in self._results else None
-        return partial(_look_up, known) if isinstance(known, pl.DataFrame) else None
-
     def _reader(self, setup: Setup, file: RunReader) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
         if setup.judge is None:
@@ -354,13 +348,6 @@ class Run:
         return printable_line(f"Run({str(self.path)!r}: {', '.join(parts)}, {self.ended:,} of {self.size:,} attempts)")
 
 
-def _look_up(known: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
-    """Attempts with what their answers were found to say. An attempt without an answer to measure says nothing."""
-    new = [name for name in known.columns if name not in attempts.columns]
-    found = attempts.select(ATTEMPT).join(known.select(*ATTEMPT, *new), on=ATTEMPT, how="left", maintain_order="left")
-    return found.with_columns(pl.col(pl.Boolean).fill_null(value=False))
-
-
 def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
     """Store what the answers of a run say, for other tools.
 
@@ -368,10 +355,6 @@ def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
     the labels that it had, and its table `readings` says of how many attempts they are.
     """
     with suppress(EquipoiseError):
-        file.replace_labels(_read_all(Run(file.path, probes, checked=True)))
-
-
-def _read_all(run: Run) -> Iterator[tuple[Setup, Iterable[pl.DataFrame]]]:
-    for name in run.planned:
-        setup = run.setup(name)
-        yield setup, (part.attempts for part in run.parts(setup))
+        run = Run(file.path, probes, checked=True)
+        setups = [run.setup(name) for name in run.planned]
+        file.replace_labels((setup, (part.attempts for part in run.parts(setup))) for setup in setups)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 
 from equipoise.authoring import Probe, own_probe
@@ -70,14 +68,9 @@ def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> No
 
 def are_prompts_of(planned: Plan, stored: Iterable[pl.DataFrame]) -> bool:
     """Whether the stored prompts are the planned ones, compared by a hash of each row."""
+    schema = next(planned.batches(1)).schema
     try:
-        expected = [(batch.columns, batch.schema, _hash_rows(batch)) for batch in planned.batches()]
-        columns, schema, _ = expected[0]
-        found = [_hash_rows(batch.select(columns).cast(schema)) for batch in stored]
+        found = [batch.select(schema.names()).cast(schema).hash_rows() for batch in stored]
     except PolarsError:
         return False
-    return bool(np.array_equal(np.concatenate(found), np.concatenate([hashes for *_, hashes in expected])))
-
-
-def _hash_rows(table: pl.DataFrame) -> NDArray[np.uint64]:
-    return table.hash_rows().to_numpy()
+    return pl.concat(found).equals(pl.concat([batch.hash_rows() for batch in planned.batches()]))

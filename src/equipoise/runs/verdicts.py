@@ -27,12 +27,10 @@ class Verdicts:
     asked = "judge"
     """Whom the pump asks."""
 
-    def __init__(self, file: RunFile, probes: Mapping[str, Probe], retry: Iterable[Status] = ()) -> None:
+    def __init__(self, file: RunFile, probes: Mapping[str, Probe], retry: Sequence[Status] = ()) -> None:
         self._file = file
-        self._retry = list(retry)
         self._probes = judged_probes(file, probes)
-        self._questions: dict[tuple[str, str, int], str] = {}
-        """Questions under way."""
+        self._retry = retry
         self.path = file.path
         self.usage = file.judge_usage
         self.short_of_space = file.short_of_space
@@ -50,17 +48,15 @@ class Verdicts:
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""
         for probe in self._probes:
-            for unread in _unread(self._file, probe, self._retry):
+            for unread in _find_unread(self._file, probe, self._retry):
                 pending = unread.filter(pl.col("ended").is_null())
-                for (key, repetition), question in zip(
-                    pending.select(ATTEMPT).iter_rows(), ask_judge(probe, pending), strict=True
-                ):
-                    self._questions[probe.name, key, repetition] = question
+                questions = ask_judge(probe, pending)
+                for (key, repetition), question in zip(pending.select(ATTEMPT).iter_rows(), questions, strict=True):
                     yield Pending(probe.name, key, repetition, question)
 
     def counts(self) -> dict[Status, int]:
         """How many open answers there are, by the state of their verdicts."""
-        return _count_unread(self._file, self._probes, self._retry)
+        return count_verdicts(self._file, self._probes, self._retry)
 
     def answered(self) -> Pending | None:
         """The question that got the last verdict."""
@@ -68,10 +64,7 @@ class Verdicts:
 
     def record(self, attempts: Iterable[Attempt]) -> None:
         """Store verdicts durably."""
-        keyed = {(attempt.probe, attempt.prompt, attempt.repetition): attempt for attempt in attempts}
-        self._file.record_verdicts((self._questions[key], attempt) for key, attempt in keyed.items())
-        for key in keyed:
-            del self._questions[key]
+        self._file.record_verdicts(attempts)
 
     def add_notes(self, notes: Iterable[str], dropped: list[str]) -> None:
         """Add notes about the judge to those of the run, and store which parameters were dropped by then."""
@@ -110,24 +103,19 @@ def _pending(question: ExamQuestion) -> Pending:
     return Pending(question.probe, str(question.number), 1, question.text)
 
 
-def count_verdicts(file: RunReader, probes: Mapping[str, Probe], retry: Iterable[Status] = ()) -> dict[Status, int]:
-    """How many answers of a run are for its judge, by the state of their verdicts. Failures to `retry` are pending."""
-    return _count_unread(file, judged_probes(file, probes), list(retry))
-
-
-def _count_unread(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status]) -> dict[Status, int]:
-    ended = pl.concat([*(part["ended"] for probe in probes for part in _unread(file, probe, retry)), _NOTHING])
+def count_verdicts(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status] = ()) -> dict[Status, int]:
+    """How many answers are for the judge, by the state of their verdicts. Failures to `retry` are pending."""
+    ended = pl.concat([*(part["ended"] for probe in probes for part in _find_unread(file, probe, retry)), _NOTHING])
     stored = dict(ended.fill_null(Status.PENDING.value).value_counts().iter_rows())
     return {status: int(stored.get(status.value, 0)) for status in Status}
 
 
-def _unread(file: RunReader, probe: Probe, retry: Sequence[Status]) -> Iterator[pl.DataFrame]:
+def _find_unread(file: RunReader, probe: Probe, retry: Sequence[Status]) -> Iterator[pl.DataFrame]:
     """The open answers with their prompts, and the state in which their verdicts `ended`, if they did."""
     again = pl.col(STATUS).is_in([status.value for status in retry])
     ended = file.verdicts(probe.name).filter(~again).select(ID, REPETITION, ended=STATUS)
     for _, answers in file.attempts(probe.name):
-        unread = find_unread(probe, answers)
-        yield unread.join(ended, on=ATTEMPT, how="left", maintain_order="left")
+        yield find_unread(probe, answers).join(ended, on=ATTEMPT, how="left", maintain_order="left")
 
 
 def judged_probes(file: RunReader, probes: Mapping[str, Probe]) -> list[Probe]:

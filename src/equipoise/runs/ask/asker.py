@@ -349,7 +349,12 @@ def _end(pending: Pending, reply: Reply, course: _Course) -> Attempt:
         completion_tokens = sum(one.completion_tokens or 0 for one in paid)
         reply = replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
     return Attempt(
-        probe=pending.probe, prompt=pending.prompt, repetition=pending.repetition, reply=reply, tries=course.tries
+        probe=pending.probe,
+        prompt=pending.prompt,
+        repetition=pending.repetition,
+        text=pending.text,
+        reply=reply,
+        tries=course.tries,
     )
 
 

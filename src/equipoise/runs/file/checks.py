@@ -102,8 +102,8 @@ def _expected_objects() -> frozenset[tuple[str, ...]]:
 
 def check_content(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse damage, changes, and counts and settings that no run has. Takes seconds for a gigabyte."""
-    connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
-    try:
+    with connection:
+        connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
         ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
         if verdict != "ok":
             raise IntegrityError(f"{path} is damaged: {verdict}.")
@@ -114,9 +114,6 @@ def check_content(connection: sqlite3.Connection, path: Path) -> None:
         for planned in read_plan(connection, path):
             _check_covariates(connection, planned, path)
         check_digests(connection, path)
-    finally:
-        if connection.in_transaction:
-            connection.execute(sql.ROLLBACK)
 
 
 def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:

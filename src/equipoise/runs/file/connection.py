@@ -19,16 +19,9 @@ _BUSY_SECONDS = 30.0
 """How long one waits for another: the owner for readers that check the file before it marks the file as in use."""
 _LONGEST_VALUE = 256 * 1024 * 1024
 _LARGEST_FILE = 2**63 - 1
-_STORAGE_ERRORS = {
-    sqlite3.SQLITE_READONLY_ROLLBACK: "a change to it was interrupted; `equipoise resume` repairs the file",
-    sqlite3.SQLITE_FULL: "the disk is full, or the file has reached the allowed size",
-    sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
-    sqlite3.SQLITE_READONLY: "it cannot be written to",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
-    sqlite3.SQLITE_PERM: "permission is denied",
-    sqlite3.SQLITE_BUSY: "another program has locked it",
-    sqlite3.SQLITE_LOCKED: "another program has locked it",
-    sqlite3.SQLITE_NOLFS: "the file has grown too large for this disk",
+_STORAGE_CODES = {
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOLFS),
 }
 
 
@@ -41,9 +34,10 @@ def translate_storage_errors(path: Path) -> Iterator[None]:
         raise  # a bug of ours
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
         code = getattr(error, "sqlite_errorcode", 0)
-        primary_code = code & 0xFF  # the higher bytes only refine it
-        if reason := _STORAGE_ERRORS.get(code) or _STORAGE_ERRORS.get(primary_code):
-            raise StorageError(f"{path}: {reason} ({error}).") from error
+        if code == sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise StorageError(f"{path}: a change was interrupted; `equipoise resume` repairs the file.") from error
+        if code & 0xFF in _STORAGE_CODES:  # the higher bytes only refine it
+            raise StorageError(f"{path}: {error}.") from error
         raise IntegrityError(f"{path} is damaged, or was not written by equipoise: {error}.") from error
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.") from error
@@ -89,13 +83,6 @@ def connect_owner(path: Path, *, checked: bool) -> sqlite3.Connection:
     return connection
 
 
-def leave_one_file(connection: sqlite3.Connection) -> None:
-    """Leave one whole file that can be copied. A reader may keep the -wal for a while; nothing is lost by that."""
-    with contextlib.suppress(sqlite3.OperationalError):
-        for statement in sql.LEAVE_WAL:
-            connection.execute(statement).fetchall()
-
-
 def create_empty(path: Path) -> sqlite3.Connection:
     """A new file with its tables, readable by its owner only, in an open transaction: empty until the caller commits.
 
@@ -107,19 +94,6 @@ def create_empty(path: Path) -> sqlite3.Connection:
         for statement in (*sql.SET_HEADER, sql.BEGIN, *sql.TABLES):
             connection.execute(statement)
     return connection
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit everything in the body, or nothing."""
-    connection.execute(sql.BEGIN)
-    try:
-        yield
-        connection.execute(sql.COMMIT)
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute(sql.ROLLBACK)
-        raise
 
 
 def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connection:

@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import polars as pl
@@ -22,7 +21,7 @@ from equipoise.measuring.exam import ExamQuestion
 from equipoise.runs.file import checks, sql, tables
 from equipoise.runs.file.connection import connect_reader, translate_storage_errors
 from equipoise.runs.file.digests import content_digest
-from equipoise.runs.file.tables import ANSWERS, decode_text, encode_json
+from equipoise.runs.file.tables import ANSWERS, encode_json
 from equipoise.runs.file.values import Failure, Pending, Planned, Provenance, Served
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, MEASURED, STATUS, Status
@@ -58,9 +57,7 @@ class RunReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         try:
             self.close()
         except StorageError:
@@ -225,9 +222,8 @@ class RunReader:
         )
 
     def _rows(self, statement: str, *values: object) -> list[Any]:
-        """All rows, with their texts decoded."""
         with translate_storage_errors(self.path):
-            return [tuple(map(decode_text, row)) for row in self._connection.execute(statement, values)]
+            return self._connection.execute(statement, values).fetchall()
 
 
 def follow_link(path: Path) -> Path:

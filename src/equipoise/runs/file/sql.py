@@ -9,12 +9,6 @@ SCHEMA = 1
 MAX_PLANNED = 10**9
 """Attempts of one probe. Whatever plans more was not written to be asked."""
 
-
-def _text(name: str) -> str:
-    """A column for text from outside: TEXT, or a BLOB of UTF-8 bytes that TEXT cannot hold (lone surrogates)."""
-    return f"{name} any check (typeof({name}) <> 'integer' and typeof({name}) <> 'real')"
-
-
 # Columns that several tables have. Small ones come before large ones, so that counting does not read the answers. The
 # checks do not use IN: SQLite would build a table for each row, at four times the cost of inserting the row.
 _STATUS = """
@@ -33,26 +27,26 @@ _ATTEMPT = f"""
     latency real,
     prompt_tokens integer,
     completion_tokens integer,
-    {_text("served_model")},
-    {_text("finish_reason")},
-    {_text("fingerprint")},
-    {_text("detail")},
-    {_text("answer")},
-    {_text("reasoning")},
+    served_model text,
+    finish_reason text,
+    fingerprint text,
+    detail text,
+    answer text,
+    reasoning text,
     raw blob,
     first_token text
 """
-_VERDICT = f"{_ATTEMPT}, {_text('question')}"
+_VERDICT = f"{_ATTEMPT}, question text"
 _EXAM = f"""
     probe text not null references probes (name),
     number integer not null,
     label text not null,
     gender text not null,
-    {_text("question")},
+    question text,
     {_STATUS},
     prompt_tokens integer,
     completion_tokens integer,
-    {_text("answer")}
+    answer text
 """
 _PROBE = """
     name text primary key,
@@ -65,13 +59,13 @@ _PROBE = """
     max_tokens integer,
     opening text
 """
-_PROMPT = f"""
+_PROMPT = """
     id text not null,
     position integer not null,
     item text not null,
     covariates text not null,
-    {_text("prompt")} not null,
-    {_text("system")}
+    prompt text not null,
+    system text
 """
 
 TABLES = (
@@ -147,7 +141,7 @@ def _insert(table: str, columns: str, rows: int = 1) -> str:
 
 
 # Opening and closing
-BEGIN, BEGIN_READING, COMMIT, ROLLBACK = "begin immediate", "begin", "commit", "rollback"
+BEGIN, BEGIN_READING = "begin immediate", "begin"
 SET_HEADER = (f"pragma application_id = {APPLICATION_ID}", f"pragma user_version = {SCHEMA}")
 GET_VERSION = "pragma user_version"
 GET_APPLICATION_ID = "pragma application_id"

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,8 @@ from equipoise.runs.file.connection import (
     connect_owner,
     create_empty,
     describe_shortage,
-    leave_one_file,
     on_error,
     sync_directory,
-    transaction,
     translate_storage_errors,
 )
 from equipoise.runs.file.digests import Chain, write_digest
@@ -85,8 +83,10 @@ class RunFile(RunReader):
             return
         self.owned = False
         try:
-            with translate_storage_errors(self.path):
-                leave_one_file(self._connection)
+            # A reader may keep the -wal for a while; nothing is lost by that.
+            with suppress(sqlite3.OperationalError):
+                for statement in sql.LEAVE_WAL:
+                    self._connection.execute(statement).fetchall()
             self._refuse_if_lost()
         finally:
             self._connection.close()
@@ -96,11 +96,12 @@ class RunFile(RunReader):
             self._lock.release(remove=is_lost or not beside(self.path, "-wal").exists())
 
     @contextmanager
-    def _change(self) -> Iterator[sqlite3.Connection]:
+    def _begin(self) -> Iterator[sqlite3.Connection]:
         """Store everything that the body writes, durably, or nothing."""
         self._refuse_if_lost()
-        with translate_storage_errors(self.path), transaction(self._connection):
-            yield self._connection
+        with translate_storage_errors(self.path), self._connection as connection:
+            connection.execute(sql.BEGIN)
+            yield connection
 
     def _refuse_if_lost(self) -> None:
         if not self._is_in_place(self.path):
@@ -120,9 +121,9 @@ class RunFile(RunReader):
 
     # The plan and the settings
 
-    def extend(self, plans: Iterable[Plan], **settings: object) -> None:
-        """Add the prompts of larger plans of probes that are in the file, and change settings; all of it or nothing."""
-        with self._change() as connection:
+    def change(self, plans: Iterable[Plan] = (), **settings: object) -> None:
+        """Change settings, and add the prompts of larger plans of probes that are in the file; all of it or nothing."""
+        with self._begin() as connection:
             for plan in plans:
                 _extend_probe(connection, plan, self.path)
             self._set(**settings)
@@ -132,7 +133,7 @@ class RunFile(RunReader):
 
         A limit that nobody `wanted` was raised because of the model's reasoning.
         """
-        with self._change() as connection:
+        with self._begin() as connection:
             self._set(spec=replace(self.spec, max_tokens=max_tokens), limit_raised=not wanted)
             connection.execute(sql.RAISE_LIMITS, (max_tokens,))
             for planned in self.probes():
@@ -140,15 +141,10 @@ class RunFile(RunReader):
 
     def set_judge(self, spec: RunSpec, judge_settings: Mapping[str, Any]) -> None:
         """Store a specification with a judge, and what the judge says of itself. An exam was that of another one."""
-        with self._change() as connection:
+        with self._begin() as connection:
             self._set(spec=spec, judge_settings=dict(judge_settings), judge_dropped=[])
             connection.execute(sql.REMOVE_EXAM)
             write_digest(connection, "exam")
-
-    def remove_judge(self) -> None:
-        """Forget the judge, of whom there are no verdicts. Its exam stays."""
-        with self._change():
-            self._set(spec=self.spec.without_judge(), judge_settings=None)
 
     @property
     def dropped(self) -> list[str] | None:
@@ -158,7 +154,7 @@ class RunFile(RunReader):
     def add_notes(self, notes: Iterable[str], **dropped: list[str]) -> None:
         """Add notes to `settings.notes`, each of them once, and store which parameters were `dropped` by then."""
         added = {"notes": map(replace_surrogates, notes), **dropped}
-        with self._change():
+        with self._begin():
             stored = self.settings
             self._set(**{name: [*dict.fromkeys([*getattr(stored, name), *new])] for name, new in added.items()})
 
@@ -173,7 +169,7 @@ class RunFile(RunReader):
 
         StorageError if another file has taken the place of this one.
         """
-        with self._change() as connection:
+        with self._begin() as connection:
             chained = Chain.read(connection)
             before = chained.length
             rows = (chained.add((*attempt_row(attempt), None))[:-1] for attempt in attempts)
@@ -182,19 +178,19 @@ class RunFile(RunReader):
             chained.write(connection)
             return chained.length - before
 
-    def record_verdicts(self, verdicts: Iterable[tuple[str, Attempt]]) -> None:
+    def record_verdicts(self, verdicts: Iterable[Attempt]) -> None:
         """Store what became of questions to the judge durably, as attempts are."""
-        with self._change() as connection:
+        with self._begin() as connection:
             chained = Chain.read(connection)
-            rows = [chained.add((*attempt_row(one), encode_text(question))) for question, one in verdicts]
+            rows = [chained.add((*attempt_row(verdict), verdict.text)) for verdict in verdicts]
             connection.executemany(sql.ADD_VERDICT, rows)
             chained.write(connection)
 
     def record_exam(self, answers: Iterable[tuple[ExamQuestion, Attempt]]) -> None:
         """Store answers of the judge's exam durably."""
-        with self._change() as connection:
+        with self._begin() as connection:
             for question, attempt in answers:
-                asked = (question.probe, question.number, question.label, question.gender, encode_text(question.text))
+                asked = (question.probe, question.number, question.label, question.gender, question.text)
                 reply = attempt.reply
                 tokens = valid_count(reply.prompt_tokens), valid_count(reply.completion_tokens)
                 row = (*asked, reply.status.value, *tokens, encode_text(reply.answer))
@@ -212,7 +208,7 @@ class RunFile(RunReader):
         self._set_aside(sql.THIS_FAILURE, list(keys))
 
     def _set_aside(self, condition: str, values: list[tuple[Any, ...]]) -> int:
-        with self._change() as connection:
+        with self._begin() as connection:
             connection.executemany(sql.KEEP_FAILURES.format(condition), values)
             return connection.executemany(sql.REMOVE_FAILURES.format(condition), values).rowcount
 
@@ -221,7 +217,7 @@ class RunFile(RunReader):
 
         The frames hold evaluated attempts. Labels are for other tools: equipoise reads the answers anew.
         """
-        with self._change() as connection:
+        with self._begin() as connection:
             for statement in sql.REMOVE_LABELS:
                 connection.execute(statement)
             for setup, frames in labels:
@@ -260,21 +256,18 @@ def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> N
     with translate_storage_errors(path):
         for left_by_kill in unfinished:
             left_by_kill.unlink(missing_ok=True)
-        connection = create_empty(partial)
         try:
-            run = uuid.uuid4().hex
-            connection.execute(sql.ADD_HEAD, (run, 0, Chain.start(run).digest))
-            _write_settings(connection, to_plain(settings))
-            for plan in plans:
-                _add_probe(connection, plan, settings.spec.max_tokens)
-            for part in ("exam", "labels"):
-                write_digest(connection, part)
-            connection.execute(sql.COMMIT)
-            connection.close()
+            with closing(create_empty(partial)) as connection, connection:
+                run = uuid.uuid4().hex
+                connection.execute(sql.ADD_HEAD, (run, 0, Chain.start(run).digest))
+                _write_settings(connection, to_plain(settings))
+                for plan in plans:
+                    _add_probe(connection, plan, settings.spec.max_tokens)
+                for part in ("exam", "labels"):
+                    write_digest(connection, part)
             partial.replace(path)
             sync_directory(path.parent)
         finally:
-            connection.close()
             for file in unfinished:
                 file.unlink(missing_ok=True)
 

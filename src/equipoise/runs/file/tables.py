@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -11,7 +11,18 @@ from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError
 from equipoise.runs.file.values import Attempt
-from equipoise.schema import ANSWER, FIRST_TOKEN, ID, ITEM, PROMPT, REPETITION, STATUS, SYSTEM, VERDICT, text_column
+from equipoise.schema import (
+    ANSWER,
+    FIRST_TOKEN,
+    ID,
+    ITEM,
+    PROMPT,
+    REPETITION,
+    STATUS,
+    SYSTEM,
+    VERDICT,
+    replace_surrogates,
+)
 
 Schema = Mapping[str, type[pl.DataType]]
 ATTEMPTS = {
@@ -34,6 +45,8 @@ ATTEMPTS = {
 VERDICTS = {ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String, VERDICT: pl.String}
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN)}
 _MOST_TOKENS_OF_ATTEMPT = 10**9
+_ENCODED = " covariates"
+"""A name that no covariate has."""
 STORED_TYPES = {
     "String": (pl.String(), str),
     "Int64": (pl.Int64(), int),
@@ -43,23 +56,9 @@ STORED_TYPES = {
 """The types of covariates, in polars and in Python."""
 
 
-def encode_text(text: str | None) -> str | bytes | None:
-    """Text as text; text with lone surrogates or NULs as its exact UTF-8 bytes.
-
-    Many tools end SQLite's text at a NUL, and it is UTF-8, which has no lone surrogates.
-    """
-    if text is None or (text.isascii() and "\0" not in text):
-        return text
-    try:
-        encoded = text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
-    return encoded if "\0" in text else text
-
-
-def decode_text(value: Any) -> Any:
-    """The text that was given to `encode_text`; whatever is no text as it is."""
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+def encode_text(text: str | None) -> str | None:
+    """The text. Lone surrogates, which SQLite's text cannot hold, become U+FFFD."""
+    return text if text is None or text.isascii() else replace_surrogates(text)
 
 
 def encode_json(value: object) -> str:
@@ -86,50 +85,34 @@ def prompt_rows(prompts: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     covariates = [pl.col(column).cast(STORED_TYPES[kind][0]) for column, kind in types.items() if column != SYSTEM]
     encoded = pl.struct(covariates).struct.json_encode() if covariates else pl.lit("{}")
     system = pl.col(SYSTEM).cast(pl.String) if SYSTEM in types else pl.lit(None, pl.String).alias(SYSTEM)
-    for *known, text, system_part in prompts.select(ID, ITEM, encoded.alias("covariates"), PROMPT, system).iter_rows():
-        yield *known, encode_text(text), encode_text(system_part)
+    return prompts.select(ID, ITEM, encoded.alias("covariates"), PROMPT, system).iter_rows()
 
 
 def read_prompts(rows: list[Any], types: Mapping[str, str], attempts: Schema) -> pl.DataFrame:
     """Rows of position, item, id, text, system part and covariates of a prompt, and of columns of an attempt at it."""
-    columns: list[Any] = list(zip(*rows, strict=True)) or [()] * (6 + len(attempts))
-    _, items, ids, texts, systems, encoded, *rest = columns
+    columns = dict.fromkeys((ITEM, ID, PROMPT, SYSTEM, _ENCODED), pl.String)
+    frame = typed_frame(rows, {"": pl.Int64, **columns, **attempts})
     covariates = {column: STORED_TYPES[kind][0] for column, kind in types.items() if column != SYSTEM}
-    frame = pl.DataFrame([text_column(ID, ids), text_column(ITEM, items), _exact_text(PROMPT, texts)])
     try:
         if covariates:
-            decoded = pl.Series("covariates", encoded, dtype=pl.String).str.json_decode(pl.Struct(covariates))
-            frame = frame.hstack(decoded.struct.unnest())
-    except (PolarsError, TypeError) as error:
+            frame = frame.with_columns(pl.col(_ENCODED).str.json_decode(pl.Struct(covariates))).unnest(_ENCODED)
+    except PolarsError as error:
         raise IntegrityError(f"The covariates of the prompts cannot be read: {error}.") from None
-    if SYSTEM in types:
-        frame = frame.with_columns(_exact_text(SYSTEM, systems))
-    return frame.select(ID, ITEM, PROMPT, *types).hstack(_typed_columns(rest, attempts))
+    return frame.select(ID, ITEM, PROMPT, *types, *attempts)
 
 
 def typed_frame(rows: list[Any], schema: Schema) -> pl.DataFrame:
     """Rows as a frame with these columns."""
-    return pl.DataFrame(_typed_columns(list(zip(*rows, strict=True)) or [()] * len(schema), schema))
-
-
-def _typed_columns(columns: list[Any], schema: Schema) -> list[pl.Series]:
     try:
-        return [
-            _exact_text(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
-            for (name, kind), values in zip(schema.items(), columns, strict=True)
-        ]
+        return pl.DataFrame(rows, schema=schema, orient="row")
     except (PolarsError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise IntegrityError(f"The attempts hold what no run writes: {reason}.") from None
 
 
-def _exact_text(name: str, values: Sequence[str | bytes | None]) -> pl.Series:
-    return text_column(name, map(decode_text, values) if bytes in set(map(type, values)) else values)  # type: ignore[arg-type]
-
-
 def count_bytes(row: Any) -> int:
     """The bytes of text in a row, about."""
-    return sum([len(value) for value in row if type(value) in (str, bytes)])  # a list: this runs a million times
+    return sum([len(value) for value in row if type(value) is str])  # a list: this runs a million times
 
 
 def attempt_row(attempt: Attempt) -> tuple[object, ...]:

@@ -59,6 +59,8 @@ class Attempt:
     prompt: str
     repetition: int
     reply: Reply
+    text: str = ""
+    """What was asked."""
     tries: int = 1
     finished_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
