@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -133,8 +130,14 @@ def test_a_judge_that_talks_nonsense_decides_nothing(path: Path, said: str) -> N
 def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: Path, server: FaultyServer) -> None:
     events: list[Event] = []
     run = equipoise.resume(path, **at(server)).ask(events.append)
-    assert run.judge == "openai/judge"
+    assert (run.judge, run.exams["hiring_an"].faults) == ("openai/judge", [])
     assert run.judging[Status.OK] == OPEN
+    assert len(exam(path)) == EXAM
+    assert all(verdict == label for verdict, label in exam(path))
+    assert [event.text for event in events if isinstance(event, Note)] == [
+        "Exam of the judge for hiring_an: passed. 40 of 40 right, 0 read as the opposite; said to be accepted: "
+        "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
+    ]
     assert server.total == EXAM + OPEN
     assert run.judge_usage > (0, 0)
     assert {event.asked for event in events if isinstance(event, RunProgress)} == {"judge"}
@@ -163,7 +166,6 @@ def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
     "limit",
     [
         {"max_requests": EXAM + 2},
-        {"max_tokens_total": EXAM_TOKENS + 30},
         {
             "max_cost": (EXAM_TOKENS + 30) / 1e6,
             "price": TokenPrice(prompt=1, completion=1),
@@ -198,13 +200,6 @@ def test_a_limit_on_the_cost_needs_the_price_of_the_judge(tmp_path: Path) -> Non
     assert not (tmp_path / "run.equipoise").exists()
 
 
-def test_requests_to_the_model_and_to_the_judge_share_a_limit(tmp_path: Path) -> None:
-    judge = Counting()
-    with pytest.raises(BudgetReached, match=f"{EXAM + 15} requests"):
-        start_run(tmp_path / "run.equipoise", judge=judge, policy=Policy(max_requests=EXAM + 15, concurrency=1))
-    assert len(judge.asked) == 15 - 2 * OPEN
-
-
 @pytest.mark.fault("D20")
 def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path, server: FaultyServer) -> None:
     server.behaviour = lambda prompt, nth: (
@@ -218,39 +213,6 @@ def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path
     assert Run.open(path).judging[Status.OK] == OPEN
     assert coverage(path)["all"] == (OPEN, OPEN)
     assert server.total == EXAM + 2 * OPEN
-
-
-CHILD = """
-import sys, equipoise
-judge = {"judge": "openai/judge", "judge_base_url": sys.argv[2]}
-equipoise.resume(sys.argv[1], **judge, policy=equipoise.Policy(concurrency=1)).ask()
-"""
-
-
-@pytest.mark.fault("P1")
-def test_a_kill_loses_no_verdict(path: Path, server: FaultyServer) -> None:
-    held, may_go_on = threading.Event(), threading.Event()
-
-    def answer_four(prompt: str, _nth: int) -> str:
-        if server.total > EXAM + 4:
-            held.set()
-            may_go_on.wait(60)
-        return fair("rejected")(prompt)
-
-    server.behaviour = answer_four
-    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), server.url])
-    try:
-        assert held.wait(60)
-        while len(verdicts(path)) < 4:  # the fifth question waits, so the others get into the file
-            pass
-    finally:
-        child.kill()
-        child.wait()
-        may_go_on.set()
-    server.behaviour = lambda prompt, nth: "accepted"
-    run = equipoise.resume(path).ask()
-    assert run.judging[Status.OK] == OPEN
-    assert sorted(map(str, verdicts(path))) == ["accepted"] * (OPEN - 4) + ["rejected"] * 4
 
 
 def plant(path: Path, **settings: Any) -> None:
@@ -301,19 +263,6 @@ def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
 def exam(path: Path) -> list[tuple[str | None, str]]:
     with RunReader.open(path) as file:
         return [(verdict, question.label or "none") for question, _, verdict in file.exam()]
-
-
-def test_a_fair_judge_passes_its_exam_and_is_used(path: Path, server: FaultyServer) -> None:
-    events: list[Event] = []
-    run = equipoise.resume(path, **at(server)).ask(events.append)
-    assert (run.judge, run.exams["hiring_an"].faults) == ("openai/judge", [])
-    assert len(exam(path)) == EXAM
-    assert all(verdict == label for verdict, label in exam(path))
-    (note,) = (event.text for event in events if isinstance(event, Note))
-    assert note == (
-        "Exam of the judge for hiring_an: passed. 40 of 40 right, 0 read as the opposite; said to be accepted: "
-        "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
-    )
 
 
 @pytest.mark.fault("D21")

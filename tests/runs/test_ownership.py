@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from equipoise.errors import StorageError
+from equipoise.models.protocol import Reply
+from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
-from runs.fakes import create, finish, plan
-from runs.killable import Server, start
+from runs.fakes import Fake, create, finish, ok, plan
+from runs.pumping import POLICY, run
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows does not let go of files in use")
 
@@ -29,10 +29,6 @@ def replace_by_another_run(path: Path) -> None:
     other.replace(path)
 
 
-def delete(path: Path) -> None:
-    path.unlink()
-
-
 def delete_with_companions(path: Path) -> None:
     for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm"), Path(f"{path}.lock")):
         file.unlink()
@@ -40,42 +36,37 @@ def delete_with_companions(path: Path) -> None:
 
 @POSIX
 @pytest.mark.fault("P21")
-@pytest.mark.parametrize("accident", [delete, delete_with_companions, replace_by_another_run])
+@pytest.mark.parametrize("accident", [Path.unlink, delete_with_companions, replace_by_another_run])
 def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Path], None]) -> None:
     path = tmp_path / "run.db"
-    create(path, plan(size=2000)).close()
-    with Server(delay=0.01) as server:
-        child = start(path, server)
-        while sum(server.requests.values()) < 50:
-            time.sleep(0.01)
-        accident(path)
-        content = path.read_bytes() if path.exists() else None
-        _, err = child.communicate(timeout=60)
-        asked = sum(server.requests.values())
-    assert child.returncode == 5, err
-    assert f"{path} was moved, deleted or replaced while it was in use." in err
-    assert asked < 2000, "it stopped"
+    contents: list[bytes | None] = []
+
+    def lose(prompt: str, nth: int) -> Reply:
+        if model.requests == 50:
+            accident(path)
+            contents.append(path.read_bytes() if path.exists() else None)
+        return ok(prompt)
+
+    file, model = create(path, plan(size=2000)), Fake(lose)
+    with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use") as caught:
+        run(Pump(file, model, POLICY).run())
+    assert caught.value.exit_code == 5
+    assert "answers that came back could not be stored" in str(caught.value)
+    assert model.requests < 2000, "it stopped"
+    with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use"):
+        file.close()
+    [content] = contents
     assert (path.read_bytes() if path.exists() else None) == content, "what took its place is left alone"
     assert [file.name for file in tmp_path.iterdir()] == (["run.db"] if content else []), "nothing else is left"
-
-
-@POSIX
-@pytest.mark.fault("P21")
-def test_a_file_that_is_gone_when_it_is_closed_is_noticed_too(tmp_path: Path) -> None:
-    run = create(tmp_path / "run.db")
-    (tmp_path / "run.db").unlink()
-    with pytest.raises(StorageError, match="was moved, deleted or replaced"):
-        run.close()
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.fault("P7")
 def test_this_process_cannot_own_a_run_twice(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
-    with create(path) as run:
+    with create(path) as file:
         with pytest.raises(StorageError, match=f"in use by another process \\(pid {os.getpid()}\\)"):
             RunFile.open(path)
-        run.record(map(finish, run.pending()))
+        file.record(map(finish, file.pending()))
         with RunReader.open(path) as reader:
             assert reader.counts()[Status.OK] == 10
 
@@ -85,14 +76,14 @@ def test_this_process_cannot_own_a_run_twice(tmp_path: Path) -> None:
 def test_a_reader_in_the_owners_process_does_not_end_the_owners_locks(tmp_path: Path) -> None:
     """Closing a file ends all POSIX locks of a process on it; then another tool would take away the -wal."""
     path = tmp_path / "run.db"
-    with create(path) as run:
+    with create(path) as file:
         RunReader.open(path).close()
         tool = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('select 1 from settings').connection.close()"
         subprocess.run(["python3", "-c", tool, str(path)], check=True)
         assert (tmp_path / "run.db-wal").exists()
-        run.record(map(finish, run.pending()))
-    with RunReader.open(path) as run:
-        assert run.counts()[Status.OK] == 10
+        file.record(map(finish, file.pending()))
+    with RunReader.open(path) as reader:
+        assert reader.counts()[Status.OK] == 10
 
 
 @POSIX
@@ -102,12 +93,12 @@ def test_a_run_works_through_a_link(tmp_path: Path) -> None:
     link.parent.mkdir()
     link.symlink_to(path)
     create(path).close()
-    with RunFile.open(link) as run:
-        run.record([finish(next(run.pending()))])
+    with RunFile.open(link) as file:
+        file.record([finish(next(file.pending()))])
         with RunReader.open(link) as reader, RunReader.open(path) as direct:
             assert reader.counts() == direct.counts()
             assert reader.counts()[Status.OK] == 1
-        assert [file.name for file in link.parent.iterdir()] == ["link.db"]
+        assert [found.name for found in link.parent.iterdir()] == ["link.db"]
         with pytest.raises(StorageError, match="in use by another process"):
             RunFile.open(path)
     with RunReader.open(link) as reader:
@@ -119,11 +110,10 @@ def test_a_run_works_through_a_link(tmp_path: Path) -> None:
 def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        with create(tmp_path / "run.db") as run:
-            run.record(map(finish, run.pending()))
-            files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
-        assert files == dict.fromkeys(["run.db", "run.db-shm", "run.db-wal", "run.db.lock"], 0o600)
-        shutil.copy(tmp_path / "run.db", tmp_path / "copy.db")
+        with create(tmp_path / "run.db") as file:
+            file.record(map(finish, file.pending()))
+            modes = {found.name: stat.S_IMODE(found.stat().st_mode) for found in tmp_path.iterdir()}
+        assert modes == dict.fromkeys(["run.db", "run.db-shm", "run.db-wal", "run.db.lock"], 0o600)
     finally:
         os.umask(before)
 
