@@ -134,10 +134,11 @@ def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: 
     assert run.judging[Status.OK] == OPEN
     assert len(exam(path)) == EXAM
     assert all(verdict == label for verdict, label in exam(path))
-    assert [event.text for event in events if isinstance(event, Note)] == [
+    (note,) = (event.text for event in events if isinstance(event, Note))
+    assert note == (
         "Exam of the judge for hiring_an: passed. 40 of 40 right, 0 read as the opposite; said to be accepted: "
         "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
-    ]
+    )
     assert server.total == EXAM + OPEN
     assert run.judge_usage > (0, 0)
     assert {event.asked for event in events if isinstance(event, RunProgress)} == {"judge"}
