@@ -14,19 +14,13 @@ from equipoise.errors import BadTemplate, InputError, UnknownName
 from equipoise.schema import MetricKey
 
 
-def make_table(pairs: int = 24, arms: tuple[tuple[str, str], ...] = (("Ann", "woman"), ("Ben", "man"))) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {
-                "prompt": f"May {name} number {number} go?",
-                "who": who,
-                "case": number,
-                "place": ["north", "south"][number % 2],
-            }
-            for number in range(pairs)
-            for name, who in arms
-        ]
-    )
+def make_table(**more: str) -> pl.DataFrame:
+    rows = [
+        (f"May {name} number {number} go?", who, number, ["north", "south"][number % 2])
+        for number in range(24)
+        for name, who in {"Ann": "woman", "Ben": "man", **more}.items()
+    ]
+    return pl.DataFrame(rows, schema=["prompt", "who", "case", "place"], orient="row")
 
 
 def make_probe(table: Any = None, **options: Any) -> Probe:
@@ -73,7 +67,7 @@ def test_every_kind_of_answer_is_read_and_compared(read: str, good: str, bad: st
 
 
 def test_several_arms_are_compared_with_the_first() -> None:
-    table = make_table(arms=(("Ann", "woman"), ("Ben", "man"), ("Kim", "non-binary")))
+    table = make_table(Kim="non-binary")
     answers = {text: "No." if "Kim" in text else "Yes." for text in table["prompt"]}
     result = equipoise.score(make_probe(table), answers)
     assert result.metrics["difference_man"].value == 0.0

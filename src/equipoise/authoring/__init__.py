@@ -7,7 +7,6 @@ from equipoise.assets import facts
 from equipoise.authoring.card import Card
 from equipoise.authoring.figures import (
     PEOPLE,
-    Count,
     Evidence,
     Figure,
     Finding,
@@ -75,7 +74,6 @@ from equipoise.detect import (
     visible,
     vocabulary,
 )
-from equipoise.errors import BadParameter, BadTemplate
 from equipoise.schema import (
     ANSWER,
     GENDER,

@@ -28,7 +28,7 @@ from equipoise.authoring.own_tables import check_table, find_slices, read_prompt
 from equipoise.authoring.parameters import Parameters
 from equipoise.authoring.probe import Probe
 from equipoise.authoring.sampling import Items, same_by_item, table_items
-from equipoise.authoring.totals import Array, Totals, one, share
+from equipoise.authoring.totals import Array, Totals, detected_share, one, share
 from equipoise.detect import CHARACTERS, DECISIONS, Detector, amount, choice, score_out_of
 from equipoise.errors import InputError
 from equipoise.own_prompts import OwnPrompts
@@ -235,9 +235,8 @@ def _statistics(arms: Arms, detector: Detector, parameters: Parameters) -> Mappi
     """For each arm whether an item has a value, and the value; numbers only of items that have one for every arm."""
     means = {}
     for prefix in arms.prefixes.values():
-        read = pl.sum_horizontal(f"{prefix}{label}" for label in detector.labels)
         value = detector.sum_column if detector.number else detector.labels[0]
-        means[prefix] = pl.when(read > 0).then(pl.col(f"{prefix}{value}") / read)
+        means[prefix] = detected_share(f"{prefix}{value}", of=[f"{prefix}{label}" for label in detector.labels])
     if detector.number:
         known = pl.all_horizontal(mean.is_not_null() for mean in means.values())
         means = {prefix: pl.when(known).then(mean) for prefix, mean in means.items()}

@@ -58,10 +58,10 @@ class Parameter:
         return ""
 
 
-def template_parameter(default: str, *slots: str, name: str = "template") -> Parameter:
+def template_parameter(default: str, *slots: str) -> Parameter:
     """A parameter that holds a template with exactly these slots."""
     summary = f"The prompt, with a slot for {' and '.join(f'{{{slot}}}' for slot in slots)}."
-    return Parameter(name=name, default=default, summary=summary, check=partial(check_template, slots=slots))
+    return Parameter(name="template", default=default, summary=summary, check=partial(check_template, slots=slots))
 
 
 def standard_parameters(
