@@ -59,7 +59,7 @@ def test_a_large_prompt_reaches_a_program_that_writes_while_it_reads() -> None:
         ("command:", "no program ''"),
         ("command:'open", "cannot be read"),
         ("no_such_module:answer", "cannot be imported"),
-        ("json:nothing", "nothing that is called 'nothing'"),
+        ("json:nothing", "has no attribute 'nothing'"),
         ("json:__name__", "not a function"),
     ],
 )

@@ -186,7 +186,11 @@ def test_no_child_outlives_its_parent(cached: Settings) -> None:
 @needs_llama
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "There is no file"), (b"PK\x03\x04 something else", "is not a GGUF file"), (b"", "is not a GGUF file")],
+    [
+        (None, "cannot be read: No such file"),
+        (b"PK\x03\x04 something else", "is not a GGUF file"),
+        (b"", "is not a GGUF file"),
+    ],
 )
 def test_a_file_that_is_no_model_is_refused_before_a_child_starts(
     tmp_path: Path, content: bytes | None, words: str

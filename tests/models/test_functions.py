@@ -6,18 +6,19 @@ import asyncio
 import functools
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from equipoise.models import FunctionModel, Model, Refused, Reply, TransientFault
+from equipoise.models import FunctionModel, Refused, Reply, TransientFault
 from equipoise.schema import Status
 
 
-def ask(model: Model, *prompts: str, system: str | None = None) -> list[Reply]:
+def ask(function: Any, *prompts: str, system: str | None = None) -> list[Reply]:
     """The replies to all prompts, asked at once."""
 
     async def ask_all() -> list[Reply]:
-        async with model:
+        async with FunctionModel(function) as model:
             return await asyncio.gather(*(model.answer(prompt, system) for prompt in prompts))
 
     return asyncio.run(ask_all())
@@ -40,33 +41,27 @@ class AsyncCallable:
 class Batches:
     """Records the sizes of its batches, and raises when a batch holds the prompt `bad`."""
 
-    def __init__(self, bad: str = "") -> None:
+    def __init__(self, bad: str = "", error: Exception | None = None) -> None:
         self.bad = bad
+        self.error = error or RuntimeError(f"cannot answer {bad!r}")
         self.sizes: list[int] = []
 
     def generate(self, prompts: list[str]) -> Sequence[str]:
         self.sizes.append(len(prompts))
         if self.bad in prompts:
-            raise RuntimeError(f"cannot answer {self.bad!r}")
+            raise self.error
         return [prompt.upper() for prompt in prompts]
 
 
 @pytest.mark.parametrize("function", [upper, upper_later, functools.partial(upper_later), AsyncCallable(), Batches()])
-def test_each_prompt_gets_its_answer(function: object) -> None:
+def test_each_prompt_gets_its_answer_after_its_system_part(function: object) -> None:
     prompts = [f"prompt {number}" for number in range(200)]
-    replies = ask(FunctionModel(function), *prompts)  # type: ignore[arg-type] # all kinds at once
+    replies = ask(function, *prompts)
     assert [reply.answer for reply in replies] == [prompt.upper() for prompt in prompts]
     assert {reply.status for reply in replies} == {Status.OK}
     assert all(reply.latency is not None for reply in replies)
-
-
-@pytest.mark.parametrize("function", [upper, upper_later, AsyncCallable(), Batches()])
-@pytest.mark.parametrize(("system", "text"), [(None, "WHO?"), ("", "WHO?"), ("Be brief.", "BE BRIEF.\n\nWHO?")])
-def test_a_function_gets_the_system_part_then_the_prompt_as_one_text(
-    function: object, system: str | None, text: str
-) -> None:
-    [reply] = ask(FunctionModel(function), "Who?", system=system)  # type: ignore[arg-type] # all kinds at once
-    assert reply.answer == text
+    assert ask(function, "Who?", system="")[0].answer == "WHO?"
+    assert ask(function, "Who?", system="Be brief.")[0].answer == "BE BRIEF.\n\nWHO?"
 
 
 def test_a_plain_function_does_not_block_the_event_loop() -> None:
@@ -76,20 +71,19 @@ def test_a_plain_function_does_not_block_the_event_loop() -> None:
         both_called.wait()
         return prompt
 
-    assert [reply.answer for reply in ask(FunctionModel(wait), "a", "b")] == ["a", "b"]
+    assert [reply.answer for reply in ask(wait, "a", "b")] == ["a", "b"]
 
 
 def test_prompts_that_wait_at_the_same_time_are_one_batch() -> None:
     batches = Batches()
-    ask(FunctionModel(batches), *map(str, range(150)))
+    ask(batches, *map(str, range(150)))
     assert batches.sizes == [64, 64, 22]
 
 
 def test_a_prompt_that_raises_leaves_the_others_of_its_batch_unharmed() -> None:
-    replies = ask(FunctionModel(Batches(bad="c")), *"abcd")
+    replies = ask(Batches(bad="c"), *"abcd")
     assert [reply.answer for reply in replies] == ["A", "B", None, "D"]
-    assert replies[2].status == Status.MALFORMED
-    assert replies[2].detail == "RuntimeError: cannot answer 'c'"
+    assert (replies[2].status, replies[2].detail) == (Status.MALFORMED, "RuntimeError: cannot answer 'c'")
 
 
 def test_a_wrong_number_of_answers_is_malformed() -> None:
@@ -97,48 +91,45 @@ def test_a_wrong_number_of_answers_is_malformed() -> None:
         def generate(self, prompts: list[str]) -> list[str]:
             return prompts[1:]
 
-    replies = ask(FunctionModel(Short()), "a", "b")
+    replies = ask(Short(), "a", "b")
     assert {reply.status for reply in replies} == {Status.MALFORMED}
     assert replies[0].detail == "ValueError: generate gave 1 answers for 2 prompts"
 
 
-@pytest.mark.parametrize("value", [None, 3, b"bytes", ["list"]])
-def test_an_answer_that_is_no_text_is_malformed(value: object) -> None:
-    [reply] = ask(FunctionModel(lambda prompt: value), "a")  # type: ignore[arg-type] # the point
-    assert (reply.status, reply.answer) == (Status.MALFORMED, None)
-    assert type(value).__name__ in (reply.detail or "")
+@pytest.mark.parametrize(
+    ("value", "status", "detail"),
+    [
+        (None, Status.MALFORMED, "an answer must be a str, got NoneType"),
+        (b"bytes", Status.MALFORMED, "an answer must be a str, got bytes"),
+        (ValueError("no \x1b[31m <b>way</b>"), Status.MALFORMED, "ValueError: no \\x1b[31m way"),
+        ("", Status.EMPTY, None),
+        ("  ", Status.EMPTY, None),
+        ("<think>only this</think>", Status.EMPTY, None),
+    ],
+)
+def test_what_is_no_answer_has_a_name_and_concerns_one_attempt(
+    value: object, status: Status, detail: str | None
+) -> None:
+    def answer(prompt: str) -> object:
+        if prompt == "a":
+            return "yes"
+        if isinstance(value, Exception):
+            raise value
+        return value
 
-
-def test_an_exception_makes_this_one_attempt_malformed() -> None:
-    def fail(prompt: str) -> str:
-        if prompt == "b":
-            raise ValueError("no \x1b[31m <b>way</b>")
-        return prompt
-
-    replies = ask(FunctionModel(fail), "a", "b")
-    assert replies[0].answer == "a"
-    assert (replies[1].status, replies[1].detail) == (Status.MALFORMED, "ValueError: no \\x1b[31m way")
-
-
-@pytest.mark.parametrize("value", ["", "  ", "<think>only this</think>"])
-def test_an_answer_without_visible_text_is_empty(value: str) -> None:
-    [reply] = ask(FunctionModel(lambda prompt: value), "a")
-    assert (reply.status, reply.answer) == (Status.EMPTY, None)
+    right, wrong = ask(answer, "a", "b")
+    assert right.answer == "yes"
+    assert (wrong.status, wrong.answer, wrong.detail) == (status, None, detail)
 
 
 @pytest.mark.parametrize("fault", [TransientFault(Reply(status=Status.TIMEOUT), kind="timeout"), Refused("enough")])
-@pytest.mark.parametrize("batched", [False, True])
-def test_a_function_may_raise_the_faults_of_models(fault: Exception, batched: bool) -> None:
-    class Failing:
-        def generate(self, prompts: list[str]) -> list[str]:
-            raise fault
-
+def test_a_function_may_raise_the_faults_of_models(fault: Exception) -> None:
     def failing(prompt: str) -> str:
         raise fault
 
-    model = FunctionModel(Failing() if batched else failing)
-    with pytest.raises((TransientFault, Refused)):
-        ask(model, "a")
+    for function in (failing, Batches(bad="a", error=fault)):
+        with pytest.raises(type(fault)):
+            ask(function, "a")
 
 
 def test_calls_that_wait_when_the_model_closes_are_cancelled() -> None:
@@ -150,7 +141,7 @@ def test_calls_that_wait_when_the_model_closes_are_cancelled() -> None:
             released.wait(30)
             return prompts
 
-    async def run() -> object:
+    async def run() -> Sequence[object]:
         async with FunctionModel(Stuck()) as model:
             running = asyncio.create_task(model.answer("a"))
             await asyncio.to_thread(started.wait, 30)
@@ -159,15 +150,12 @@ def test_calls_that_wait_when_the_model_closes_are_cancelled() -> None:
         released.set()
         return await asyncio.gather(running, waiting, return_exceptions=True)
 
-    results = asyncio.run(run())
-    assert isinstance(results, list)
-    assert [type(result) for result in results] == [Reply, asyncio.CancelledError]
+    assert [type(result) for result in asyncio.run(run())] == [Reply, asyncio.CancelledError]
 
 
 def test_the_name_of_the_function_is_the_name_of_the_model() -> None:
     model = FunctionModel(upper)
     assert model.name.endswith(".upper")
-    assert model.settings == {"function": model.name}
+    assert (model.settings, model.notes) == ({"function": model.name}, [])
     assert FunctionModel(upper, name="mine").name == "mine"
     assert FunctionModel(Batches()).name.endswith(".Batches")
-    assert model.notes == []

@@ -1,4 +1,4 @@
-"""Names of models, addresses of providers, waits that endpoints ask for, and redaction."""
+"""Names of models, addresses of providers, waits that endpoints ask for, and excerpts."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import time
 import pytest
 from yarl import URL
 
-from equipoise.errors import InputError, UnknownName
-from equipoise.models import PROVIDERS, Provider, connect, parse_model_name
+from equipoise.errors import InputError
+from equipoise.models import PROVIDERS, Provider, parse_model_name
 from equipoise.models.chat.endpoint import is_loopback, resolve_endpoint
 from equipoise.models.chat.transport import retry_after
-from equipoise.models.redact import Redactor, excerpt
+from equipoise.models.redact import excerpt
 
 
 @pytest.mark.parametrize(
     ("name", "provider", "model"),
     [
         ("openai/gpt-4o-mini", "openai", "gpt-4o-mini"),
-        ("anthropic/claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5"),
         ("ollama/llama3.2:1b", "ollama", "llama3.2:1b"),
-        ("openrouter/meta-llama/llama-3.1-8b-instruct", "openrouter", "meta-llama/llama-3.1-8b-instruct"),
         ("fireworks/accounts/fireworks/models/x", "fireworks", "accounts/fireworks/models/x"),
     ],
 )
@@ -35,11 +33,9 @@ def test_a_name_is_split_into_provider_and_model(name: str, provider: str, model
         ("gpt-4o-mini", "Did you mean 'openai/gpt-4o-mini'?"),
         ("claude-haiku-4-5", "Did you mean 'anthropic/claude-haiku-4-5'?"),
         ("opnai/gpt-4o", "No model provider is called 'opnai'. Did you mean 'openai'"),
-        ("antropic/claude", "'anthropic'"),
         ("zzz/model", "There are: anthropic, azure"),
         ("embeded", "'embedded'"),
         ("openai", "'openai/…'"),
-        ("gpt-4o-mini", "openai/gpt-4o-mini"),
         ("openai/", "missing"),
         ("", "openai/gpt-4o-mini"),
     ],
@@ -51,15 +47,8 @@ def test_an_unknown_provider_is_refused_with_the_nearest_names(name: str, words:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.fault("U1")
-def test_connecting_to_an_unknown_provider_is_refused() -> None:
-    with pytest.raises(UnknownName, match="'mistral'"):
-        connect("mistrall/small", environ={})
-
-
 @pytest.mark.parametrize("provider", PROVIDERS.values(), ids=lambda provider: provider.name)
 def test_a_provider_is_reached_over_https_or_on_this_machine(provider: Provider) -> None:
-    assert PROVIDERS[provider.name] is provider
     if provider.base_url is None:
         with pytest.raises(InputError, match="--base-url"):
             resolve_endpoint(provider, "m", None)
@@ -96,47 +85,46 @@ def test_a_base_url_is_completed_to_the_address_of_requests(name: str, base_url:
 
 @pytest.mark.fault("E1")
 @pytest.mark.parametrize(
-    ("headers", "message", "seconds"),
+    ("header", "text", "seconds"),
     [
-        ({"Retry-After": "3"}, "", 3),
-        ({"Retry-After": "1.5"}, "", 1.5),
-        ({"Retry-After": "-3"}, "", 0),
-        ({"Retry-After": "nan"}, "", None),
-        ({"Retry-After": "-inf"}, "", 0),
-        ({"Retry-After": "1e9"}, "", 1e9),
-        ({"Retry-After": "1000000000"}, "", 1e9),
-        ({"Retry-After": "1e400"}, "", 1e9),
-        ({"retry-after-ms": "1e300"}, "", 1e9),
-        ({"x-ratelimit-reset": "9" * 400 + "s"}, "", 1e9),
-        ({"Retry-After": "soon"}, "", None),
-        ({"retry-after-ms": "250", "Retry-After": "1"}, "", 0.25),
-        ({"Retry-After": "Thu, 01 Jan 1970 00:01:00 GMT", "Date": "Thu, 01 Jan 1970 00:00:20 GMT"}, "", 40),
-        ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, "", 0),
-        ({"x-ratelimit-reset": "12"}, "", 12),
-        ({"x-ratelimit-reset-requests": "2m59.5s", "x-ratelimit-reset-tokens": "7.5s"}, "", 7.5),
-        ({"x-ratelimit-reset": "20ms"}, "", 0.02),
-        ({"x-ratelimit-reset": "1h2m3s"}, "", 3723),
-        ({"x-ratelimit-reset": ""}, "", None),
-        ({}, "Please try again in 6m0s. See billing.", 360),
-        ({}, "Please retry in 20.04466179s.", 20.04466179),
-        ({}, "Try again in 3 seconds", 3),
-        ({}, "try again in 2 minutes.", 120),
-        ({}, "Please try again in 20ms.", 0.02),
-        ({}, "Try again later", None),
+        ("Retry-After", "3", 3),
+        ("Retry-After", "1.5", 1.5),
+        ("Retry-After", "-3", 0),
+        ("Retry-After", "nan", None),
+        ("Retry-After", "-inf", 0),
+        ("Retry-After", "1e400", 1e9),
+        ("Retry-After", "soon", None),
+        ("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("retry-after-ms", "250", 0.25),
+        ("retry-after-ms", "1e300", 1e9),
+        ("x-ratelimit-reset", "9" * 400 + "s", 1e9),
+        ("x-ratelimit-reset", "12", 12),
+        ("x-ratelimit-reset", "20ms", 0.02),
+        ("x-ratelimit-reset", "1h2m3s", 3723),
+        ("x-ratelimit-reset", "", None),
+        ("", "Please try again in 6m0s. See billing.", 360),
+        ("", "Please retry in 20.04466179s.", 20.04466179),
+        ("", "Try again in 3 seconds", 3),
+        ("", "try again in 2 minutes.", 120),
+        ("", "Please try again in 20 milliseconds.", 0.02),
+        ("", "Try again later", None),
     ],
 )
-def test_the_wait_is_read_from_headers_and_messages(
-    headers: dict[str, str], message: str, seconds: float | None
-) -> None:
-    assert retry_after(headers, message) == (None if seconds is None else pytest.approx(seconds))
+def test_the_wait_is_read_from_headers_and_messages(header: str, text: str, seconds: float | None) -> None:
+    wait = retry_after({header: text} if header else {}, "" if header else text)
+    assert wait == (None if seconds is None else pytest.approx(seconds))
 
 
 @pytest.mark.fault("E1")
-@pytest.mark.parametrize("scale", [1, 1000])
-def test_the_reset_of_a_rate_limit_may_be_a_point_in_time(scale: int) -> None:
-    wait = retry_after({"x-ratelimit-reset": str((time.time() + 1000) * scale)})
-    assert wait is not None
-    assert 900 < wait <= 1000
+def test_of_several_waits_the_surest_counts_and_clocks_may_differ() -> None:
+    assert retry_after({"retry-after-ms": "250", "Retry-After": "1"}) == 0.25
+    assert retry_after({"x-ratelimit-reset-requests": "2m59.5s", "x-ratelimit-reset-tokens": "7.5s"}) == 7.5
+    dates = {"Retry-After": "Sun, 01 Mar 1970 00:01:00 GMT", "Date": "Sun, 01 Mar 1970 00:00:20 GMT"}
+    assert retry_after(dates) == 40
+    for scale in (1, 1000):
+        wait = retry_after({"x-ratelimit-reset": str((time.time() + 1000) * scale)})
+        assert wait is not None
+        assert 900 < wait <= 1000
 
 
 @pytest.mark.fault("E5")
@@ -153,17 +141,3 @@ def test_the_reset_of_a_rate_limit_may_be_a_point_in_time(scale: int) -> None:
 )
 def test_an_excerpt_has_no_tags_and_no_control_characters(text: str, shown: str) -> None:
     assert excerpt(text) == shown
-
-
-@pytest.mark.fault("S13")
-@pytest.mark.parametrize("secret", ["", "abc"])
-def test_a_very_short_secret_is_not_redacted(secret: str) -> None:
-    assert Redactor([secret]).error("abcabc") == "abcabc"
-
-
-@pytest.mark.fault("S13")
-def test_a_secret_is_redacted_and_the_rest_of_the_text_is_kept() -> None:
-    redact = Redactor(["sk-proj-0123456789abcdef"]).error
-    assert redact('{"key": "sk-proj-0123456789abcdef", "n": 1}') == '{"key": "[redacted]", "n": 1}'
-    assert redact("Incorrect API key: sk-pr***cdef.") == "Incorrect API key: [redacted]"
-    assert redact("A task-proof text... and more") == "A task-proof text... and more"

@@ -10,7 +10,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InputError
@@ -29,40 +29,42 @@ def test_the_search_for_the_key_finds_it_when_it_is_there() -> None:
 
 
 @pytest.mark.fault("S4")
-def test_the_key_is_sent_and_kept_nowhere() -> None:
-    sampling = Sampling(system=f"Say {KEY}", extra={"api_key": "another-secret-value", "metadata": {"key": "abcdefgh"}})
-    with FaultyServer() as server:
-        model = connect_to(server, sampling=sampling)
+def test_secrets_are_sent_and_kept_nowhere() -> None:
+    extra = {
+        "api_key": "nested-secret-0",
+        "metadata": {"key": "abcdefgh"},
+        "provider": {"options": [{"api_key": "nested-secret-1"}], "credentials": {"user": "nested-secret-2"}},
+        "keys": ["nested-secret-3"],
+        "note": f"the key is {KEY}",
+        "response_format": {"properties": {"code": {"type": "string"}}},
+    }
+    with FaultyServer(always("nested-secret-1, nested-secret-2, nested-secret-3")) as server:
+        sampling = Sampling(system=f"Never say {KEY}.", extra=extra)
+        model = connect(f"openai/{KEY}", base_url=server.url, key=KEY, environ={}, sampling=sampling)
         [reply] = ask(model)
-    assert server.received[0].headers["Authorization"] == f"Bearer {KEY}"
-    assert server.received[0].body["api_key"] == "another-secret-value"
+    [request] = server.received
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
+    assert (request.body["provider"], request.body["model"]) == (extra["provider"], KEY)
     assert find_leaks(reply, model) == []
-    assert model.settings["extra"] == {"api_key": "[redacted]", "metadata": {"key": "[redacted]"}}
-
-
-def test_a_key_in_the_name_of_a_model_is_sent_and_not_stored() -> None:
-    with FaultyServer() as server:
-        model = connect(f"openai/{KEY}", base_url=server.url, key=KEY, environ={})
-        [reply] = ask(model)
-    assert server.received[0].body["model"] == KEY
     assert model.name == "openai/[redacted]"
-    assert find_leaks(reply, model) == []
+    assert "nested-secret" not in f"{model.settings} {reply}"
+    stored = cast(dict[str, Any], model.settings["extra"])
+    assert (stored["api_key"], stored["metadata"]) == ("[redacted]", {"key": "[redacted]"})
+    assert stored["response_format"] == extra["response_format"]
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "header", "value"),
+    ("name", "header", "value"),
     [
-        ("openai/m", {}, "Authorization", f"Bearer {KEY}"),
-        ("anthropic/m", {}, "x-api-key", KEY),
-        ("azure/m", {}, "api-key", KEY),
-        ("vllm/m", {}, "Authorization", f"Bearer {KEY}"),
+        ("openai/m", "Authorization", f"Bearer {KEY}"),
+        ("anthropic/m", "x-api-key", KEY),
+        ("azure/m", "api-key", KEY),
+        ("vllm/m", "Authorization", f"Bearer {KEY}"),
     ],
 )
-def test_the_key_goes_into_the_header_of_its_provider(
-    name: str, options: dict[str, Any], header: str, value: str
-) -> None:
+def test_the_key_goes_into_the_header_of_its_provider(name: str, header: str, value: str) -> None:
     with FaultyServer() as server:
-        ask(connect(name, base_url=server.url, key=f" {KEY}\n", environ={}, **options))
+        ask(connect(name, base_url=server.url, key=f" {KEY}\n", environ={}))
     assert server.received[0].headers[header] == value
 
 
@@ -70,16 +72,15 @@ def test_the_key_goes_into_the_header_of_its_provider(
 def test_a_secret_in_the_base_url_is_used_but_not_shown() -> None:
     with FaultyServer() as server:
         url = server.url.replace("http://", "http://me:pass%2Fword-123@")
-        model = connect(
-            "custom/m", base_url=f"{url}?api_key=query-secret-1&zone=eu#part", environ={}, allow_secret_url=True
-        )
+        model = connect_to(server, base_url=f"{url}?api_key=query-secret-1&zone=eu#part", allow_secret_url=True)
         [reply] = ask(model)
     assert isinstance(reply, Reply)
     assert server.received[0].query == {"api_key": "query-secret-1", "zone": "eu"}
     assert server.received[0].headers["Authorization"] == "Basic " + base64.b64encode(b"me:pass/word-123").decode()
+    assert any("instead of the key" in note for note in model.notes)
     assert model.settings["base_url"] == f"{server.url}?zone=eu"
     shown = f"{model!r} {model.settings} {model.notes} {vars(model)['_endpoint']!r}"
-    assert not [secret for secret in ("pass", "word-123", "query-secret-1", "me:") if secret in shown]
+    assert not [secret for secret in ("pass/", "word-123", "query-secret-1", "me:") if secret in shown]
 
 
 @pytest.mark.fault("S5")
@@ -93,23 +94,13 @@ def test_a_secret_of_the_base_url_is_redacted_in_errors() -> None:
 
 
 @pytest.mark.fault("S5")
-def test_user_and_password_of_the_base_url_are_sent_instead_of_a_bearer_key() -> None:
-    with FaultyServer() as server:
-        model = connect_to(server, base_url=server.url.replace("http://", "http://me:word@"))
-        ask(model)
-    assert server.received[0].headers["Authorization"].startswith("Basic ")
-    assert any("instead of the key" in note for note in model.notes)
-
-
-@pytest.mark.fault("S5")
 @pytest.mark.parametrize(
-    "base_url", ["localhost:8000", "ftp://host/v1", "http:///v2", "me:pass-word@host", "http://h:x/"]
+    "base_url", ["localhost:8000", "ftp://host/v1", "http:///v2", "me:pass-word@host", "http://h:x/", "http://h:99999/"]
 )
 def test_a_base_url_that_cannot_be_parsed_is_refused_and_not_shown(base_url: str) -> None:
     with pytest.raises(InputError, match="base URL") as caught:
         connect("custom/m", base_url=base_url, environ={})
     assert base_url not in str(caught.value)
-    assert caught.value.exit_code == 2
 
 
 SECRET_URLS = [
@@ -127,15 +118,13 @@ SECRET_URLS = [
 def test_a_base_url_with_a_secret_is_refused_unless_allowed_and_stored_without(url: str) -> None:
     with pytest.raises(InputError, match="--allow-secret-url") as caught:
         connect("custom/m", base_url=url, environ={})
-    assert caught.value.exit_code == 2
     model = connect("custom/m", base_url=url, environ={}, allow_secret_url=True)
     secret = max(re.split(r"[/?=&]", url.removeprefix("https://h/")), key=len)
     for shown in (str(caught.value), repr(model), str(model.settings)):
         assert secret not in shown
-    stored = str(model.settings["base_url"])
     if "?" not in url:
         with pytest.raises(InputError, match="does not keep"):
-            connect("custom/m", base_url=stored, environ={}, allow_secret_url=True)
+            connect("custom/m", base_url=str(model.settings["base_url"]), environ={}, allow_secret_url=True)
 
 
 @pytest.mark.fault("S19")
@@ -158,7 +147,6 @@ def test_ids_and_names_in_a_base_url_are_no_secrets(url: str) -> None:
 def test_a_key_given_as_the_name_of_its_variable_is_not_shown(name: str) -> None:
     with pytest.raises(InputError, match="name of an environment variable") as caught:
         connect("openai/m", key_variable=name, environ={})
-    assert caught.value.exit_code == 2
     assert not name or name not in str(caught.value)
 
 
@@ -171,16 +159,14 @@ def test_a_key_given_as_the_name_of_its_variable_is_not_shown(name: str) -> None
     ],
 )
 def test_a_secret_that_was_not_stored_is_not_sent_as_redacted(sampling: Sampling, option: str) -> None:
-    settings = connect("vllm/m", key=KEY, environ={}, sampling=sampling).settings
-    stored = Sampling(extra=cast(dict[str, Any], settings["extra"]), system=cast(str | None, settings["system"]))
-    with pytest.raises(InputError, match=option) as caught:
-        connect("vllm/m", key=KEY, environ={}, sampling=stored)
-    assert caught.value.exit_code == 2
+    stored = connect("vllm/m", key=KEY, environ={}, sampling=sampling).settings
+    again = Sampling(extra=cast(dict[str, Any], stored["extra"]), system=cast(str | None, stored["system"]))
+    with pytest.raises(InputError, match=option):
+        connect("vllm/m", key=KEY, environ={}, sampling=again)
 
 
 INSECURE = [
     ("http://10.0.0.5:8000/v1", KEY, True),
-    ("http://example.org/v1", KEY, True),
     ("http://127.0.0.1.example.org/v1", KEY, True),
     ("http://127.0.0.1@example.org/v1", None, True),
     ("http://me:secret@example.org/v1", None, True),
@@ -197,24 +183,13 @@ INSECURE = [
 @pytest.mark.fault("S6")
 @pytest.mark.parametrize(("base_url", "key", "refused"), INSECURE)
 def test_a_key_does_not_cross_the_network_unencrypted(base_url: str, key: str | None, refused: bool) -> None:
-    if not refused:
-        connect("vllm/m", base_url=base_url, key=key, environ={})
-        return
-    with pytest.raises(InputError, match="--allow-insecure") as caught:
-        connect("vllm/m", base_url=base_url, key=key, environ={}, allow_secret_url=True)
-    assert caught.value.exit_code == 2
-    assert find_key(str(caught.value)) == []
-    assert "secret@" not in str(caught.value)
-    connect("vllm/m", base_url=base_url, key=key, environ={}, allow_insecure=True, allow_secret_url=True)
-
-
-@pytest.mark.fault("S13")
-def test_a_placeholder_key_is_not_redacted_in_answers() -> None:
-    """It is no secret, and answers are full of such words."""
-    with FaultyServer(always("There is none.")) as server:
-        [reply] = ask(connect("ollama/m", base_url=server.url, key="none", environ={}))
-    assert isinstance(reply, Reply)
-    assert reply.answer == "There is none."
+    options: dict[str, Any] = {"base_url": base_url, "key": key, "environ": {}, "allow_secret_url": True}
+    if refused:
+        with pytest.raises(InputError, match="--allow-insecure") as caught:
+            connect("vllm/m", **options)
+        assert find_key(str(caught.value)) == []
+        assert "secret@" not in str(caught.value)
+    connect("vllm/m", allow_insecure=refused, **options)
 
 
 ECHOES: dict[str, Callable[[str], str]] = {
@@ -243,29 +218,20 @@ def test_no_echo_of_the_key_is_kept(echo: Callable[[str], str], frame: str) -> N
 
 
 @pytest.mark.fault("S13")
+@settings(max_examples=50)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_a_text_without_the_key_stays_as_it_is(text: str) -> None:
     assert Redactor([KEY]).answer(text) == text
 
 
-@pytest.mark.fault("S4")
-def test_secrets_at_any_depth_and_in_the_system_prompt_are_not_stored() -> None:
-    extra = {
-        "provider": {"options": [{"api_key": "nested-secret-1"}], "credentials": {"user": "nested-secret-2"}},
-        "keys": ["nested-secret-3"],
-        "note": f"the key is {KEY}",
-        "response_format": {"properties": {"code": {"type": "string"}}},
-    }
-    with FaultyServer(always("nested-secret-1, nested-secret-2, nested-secret-3")) as server:
-        model = connect_to(server, sampling=Sampling(system=f"Never say {KEY}.", extra=extra))
-        [reply] = ask(model)
-    assert isinstance(reply, Reply)
-    assert server.received[0].body["provider"] == extra["provider"]
-    kept = f"{model.settings} {reply}"
-    assert "nested-secret" not in kept
-    assert find_key(kept) == []
-    settings = cast(dict[str, Any], model.settings["extra"])
-    assert settings["response_format"] == extra["response_format"]
+@pytest.mark.fault("S13")
+def test_placeholders_stay_and_masked_keys_do_not() -> None:
+    assert Redactor(["none"]).answer("There is none.") == "There is none."
+    assert Redactor(["", "abc"]).error("abcabc") == "abcabc"
+    redact = Redactor(["sk-proj-0123456789abcdef"]).error
+    assert redact('{"key": "sk-proj-0123456789abcdef", "n": 1}') == '{"key": "[redacted]", "n": 1}'
+    assert redact("Incorrect API key: sk-pr***cdef.") == "Incorrect API key: [redacted]"
+    assert redact("A task-proof text... and more") == "A task-proof text... and more"
 
 
 # Missing and unusable keys
@@ -274,18 +240,12 @@ def test_secrets_at_any_depth_and_in_the_system_prompt_are_not_stored() -> None:
 @pytest.mark.fault("U4")
 @pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " "}, {"OTHER": KEY}])
 def test_the_error_for_a_missing_key_names_its_variable(environ: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
+    with pytest.raises(InputError, match="OPENAI_API_KEY"):
         connect("openai/gpt-4o-mini", environ=environ)
-    assert caught.value.exit_code == 2
-
-
-@pytest.mark.fault("U4")
-def test_the_key_can_come_from_another_variable() -> None:
-    with pytest.raises(InputError, match="MY_KEY"):
-        connect("openai/gpt-4o-mini", key_variable="MY_KEY", environ={"OPENAI_API_KEY": KEY})
-    with pytest.raises(InputError, match="MY_KEY"):
-        connect("vllm/m", key_variable="MY_KEY", environ={})
-    connect("openai/gpt-4o-mini", key_variable="MY_KEY", environ={"MY_KEY": KEY})
+    for name in ("openai/gpt-4o-mini", "vllm/m"):
+        with pytest.raises(InputError, match="MY_KEY"):
+            connect(name, key_variable="MY_KEY", environ={**environ, "OPENAI_API_KEY": KEY})
+        connect(name, key_variable="MY_KEY", environ={"MY_KEY": KEY})
 
 
 @pytest.mark.fault("U4")
@@ -296,19 +256,13 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
         assert bad[:6] not in str(caught.value)
 
 
-def test_at_another_address_a_key_may_not_be_needed() -> None:
-    with FaultyServer() as server:
-        [reply] = ask(connect("openai/m", base_url=server.url, environ={}))
-    assert isinstance(reply, Reply)
-    assert "Authorization" not in server.received[0].headers
-
-
 @pytest.mark.fault("E16")
 @pytest.mark.parametrize(
     ("name", "words"), [("openai/m", "none was sent. It is looked for in OPENAI_API_KEY"), ("vllm/m", "--key-variable")]
 )
-def test_the_refusal_of_a_request_without_a_key_says_where_to_put_one(name: str, words: str) -> None:
+def test_at_another_address_no_key_is_demanded_and_a_refusal_says_where_to_put_one(name: str, words: str) -> None:
     with FaultyServer(always(Fault.UNAUTHORIZED_401)) as server:
         [refusal] = ask(connect(name, base_url=server.url, environ={}))
+    assert "Authorization" not in server.received[0].headers
     assert isinstance(refusal, Refused)
     assert words in str(refusal)

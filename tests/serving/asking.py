@@ -10,11 +10,8 @@ from dataclasses import fields
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-from aiohttp import web
-
 from equipoise.models import ChatModel, Refused, Reply, TransientFault, connect
-from serving.faults import RESPONDERS, Exchange, Fault, Responder
+from serving.faults import Fault, send_json
 from serving.faulty import Behaviour, FaultyServer
 
 KEY = "sk-canary/0123456789+abcdefghijklmnop"
@@ -62,18 +59,11 @@ def ask_faulty(fault: Fault, protocol: str, **options: Any) -> tuple[Outcome, Ch
     return outcome, model
 
 
-def ask_with_response(
-    document: object, monkeypatch: pytest.MonkeyPatch, protocol: str = "openai", status: int = 200
-) -> Outcome:
+def ask_with_response(document: object, protocol: str = "openai", status: int = 200) -> Outcome:
     """The outcome of one prompt whose response is this JSON document."""
-
-    async def respond(exchange: Exchange) -> web.StreamResponse:
-        return web.json_response(document, status=status)
-
-    responders: dict[Fault, Responder] = dict(RESPONDERS)
-    responders[Fault.NO_CHOICES] = respond
-    monkeypatch.setattr("serving.faulty.RESPONDERS", responders)
-    return ask_faulty(Fault.NO_CHOICES, protocol)[0]
+    with FaultyServer(lambda prompt, nth: send_json(status, lambda exchange: document)) as server:
+        [outcome] = ask(connect_to(server, protocol))
+    return outcome
 
 
 def _key_forms(secret: str) -> Iterator[str]:

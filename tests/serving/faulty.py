@@ -13,16 +13,15 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
 from aiohttp import web
 
-from serving.faults import RESPONDERS, Exchange, Fault
+from serving.faults import Exchange, Fault, Responder
 
-Behaviour = Callable[[str, int], "Fault | str"]
-"""What the nth request (from 1) of a prompt gets: a fault, or the text of an answer."""
+Behaviour = Callable[[str, int], "Fault | Responder | str"]
+"""What the nth request (from 1) of a prompt gets: a fault, a response, or the text of an answer."""
 
 
 def seal(prompt: str) -> str:
@@ -90,9 +89,7 @@ class FaultyServer:
         self._runner = asyncio.run_coroutine_threadsafe(self.start(), self._loop).result()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -122,9 +119,10 @@ class FaultyServer:
         outcome = self.behaviour(prompt, self.requests[prompt])
         if self.delay:
             await asyncio.sleep(self.delay)
-        if isinstance(outcome, Fault):
-            return await RESPONDERS[outcome](exchange)
-        return web.json_response(exchange.message(outcome))
+        if isinstance(outcome, str):
+            return web.json_response(exchange.message(outcome))
+        responder: Responder = outcome.value if isinstance(outcome, Fault) else outcome
+        return await responder(exchange)
 
 
 def _rejection(exchange: Exchange, name: str) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
-from types import TracebackType
 from typing import Self
 
 from yarl import URL
@@ -23,7 +22,6 @@ class LoopbackProxy:
         self._refuses = refuses
         self.seen: list[str] = []
         """The first lines of all requests."""
-        self.heads: list[str] = []
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -34,9 +32,7 @@ class LoopbackProxy:
         self._ready.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join()
 
@@ -76,7 +72,6 @@ class LoopbackProxy:
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         self.seen.append(head.partition("\r\n")[0])
-        self.heads.append(head)
         if self._refuses or not self._is_allowed(head):
             status = self._refuses or 407
             writer.write(f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())

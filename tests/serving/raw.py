@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Any, Self
 
 Piece = bytes | float
@@ -17,10 +15,9 @@ Respond = Callable[[str], Iterable[Piece]]
 """What to send for a prompt."""
 
 
-def completion(text: str, *, number: int | None = None, **fields: object) -> bytes:
-    """The body of a chat completion; with a number, an id of its own."""
-    document = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], **fields}
-    return json.dumps(document if number is None else {"id": f"chatcmpl-{number}", **document}).encode()
+def completion(text: str) -> bytes:
+    """The body of a chat completion."""
+    return json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode()
 
 
 def with_length(body: bytes) -> bytes:
@@ -40,7 +37,6 @@ class RawServer:
 
     def __init__(self, respond: Respond) -> None:
         self.connections = 0
-        self.requests = itertools.count()
         self.prompts: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self._respond = respond
@@ -53,9 +49,7 @@ class RawServer:
         self._start(self._accept)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for connection in self._sockets:

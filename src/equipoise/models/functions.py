@@ -17,8 +17,6 @@ from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
 MAX_BATCH = 64
-LONGEST_ANSWER = 16 * 2**20
-"""In characters."""
 
 
 @runtime_checkable
@@ -111,8 +109,6 @@ def _make_reply(answer: object) -> Reply:
         return Reply(status=Status.MALFORMED, detail=excerpt(f"{type(answer).__name__}: {answer}"))
     if not isinstance(answer, str):
         return Reply(status=Status.MALFORMED, detail=f"an answer must be a str, got {type(answer).__name__}")
-    if len(answer) > LONGEST_ANSWER:
-        return Reply(status=Status.TOO_LARGE, detail=f"over {LONGEST_ANSWER:,} characters")
     if not has_visible_text(answer):
         return Reply(status=Status.EMPTY, reasoning=answer or None)
     return Reply(status=Status.OK, answer=answer)

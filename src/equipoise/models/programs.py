@@ -7,8 +7,8 @@ Python function of the prompt, found by its name. So a pipeline, an agent or a t
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
+import pkgutil
 import shlex
 import shutil
 import signal
@@ -42,20 +42,14 @@ def open_program(name: str, deadline: float) -> FunctionModel:
 
 
 def _find_function(name: str) -> Callable[[str], str]:
-    module, _, path = name.partition(":")
     here = str(Path.cwd())
     sys.path.insert(0, here)  # as `python -m` does
     try:
-        found: object = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except ImportError as error:
+        found: object = pkgutil.resolve_name(name)
+    except (ImportError, AttributeError) as error:
         raise InputError(
-            f"The module {module!r} of the model {name!r} cannot be imported: {error}. A model "
-            "behind an endpoint is called PROVIDER/MODEL."
+            f"The function {name!r} cannot be imported: {error}. A model behind an endpoint is called PROVIDER/MODEL."
         ) from None
-    except AttributeError:
-        raise InputError(f"The module {module!r} has nothing that is called {path!r}.") from None
     finally:
         sys.path.remove(here)
     if not callable(found):

@@ -20,11 +20,9 @@ from equipoise.models.programs import parse_command
 from equipoise.models.protocol import Sampling
 from equipoise.models.redact import REDACTED, refuse_key_as_name
 
-RESERVED_HEADERS = frozenset(
-    (
-        *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
-        *("transfer-encoding", "proxy-authorization", "expect", "upgrade"),
-    )
+RESERVED_HEADERS = (
+    *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
+    *("transfer-encoding", "proxy-authorization", "expect", "upgrade"),
 )
 """Headers that the transport fills in itself."""
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

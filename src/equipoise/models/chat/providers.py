@@ -74,28 +74,22 @@ PROVIDERS = {provider.name: provider for provider in _PROVIDERS}
 
 
 MAKERS = {
-    "gpt-": "openai",
-    "chatgpt": "openai",
-    "o1": "openai",
-    "o3": "openai",
-    "o4": "openai",
-    "claude": "anthropic",
-    "gemini": "gemini",
-    "grok": "xai",
-    "deepseek": "deepseek",
-    "mistral": "mistral",
-    "llama": "ollama",
-    "qwen": "ollama",
-    "gemma": "ollama",
+    "openai": ("gpt-", "chatgpt", "o1", "o3", "o4"),
+    "anthropic": ("claude",),
+    "gemini": ("gemini",),
+    "xai": ("grok",),
+    "deepseek": ("deepseek",),
+    "mistral": ("mistral",),
+    "ollama": ("llama", "qwen", "gemma"),
 }
-"""How names of models begin, and the provider that is most likely meant."""
+"""How names of models begin, by the provider that is most likely meant."""
 
 
 def parse_model_name(name: str) -> tuple[Provider, str]:
     """Split `provider/model` into the provider and its name for the model, which may hold further slashes."""
     provider, slash, model = name.partition("/")
     if not slash:
-        maker = next((maker for start, maker in MAKERS.items() if name.lower().startswith(start)), None)
+        maker = next((maker for maker, starts in MAKERS.items() if name.lower().startswith(starts)), None)
         if maker:
             raise InputError(f"A model is named with its provider. Did you mean '{maker}/{name}'?")
         known = ["embedded", "simulated/…", *(f"{provider}/…" for provider in PROVIDERS)]

@@ -27,9 +27,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|mil|[dhms])", re.IGNORECASE)
 _UNIT_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _WAIT_IN_MESSAGE = re.compile(r"(?:try again|retry) in ((?:\d+(?:\.\d+)? ?[a-z]+)+)", re.IGNORECASE)
 _MIN_TIMESTAMP, _MIN_MILLISECOND_TIMESTAMP = 1e9, 1e11
-"""A number this large may be a point in time in seconds, or in milliseconds, since 1970."""
-_LARGEST_CLOCK_ERROR = 86400.0
-"""A point in time that is longer ago than this is none: the number is a duration."""
+"""A number this large is a point in time in seconds, or in milliseconds, since 1970."""
 _LONGEST_WAIT = 1e9
 """In seconds. Longer waits count as this long."""
 
@@ -146,9 +144,9 @@ def _parse_wait(text: str, now: float) -> float | None:
         return sum(float(count) * _UNIT_SECONDS[unit.lower()] for count, unit in parts) if parts else None
     if math.isnan(number):
         return None
-    moment = number if number < _MIN_MILLISECOND_TIMESTAMP else number / 1000
-    is_moment = number >= _MIN_TIMESTAMP and moment > now - _LARGEST_CLOCK_ERROR
-    return moment - now if is_moment else number
+    if number < _MIN_TIMESTAMP:
+        return number
+    return (number if number < _MIN_MILLISECOND_TIMESTAMP else number / 1000) - now
 
 
 def _parse_date(text: str) -> float | None:

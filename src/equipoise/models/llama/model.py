@@ -186,13 +186,12 @@ def prepare_embedded(
 
 
 def _check_gguf(path: Path) -> None:
-    if not path.is_file():
-        raise BadFile(f"There is no file {path}. A model is named as in {GGUF_PREFIX}models/llama-3.2-1b.gguf")
     try:
         with path.open("rb") as file:
             start = file.read(len(GGUF_MAGIC))
     except OSError as error:
-        raise BadFile(f"{path} cannot be read: {error.strerror}.") from error
+        example = f"A model is named as in {GGUF_PREFIX}models/llama-3.2-1b.gguf"
+        raise BadFile(f"{path} cannot be read: {error.strerror}. {example}") from None
     if start != GGUF_MAGIC:
         raise BadFile(f"{path} is not a GGUF file: it does not begin with {GGUF_MAGIC.decode()!r}.")
 
