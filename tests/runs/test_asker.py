@@ -178,18 +178,6 @@ def test_a_request_that_never_ends_is_a_timeout_also_for_the_last_prompt(path: P
     assert details == ["no answer within 300 s"] * 2
 
 
-@pytest.mark.fault("E3")
-def test_a_refusal_later_keeps_the_answers_under_way(path: Path) -> None:
-    def script(prompt: str, nth: int) -> Reply | Exception:
-        return Refused("quota, not rate limit") if "Prompt 20 " in prompt else ok(prompt)
-
-    model = Fake(script, delay=1.0)
-    outcome = run_pump(path, model, 200)
-    assert_fatal(outcome, Refused, 4, "quota", path)
-    assert outcome.counts[Status.OK] == model.requests - 1
-    assert run_pump(path, answering()).states == {Status.OK: 200}
-
-
 @pytest.mark.fault("E19")
 def test_the_same_4xx_twenty_times_ends_the_run(path: Path) -> None:
     details = itertools.cycle(["HTTP 422: no (id 1)", "HTTP 422: no (id 2)"])

@@ -100,20 +100,6 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     assert not wants_more(run)
 
 
-def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
-    path = tmp_path / "run.equipoise"
-    with patch.object(session, "take_look", lambda *_: Look(name="")):
-        looked = audit_once(flip, probes="jobs_lum", out=path, until_certain=True)["jobs_lum"]
-    plain = audit_once(flip, probes="jobs_lum", sample=22)["jobs_lum"]
-    assert (looked.level, plain.level) == (0.995, 0.95)
-    for name, estimate in plain.metrics.items():
-        wider = looked.metrics[name]
-        assert wider.value == pytest.approx(estimate.value, nan_ok=True)
-        if estimate.low < estimate.value < estimate.high:
-            assert wider.low <= estimate.low, name
-            assert wider.high >= estimate.high, name
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run that is never stopped."""
@@ -157,13 +143,6 @@ def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) ->
     assert wants_more(run)
     audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
     check_same(Run.open(path), whole)
-
-
-def test_other_looks_are_another_run(whole: Run) -> None:
-    changes: list[dict[str, Any]] = [{"sample": 120, "until_certain": True}, {"sample": 90}]
-    for changed in changes:
-        with pytest.raises(IntegrityError, match="looks"):
-            audit_once(flip, probes="jobs_lum", out=whole.path, **changed)
 
 
 def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
