@@ -71,16 +71,19 @@ def test_an_outage_that_lasts_ends_the_run_and_leaves_the_attempts_pending(path:
 @pytest.mark.fault("E26")
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("concurrency", [1, 4])
-def test_prompts_that_fail_together_at_the_end_are_no_outage(path: Path, fault: Exception, concurrency: int) -> None:
-    """A prompt that was answered before tells the difference."""
+@pytest.mark.parametrize("failing", [range(32, 40), range(1)], ids=["the last ones", "the first one"])
+def test_prompts_that_fail_by_themselves_are_no_outage(
+    path: Path, fault: Exception, concurrency: int, failing: range
+) -> None:
+    """A prompt that was answered before, or another one, tells the difference."""
 
     def script(prompt: str, nth: int) -> Reply | Exception:
-        return fault if list(model.asked).index(prompt) >= 32 else ok(prompt)
+        return fault if list(model.asked).index(prompt) in failing else ok(prompt)
 
     model = Fake(script)
     outcome = run_pump(path, model, 40, policy=replace(POLICY, concurrency=concurrency))
     assert outcome.error is None
-    assert outcome.counts[Status.OK] == 32
+    assert outcome.counts[Status.OK] == 40 - len(failing)
     assert outcome.counts[Status.PENDING] == 0
 
 

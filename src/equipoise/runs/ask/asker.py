@@ -20,7 +20,7 @@ import asyncio
 import functools
 import random
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from equipoise.errors import BudgetReached, EndpointError
@@ -42,8 +42,8 @@ CLIENT_FAULTS, SPENT_ON_REASONING = 20, 3
 """So many times in a row, the same 4xx error or a largest limit that went into reasoning ends the run."""
 LONGEST_WAIT = 600.0
 """The run ends if the endpoint asks for a longer pause, or has only asked for pauses for this long."""
-START_PATIENCE = 5.0
-"""How long to try when the endpoint cannot be reached from the start."""
+START_PATIENCE = 3.0
+"""So many seconds after the first try, nothing more is tried if the endpoint was never reached."""
 STANDSTILL_SECONDS = 1.0
 """A deadline that is noticed later than this: the process stood still (SIGSTOP)."""
 
@@ -84,7 +84,7 @@ class Asker:
         concurrency: int,
         on_wait: Callable[[], None],
         answered: Pending | None,
-        other: Pending,
+        others: Sequence[Pending],
         raise_limit: Callable[[int, int], Awaitable[None]] | None = None,
     ) -> None:
         self.throttle = Throttle(policy, concurrency, on_wait)
@@ -93,8 +93,8 @@ class Asker:
         self._tally = tally
         self._answered = answered
         """The last prompt that got an answer, which tests whether the endpoint works."""
-        self._other = other
-        """A prompt that does so if none was ever answered."""
+        self._others = others
+        """Prompts that do so if none was ever answered."""
         self._raise_limit = raise_limit
         """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
         self._raised_limit = 0
@@ -286,10 +286,10 @@ class Asker:
         Who tests it keeps the place of the attempt, and there is no other: nothing else is sent meanwhile.
         """
         async with self._testing:
-            was_down, sent = not self._reached, since
+            was_down = not self._reached
             while self._worked_at <= course.first_failed:
                 if was_down:
-                    self._refuse_long_outage(fault, since, sent)
+                    self._refuse_long_outage(fault, since)
                 if fault.retry_after is not None:
                     self._wait_as_asked(fault.retry_after)
                 pause = max(self._policy.first_backoff, min(self._policy.longest_backoff, self._clock() - since))
@@ -299,18 +299,18 @@ class Asker:
                 if self.throttle.stopped.is_set():
                     return True
                 sent = self._clock()
-                outcome = await self._request(self._answered or self._other, self._policy.deadline)
+                asked = self._answered or self._random.choice(self._others)
+                outcome = await self._request(asked, self._policy.deadline)
                 if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
                     fault, was_down, self._tested_at = outcome, True, self._clock()
                 else:
                     self._count_response(sent)
         return was_down or course.began < self._tested_at
 
-    def _refuse_long_outage(self, fault: TransientFault, since: float, sent: float) -> None:
+    def _refuse_long_outage(self, fault: TransientFault, since: float) -> None:
         """Raise EndpointError when it is time to give up."""
-        now, name, detail = self._clock(), self._model.name, fault.reply.detail or "no connection"
-        away = now - since
-        if not self._reached and 2 * away + now - sent > START_PATIENCE:  # something is misconfigured
+        name, away, detail = self._model.name, self._clock() - since, fault.reply.detail or "no connection"
+        if not self._reached and away > START_PATIENCE:  # something is misconfigured
             raise EndpointError(
                 f"{name} cannot be reached: {detail}. Check the address, the network and that the server runs."
             )

@@ -143,14 +143,13 @@ class Pump:
             concurrency,
             self._report_progress,
             answered,
-            self._page[-1],
+            list(self._page),
             raise_limit,
         )
         async with self._model:
-            is_more = True
-            while is_more and not self._failure:
+            await self._ask_planned(self._asker, concurrency)
+            while not self._failure and await self._look_for_more():
                 await self._ask_planned(self._asker, concurrency)
-                is_more = not self._failure and await self._look_for_more()
 
     async def _ask_planned(self, asker: Asker, concurrency: int) -> None:
         self._workers = [asyncio.create_task(self._work(asker)) for _ in range(concurrency)]
