@@ -12,9 +12,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import equipoise
 from benchmarks.fuzz_servers import mutate_json
-from equipoise.answers.files import read_file
+from equipoise.answers.files import read_tables
 from equipoise.cli.config import read_config
 from equipoise.errors import EquipoiseError
 from equipoise.runs.file import digests, sql
@@ -54,7 +56,7 @@ def name_outcome(read: Callable[[Path], str], path: Path, before: str = "") -> s
 
 def read_answers(path: Path) -> str:
     """All rows of a file of answers."""
-    rows = list(read_file(path))
+    rows = pl.concat(read_tables(path)).rows()
     assert rows, "nothing was read and nothing said"
     return str(rows)
 

@@ -20,9 +20,9 @@ import polars as pl
 
 from benchmarks.processes import measure_time, print_result
 from equipoise.answers.files import read_tables
+from equipoise.answers.parts import score_shards
 from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_rows, score_tables
-from equipoise.answers.shards import score_shards
+from equipoise.answers.score import score_tables
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models import Reply
 from equipoise.runs.file.store import RunFile
@@ -97,7 +97,7 @@ def score_in_memory(probe: str, reading: str, path: Path, parameters: str) -> di
         rows = [{name: row[name] for name in (ID, REPETITION, ANSWER)} for row in map(orjson.loads, file)]
     cost: dict[str, Any] = {}
     with measure_time(cost):
-        result = score_rows(planned, read_python(rows))
+        result = score_tables(planned, read_python(rows))
     assert result.matching.matched == len(rows)
     return cost
 

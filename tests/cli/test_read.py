@@ -51,7 +51,7 @@ def test_the_specified_reading_from_stdin() -> None:
         ("a.jsonl", b"\n\n", "holds no answers"),
         ("a.jsonl", b'{"answer": "He"}\n{"answer": nul', "line 2: not JSON"),
         ("a.jsonl", b'{"answer": "\xff"}', "line 1: not UTF-8 at byte 12"),
-        ("a.jsonl", b'{"answer": "He", "id": 7}', "line 1: the field id must be text"),
+        ("a.jsonl", b'{"answer": "He", "id": 7}', "line 1: id must be text"),
         ("a.csv", b"text\nHe\n", "line 1: a header with answer is needed"),
         ("a.csv", b"answer,id\nHe\n", "line 2: as many fields as the header"),
         ("a.csv", b'answer\n"He', "line 2: not CSV"),
@@ -101,7 +101,7 @@ def test_the_prompt_is_found_by_its_id_or_its_text_where_the_detector_uses_it(mo
     wanted = ["accepted" if gender == "female" else "rejected" for gender in prompts["gender"][:3]]
     assert [json.loads(line)["label"] for line in out.splitlines()] == wanted
     outcome = CliRunner().invoke(app, ["read", "hiring_an"], input='{"answer": "x"}\n')
-    assert "stdin, line 1: the id or the prompt of a planned prompt is needed" in str(outcome.exception)
+    assert "Answer 1: the id or the prompt of a planned prompt is needed" in str(outcome.exception)
 
 
 def test_a_detector_that_uses_the_text_of_the_prompt_reads_any_prompt(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ import pytest
 import equipoise
 from answering import plain_metrics
 from calling import exit_code
-from equipoise.answers.files import read_file
-from equipoise.answers.score import score_rows
+from equipoise.answers.files import read_tables
+from equipoise.answers.score import score_tables
 from equipoise.errors import UnknownName
 from equipoise.probes import find_probes
 from equipoise.runs.suites import plan_probes
@@ -140,7 +140,7 @@ def test_the_metrics_are_those_of_the_log_when_it_is_scored_and_imported(evaluat
     (results,) = log.results.scores if log.results else []
     shown = {metric: found.value for metric, found in results.metrics.items()}
     (planned,) = plan_probes(find_probe(name), "standard", SIZE)
-    scored = score_rows(planned, read_file(path))
+    scored = score_tables(planned, read_tables(path))
     expected = {
         f"{metric}{ending}": value
         for metric, found in plain_metrics(scored).items()

@@ -22,7 +22,7 @@ import pytest
 
 import equipoise
 from calling import exit_code
-from equipoise.answers.shards import ShardsDone, score_shards
+from equipoise.answers.parts import ShardsDone, score_shards
 from equipoise.authoring import Probe
 from equipoise.engines import ray as engine
 from equipoise.errors import BadFile, EndpointError, InputError, StorageError

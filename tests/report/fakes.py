@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_rows
+from equipoise.answers.score import score_tables
 from equipoise.authoring import Evidence, Probe
 from equipoise.detect import Detector
 from equipoise.measuring.audit import Audit
@@ -81,7 +81,7 @@ def make_run(
             pl.Series(STATUS, status, dtype=pl.String), pl.Series(ANSWER, answers, dtype=pl.String)
         ).with_columns(pl.when(is_measured()).then(ANSWER).alias(ANSWER))
         asked = table.filter(pl.col(STATUS) != Status.PENDING)
-        results[name] = score_rows(planned, read_python(asked))
+        results[name] = score_tables(planned, read_python(asked))
         tables[name] = add_evaluation(planned.probe.detector, table)
     defaults: dict[str, Any] = {
         "name": f"{model}.equipoise",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from equipoise.bodies import KNOWN, READERS, UNREADABLE, Completion, join_texts, read_completion
 from equipoise.errors import BadFile
-from equipoise.failures import ReportedError, ended_in_batch, read_reported
+from equipoise.failures import ended_in_batch, read_reported
 from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status
 
 Fields = dict[str, Any]
@@ -23,22 +23,6 @@ NO_STATUS = 200
 Line = Mapping[str, Any]
 KEY = re.compile(r"(.*?)(?:[#-](\d+))?", re.DOTALL)
 """A key of ours: the id of a prompt, with the repetition where there are several."""
-OTHER_FILES = "CSV, Parquet (.parquet), logs of Inspect (.eval, .json)"
-"""What is not read line by line."""
-
-
-class Envelope(NamedTuple):
-    """How the lines of one kind of file are recognised and read."""
-
-    name: str
-    fields: tuple[str, ...]
-    """Sets of fields; a line that has all fields of one of them is of this kind."""
-    read: Callable[[Line], Iterator[Fields]]
-    """The fields of each answer in a line. BadFile, KeyError, TypeError and the like mean that it cannot be read."""
-
-    def fits(self, line: Line) -> bool:
-        """Whether a line is of this kind."""
-        return any(line.keys() >= {*needed.split()} for needed in self.fields)
 
 
 def split_key(key: object) -> Fields:
@@ -52,20 +36,20 @@ def read_line(line: Line, where: str) -> Iterator[Fields]:
     if ANSWER in line or is_own_failure(line):
         yield {ANSWER: None, **line}
         return
-    for envelope in ENVELOPES:
-        if envelope.fits(line):
+    for name, (kinds, read) in ENVELOPES.items():
+        if any(line.keys() >= {*fields.split()} for fields in kinds):
             try:
-                yield from envelope.read(line)
+                yield from read(line)
             except BadFile as error:
-                raise BadFile(f"{where}: {envelope.name}: {error}") from None
+                raise BadFile(f"{where}: {name}: {error}") from None
             except UNREADABLE:
-                raise BadFile(f"{where}: {envelope.name} output without an answer where it should stand.") from None
+                raise BadFile(f"{where}: {name} output without an answer where it should stand.") from None
             return
     shown = ", ".join(map(str, line))[:60] or "none"
-    known = ", ".join(envelope.name for envelope in ENVELOPES)
     raise BadFile(
         f"{where}: no field {ANSWER}. There are: {shown}. Needed are {ANSWER} (or {STATUS}, where there is none), and "
-        f"{ID} or {PROMPT}; or the output of another tool: {known}. Files of other kinds: {OTHER_FILES}."
+        f"{ID} or {PROMPT}; or the output of another tool: {', '.join(ENVELOPES)}. Files of other kinds: CSV, Parquet "
+        "(.parquet), logs of Inspect (.eval, .json)."
     )
 
 
@@ -80,22 +64,17 @@ def read_body(body: Line) -> Fields:
     if not isinstance(body, Mapping):
         raise TypeError
     if (error := read_reported(body, NO_STATUS)) is not None:
-        return _fail(error)
+        return without_answer(ended_in_batch(error))
     if body and not any(field in body for field in READERS):
         shown = ", ".join(map(str, body))[:60]
         raise BadFile(f"a response of an API that is not known, with the fields {shown}. Known are: {KNOWN}.")
     if "output" in body and body.get("status") in ("cancelled", "queued", "in_progress"):
         return without_answer(Status.PENDING)
     completion = read_completion(body)
-    return without_answer(Status.MALFORMED) if completion is None else _outcome_of(completion)
+    return without_answer(Status.MALFORMED) if completion is None else outcome(completion)
 
 
-def outcome(text: str | None, reason: str | None = None) -> Fields:
-    """Status and answer, by the text and the reason for which it ended."""
-    return _outcome_of(Completion(text=text, finish_reason=reason))
-
-
-def _outcome_of(completion: Completion) -> Fields:
+def outcome(completion: Completion) -> Fields:
     """As for endpoints (`models.chat.wire.make_reply`): what broke off, was withheld or refused is no answer."""
     if completion.status in (Status.HTTP_ERROR, Status.FILTERED):
         return without_answer(completion.status)
@@ -107,9 +86,10 @@ def without_answer(status: Status) -> Fields:
     return {STATUS: status, ANSWER: None}
 
 
-def _fail(error: ReportedError | None) -> Fields:
-    assert error is not None
-    return without_answer(ended_in_batch(error))
+def _fail(error: object, status: int = NO_STATUS) -> Fields:
+    reported = read_reported({"error": _unpack_error(error)}, status)
+    assert reported is not None
+    return without_answer(ended_in_batch(reported))
 
 
 def _unpack_error(error: object) -> Mapping[str, Any]:
@@ -152,7 +132,7 @@ def _read_response(line: Line) -> Fields:
     if "status_code" in body or "body" in body:
         status, body = int(body.get("status_code", NO_STATUS)), body.get("body") or {}
     if error or not 200 <= status < 300:
-        return _fail(read_reported({"error": _unpack_error(error or body)}, status))
+        return _fail(error or body, status)
     return read_body(body)
 
 
@@ -162,7 +142,7 @@ def _read_anthropic(line: Line) -> Iterator[Fields]:
         case "succeeded":
             yield key | read_body(result["message"])
         case "errored":
-            yield key | _fail(read_reported({"error": _unpack_error(result.get("error"))}, NO_STATUS))
+            yield key | _fail(result.get("error"))
         case "canceled" | "expired":
             yield key | without_answer(Status.PENDING)
         case unknown:
@@ -198,32 +178,18 @@ def _find_lm_eval_prompt(asked: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-class FirstFilter:
-    """lm-eval writes each document once for every filter of a task: only the lines of the first one are answers."""
-
-    def __init__(self) -> None:
-        self._first: object = None
-
-    def leaves_out(self, line: Line) -> bool:
-        """Whether the line repeats one that was there already."""
-        if "resps" not in line or "filter" not in line:
-            return False
-        self._first = self._first or line["filter"]
-        return bool(line["filter"] != self._first)
-
-
-ENVELOPES = (
-    Envelope("Anthropic batch", ("custom_id result",), _read_anthropic),
-    Envelope(
-        "OpenAI, vLLM and other batch",
-        ("custom_id response", "custom_id error", "custom_id request status"),
+ENVELOPES = {
+    "Anthropic batch": (["custom_id result"], _read_anthropic),
+    "OpenAI, vLLM and other batch": (
+        ["custom_id response", "custom_id error", "custom_id request status"],
         _read_batch,
     ),
-    Envelope("Bedrock batch", ("modelInput modelOutput", "modelInput error"), _read_batch),
-    Envelope(
-        "Gemini and Vertex batch",
-        ("key response", "key error", "key status", "request response", "request status"),
+    "Bedrock batch": (["modelInput modelOutput", "modelInput error"], _read_batch),
+    "Gemini and Vertex batch": (
+        ["key response", "key error", "key status", "request response", "request status"],
         _read_batch,
     ),
-    Envelope("lm-eval samples", ("arguments resps",), _read_lm_eval),
-)
+    "lm-eval samples": (["arguments resps"], _read_lm_eval),
+}
+"""How lines of other tools are recognised, by sets of fields of which they have one, and read. A reader gives the
+fields of each answer in a line; BadFile, KeyError, TypeError and the like mean that it cannot be read."""

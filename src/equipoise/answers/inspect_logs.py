@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from equipoise.answers.formats import Fields, outcome, without_answer
+from equipoise.answers.formats import outcome, without_answer
+from equipoise.answers.rows import Fields, Row
+from equipoise.bodies import Completion
 from equipoise.errors import BadFile, InputError
 from equipoise.schema import ID, PROMPT, REPETITION, Status
-
-SUFFIXES = (".eval", ".json")
 
 
 def may_be_log(start: bytes) -> bool:
@@ -18,8 +18,8 @@ def may_be_log(start: bytes) -> bool:
     return b'"eval"' in start
 
 
-def read_log(path: Path) -> Iterator[Fields]:
-    """The fields of each sample of a log, one at a time. Ids are prompt ids, epochs are repetitions."""
+def read_log(path: Path) -> Iterator[Row]:
+    """The samples of a log, one at a time. Ids are prompt ids, epochs are repetitions."""
     try:
         from inspect_ai.log import read_eval_log, read_eval_log_samples  # noqa: PLC0415 - an extra, slow to import
     except ImportError:
@@ -36,8 +36,8 @@ def read_log(path: Path) -> Iterator[Fields]:
             if streamed
             else read_eval_log(str(path)).samples or ()
         )
-        for sample in samples:
-            yield _read_sample(sample)
+        for number, sample in enumerate(samples, 1):
+            yield f"{path}, sample {number}", _read_sample(sample)
     except (BadFile, OSError):
         raise
     except Exception as error:  # whatever the library raises, the file is at fault
@@ -48,7 +48,8 @@ def _read_sample(sample: Any) -> Fields:
     key = {ID: str(sample.id), PROMPT: _find_prompt(sample.input), REPETITION: sample.epoch}
     answered = bool(sample.output.choices) and not sample.output.error
     if answered and (sample.error is None or sample.output.completion):  # an error after the answer is a scorer's
-        return key | outcome(sample.output.completion, sample.output.stop_reason)
+        said = Completion(text=sample.output.completion, finish_reason=sample.output.stop_reason)
+        return key | outcome(said)
     failed = sample.error is not None or sample.output.error
     return key | without_answer(Status.HTTP_ERROR if failed else Status.PENDING)
 

@@ -10,39 +10,34 @@ from typing import IO
 
 import polars as pl
 
-from equipoise.answers.rows import LONGEST_ANSWER, ROWS_PER_TABLE, SCHEMA, refuse_missing_columns
-from equipoise.detect.visible import has_visible_text
-from equipoise.errors import BadFile, IntegrityError, NoAnswers
-from equipoise.schema import ANSWER, ID, ITEM_NUMBER, MEASURED, PROMPT, REPETITION, STATUS, Status
+from equipoise.answers.rows import ROWS_PER_TABLE, SCHEMA, check_table, refuse_missing_columns
+from equipoise.errors import BadFile, IntegrityError
+from equipoise.schema import ANSWER, ID, ITEM_NUMBER, PROMPT
 
 SUFFIX = ".parquet"
-_BLANK = r"^[\s\x1c-\x1f]*$"
+_TEXTS = {name: kind for name, kind in SCHEMA.items() if kind == pl.String}
 
 
-def read_parquet(path: Path, names: Mapping[str, str]) -> Iterator[pl.DataFrame]:
-    """Tables of answers; BadFile if the file or a column is not what it should be, or there is no row."""
+def read_parquet(path: Path, names: Mapping[str, str], *, needs_prompt: bool) -> Iterator[pl.DataFrame]:
+    """Tables of answers, read slice by slice; BadFile if the file or a column is not what it should be."""
     try:
         scanned = pl.scan_parquet(path, glob=False)
         refuse_missing_columns(path, names, scanned.collect_schema())
         stored = scanned.drop(names.values(), strict=False).rename(names)
         columns = stored.collect_schema()
-        _check_columns(path, columns)
-        fields = [
-            pl.col(name).cast(pl.Float64 if kind == pl.Int64 else kind)
-            if name in columns
-            else pl.lit(None, kind).alias(name)
-            for name, kind in SCHEMA.items()
-        ]
+        _check_columns(path, columns, needs_prompt=needs_prompt)
+        fields = [pl.col(name) if name in columns else pl.lit(None, kind).alias(name) for name, kind in SCHEMA.items()]
         rows = stored.select(pl.len()).collect().item()
         # Slices, because `collect_batches` reads far ahead: half a gigabyte where these take a few dozen megabytes.
         for start in range(0, rows, ROWS_PER_TABLE):
-            yield _check_table(path, stored.select(fields).slice(start, ROWS_PER_TABLE).collect())
+            table = stored.select(fields).cast(_TEXTS).slice(start, ROWS_PER_TABLE).collect()
+            yield check_table(
+                table, lambda place, first=start + 1: f"{path}, row {first + place}", needs_prompt=needs_prompt
+            )
     except pl.exceptions.PolarsError as error:
         raise BadFile(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
     except (pl.exceptions.PanicException, MemoryError):
         raise IntegrityError(f"{path} is damaged, or holds an answer that is longer than the memory.") from None
-    if not rows:
-        raise NoAnswers(path)
 
 
 def write_tables(tables: Iterable[pl.DataFrame], file: IO[bytes], rows_per_group: int | None = None) -> int:
@@ -79,8 +74,8 @@ def read_item_range(path: Path) -> range | None:
     return range(first, last + 1) if first is not None and first >= 0 and not gaps else None
 
 
-def _check_columns(path: Path, columns: pl.Schema) -> None:
-    if not (ANSWER in columns and {ID, PROMPT} & columns.keys()):
+def _check_columns(path: Path, columns: pl.Schema, *, needs_prompt: bool) -> None:
+    if ANSWER not in columns or (needs_prompt and not {ID, PROMPT} & columns.keys()):
         raise BadFile(
             f"{path}: columns {ANSWER}, and {ID} or {PROMPT}, are needed. There are: {', '.join(columns)[:200]}."
         )
@@ -90,26 +85,3 @@ def _check_columns(path: Path, columns: pl.Schema) -> None:
         if not (fits or given == pl.Null):
             needed = "whole numbers" if kind == pl.Int64 else "text"
             raise BadFile(f"{path}: the column {name} must hold {needed}, not {given}.")
-
-
-def _check_table(path: Path, table: pl.DataFrame) -> pl.DataFrame:
-    """The table with whole repetitions, known states, and `empty` where an answer has nothing to read."""
-    if table.select((pl.col(ID).is_null() & pl.col(PROMPT).is_null()).any()).item():
-        raise BadFile(f"{path}: an answer has neither {ID} nor {PROMPT}.")
-    repetition = table[REPETITION]
-    if (repetition.is_infinite() | (repetition != repetition.round())).any():
-        raise BadFile(f"{path}: {REPETITION} must be a whole number.")
-    states = table[STATUS].fill_null(Status.OK)
-    is_given = table[STATUS].null_count() < table.height
-    if is_given and (unknown := set(states.unique()) - set(Status)):
-        raise BadFile(f"{path}: status must be one of {', '.join(Status)}. Got {min(unknown)!r} instead.")
-    answers = table[ANSWER].fill_null("")
-    longest = int(answers.str.len_bytes().sort(descending=True).head(1).sum())
-    if longest > LONGEST_ANSWER:
-        raise BadFile(f"{path}: an answer has {longest:,} bytes. More than {LONGEST_ANSWER:,} no answer has.")
-    # Looked at more closely: answers with a tag, which may be reasoning, and those with nothing at all. Two searches,
-    # because either of them alone is fast.
-    may_be_empty = answers.str.contains("<", literal=True) | answers.str.contains(_BLANK)
-    unclear = (may_be_empty & states.is_in(list(MEASURED)) if is_given else may_be_empty).arg_true()
-    empty = [place for place in unclear if not has_visible_text(answers[place])]
-    return table.with_columns(repetition.cast(pl.Int64), states.scatter(empty, Status.EMPTY.value).alias(STATUS))

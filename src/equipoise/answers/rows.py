@@ -1,9 +1,9 @@
-"""Answers as rows: given in Python, or read from a file by `answers/files.py`; checked row by row."""
+"""Answers as tables, checked: given in Python, or read from a file by `answers/files.py`."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -15,45 +15,23 @@ from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, S
 ROWS_PER_TABLE = 20_000
 LONGEST_ANSWER = 2**26
 """Bytes of an answer in a file, or of the line that it stands on."""
-CheckedRow = tuple[str | None, str | None, int | None, str, str | None]
-"""id, prompt, repetition, status, answer"""
+Fields = Mapping[str, Any]
+Row = tuple[str, Fields]
+"""Where an answer stands, for messages, and its fields."""
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
-
-_OK = Status.OK
-
-
-def tabulate_rows(rows: Iterable[CheckedRow]) -> Iterator[pl.DataFrame]:
-    """Rows of answers as tables, in batches, so that a large file needs little memory; at least one."""
-    rows = iter(rows)
-    yield _table(list(itertools.islice(rows, ROWS_PER_TABLE)))
-    while batch := list(itertools.islice(rows, ROWS_PER_TABLE)):
-        yield _table(batch)
+_BLANK = r"^[\s\x1c-\x1f]*$"
 
 
-def _table(rows: list[CheckedRow]) -> pl.DataFrame:
-    columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
-    return pl.DataFrame(
-        [
-            text_column(name, values) if kind == pl.String else pl.Series(name, values, dtype=kind)
-            for (name, kind), values in zip(SCHEMA.items(), columns, strict=True)
-        ]
-    )
+def read_python(answers: Any) -> Iterator[pl.DataFrame]:
+    """Tables from a table (polars, pandas), an iterable of mappings, or a mapping of id or prompt to answer(s)."""
+    return tabulate_rows(_find_rows(answers))
 
 
-def refuse_missing_columns(source: object, named: Iterable[str], columns: Iterable[str]) -> None:
-    """Raise UnknownName if a column that the user named is not there."""
-    known = list(columns)
-    for name in named:
-        if name not in known:
-            raise UnknownName(f"column of {source}", name, known)
-
-
-def read_python(answers: Any) -> Iterator[CheckedRow]:
-    """Rows from a table (polars, pandas), an iterable of mappings, or a mapping of id or prompt to answer(s)."""
+def _find_rows(answers: Any) -> Iterator[Row]:
     if isinstance(answers, Mapping):
         for key, value in answers.items():
             for answer in value if isinstance(value, list | tuple) else [value]:
-                yield check_row({ID: key, PROMPT: key, ANSWER: answer}, "the answers, at", repr(key))
+                yield f"the answers, at {key!r}", {ID: key, PROMPT: key, ANSWER: answer}
         return
     if hasattr(answers, "iter_rows"):
         answers = answers.iter_rows(named=True)
@@ -62,9 +40,9 @@ def read_python(answers: Any) -> Iterator[CheckedRow]:
     if not isinstance(answers, Iterable) or isinstance(answers, str | bytes):
         raise _refuse_rows(answers)
     for number, row in enumerate(answers, 1):
-        if type(row) is not dict and not isinstance(row, Mapping):  # the first is ten times as fast
+        if not isinstance(row, Mapping):
             raise _refuse_rows(row)
-        yield check_row(row, "the answers, row", number)
+        yield f"the answers, row {number}", row
 
 
 def _refuse_rows(got: object) -> InputError:
@@ -74,40 +52,70 @@ def _refuse_rows(got: object) -> InputError:
     )
 
 
-def check_row(row: Mapping[str, Any], place: str, number: object) -> CheckedRow:
-    """A row with the fields it needs, of the types they need."""
-    key, prompt, answer, repetition = row.get(ID), row.get(PROMPT), row.get(ANSWER), row.get(REPETITION)
-    plain = type(key) is type(answer) is str and prompt is None and STATUS not in row  # most rows are, and soon checked
-    status = _OK if plain else _check_fields(row, place, number)
-    if (plain or status in MEASURED) and not has_visible_text(answer or ""):
-        status = Status.EMPTY
-    if repetition is not None and not (type(repetition) is int and abs(repetition) < 2**63):
-        repetition = _repetition(repetition, place, number)
-    return key, prompt, repetition, status, answer
+def tabulate_rows(rows: Iterable[Row], *, needs_prompt: bool = True) -> Iterator[pl.DataFrame]:
+    """Rows of answers as tables, in batches, so that a large file needs little memory; at least one."""
+    rows = iter(rows)
+    batch = list(itertools.islice(rows, ROWS_PER_TABLE))
+    while True:
+        columns = [_make_column(name, kind, batch) for name, kind in SCHEMA.items()]
+        yield check_table(pl.DataFrame(columns), [where for where, _ in batch].__getitem__, needs_prompt=needs_prompt)
+        if not (batch := list(itertools.islice(rows, ROWS_PER_TABLE))):
+            return
 
 
-def _check_fields(row: Mapping[str, Any], place: str, number: object) -> Status:
-    """The status of a row; refuse one that lacks a field, or has one of another type."""
-    key, prompt, answer, status = row.get(ID), row.get(PROMPT), row.get(ANSWER), row.get(STATUS)
-    if (answer is None and ANSWER not in row) or (key is None and prompt is None):
-        missing = ANSWER if ANSWER not in row else f"{ID} or {PROMPT}"
-        raise BadFile(f"{place} {number}: no field {missing}. There are: {', '.join(map(str, row)) or 'none'}.")
-    for value in (key, prompt, answer):
-        if value is not None and not isinstance(value, str):
-            name = next(name for name in (ID, PROMPT, ANSWER) if row.get(name) is value)
-            raise BadFile(f"{place} {number}: {name} must be text. Got {str(value)[:60]!r} instead.")
-    if status is not None and status not in list(Status):
-        raise BadFile(f"{place} {number}: status must be one of {', '.join(Status)}. Got {status!r} instead.")
-    return Status.OK if status is None else Status(status)
+def _make_column(name: str, kind: type[pl.DataType], batch: list[Row]) -> pl.Series:
+    """One field of all rows; the first row in which it has another type is refused."""
+    if kind == pl.Int64:
+        return pl.Series(name, [_whole_number(row.get(name), where) for where, row in batch], dtype=kind)
+    values = [row.get(name) for _, row in batch]
+    for place, value in enumerate(values):
+        if not (value is None or isinstance(value, str)):
+            raise BadFile(f"{batch[place][0]}: {name} must be text. Got {str(value)[:60]!r} instead.")
+        if value is None and name == ANSWER and ANSWER not in batch[place][1]:
+            raise BadFile(f"{batch[place][0]}: no field {ANSWER}. There are: {', '.join(map(str, batch[place][1]))}.")
+    return text_column(name, values)
 
 
-def _repetition(given: Any, place: str, number: object) -> int:
+def _whole_number(given: Any, where: str) -> int | None:
     """A whole number, also as text or as the float that a table with gaps makes of it."""
+    if given is None:
+        return None
     try:
         whole = int(given)
     except (TypeError, ValueError, OverflowError):
         whole = None
     exact = isinstance(given, str) or (whole == given and not isinstance(given, bool))
     if whole is None or not exact or abs(whole) >= 2**63:
-        raise BadFile(f"{place} {number}: repetition must be a whole number. Got {str(given)[:60]!r} instead.")
+        raise BadFile(f"{where}: {REPETITION} must be a whole number. Got {str(given)[:60]!r} instead.")
     return whole
+
+
+def check_table(table: pl.DataFrame, where: Callable[[int], str], *, needs_prompt: bool = True) -> pl.DataFrame:
+    """The table with a known state for each answer: `empty` where it has nothing to read.
+
+    Refuses the first row that has no prompt, another state, or too long an answer; `where` says where it stands.
+    """
+    states, answers = table[STATUS].fill_null(Status.OK), table[ANSWER].fill_null("")
+    refused = {
+        f"no field {ID} or {PROMPT}": table[ID].is_null() & table[PROMPT].is_null() & needs_prompt,
+        f"status must be one of {', '.join(Status)}": ~states.is_in(list(Status)),
+        f"{REPETITION} must be a whole number": table[REPETITION] % 1 != 0,
+        f"no answer has more than {LONGEST_ANSWER:,} bytes": answers.str.len_bytes() > LONGEST_ANSWER,
+    }
+    for reason, wrong in refused.items():
+        for place in wrong.arg_true():
+            raise BadFile(f"{where(place)}: {reason}. The row has: {str(table.row(place, named=True))[:120]}.")
+    # Looked at more closely: answers with a tag, which may be reasoning, and those with nothing at all. Two searches,
+    # because either of them alone is fast.
+    may_be_empty = answers.str.contains("<", literal=True) | answers.str.contains(_BLANK)
+    unclear = (may_be_empty & states.is_in(list(MEASURED))).arg_true()
+    empty = [place for place in unclear if not has_visible_text(answers[place])]
+    return table.with_columns(table[REPETITION].cast(pl.Int64), states.scatter(empty, Status.EMPTY.value))
+
+
+def refuse_missing_columns(source: object, named: Iterable[str], columns: Iterable[str]) -> None:
+    """Raise UnknownName if a column that the user named is not there."""
+    known = list(columns)
+    for name in named:
+        if name not in known:
+            raise UnknownName(f"column of {source}", name, known)

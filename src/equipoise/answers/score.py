@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.matching import CANDIDATES, KEYS, PLACE, ROW, PromptIndex, refuse_nothing_matched
-from equipoise.answers.rows import CheckedRow, read_python, tabulate_rows
+from equipoise.answers.rows import read_python
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
 from equipoise.measuring.evaluate import evaluate
@@ -27,12 +27,7 @@ def score(probe: str | Probe, answers: Any, *, reading: str | None = None, **par
     """Score answers from anywhere: rows with `id` or `prompt`, `answer` and perhaps `repetition`, as a table,
     mappings, or one mapping of id or prompt to answer; read as "careful" (the default) or as "specified".
     InputError if there are answers and none of them belongs to a planned prompt."""
-    return score_rows(plan(probe, reading=reading, **parameters), read_python(answers))
-
-
-def score_rows(planned: Plan, rows: Iterable[CheckedRow]) -> Result:
-    """Score rows of answers against a plan."""
-    return score_tables(planned, tabulate_rows(rows))
+    return score_tables(plan(probe, reading=reading, **parameters), read_python(answers))
 
 
 def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:

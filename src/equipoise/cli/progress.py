@@ -15,7 +15,7 @@ from equipoise.cli.output import note
 from equipoise.runs.ask import events
 
 if TYPE_CHECKING:
-    from equipoise.answers.shards import OnShard, ShardsDone
+    from equipoise.answers.parts import OnShard, ShardsDone
     from equipoise.runs.ask.events import Event, OnEvent, RunProgress
 
 SECONDS_BETWEEN_LINES = 30.0

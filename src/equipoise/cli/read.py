@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
 from typer import Argument
 
@@ -16,8 +17,8 @@ def command(
     probe: str = Argument(help="The probe whose detector reads; see: equipoise probes"),
     file: str = Argument(
         "-",
-        help="JSONL, or CSV (.csv), with a field answer, and prompt or id where the detector wants the prompt; - is "
-        "stdin.",
+        help="Answers in any form that score reads, with prompt or id where the detector wants the prompt; - is JSONL "
+        "on stdin.",
         metavar="[FILE|-]",
     ),
     *,
@@ -33,16 +34,14 @@ def command(
     Examples: equipoise read jobs_lum answers.jsonl · equipoise read hiring_an answers.csv --reading specified --json
     """
     from equipoise import probes
-    from equipoise.answers import reading as answer_reading
+    from equipoise.answers import files, reading
     from equipoise.measuring import plan as planning
 
     chosen = probes.get_probe(probe).read_by(given.get("reading"))
     parameters = given.parameters([chosen])
-    rows = answer_reading.read_rows(file)
+    tables = files.read_tables(Path(file), needs_prompt=False)
     console = open_console()
-    for number, read in enumerate(
-        answer_reading.read_answers_of(chosen, rows, lambda: planning.plan(chosen, **parameters)), 1
-    ):
+    for number, read in enumerate(reading.read_answers(chosen, tables, lambda: planning.plan(chosen, **parameters)), 1):
         if as_json:
             print_json("read/1", asdict(read), indent=None)
         else:

@@ -108,17 +108,17 @@ def command(
 
 def find_files(files: list[Path]) -> list[Path]:
     """The files that are named, in folders, or meant by patterns; what is left out of a folder is said."""
-    from equipoise.answers import shards
+    from equipoise.answers import parts
 
-    if left_out := shards.find_left_out(files):
+    if left_out := parts.find_left_out(files):
         shown = ", ".join(path.name for path in left_out[:5]) + (", …" if len(left_out) > 5 else "")
-        note(f"left out: {shown} (in a folder, files that end with {', '.join(shards.ENDINGS)} are read)")
-    return shards.find_shards(files)
+        note(f"left out: {shown} (in a folder, files that end with {', '.join(parts.ENDINGS)} are read)")
+    return parts.find_shards(files)
 
 
 def _add_partials(paths: list[Path], *, told: bool) -> Partial:
     """The sum of partials. Nothing else may be said of them: they know their probe and parameters."""
-    from equipoise.answers import shards
+    from equipoise.answers import parts
     from equipoise.cli.progress import show_shards
 
     if not all(path.suffix == PARTIAL for path in paths):
@@ -128,17 +128,17 @@ def _add_partials(paths: list[Path], *, told: bool) -> Partial:
             "Partials know their probe, parameters and reading, and are added here. Leave out the options that say it."
         )
     with show_shards() as on_shard:
-        return shards.read_partials(paths, on_shard)
+        return parts.read_partials(paths, on_shard)
 
 
 def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str) -> Partial:
-    from equipoise.answers import shards
+    from equipoise.answers import parts
     from equipoise.cli.progress import show_shards
     from equipoise.engines import ray
 
     with show_shards() as on_shard:
         if engine == LOCAL:
-            return shards.score_shards(planned, paths, names, on_shard)
+            return parts.score_shards(planned, paths, names, on_shard)
         address = engine.partition(":")[2] or None
         with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
             return ray.score_shards(planned, paths, names, on_shard, address=address)

@@ -25,8 +25,9 @@ from inspect_ai.scorer import Target as ScoreTarget
 from inspect_ai.solver import TaskState, generate
 
 from equipoise.answers.formats import outcome
-from equipoise.answers.rows import check_row
+from equipoise.answers.rows import tabulate_rows
 from equipoise.authoring import Probe
+from equipoise.bodies import Completion
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
@@ -109,8 +110,9 @@ def reading(probe: str, parameters: dict[str, Any]) -> Scorer:
     detector = planned.probe.detector
 
     async def score(state: TaskState, _target: ScoreTarget) -> Score:
-        answered = outcome(state.output.completion, state.output.stop_reason)
-        _, _, _, status, answer = check_row({ID: str(state.sample_id), **answered}, "sample", state.sample_id)
+        answered = outcome(Completion(text=state.output.completion, finish_reason=state.output.stop_reason))
+        (table,) = tabulate_rows([(f"sample {state.sample_id}", {ID: str(state.sample_id), **answered})])
+        status, answer = table.select(STATUS, ANSWER).row(0)
         row = prompts.filter(pl.col(ID) == str(state.sample_id)).with_columns(
             pl.lit(str(status)).alias(STATUS),
             pl.lit(answer, pl.String).alias(ANSWER),

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.answers.files import NO_NAMES, Names
-from equipoise.answers.parts import PartScorer
-from equipoise.answers.shards import OnShard, report_shards
+from equipoise.answers.parts import OnShard, PartScorer, report_shards
 from equipoise.errors import EndpointError, EquipoiseError, InputError, StorageError
 from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan

@@ -12,7 +12,7 @@ import polars as pl
 
 from equipoise.answers.files import NO_NAMES, read_all
 from equipoise.answers.matching import PLACE, RANK, ROW, Numbers, PromptIndex, refuse_nothing_matched
-from equipoise.answers.rows import read_python, tabulate_rows
+from equipoise.answers.rows import read_python
 from equipoise.assets.store import sha256_of
 from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
@@ -206,5 +206,5 @@ def _find_tables(answers: Any, names: Mapping[str, str]) -> Tables:
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise InputError(f"{path} is no file, and what is imported is read twice. Write it to a file first.")
         return lambda: read_all(paths, names)
-    tables = list(tabulate_rows(read_python(answers)))
+    tables = list(read_python(answers))
     return lambda: tables

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_rows
+from equipoise.answers.score import score_tables
 from equipoise.authoring import Probe
 from equipoise.measuring.plan import Plan, plan, resize
 from equipoise.measuring.precision import find_items, find_repetitions
@@ -112,7 +112,7 @@ def _score_random(planned: Plan, size: int) -> Result:
     prompts = pilot.prompts()
     answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
     rows = ({ID: key, ANSWER: answer} for key, answer in zip(prompts[ID], answers, strict=True))
-    return score_rows(pilot, read_python(rows))
+    return score_tables(pilot, read_python(rows))
 
 
 def read_sizes(probe: Probe) -> Mapping[str, Mapping[str, int]]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_rows
+from equipoise.answers.score import score_tables
 from equipoise.authoring import Metric, MetricKey, Probe, slug
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.result import Result
@@ -165,7 +165,7 @@ def check_no_data(case: Case) -> None:
         "undetected answers only": [{ID: one, ANSWER: "…"} for one in ids],
     }
     for given, rows in answers.items():
-        result = score_rows(case.sample, read_python(rows))
+        result = score_tables(case.sample, read_python(rows))
         for key, estimate in result.estimates.items():
             if given == "undetected answers only" and key.metric in _rates_of_attempts(case.probe):
                 expected = 1.0 if key.metric.startswith("undetected_rate") else 0.0

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_rows
+from equipoise.answers.score import score_tables
 from equipoise.assets import find_stored
 from equipoise.authoring import Probe
 from equipoise.measuring.plan import Plan, plan
@@ -81,7 +81,7 @@ class Case:
 
     def score(self, planned: Plan, prompts: pl.DataFrame, answers: Sequence[str]) -> Result:
         """Score answers to prompts of a plan."""
-        return score_rows(planned, read_python(prompts.select(ID).with_columns(text_column(ANSWER, answers))))
+        return score_tables(planned, read_python(prompts.select(ID).with_columns(text_column(ANSWER, answers))))
 
 
 def find_cases(probe: Probe) -> list[Case]:
