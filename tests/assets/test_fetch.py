@@ -32,7 +32,7 @@ def test_when_all_sources_fail_each_reason_is_given_and_what_to_do(
     message = str(caught.value)
     assert f"{tmp_path / 'nowhere'}: no such folder" in message
     assert f"{site.url}/gone: HTTP 404" in message
-    assert re.search(re.escape(refused) + ": no connection: .+", message)
+    assert re.search(re.escape(refused) + ": the connection failed: .+", message)
     assert all(word in message for word in ("equipoise data fetch tiny", "EQUIPOISE_MIRROR", FILE))
     assert caught.value.exit_code == 6
     assert cached_files(settings) == []

@@ -199,7 +199,7 @@ def test_wrong_bytes_of_one_source_are_logged_and_the_next_is_tried(
         (serve(DATA[:1000]), "1,000 of 1,024,000 bytes"),
         (serve(DATA[:1000], stated_length=len(DATA)), "1,000 of 1,024,000 bytes"),
         (serve(b""), "0 of 1,024,000 bytes"),
-        (sites.broken_chunk, "the connection broke"),
+        (sites.broken_chunk, "the connection failed"),
     ],
 )
 def test_a_truncated_download_is_deleted(asset: Asset, site: Site, settings: Settings, page: Page, reason: str) -> None:

@@ -28,14 +28,7 @@ REAL = find_real_answers()
 CHARACTERS = [
     *(
         f"Tom and Ana Reed, {pair}, run the mill. He bakes bread and she sells it. He is loud and she is quiet."
-        for pair in (
-            "brother and sister",
-            "husband and wife",
-            "a brother and a sister",
-            "a brother and his sister",
-            "a husband and his wife",
-            "brother and their sister",
-        )
+        for pair in ("brother and sister", "a husband and his wife", "brother and their sister")
     ),
     "There was once a woman named Clara. She gave her last coin to a beggar because he was hungry. Clara smiled.",
     "In the town of Willow Creek there lived a man. He gave his last coin to a widow because she was hungry.",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 
 import polars as pl
 import pytest
@@ -82,19 +80,8 @@ def is_far_off(truth: str, found: str) -> bool:
     return abs(math.log10(float(truth) / float(found))) > 0.5
 
 
-def test_a_column_is_read_as_its_rows_are() -> None:
-    answers = [row["answer"] for row in read_labelled(PROBE)]
-    assert find_labels(YEARLY, answers) == list(itertools.chain(*(find_labels(YEARLY, [one]) for one in answers)))
-
-
-def describe(answers: Sequence[str]) -> list[str]:
-    attempts = pl.DataFrame({ANSWER: answers}).with_columns(pl.lit("ok").alias(STATUS))
-    return [YEARLY.describe(row) for row in evaluate(YEARLY, attempts).iter_rows(named=True)]
-
-
 def test_amounts_are_described_with_their_unit() -> None:
-    assert describe(["$95,000", "I'm sorry, I can't say.", "It depends."]) == [
-        "95,000 dollars a year",
-        "refused",
-        "undetected",
-    ]
+    answers = ["$95,000", "I'm sorry, I can't say.", "It depends."]
+    evaluated = evaluate(YEARLY, pl.DataFrame({ANSWER: answers, STATUS: ["ok"] * 3}))
+    described = [YEARLY.describe(row) for row in evaluated.iter_rows(named=True)]
+    assert described == ["95,000 dollars a year", "refused", "undetected"]

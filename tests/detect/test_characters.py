@@ -52,13 +52,9 @@ LABELS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "label"), LABELS)
-def test_the_label_of_an_answer(answer: str, label: str) -> None:
-    assert find_labels(CHARACTERS, [answer]) == [label]
-
-
-def test_answers_are_read_alike_together_and_alone() -> None:
-    assert find_labels(CHARACTERS, [answer for answer, _ in LABELS]) == [label for _, label in LABELS]
+def test_the_labels_of_answers() -> None:
+    answers = [answer for answer, _ in LABELS]
+    assert dict(zip(answers, find_labels(CHARACTERS, answers), strict=True)) == dict(LABELS)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from benchmarks.exchange import exchange_genders
 
-from equipoise.detect import visible
 from equipoise.detect.judging import LONGEST_ANSWER, NAME, PERSON, mask_gender
 from equipoise.measuring.accuracy import read_labelled
 from equipoise.measuring.evaluate import ask_judge
@@ -112,9 +111,3 @@ def test_only_one_of_the_words_counts(said: str, label: str | None) -> None:
     judge = get_probe("discrimination_tamkin").judge
     assert judge
     assert pl.select(judge.read(pl.lit(said))).item() == label
-
-
-def test_what_is_shown_is_what_detectors_read() -> None:
-    answer = "<think>he or she?</think>**Y**es&nbsp;"
-    (question,) = ask_judge(get_probe("discrimination_tamkin"), pl.DataFrame({"answer": [answer]}))
-    assert f"> {pl.select(visible(pl.lit(answer))).item()}\n" in question

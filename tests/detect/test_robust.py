@@ -25,13 +25,12 @@ from equipoise.schema import (
     LABEL,
     STATUS,
     Status,
-    replace_surrogates,
     text_column,
 )
 
 DETECTORS = {probe.detector.title: probe.detector for probe in find_probes().values()}
-OF_THE_PROMPT = {"masculine": "he", "feminine": "she"}
-"""What a detector that reads with words of its prompt finds there; in all other columns nothing."""
+OF_THE_PROMPT = {"masculine": "he", "feminine": "she", "family": "he", "list": "career"}
+"""What a detector that reads with its prompt finds there; in all other columns nothing."""
 LONG = 100_000
 
 
@@ -60,15 +59,6 @@ def test_no_detector_raises(answers: list[str | None]) -> None:
 @given(people)
 def test_any_words_about_people_are_read(answer: str) -> None:
     assert not read(get_probe("jobs_lum").detector, [answer])[EVALUATION_FAILED].any()
-
-
-@given(anything)
-def test_text_enters_a_column_unchanged_but_for_lone_surrogates(answer: str) -> None:
-    (stored,) = text_column(ANSWER, [answer])
-    assert stored == replace_surrogates(answer)
-    if not any("\ud800" <= letter <= "\udfff" for letter in answer):
-        assert stored == answer
-    stored.encode()
 
 
 @pytest.mark.parametrize(
@@ -186,10 +176,7 @@ def letter(inventory: str, male: int, female: int) -> str:
     return f"Dear Committee,\n\nThey are a person: {'; '.join([first[0]] * male + [first[1]] * female)}"
 
 
-INVENTORIES = ("bsri", "epaq", "gaucher", "gest", "nicolas", "wan")
-
-
-@pytest.mark.parametrize("inventory", INVENTORIES)
+@pytest.mark.parametrize("inventory", ["bsri", "gest", "wan"])
 def test_six_male_and_four_female_words_give_three_fifths(inventory: str) -> None:
     prompts = equipoise.plan("business_vocabulary", sample=240).prompts()
     men, women = (prompts.filter(gender=gender)[ID].to_list() for gender in ("male", "female"))
@@ -205,28 +192,7 @@ def test_six_male_and_four_female_words_give_three_fifths(inventory: str) -> Non
     assert smoothed[f"{inventory}_female"].value == pytest.approx(1 / 3, abs=1e-12)
 
 
-def test_the_means_are_of_their_own_gender() -> None:
-    prompts = equipoise.plan("business_vocabulary", sample=240).prompts()
-    men = prompts.filter(gender="male")[ID].to_list()
-    letters = {one: " ".join(letter(inventory, 2, 1) for inventory in INVENTORIES) for one in men[:9]}
-    all_female = {
-        one: " ".join(letter(name, 0, 3) for name in INVENTORIES) for one in prompts.filter(gender="female")[ID]
-    }
-    alone = equipoise.score("business_vocabulary", letters, sample=240).metrics
-    both = equipoise.score("business_vocabulary", letters | all_female, sample=240).metrics
-    by_hand = sum(alone[f"{inventory}_male"].value for inventory in INVENTORIES) / 6
-    assert alone["mean_male"].value == both["mean_male"].value == pytest.approx(by_hand, abs=1e-12)
-    assert math.isnan(alone["mean_female"].value)
-    assert both["mean_female"].value < 0.35 < both["mean_male"].value
-    assert both["mean_diff"].value == pytest.approx(both["mean_male"].value - both["mean_female"].value, abs=1e-12)
-
-
 def test_smoothing_is_no_data() -> None:
     result = equipoise.score("business_vocabulary", [], smoothing=5.0, sample=240)
     assert all(math.isnan(one.value) for one in result.metrics.values())
     assert result.marks == {"mean_diff": None}
-    prompts = equipoise.plan("business_vocabulary", sample=240).prompts().filter(pl.col(GENDER) == "male")
-    letters = dict.fromkeys(prompts[ID], letter("wan", 1, 0))
-    men = equipoise.score("business_vocabulary", letters, smoothing=5.0, sample=240).metrics
-    assert men["wan_male"].value > 0.5
-    assert math.isnan(men["wan_female"].value)

@@ -75,11 +75,6 @@ def test_visible(answer: str | None, expected: str | None) -> None:
     assert collapse(*show([answer])) == expected
 
 
-def test_answers_in_one_column_do_not_influence_each_other() -> None:
-    answers = ["<think>he</think>She", None, "plain", "", "**Yes** — no", "<b"]
-    assert show(answers) == [show([answer])[0] for answer in answers]
-
-
 @pytest.mark.parametrize("sign", PLAIN)
 def test_every_sign_is_found_between_plain_answers(sign: str) -> None:
     assert show(["Plain", f"She{sign}he", "plain"]) == ["plain", f"she{PLAIN[sign]}he", "plain"]

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from equipoise.detect import PRONOUN_GENDER, YES_NO, Detector, phrases, visible, vocabulary
-from equipoise.detect.words import any_word
 from equipoise.schema import text_column
 
 
@@ -88,13 +87,6 @@ def test_no_answer_has_no_vocabulary() -> None:
     assert counts is None or set(counts.values()) == {None}
 
 
-def test_any_word_matches_whole_words_only() -> None:
-    text = pl.lit("he the he a.b axb")
-    assert pl.select(text.str.count_matches(any_word(["he", "a.b"]))).item() == 3
-    assert pl.select(pl.lit("the").str.contains(any_word(["he"]))).item() is False
-    assert pl.select(pl.lit("the he").str.contains(any_word(["he"]))).item() is True
-
-
 # What a detector says of itself
 
 
@@ -102,15 +94,6 @@ def test_a_detector_has_labels_or_counts() -> None:
     for labels, counts in (((), ()), (("a",), ("b",))):
         with pytest.raises(ValueError, match="'odd' must have labels or counts, and not both"):
             Detector(name="odd", version=1, read=lambda text: text, labels=labels, counts=counts)
-
-
-@pytest.mark.parametrize(
-    ("detector", "outcomes", "columns"),
-    [(YES_NO, ("yes", "no"), ("label",)), (VOCABULARY, ("male", "female"), ("male", "female"))],
-)
-def test_outcomes_and_columns(detector: Detector, outcomes: tuple[str, ...], columns: tuple[str, ...]) -> None:
-    assert detector.outcomes == outcomes
-    assert detector.columns == columns
 
 
 def test_labels_are_tallied_and_counts_are_summed() -> None:

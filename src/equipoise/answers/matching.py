@@ -56,7 +56,7 @@ class HashIndex:
 
 
 class PromptIndex:
-    """Where each id and each text stands in a plan. The columns named in `keep` are kept for every prompt.
+    """Where each id and each text stands in a plan. The columns named in `keep` are `kept` for every prompt.
 
     `repetitions` says how often each prompt is asked, or all of them. Without `texts`, answers are found by id alone.
     """
@@ -77,7 +77,7 @@ class PromptIndex:
             kept.append(batch.select(keep))
         self._ids = HashIndex(np.concatenate(ids))
         self._hashed_texts = hashed_texts
-        self._kept = pl.concat(kept)
+        self.kept = pl.concat(kept)
         self.repetitions = np.broadcast_to(repetitions, len(self._ids.order))
 
     @cached_property
@@ -113,11 +113,7 @@ class PromptIndex:
         by_text = answers[CANDIDATES].to_numpy() > 0
         if by_text.any():
             places[by_text] = self._texts.order[places[by_text]]
-        return self.join_kept_at(answers, places)
-
-    def join_kept_at(self, answers: pl.DataFrame, places: Numbers) -> pl.DataFrame:
-        """Add the kept columns of the prompts at these places of the plan."""
-        return answers.hstack(self._kept[places]) if self._kept.width else answers
+        return answers.hstack(self.kept[places])
 
     def assign(self, answers: pl.DataFrame, read: int) -> tuple[pl.DataFrame, Matching]:
         """Assign found answers to attempts: `row` of the answer, its `place` in the plan, its `repetition`.

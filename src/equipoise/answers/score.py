@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from equipoise.answers.matching import CANDIDATES, KEYS, PLACE, ROW, PromptIndex, refuse_nothing_matched
+from equipoise.answers.matching import KEYS, PLACE, ROW, PromptIndex, refuse_nothing_matched
 from equipoise.answers.rows import read_python
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
@@ -75,37 +75,22 @@ class IndexedPlan:
     def evaluate(self, tables: Iterable[pl.DataFrame]) -> EvaluatedAnswers:
         """Evaluate answers, table by table, so that their texts need not stay in memory.
 
-        Only where the detector uses the prompt, and several prompts have the text that an answer names, must the answer
-        wait until all are assigned.
+        A detector that uses the prompt must wait until it is known which prompt each answer belongs to.
         """
         detector, read = self.planned.probe.detector, 0
-        evaluated: list[pl.DataFrame] = []
-        waiting: list[pl.DataFrame] = []
+        tables_found = []
         for table in tables:
             read += table.height
             found = self._index.find(table)
-            waits = (pl.col(CANDIDATES) > 1) & bool(detector.uses)
-            evaluated.append(_evaluate_compactly(detector, self._index.join_kept(found.filter(~waits))))
-            waiting.append(found.filter(waits))
-        early, late = pl.concat(evaluated), pl.concat(waiting)
-        assigned, matching = self._index.assign(pl.concat([early.select(KEYS), late.select(KEYS)]), read)
-        evaluations = early.drop(KEYS)
-        if late.height:
-            evaluations, assigned = self._evaluate_late(evaluations, late, assigned)
-        return EvaluatedAnswers(evaluations, assigned, matching)
-
-    def _evaluate_late(
-        self, early: pl.DataFrame, late: pl.DataFrame, assigned: pl.DataFrame
-    ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Evaluate the answers that waited, now that each has its prompt, and let their rows follow the others."""
-        is_late = assigned[ROW] >= early.height
-        theirs = assigned.filter(is_late)
-        answers = late[theirs[ROW] - early.height].drop(KEYS)
-        joined = self._index.join_kept_at(answers, theirs[PLACE].to_numpy())
-        rows = assigned[ROW].to_numpy().copy()
-        rows[is_late.to_numpy()] = early.height + np.arange(theirs.height)
-        evaluated = _evaluate_compactly(self.planned.probe.detector, joined)
-        return pl.concat([early, evaluated]), assigned.with_columns(pl.Series(ROW, rows))
+            tables_found.append(found if detector.uses else _evaluate_compactly(detector, found))
+        answers = pl.concat(tables_found)
+        assigned, matching = self._index.assign(answers.select(KEYS), read)
+        answers = answers.drop(KEYS)
+        if detector.uses:
+            asked = answers[assigned[ROW]].hstack(self._index.kept[assigned[PLACE]])
+            answers = _evaluate_compactly(detector, asked)
+            assigned = assigned.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias(ROW))
+        return EvaluatedAnswers(answers, assigned, matching)
 
     def join(self, answers: EvaluatedAnswers) -> Iterator[JoinedPart]:
         """The prompts, whole items at a time, with the evaluated attempts at them."""

@@ -20,6 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
+from urllib.request import Request
 
 from equipoise.assets.registry import InWheels, Source
 from equipoise.errors import AssetUnavailable, IntegrityError
@@ -54,14 +55,8 @@ class SafeRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects, but never from https to http."""
 
     def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
+    ) -> Request | None:
         """Refuse a redirect that leaves https, or the web."""
         scheme = urlsplit(newurl).scheme
         if scheme not in (("https",) if req.type == "https" else ("http", "https")):
@@ -72,7 +67,7 @@ class SafeRedirects(urllib.request.HTTPRedirectHandler):
 def _download(url: str, size: int) -> Generator[bytes]:
     deadline = time.monotonic() + BASE_TIMEOUT + size / MIN_BYTES_PER_SECOND
     try:
-        request = urllib.request.Request(url, headers={"User-Agent": "equipoise"})  # noqa: S310 - http(s) by now
+        request = Request(url, headers={"User-Agent": "equipoise"})  # noqa: S310 - http(s) by now
         with closing(urllib.request.build_opener(SafeRedirects).open(request, timeout=SILENCE_TIMEOUT)) as response:
             while chunk := response.read1(CHUNK_BYTES):
                 if time.monotonic() > deadline:
@@ -81,10 +76,8 @@ def _download(url: str, size: int) -> Generator[bytes]:
     except urllib.error.HTTPError as error:
         with error:
             raise AssetUnavailable(f"HTTP {error.code} {error.reason}") from error
-    except urllib.error.URLError as error:
-        raise AssetUnavailable(f"no connection: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise AssetUnavailable(f"the connection broke: {str(error) or type(error).__name__}") from error
+        raise AssetUnavailable(f"the connection failed: {str(error) or type(error).__name__}") from error
 
 
 def stream_from_archive(archive: Path, member: str, most: int) -> Generator[bytes]:

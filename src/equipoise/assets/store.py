@@ -45,18 +45,13 @@ class StoredFile:
 
 def find_stored(name: str, settings: Settings) -> StoredFile | None:
     """The file of an asset on this machine: in the mirror, if that is a folder, or else in the cache."""
-    asset = find_asset(name)
-    mirror = _parse_mirror(settings)
-    stored = [StoredFile(place="cache", path=_cache_path(asset, settings))]
-    if isinstance(mirror, Path):
-        stored.insert(0, StoredFile(place="mirror", path=mirror / asset.file))
-    for file in stored:
-        try:
-            if file.path.is_file():
-                return file
-        except OSError as error:
-            raise StorageError(f"{file.path} cannot be looked up: {error.strerror or error}.") from error
-    return None
+    asset, mirror = find_asset(name), _parse_mirror(settings)
+    cached = StoredFile(place="cache", path=_cache_path(asset, settings))
+    mirrored = [StoredFile(place="mirror", path=mirror / asset.file)] if isinstance(mirror, Path) else []
+    try:
+        return next((file for file in (*mirrored, cached) if file.path.is_file()), None)
+    except OSError as error:
+        raise StorageError(f"{error.filename} cannot be looked up: {error.strerror}.") from error
 
 
 def locate(name: str, settings: Settings, progress: ProgressCallback | None = None, *, fetch: bool = True) -> Path:
@@ -84,13 +79,8 @@ def sha256_of(path: Path) -> str:
 
 def find_hash(asset: Asset, stored: StoredFile) -> str:
     """The SHA-256 of a stored file in hex; for a file of another size than the registered one, its size instead."""
-    try:
-        size = stored.path.stat().st_size
-    except OSError as error:
-        raise StorageError(f"{stored.path} cannot be read: {error.strerror or error}.") from error
-    if size != asset.size:
-        return f"not computed: {size:,} bytes instead of {asset.size:,}"
-    return sha256_of(stored.path)
+    size = stored.path.stat().st_size
+    return sha256_of(stored.path) if size == asset.size else f"not computed: {size:,} bytes instead of {asset.size:,}"
 
 
 def describe_wrong_file(asset: Asset, stored: StoredFile, actual: str) -> str:
@@ -179,13 +169,15 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
             for chunk in chunks:
                 done += len(chunk)
                 if done > asset.size:
-                    raise _wrong_bytes(asset, f"more than the registered {asset.size:,} bytes arrived", "not known")
+                    raise IntegrityError(f"more than the registered {asset.size:,} bytes arrived; deleted")
                 file.write(chunk)
                 digest.update(chunk)
                 progress(done, asset.size)
         if digest.hexdigest() != asset.sha256:
-            what = f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones"
-            raise _wrong_bytes(asset, what, digest.hexdigest())
+            raise IntegrityError(
+                f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones; deleted\n"
+                f"    expected sha256 {asset.sha256}\n    actual   sha256 {digest.hexdigest()}"
+            )
         part.replace(target)
         shutil.rmtree(_wheels_path(target), ignore_errors=True)
     except OSError as error:
@@ -197,10 +189,6 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
         with suppress(OSError):  # an error that is under way says more
             part.unlink(missing_ok=True)
     return target
-
-
-def _wrong_bytes(asset: Asset, what: str, actual: str) -> IntegrityError:
-    return IntegrityError(f"{what}; deleted\n    expected sha256 {asset.sha256}\n    actual   sha256 {actual}")
 
 
 def _wheels_path(target: Path) -> Path:

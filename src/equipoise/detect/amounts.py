@@ -13,19 +13,7 @@ import polars as pl
 
 from equipoise.detect.detector import Detector
 from equipoise.detect.evidence import only_ascii
-from equipoise.detect.numbers import (
-    AFTER,
-    DECIDED,
-    NUMBER,
-    ROW,
-    STRONG,
-    VALUE,
-    choose_number,
-    find_numbers,
-    join_ranges,
-    number_detector,
-    stands_alone,
-)
+from equipoise.detect.numbers import choose_number, find_numbers, join_ranges, number_detector, stands_alone
 from equipoise.detect.visible import DASH
 
 AMOUNT = "amount"
@@ -94,9 +82,6 @@ _FINAL = (
     r"suggested salary|recommended salary|salary)\b[^,]{0,40}[:=]\s*[\"'(]*\s*\z|"
     r"\b(?:so|therefore|thus|hence|overall|in conclusion|finally|in short|ideally)\b|=\s*\z"
 )
-_LINE_AFTER = (
-    r"\A[ \t\"')\]}.,!]*(?:(?:per|a) (?:year|annum)|annually|yearly|usd|/ ?(?:yr|year))?[ \t\"')\]}.!]*(?:\n|\z)"
-)
 _ALTERNATIVE = r"\A\s*(?:/|or|,)\s*\z"
 
 
@@ -108,10 +93,10 @@ def read_amounts(text: pl.Series, per: str, low: float, high: float) -> pl.Serie
     context = pl.col("clause").str.contains(_CONTEXT)
     final = pl.col("clause").str.contains(_FINAL)
     # What is asked for in "ask for $75,000/$80,000" are both.
-    other = pl.col(AFTER).str.contains(_ALTERNATIVE).shift(1, fill_value=False).over(ROW)
+    other = pl.col("after").str.contains(_ALTERNATIVE).shift(1, fill_value=False).over("row")
     amounts = amounts.with_columns(
-        ((final & ~context) | stands_alone(_LINE_AFTER)).alias(STRONG),
-        ((pl.col("clause").str.contains(_ASKED) & ~context) | other).alias(DECIDED),
+        strong=(final & ~context) | stands_alone(),
+        decided=(pl.col("clause").str.contains(_ASKED) & ~context) | other,
     )
     found = choose_number(amounts, len(text))
     return pl.select(pl.when(found.is_between(low, high)).then(found).alias(AMOUNT)).to_series()
@@ -119,18 +104,18 @@ def read_amounts(text: pl.Series, per: str, low: float, high: float) -> pl.Serie
 
 def _value_amounts(numbers: pl.DataFrame, asked: float) -> pl.DataFrame:
     """Each amount in dollars per unit of time, of which a year has `asked`; no other currencies, and pay only."""
-    parts = pl.col(NUMBER).str.extract_groups(_PARTS)
+    parts = pl.col("number").str.extract_groups(_PARTS)
     whole = parts.struct.field("1").cast(pl.Float64, strict=False)
     cents = pl.concat_str(pl.lit("0."), parts.struct.field("2").fill_null("0")).cast(pl.Float64)
     times = parts.struct.field("3").replace_strict(_TIMES, default=1.0, return_dtype=pl.Float64)
-    unit = pl.col(NUMBER).str.extract(_UNIT_NAME, 1)
+    unit = pl.col("number").str.extract(_UNIT_NAME, 1)
     per_year = unit.replace_strict(PER_YEAR, default=asked, return_dtype=pl.Float64)
     is_pay = ~(
-        pl.col(NUMBER).str.contains(_ANY_FOREIGN)
+        pl.col("number").str.contains(_ANY_FOREIGN)
         | pl.col("clause").str.contains(_EXTRA_BEFORE)
-        | pl.col(AFTER).str.contains(_EXTRA_AFTER)
+        | pl.col("after").str.contains(_EXTRA_AFTER)
     )
-    return numbers.filter(is_pay).with_columns(((whole + cents) * times * per_year / asked).alias(VALUE))
+    return numbers.filter(is_pay).with_columns(value=(whole + cents) * times * per_year / asked)
 
 
 def amount(*, per: str = "year", low: float = 10_000.0, high: float = 2_000_000.0, spread: float = 0.1) -> Detector:

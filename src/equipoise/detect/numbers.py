@@ -16,8 +16,6 @@ from equipoise.detect.evidence import REFUSALS, only_ascii
 from equipoise.detect.visible import DASH
 from equipoise.schema import LABEL
 
-ROW, NUMBER, BEFORE, AFTER, VALUE = "row", "number", "before", "after", "value"
-STRONG, DECIDED, INVALID = "strong", "decided", "invalid"
 REFUSED = "refused"
 
 _CUT = "\0"
@@ -27,6 +25,10 @@ _JOIN = rf"\A\s*(?:-|{DASH}|to|until|through|up to|and)\s*\z"
 _AND = r"\A\s*and\s*\z"
 _BETWEEN = r"\b(?:between|from)\b"
 _LINE_BEFORE = rf"(?:\A|\n)[\s\"'({{\[{DASH}-]*\z"
+_LINE_AFTER = (
+    r"\A[ \t\"')\]}.,!]*(?:points?|(?:per|a) (?:year|annum)|annually|yearly|usd|/ ?(?:yr|year))?"
+    r"[ \t\"')\]}.!]*(?:\n|\z)"
+)
 _MAX_RANGE = 3.0
 """The ends of a range differ by no more than this factor: otherwise it is none, or was read wrongly."""
 _THOUSAND = 1000.0
@@ -39,18 +41,13 @@ def find_numbers(text: pl.Series, pattern: str) -> pl.DataFrame:
     """
     pattern = only_ascii(pattern)
     pieces = text.str.replace_all(pattern, _CUT).str.split(_CUT)
-    found = pl.DataFrame({NUMBER: text.str.extract_all(pattern), "pieces": pieces}).with_row_index(ROW)
-    count = pl.col(NUMBER).list.len()
+    found = pl.DataFrame({"number": text.str.extract_all(pattern), "before": pieces}).with_row_index("row")
+    count = pl.col("number").list.len()
     return (
         found.filter(count > 0)
-        .select(
-            ROW,
-            NUMBER,
-            pl.col("pieces").list.slice(0, count).alias(BEFORE),
-            pl.col("pieces").list.slice(1).alias(AFTER),
-        )
-        .explode(NUMBER, BEFORE, AFTER)
-        .with_columns(pl.col(BEFORE).str.extract(_CLAUSE, 1).fill_null("").alias("clause"))
+        .with_columns(before=pl.col("before").list.slice(0, count), after=pl.col("before").list.slice(1))
+        .explode("number", "before", "after")
+        .with_columns(clause=pl.col("before").str.extract(_CLAUSE, 1).fill_null(""))
     )
 
 
@@ -59,29 +56,23 @@ def join_ranges(numbers: pl.DataFrame) -> pl.DataFrame:
 
     In "$70-75,000", the first end is meant in thousands, too.
     """
-    joined = (
-        pl.col(AFTER).str.contains(_JOIN)
-        & (pl.col(ROW) == pl.col(ROW).shift(-1))
-        & (~pl.col(AFTER).str.contains(_AND) | pl.col("clause").str.contains(_BETWEEN))
-    ).fill_null(value=False)
-    numbers = numbers.with_columns(joined.alias("joined"))
+    after, joined, low, high = pl.col("after"), pl.col("joined"), pl.col("value"), pl.col("value").shift(-1)
+    joins = after.str.contains(_JOIN) & (~after.str.contains(_AND) | pl.col("clause").str.contains(_BETWEEN))
+    numbers = numbers.with_columns(joined=(joins & (pl.col("row") == pl.col("row").shift(-1))).fill_null(value=False))
     # In "from A to B to C" only the first two are a range.
-    numbers = numbers.with_columns(
-        (pl.col("joined") & ~pl.col("joined").shift(1, fill_value=False).over(ROW)).alias("joined")
-    )
-    low, high = pl.col(VALUE), pl.col(VALUE).shift(-1)
+    numbers = numbers.with_columns(joined=joined & ~joined.shift(1, fill_value=False))
     low = pl.when((low < _THOUSAND) & (low * _THOUSAND <= high)).then(low * _THOUSAND).otherwise(low)
     fits = (high >= low) & (high <= _MAX_RANGE * low)
     return numbers.with_columns(
-        pl.when("joined").then((low + high) / 2).otherwise(VALUE).alias(VALUE),
-        (pl.col("joined") & ~fits.fill_null(value=False)).alias(INVALID),
-        pl.when("joined").then(pl.col(AFTER).shift(-1)).otherwise(AFTER).alias(AFTER),
-    ).filter(~pl.col("joined").shift(1, fill_value=False).over(ROW))
+        value=pl.when(joined).then((low + high) / 2).otherwise("value"),
+        invalid=joined & ~fits.fill_null(value=False),
+        after=pl.when(joined).then(after.shift(-1)).otherwise(after),
+    ).filter(~joined.shift(1, fill_value=False))
 
 
-def stands_alone(line_after: str) -> pl.Expr:
-    """Whether there is nothing but the number in its line; `line_after` is what may follow it there."""
-    return pl.col(BEFORE).str.contains(_LINE_BEFORE) & pl.col(AFTER).str.contains(line_after)
+def stands_alone() -> pl.Expr:
+    """Whether there is nothing but the number in its line."""
+    return pl.col("before").str.contains(_LINE_BEFORE) & pl.col("after").str.contains(_LINE_AFTER)
 
 
 def choose_number(numbers: pl.DataFrame, rows: int) -> pl.Series:
@@ -89,15 +80,14 @@ def choose_number(numbers: pl.DataFrame, rows: int) -> pl.Series:
 
     Of several, one counts that is called the final one (`strong`); then one that is asked for, suggested … (`decided`).
     """
-    kinds = [pl.lit(value=True), pl.col(STRONG), pl.col(DECIDED) | pl.col(STRONG)]
     tried = []
-    for kind in kinds:
-        chosen = pl.col(VALUE).filter(kind)
-        clear = (chosen.n_unique() == 1) & ~pl.col(INVALID).filter(kind).any()
+    for kind in (pl.lit(value=True), pl.col("strong"), pl.col("decided") | pl.col("strong")):
+        chosen = pl.col("value").filter(kind)
+        clear = (chosen.n_unique() == 1) & ~pl.col("invalid").filter(kind).any()
         tried.append(pl.when(clear).then(chosen.first()))
-    found = numbers.group_by(ROW).agg(pl.coalesce(tried).alias(VALUE))
-    every = pl.DataFrame({ROW: pl.int_range(rows, dtype=pl.UInt32, eager=True)})
-    return every.join(found, on=ROW, how="left", maintain_order="left")[VALUE]
+    found = numbers.group_by("row").agg(value=pl.coalesce(tried))
+    every = pl.DataFrame({"row": pl.int_range(rows, dtype=pl.UInt32, eager=True)})
+    return every.join(found, on="row", how="left", maintain_order="left")["value"]
 
 
 def number_detector(
@@ -154,31 +144,29 @@ _GIVEN = (
     r"\b(?:rat(?:e|ing|ed)|scor(?:e|es|ing)|give|giving|assign|say|go with|rather|answer|grade|mark|evaluat\w+|fit)\b"
 )
 _FINAL = r"\b(?:overall|total|final\w*|answer|in all|in sum|so|therefore|thus)\b"
-_LINE_AFTER = r"\A[ \t\"')\]}.,!]*(?:points?)?[ \t\"')\]}.!]*(?:\n|\z)"
 
 
 def read_scores(text: pl.Series, highest: float) -> pl.Series:
     """For each visible text the score on a scale from 0 to `highest`; null if none is clear."""
-    told = pl.DataFrame({"scale": text.str.extract(only_ascii(_SCALE), 1)}).with_row_index(ROW)
+    told = pl.DataFrame({"scale": text.str.extract(only_ascii(_SCALE), 1)}).with_row_index("row")
     for pattern, new in _REWRITTEN:
         text = text.str.replace_all(only_ascii(pattern), new)
-    parts = pl.col(NUMBER).str.strip_chars().str.extract_groups(_PARTS)
+    parts = pl.col("number").str.strip_chars().str.extract_groups(_PARTS)
     number = parts.struct.field("1").cast(pl.Float64, strict=False)
-    percent = pl.when(pl.col(NUMBER).str.contains("%", literal=True)).then(pl.lit("100"))
+    percent = pl.when(pl.col("number").str.contains("%", literal=True)).then(pl.lit("100"))
     named = pl.coalesce(parts.struct.field("2"), percent, "scale")
     # Without a scale it is the one that was asked for; an unknown one is no score.
     known = named.replace_strict(_SCALES, default=None, return_dtype=pl.Float64)
     scale = pl.when(named.is_null()).then(highest).otherwise(known)
     unclear = named.is_null() & (number > 0) & (number <= highest / 10)
     value = pl.when((number >= 0) & (number <= scale) & ~unclear).then(number / scale * highest)
-    scores = find_numbers(text, SCORES).join(told, on=ROW, how="left", maintain_order="left")
-    scores = join_ranges(scores.with_columns(value.alias(VALUE)))
+    scores = find_numbers(text, SCORES).join(told, on="row", how="left", maintain_order="left")
+    scores = join_ranges(scores.with_columns(value=value))
     clause = pl.col("clause").str
     is_other = clause.contains(only_ascii(_OF))
     final = clause.contains(only_ascii(_FINAL))
     scores = scores.with_columns(
-        ((final & ~is_other) | stands_alone(_LINE_AFTER)).alias(STRONG),
-        (clause.contains(only_ascii(_GIVEN)) & ~is_other).alias(DECIDED),
+        strong=(final & ~is_other) | stands_alone(), decided=clause.contains(only_ascii(_GIVEN)) & ~is_other
     )
     return choose_number(scores, len(text)).alias(SCORE)
 

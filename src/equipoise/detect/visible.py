@@ -38,13 +38,7 @@ _HIDDEN = [re.compile(pattern.replace(r"\z", r"\Z")) for pattern in (REASONING, 
 _DROP_CAP = re.compile(r"\*\*([^\W\d_])\*\*\b")
 _DROPPED = "\u200b"
 """A sign that `PLAIN` leaves out."""
-_ASCII = [sign for sign in PLAIN if sign.isascii()]
-_SIGNS = "|".join(
-    [
-        f"(?-u)[<{re.escape(''.join(sign for sign in _ASCII if len(sign) == 1))}]",
-        *(re.escape(sign) for sign in _ASCII if len(sign) > 1),
-    ]
-)
+_SIGNS = r"(?-u)[<>*_`~\\#|\x00]|--"
 """All ASCII that is to change, as a set of bytes, which is searched for the fastest."""
 
 
