@@ -45,7 +45,7 @@ NOT_GIVEN = re.compile(
     rf"\b[12]{_MEANS}§[12]{_OR}\b[12]{_MEANS}§[12]|§[12]\s*\(?[12]\)?{_OR}§[12]\s*\(?[12]\)|"
     rf"(?:§[12]|\b[12])\s*(?:/|\bor\b|\band\b|&|\bvs\b\.?)\s*(?:§[12]|\b[12]\b)|"
     # The numbers of a list.
-    r"(?m:^\s*\d+\s*[.)\u2002](?:\s|$))"
+    r"(?m:^[^\S\n]*\d+\s*[.)\u2002](?:\s|$))"
 )
 TOKENS = re.compile(rf"§[12]|\b[12]\b|{any_word([*_WORDS['male'], *_WORDS['female']])}")
 """Every word of every list: those of other lists are left out later."""
