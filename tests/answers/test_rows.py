@@ -323,7 +323,7 @@ def test_csv_without_a_record_holds_no_answers(tmp_path: Path, content: bytes) -
 
 
 def write_table(path: Path, table: pl.DataFrame) -> Path:
-    writers = {".csv": table.write_csv, ".jsonl": table.write_ndjson, ".parquet": table.write_parquet}
+    writers: Row = {".csv": table.write_csv, ".jsonl": table.write_ndjson, ".parquet": table.write_parquet}
     writers[path.suffix](path)
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -15,7 +16,7 @@ from equipoise.errors import BadFile, IntegrityError
 from equipoise.schema import ANSWER, ID, ITEM_NUMBER, PROMPT
 
 SUFFIX = ".parquet"
-_TEXTS = {name: kind for name, kind in SCHEMA.items() if kind == pl.String}
+_TEXTS = pl.Schema({name: kind for name, kind in SCHEMA.items() if kind == pl.String})
 
 
 def read_parquet(path: Path, names: Mapping[str, str], *, needs_prompt: bool) -> Iterator[pl.DataFrame]:
@@ -31,13 +32,15 @@ def read_parquet(path: Path, names: Mapping[str, str], *, needs_prompt: bool) ->
         # Slices, because `collect_batches` reads far ahead: half a gigabyte where these take a few dozen megabytes.
         for start in range(0, rows, ROWS_PER_TABLE):
             table = stored.select(fields).cast(_TEXTS).slice(start, ROWS_PER_TABLE).collect()
-            yield check_table(
-                table, lambda place, first=start + 1: f"{path}, row {first + place}", needs_prompt=needs_prompt
-            )
+            yield check_table(table, partial(_name_row, path, start), needs_prompt=needs_prompt)
     except pl.exceptions.PolarsError as error:
         raise BadFile(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}.") from None
     except (pl.exceptions.PanicException, MemoryError):
         raise IntegrityError(f"{path} is damaged, or holds an answer that is longer than the memory.") from None
+
+
+def _name_row(path: Path, start: int, place: int) -> str:
+    return f"{path}, row {start + place + 1}"
 
 
 def write_tables(tables: Iterable[pl.DataFrame], file: IO[bytes], rows_per_group: int | None = None) -> int:
