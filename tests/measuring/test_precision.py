@@ -42,15 +42,6 @@ def test_the_planned_number_of_items_gives_the_wanted_width() -> None:
     assert (estimate.high - estimate.low) / 2 == pytest.approx(0.05, rel=0.15)
 
 
-def test_a_certain_mark_takes_more_the_nearer_the_value_is_to_a_limit() -> None:
-    result = simulate(300)
-    needs = {need.metric: need for need in find_needs(result)}
-    bands = result.setup.probe.marked_metrics()["diff_acceptance_rate"]
-    distance = bands.distance(result.metrics["diff_acceptance_rate"].value)
-    gap = min(abs(distance - limit) for limit in bands.limits)
-    assert needs["diff_acceptance_rate"].half_width == pytest.approx(gap)
-
-
 def with_estimate(result: Result, half_width: float) -> Result:
     """The result with another interval of the masculine rate, 0.02 from a limit, as its only mark."""
     found = Estimate(value=0.53, low=0.53 - half_width, high=0.53 + half_width, n=result.items)

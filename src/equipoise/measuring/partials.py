@@ -30,7 +30,7 @@ from equipoise.authoring import Probe
 from equipoise.errors import BadFile, InputError, IntegrityError, StorageError
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
-from equipoise.measuring.plan import Plan, Setup, list_differences, number_items, plan
+from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan, Setup, list_differences, number_items, plan
 from equipoise.measuring.result import Matching, Result
 from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, Status
 
@@ -208,7 +208,7 @@ def number_prompts(prompts: pl.DataFrame, first: int) -> pl.Series:
 def _join(planned: Plan, attempts: pl.DataFrame) -> Iterator[Part]:
     """The prompts of the plan, whole items at a time, with the attempts at them."""
     items, numbers = 0, attempts[NUMBER].to_numpy()
-    for batch in planned.batches():
+    for batch in planned.batches(max(1, ITEMS_PER_BATCH // planned.repetitions)):
         prompts = batch.drop(PROMPT).with_columns(number_prompts(batch, items))
         first, items = items, items + batch[ITEM].n_unique()
         start, end = np.searchsorted(numbers, [first * PROMPTS_PER_ITEM, items * PROMPTS_PER_ITEM])
