@@ -100,10 +100,6 @@ def test_marks_with_their_certainty(
     assert given.certain == (given.best == given.worst)
 
 
-def test_what_is_not_computable_has_no_mark() -> None:
-    assert mark(Bands(limits=RATE), estimate(math.nan, math.nan, math.nan, n=0)) is None
-
-
 bands = st.builds(
     Bands,
     limits=st.sampled_from([DIFFERENCE, DECISION, RATE]),
@@ -152,6 +148,7 @@ def test_missing_answers_never_give_a_better_or_surer_mark(
 
 
 def test_without_an_interval_there_is_no_letter() -> None:
+    assert mark(Bands(limits=DECISION), estimate(math.nan, math.nan, math.nan, n=0)) is None, "not computable"
     few = mark(Bands(limits=DECISION), estimate(0.9, math.nan, math.nan, n=19))
     assert few == Mark(mark=None, best="A", worst="D", too_few=True)
     assert (str(few), few.undecided, few.certain) == ("? (A–D)", True, False)
