@@ -8,8 +8,8 @@ import base64
 import itertools
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -88,9 +88,6 @@ class Page:
         reply = await self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
         path.write_bytes(base64.b64decode(reply["data"]))
 
-    async def close(self) -> None:
-        self._reader.cancel()
-
     async def _read(self) -> None:
         async for message in self._socket:
             event = message.json()
@@ -120,61 +117,49 @@ class Page:
             self.activity.problems.append(str(event))
 
 
-@asynccontextmanager
-async def browser() -> AsyncIterator[Page]:
-    """A fresh chromium with one tab."""
-    executable = find_browser()
-    assert executable is not None
-    with tempfile.TemporaryDirectory(prefix="equipoise-", ignore_cleanup_errors=True) as profile:
+class SharedBrowser:
+    """One chromium with one tab for all tests, which is started when the first of them needs it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._stack = AsyncExitStack()
+        self._page: Page | None = None
+
+    def use(self, visit: Callable[[Page], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine returns that uses the one page."""
+
+        async def run() -> T:
+            if self._page is None:
+                self._page = await self._start()
+            return await visit(self._page)
+
+        if self._page is None:
+            Thread(target=self._loop.run_forever, daemon=True).start()
+            atexit.register(lambda: asyncio.run_coroutine_threadsafe(self._stack.aclose(), self._loop).result(TIMEOUT))
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+
+    async def _start(self) -> Page:
+        executable = find_browser()
+        assert executable is not None
+        folder = tempfile.TemporaryDirectory(prefix="equipoise-", ignore_cleanup_errors=True)
+        profile = self._stack.enter_context(folder)
         process = await asyncio.create_subprocess_exec(
             *(executable, *FLAGS, f"--user-data-dir={profile}", "about:blank"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
         )
-        try:
-            port = await _read_port(Path(profile) / "DevToolsActivePort")
-            async with aiohttp.ClientSession() as session:
-                async with session.get(f"http://127.0.0.1:{port}/json/list") as reply:
-                    tab = next(target for target in await reply.json() if target["type"] == "page")
-                async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as socket:
-                    page = Page(socket)
-                    for domain in ("Page", "Network", "Log", "Runtime"):
-                        await page.call(f"{domain}.enable")
-                    yield page
-                    await page.close()
-        finally:
-            if process.returncode is None:
-                process.terminate()
-                await process.wait()
-
-
-class SharedBrowser:
-    """One chromium for all tests, which is started when the first of them needs it."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, daemon=True)
-        self._stack = AsyncExitStack()
-        self._page: Page | None = None
-
-    def use(self, visit: Callable[[Page], Coroutine[Any, Any, T]]) -> T:
-        """What a coroutine returns that uses the one page."""
-        if not self._thread.is_alive():
-            self._thread.start()
-            atexit.register(self.close)
-        return asyncio.run_coroutine_threadsafe(self._visit(visit), self._loop).result()
-
-    async def _visit(self, visit: Callable[[Page], Coroutine[Any, Any, T]]) -> T:
-        if self._page is None:
-            self._page = await self._stack.enter_async_context(browser())
-        return await visit(self._page)
-
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._stack.aclose(), self._loop).result(TIMEOUT)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._stack.push_async_callback(process.wait)
+        self._stack.callback(process.terminate)
+        port = await _read_port(Path(profile) / "DevToolsActivePort")
+        session = await self._stack.enter_async_context(aiohttp.ClientSession())
+        async with session.get(f"http://127.0.0.1:{port}/json/list") as reply:
+            tab = next(target for target in await reply.json() if target["type"] == "page")
+        socket = session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0)
+        page = Page(await self._stack.enter_async_context(socket))
+        for domain in ("Page", "Network", "Log", "Runtime"):
+            await page.call(f"{domain}.enable")
+        return page
 
 
 SHARED = SharedBrowser()

@@ -13,7 +13,6 @@ import pytest
 from jinja2 import Environment
 
 from equipoise.measuring.audit import Audit
-from equipoise.probes import get_probe
 from equipoise.report.charts.scales import draw_scale
 from equipoise.report.html import page, sections
 from equipoise.report.html.page import render
@@ -137,9 +136,9 @@ def test_hostile_answers_prompts_groups_and_parameters_are_only_text(tmp_path: P
 
 
 @pytest.mark.fault("S2")
-def test_every_hostile_name_can_be_drawn(one: ReportedRun) -> None:
-    metric = next(metric for metric in get_probe("jobs_lum").metrics if metric.bands)
-    drawing = draw_scale(metric, dict.fromkeys(HOSTILE, one.results["jobs_lum"]), {})
+def test_every_hostile_name_can_be_drawn() -> None:
+    result = make_run("model", 0.5, {"jobs_lum": {"sample": 2}}).results["jobs_lum"]
+    drawing = draw_scale(result.setup.probe.metrics[0], dict.fromkeys(HOSTILE, result), {})
     for svg in (drawing.svg(), drawing.inline()):
         shown = [element.text for element in ET.fromstring(svg).iter() if element.tag.endswith("text")]
         for name in HOSTILE:

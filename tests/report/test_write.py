@@ -62,14 +62,6 @@ def test_a_report_on_a_probe_that_is_not_installed_and_whose_error_nobody_measur
     assert "data-reading=" not in page
 
 
-def test_a_report_says_how_the_run_was_made(path: Path) -> None:
-    shown = report_run(Run.open(path))
-    settings = Run.open(path).settings
-    assert (shown.name, shown.created, shown.equipoise) == ("run.equipoise", settings.created, settings.equipoise)
-    assert shown.settings["suite"] == "standard"
-    assert not {"created", "equipoise", "notes"} & shown.settings.keys()
-
-
 def test_the_command_repeats_a_run_that_the_command_line_can_ask(path: Path, tmp_path: Path) -> None:
     asked = Run.open(path)
     assert report_run(asked).command == ""
