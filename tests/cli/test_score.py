@@ -187,6 +187,9 @@ def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches
     again = command("import", batches[1], batches[2], "-o", "run.equipoise")
     assert (again.code, "6 answers are surplus" in again.err) == (0, True)
     assert "0 attempts are new in run.equipoise\n" in again.err
+    Path("other.jsonl").write_text(batches[0].read_text().replace(ANSWERED, "Name: Bob. He is kind."))
+    assert command("import", "other.jsonl", "-o", "run.equipoise").code == 0
+    assert set(Run.open("run.equipoise").attempts()["answer"]) == {ANSWERED}, "an answer stays"
 
 
 @pytest.mark.parametrize("words", [["score"], ["import", "-o", "run.equipoise"]], ids=lambda words: words[0])
@@ -292,7 +295,6 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     assert "The answers of B were imported." in compared.err
     run, origin = Run.open("run.equipoise"), "The answers were imported: how the model was asked is not known."
     assert "imported answers" in repr(run)
-    assert repr(run.results()).splitlines()[:2] == ["custom/imported", origin]
     assert origin in run.results()._repr_html_()
     gate = command("gate", "run.equipoise", "--fail-on", "D", "--markdown", "gate.md", "--junit", "gate.xml")
     assert f"note: {origin}" in gate.err

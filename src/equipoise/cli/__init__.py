@@ -46,7 +46,6 @@ COMMANDS = {
 app = typer.Typer(
     name="equipoise",
     cls=GroupedCommands,
-    help="How gender-biased is a language model? Probes, metrics with honest intervals, marks A to D.",
     epilog="Exit codes: 0 done · 1 a bug of ours · 2 your input · 3 too much is missing · 4 the endpoint refused or "
     "the budget is reached · 5 storage · 6 integrity · 7 the gate failed · 8 the gate could not decide · "
     "130/143 interrupted.",

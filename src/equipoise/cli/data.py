@@ -1,4 +1,11 @@
-"""`equipoise data`: lists, fetches and verifies the assets that come from outside."""
+"""Corpora and weights that come from outside: list, fetch, verify.
+
+An asset is looked for in the mirror (EQUIPOISE_MIRROR, a folder or an address), in the cache (EQUIPOISE_CACHE), then at
+its sources. A file is used only when its hash is right.
+
+Examples: equipoise data list · equipoise data fetch gest discrim-eval · EQUIPOISE_MIRROR=/media/corpora equipoise data
+verify
+"""
 
 from __future__ import annotations
 
@@ -19,20 +26,7 @@ if TYPE_CHECKING:
 
     from equipoise.assets import Asset
 
-app = typer.Typer(
-    name="data",
-    no_args_is_help=True,
-    help=(
-        "Corpora and weights that come from outside: list, fetch, verify.\n\n"
-        "An asset is looked for in the mirror (EQUIPOISE_MIRROR, a folder or an address), in the cache "
-        "(EQUIPOISE_CACHE), then at its sources. A file is used only when its hash is right.\n\n"
-        "Examples:\n\n"
-        "  equipoise data list\n\n"
-        "  equipoise data fetch gest discrim-eval\n\n"
-        "  EQUIPOISE_MIRROR=/media/corpora equipoise data verify"
-    ),
-)
-
+app = typer.Typer(name="data", no_args_is_help=True, help=__doc__)
 Names = Annotated[list[str] | None, Argument(metavar="NAME", help="Names as `list` shows them.")]
 
 
