@@ -96,12 +96,12 @@ def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) ->
     execute("update attempts set answer = 'x' where place = 1")(path)
     outcome = command("verify", path, report)
     assert outcome.code == 6
-    assert "the attempt of jobs_lum at the prompt" in outcome.err
+    assert "attempt number 1 of 5" in outcome.err
     as_json = command("verify", path, report, "--json")
     assert as_json.code == 6
     found = json.loads(as_json.out)["files"][0]
     assert (found["digest"], found["proved"], found["not_proved"]) == ("", [], [])
-    assert "the attempt of jobs_lum at the prompt" in found["problems"][0]
+    assert "attempt number 1 of 5" in found["problems"][0]
 
 
 def test_a_forged_run_does_not_fit_its_report(path: Path, report: Path, command: Command) -> None:

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypedDict
 
-from msgspec import MsgspecError
+from msgspec import MsgspecError, convert
 from msgspec.json import Decoder
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
@@ -154,13 +154,14 @@ def read_plan(connection: sqlite3.Connection, path: Path) -> list[Planned]:
 def _check_covariates(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:
     """Refuse a prompt with a covariate that is missing, null or of another type than the probe says."""
     needed = {column: STORED_TYPES[kind][1] for column, kind in planned.covariates.items() if column != SYSTEM}
-    decoder = Decoder(TypedDict("Covariates", needed))  # type: ignore[operator]
+    kind = TypedDict("Covariates", needed)  # type: ignore[operator]
     for prompt, covariates in connection.execute(sql.COVARIATES, (planned.name,)):
-        _decode_json(covariates, decoder, f"the covariates of prompt {prompt} of {planned.name}", path)
+        # Not decoded as this kind at once: msgspec then finds no names that are not ASCII.
+        _decode_json(covariates, _MAPPING, f"the covariates of prompt {prompt} of {planned.name}", path, kind)
 
 
-def _decode_json(value: str, decoder: Decoder[Any], what: str, path: Path) -> Any:
+def _decode_json(value: str, decoder: Decoder[Any], what: str, path: Path, kind: Any = Any) -> Any:
     try:
-        return decoder.decode(value)
+        return convert(decoder.decode(value), kind)
     except (MsgspecError, UnicodeError, RecursionError) as error:
         raise IntegrityError(f"{path} is damaged: {what}: {error}.") from None
