@@ -7,9 +7,9 @@ import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
-from msgspec import MsgspecError, convert
+from msgspec import MsgspecError
 from msgspec.json import Decoder
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
@@ -154,14 +154,17 @@ def read_plan(connection: sqlite3.Connection, path: Path) -> list[Planned]:
 def _check_covariates(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:
     """Refuse a prompt with a covariate that is missing, null or of another type than the probe says."""
     needed = {column: STORED_TYPES[kind][1] for column, kind in planned.covariates.items() if column != SYSTEM}
-    kind = TypedDict("Covariates", needed)  # type: ignore[operator]
     for prompt, covariates in connection.execute(sql.COVARIATES, (planned.name,)):
-        # Not decoded as this kind at once: msgspec then finds no names that are not ASCII.
-        _decode_json(covariates, _MAPPING, f"the covariates of prompt {prompt} of {planned.name}", path, kind)
+        what = f"the covariates of prompt {prompt} of {planned.name}"
+        found = _decode_json(covariates, _MAPPING, what, path)
+        # By hand: a TypedDict of msgspec does not find names that are not ASCII.
+        for column, kind in needed.items():
+            if type(found.get(column)) not in ((int, float) if kind is float else (kind,)):
+                raise IntegrityError(f"{path} is damaged: {what}: {column!r} must be of type {kind.__name__}.")
 
 
-def _decode_json(value: str, decoder: Decoder[Any], what: str, path: Path, kind: Any = Any) -> Any:
+def _decode_json(value: str, decoder: Decoder[Any], what: str, path: Path) -> Any:
     try:
-        return convert(decoder.decode(value), kind)
+        return decoder.decode(value)
     except (MsgspecError, UnicodeError, RecursionError) as error:
         raise IntegrityError(f"{path} is damaged: {what}: {error}.") from None
