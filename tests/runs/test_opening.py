@@ -96,7 +96,7 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("values of covariates", forge("update prompts set covariates = '[1'"), "covariates of prompt .* of alpha"),
     ("a covariate that is null", forge(_set_covariate("gender", "null")), "of prompt .* of alpha: .*gender"),
     ("a covariate of another type", forge(_set_covariate("template", "1.5")), "of prompt .* of alpha: .*template"),
-    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "field `odd`"),
+    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "'odd' must be"),
     ("endless repetitions", forge("update probes set repetitions = 4000000000000000000"), "alpha plans more than"),
     ("prompts at one place", forge("update prompts set position = 5"), "not numbered one by one"),
     ("prompts at no place", forge("update prompts set position = position - 1"), "not numbered one by one"),
