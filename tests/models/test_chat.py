@@ -67,14 +67,6 @@ def test_the_system_part_is_the_text_of_the_user_then_that_of_the_prompt(
     assert body.get("system") == (sent if protocol == "anthropic" else None)
 
 
-def test_each_answer_belongs_to_its_prompt() -> None:
-    prompts = [f"Prompt {number}" for number in range(60)]
-    with FaultyServer() as server:
-        replies = ask(connect_to(server), *prompts)
-        assert set(server.requests.values()) == {1}
-    assert [reply.answer for reply in replies if isinstance(reply, Reply)] == [sealed(prompt) for prompt in prompts]
-
-
 THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}
 CONTENTS: list[tuple[dict[str, Any], str | None, str | None]] = [
     ({"content": "Yes", "reasoning_content": "Hm"}, "Yes", "Hm"),

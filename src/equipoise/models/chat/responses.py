@@ -104,7 +104,7 @@ class Responses:
     def _redact(self, completion: Completion) -> Completion:
         found = {name: value for name, value in vars(completion).items() if isinstance(value, str)}
         texts: dict[str, Any] = {name: self._redactor.answer(text) for name, text in found.items()}
-        return replace(completion, **texts)
+        return completion if texts == found else replace(completion, **texts)
 
     def _interpret_error(self, error: ReportedError, response: Response, sent: Body, asking: Asking) -> Outcome:
         """The outcome of an error. A parameter that is rejected is dropped, and the request is sent again."""

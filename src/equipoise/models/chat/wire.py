@@ -4,7 +4,7 @@ response becomes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from equipoise.bodies import Completion
@@ -12,7 +12,7 @@ from equipoise.detect.visible import has_visible_text
 from equipoise.models.chat.providers import Continuing
 from equipoise.models.protocol import Asking, Reply, Sampling, TransientFault
 from equipoise.models.redact import excerpt
-from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, Status
+from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, MEASURED, Status
 
 Body = dict[str, Any]
 
@@ -32,7 +32,7 @@ class WireFormat:
     """How requests are written."""
 
     path: str
-    sampling: frozenset[str]
+    sampling: tuple[str, ...]
     """The fields of `Sampling` that the format has."""
     headers: Mapping[str, str] = field(default_factory=dict)
     system_field: bool = False
@@ -42,12 +42,16 @@ class WireFormat:
     gives_probabilities: bool = False
     """Whether the probabilities of tokens can be asked for."""
 
-    def parameters(self, model: str, sampling: Sampling) -> Body:
-        """The fields of the request's body that are the same for every prompt."""
-        sent = {name: getattr(sampling, name) for name in ("temperature", "top_p", "max_tokens", "seed")}
-        sent["max_tokens"] = sampling.max_tokens or self.max_tokens
-        given = {name: value for name, value in sent.items() if name in self.sampling and value is not None}
-        return {"model": model, **given, **sampling.extra}
+    def parameters(self, model: str, sampling: Sampling, max_tokens: int | None = None) -> Body:
+        """The fields of the request's body beside the prompt. `max_tokens` counts more than the limit of `sampling`."""
+        body: Body = {"model": model}
+        for name in self.sampling:
+            value = getattr(sampling, name)
+            if name == "max_tokens":
+                value = max_tokens or value or self.max_tokens
+            if value is not None:
+                body[name] = value
+        return {**body, **sampling.extra}
 
     def messages(self, prompt: str, system: str | None) -> Body:
         """The fields that carry a prompt and its system part."""
@@ -61,12 +65,12 @@ class WireFormat:
 
 OPENAI = WireFormat(
     path="/chat/completions",
-    sampling=frozenset({"temperature", "top_p", "max_tokens", "seed"}),
+    sampling=("temperature", "top_p", "max_tokens", "seed"),
     gives_probabilities=True,
 )
 ANTHROPIC = WireFormat(
     path="/messages",
-    sampling=frozenset({"temperature", "top_p", "max_tokens"}),
+    sampling=("temperature", "top_p", "max_tokens"),
     headers={"anthropic-version": "2023-06-01"},
     system_field=True,
     max_tokens=4096,
@@ -100,8 +104,7 @@ class Parameters:
 
     def body(self, asking: Asking) -> Body:
         """The fields for prompts that are asked in this way."""
-        limit = asking.max_tokens or self._sampling.max_tokens
-        body = self._format.parameters(self._model, replace(self._sampling, max_tokens=limit))
+        body = self._format.parameters(self._model, self._sampling, asking.max_tokens)
         if asking.probabilities:
             body |= {"logprobs": True, "top_logprobs": self.top_logprobs}
         for name, new_name in self.dropped.items():
@@ -126,25 +129,25 @@ class Parameters:
 def make_reply(completion: Completion, latency: float) -> Reply | TransientFault:
     """Decide the status of the attempt. A text that holds nothing but reasoning, cut off or not, is no answer."""
     text, status = completion.text or "", completion.status
-    reply = Reply(
-        status=status,
-        reasoning=completion.reasoning,
-        served_model=completion.served_model,
-        finish_reason=completion.finish_reason,
-        fingerprint=completion.fingerprint,
-        prompt_tokens=completion.prompt_tokens,
-        completion_tokens=completion.completion_tokens,
-        latency=latency,
-    )
+    details: dict[str, Any] = {
+        "reasoning": completion.reasoning,
+        "served_model": completion.served_model,
+        "finish_reason": completion.finish_reason,
+        "fingerprint": completion.fingerprint,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "latency": latency,
+    }
+    if status in MEASURED and has_visible_text(text):
+        return Reply(status=status, answer=text, **details)
     reason = f"finish reason {excerpt(completion.finish_reason or 'none')!r}"
     if status == Status.HTTP_ERROR:
-        return TransientFault(replace(reply, detail=f"the endpoint broke off: {reason}"), kind="server")
+        reply = Reply(status=status, detail=f"the endpoint broke off: {reason}", **details)
+        return TransientFault(reply, kind="server")
     if status == Status.FILTERED:
-        return replace(reply, detail="a refusal" if completion.refused else reason)
-    if has_visible_text(text):
-        return replace(reply, answer=text)
-    reasoning = completion.reasoning or (text if text.strip() else None)
-    detail = f"no visible text, {reason}"
-    if status == Status.TRUNCATED and reasoning:
-        detail = f"the token limit went into reasoning: {detail}"
-    return replace(reply, status=Status.EMPTY, reasoning=reasoning, detail=detail)
+        return Reply(status=status, detail="a refusal" if completion.refused else reason, **details)
+    if text.strip() and not completion.reasoning:
+        details["reasoning"] = text
+    is_spent = status == Status.TRUNCATED and details["reasoning"]
+    why = "the token limit went into reasoning: " if is_spent else ""
+    return Reply(status=Status.EMPTY, detail=f"{why}no visible text, {reason}", **details)
