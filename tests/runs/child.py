@@ -10,43 +10,14 @@ import asyncio
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
-
-import aiohttp
 
 from equipoise.errors import EquipoiseError
-from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Reply, TransientFault
+from equipoise.models import connect
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file import store
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
-from equipoise.schema import Status
-
-
-class Loopback(LocalModel):
-    """Asks a server on this machine: the body is the prompt, the response the answer."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__("loopback", {"model": "loopback"})
-        self._url = url
-
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession()
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self._session.close()
-
-    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
-        try:
-            async with self._session.post(self._url, data=prompt.encode()) as response:
-                text = await response.text()
-        except aiohttp.ClientError as error:
-            raise TransientFault(Reply(status=Status.HTTP_ERROR, detail=str(error)), kind="connection") from None
-        if response.status != 200:
-            raise TransientFault(Reply(status=Status.HTTP_ERROR, detail=text), kind="server")
-        return Reply(status=Status.OK, answer=text)
 
 
 class AcknowledgingRunFile(RunFile):
@@ -77,11 +48,12 @@ def main() -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
     store.RESERVE = options.reserve
     policy = Policy(concurrency=options.concurrency, deadline=options.deadline, drain=options.drain, first_backoff=0.01)
+    model = connect("custom/m", base_url=options.url, key="sk-0123456789abcdef", environ={})
     try:
         with AcknowledgingRunFile.open(options.path) as run:
             sys.stdout.write("ready\n")
             sys.stdout.flush()
-            asyncio.run(Pump(run, Loopback(options.url), policy).run())
+            asyncio.run(Pump(run, model, policy).run())
     except EquipoiseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

@@ -19,7 +19,6 @@ from equipoise.runs.start import start
 from equipoise.schema import Status
 from runs import killable
 from runs.fakes import QUICK, Fake, answering, create, ok, plan, transient
-from runs.killable import Server
 from runs.pumping import POLICY, assert_fatal, run_pump
 from serving.faulty import FaultyServer
 
@@ -130,15 +129,15 @@ def wait_until(condition: Callable[[], bool]) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs signals of POSIX")
 def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -> None:
     create(path, plan(size=100)).close()
-    with Server(delay=0.02) as server:
+    with FaultyServer(delay=0.02) as server:
         child = killable.start(path, server, "--deadline=0.5", "--concurrency=4")
         try:
             wait_until(lambda: server.requests.total() >= 10)
-            server.may_answer.clear()
-            wait_until(lambda: server.held >= 4)
+            server.delay, before = 1.0, server.total
+            wait_until(lambda: server.total >= before + 4)
             child.send_signal(signal.SIGSTOP)
             time.sleep(2.0)
-            server.may_answer.set()
+            server.delay = 0.02
         finally:
             child.send_signal(signal.SIGCONT)
         _, err = child.communicate(timeout=30)

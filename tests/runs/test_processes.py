@@ -18,13 +18,18 @@ from equipoise.runs.file import store
 from equipoise.runs.file.reader import RunReader
 from equipoise.schema import Status
 from runs.fakes import create, plan, seal
-from runs.killable import Server, acknowledged, start, stored, texts
+from runs.killable import acknowledged, start, stored, texts
+from serving.faulty import FaultyServer
 
 CONCURRENCY = 8
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals and limits of POSIX")
 
 
-def assert_whole(path: Path, server: Server, printed: set[tuple[str, str, int]], kills: int) -> None:
+def answer(prompt: str, nth: int) -> str:
+    return seal(prompt)
+
+
+def assert_whole(path: Path, server: FaultyServer, printed: set[tuple[str, str, int]], kills: int) -> None:
     """Every planned attempt is there once, with the answer to its own prompt; none was asked again without need."""
     with RunReader.open(path) as run:
         answers, prompts, counts = stored(run), texts(run), run.counts()
@@ -41,9 +46,9 @@ def assert_whole(path: Path, server: Server, printed: set[tuple[str, str, int]],
 @POSIX
 @pytest.mark.fault("P1")
 def test_kills_lose_and_duplicate_no_answer(tmp_path: Path) -> None:
-    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 5
-    create(path, plan("alpha", 500), plan("beta", 100, repetitions=2)).close()
-    with Server(delay=0.02) as server:
+    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 4
+    create(path, plan("alpha", 300), plan("beta", 60, repetitions=2)).close()
+    with FaultyServer(answer, delay=0.02) as server:
         for _ in range(kills):
             child = start(path, server, f"--concurrency={CONCURRENCY}")
             printed |= kill_at_random(child, dice)
@@ -70,9 +75,9 @@ def kill_at_random(child: subprocess.Popen[str], dice: random.Random) -> set[tup
 def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=500)).close()
-    with Server(delay=0.05) as server:
+    with FaultyServer(answer, delay=0.05) as server:
         child = start(path, server, f"--concurrency={CONCURRENCY}")
-        while sum(server.requests.values()) < 30:
+        while server.total < 30:
             time.sleep(0.01)
         child.send_signal(signal.SIGTERM)
         out, err = child.communicate(timeout=60)
@@ -81,7 +86,7 @@ def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path) -> None:
         assert f"To go on: equipoise resume {path}" in err
         with RunReader.open(path) as run:
             assert stored(run).keys() == acknowledged(out)
-            assert run.counts()[Status.OK] == sum(server.requests.values()) < 500, "requests under way came back"
+            assert run.counts()[Status.OK] == server.total < 500, "requests under way came back"
         assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
 
 
@@ -90,12 +95,12 @@ def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path) -> None:
 def test_two_signals_end_the_process_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=500)).close()
-    with Server() as server:
+    with FaultyServer(answer) as server:
         child = start(path, server, f"--concurrency={CONCURRENCY}", "--drain=3600")
-        while sum(server.requests.values()) < 30:
+        while server.total < 30:
             time.sleep(0.01)
-        server.may_answer.clear()
-        while server.held < CONCURRENCY:
+        server.delay, before = 3600, server.total
+        while server.total < before + CONCURRENCY:
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
         time.sleep(0.5)
@@ -103,12 +108,11 @@ def test_two_signals_end_the_process_at_once(tmp_path: Path) -> None:
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=60)
         assert child.returncode == 130
-        server.may_answer.set()
         with RunReader.open(path) as run:
             assert stored(run).keys() == acknowledged(out)
 
 
-def finish(path: Path, server: Server) -> None:
+def finish(path: Path, server: FaultyServer) -> None:
     """Resume the run to its end, and check every answer."""
     child = start(path, server)
     _, err = child.communicate(timeout=120)
@@ -149,12 +153,12 @@ def test_a_full_place_stops_the_run_and_keeps_the_file(
     path = (request.getfixturevalue("small_disk") if is_disk else tmp_path) / "run.db"
     monkeypatch.setattr(store, "RESERVE", 0)
     create(path, plan(size=1000)).close()
-    with Server(answer_at_length) as server:
+    with FaultyServer(answer_at_length) as server:
         child = start(path, server, f"--reserve={reserve}", *([] if is_disk else [f"--largest-file={2_000_000}"]))
         out, err = child.communicate(timeout=120)
         assert child.returncode == 5, err
         assert f"To go on: equipoise resume {path}" in err
-        asked = sum(server.requests.values())
+        asked = server.total
         with RunReader.open(path) as run:
             counts = run.counts()
             assert sum(counts.values()) == 1000
