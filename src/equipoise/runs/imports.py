@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,16 +46,16 @@ def record_answers(file: RunFile, read_tables: Tables) -> Recorded:
     then to store them.
     """
     planned = file.probes()
-    sizes = [probe.prompts for probe in planned]
-    ids: list[pl.Series] = []
-    index = PromptIndex(_read_prompts(file, ids), np.repeat([probe.repetitions for probe in planned], sizes))
+    repetitions = np.repeat([probe.repetitions for probe in planned], [probe.prompts for probe in planned])
+    named = (
+        batch.with_columns(pl.lit(probe.name).alias(PROBE)) for probe in planned for batch in file.prompts(probe.name)
+    )
+    index = PromptIndex(named, repetitions, keep=(PROBE, ID))
     found, read = _find_rows(index, read_tables())
     assigned, matching = index.assign(found, read)
     refuse_nothing_matched(matching)
     kept, is_failed = _choose_new(file, index.repetitions, found, assigned)
-    names = pl.Series(PROBE, np.repeat([probe.name for probe in planned], sizes), dtype=pl.String)
-    prompts = pl.DataFrame([names, pl.concat(ids)])
-    attempts = prompts[assigned[PLACE]].hstack(assigned.select(REPETITION))
+    attempts = index.join_kept_at(assigned.select(REPETITION), assigned[PLACE].to_numpy()).select(PROBE, *ATTEMPT)
     file.set_failures_aside(attempts.filter(is_failed).iter_rows())
     number = found[NUMBER][assigned[ROW]]
     new = _store(file, read_tables(), attempts.with_columns(number).filter(kept).sort(NUMBER))
@@ -109,14 +109,6 @@ def _choose_new(
             f"answer its {REPETITION}, from 1."
         )
     return pl.Series(kept), pl.Series(replaces)
-
-
-def _read_prompts(file: RunFile, ids: list[pl.Series]) -> Iterator[pl.DataFrame]:
-    """The prompts of a run, part by part. Their ids are kept in `ids`."""
-    for probe in file.probes():
-        for batch in file.prompts(probe.name):
-            ids.append(batch[ID])
-            yield batch
 
 
 def _find_rows(index: PromptIndex, tables: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, int]:
