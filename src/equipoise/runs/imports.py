@@ -55,7 +55,7 @@ def record_answers(file: RunFile, read_tables: Tables) -> Recorded:
     assigned, matching = index.assign(found, read)
     refuse_nothing_matched(matching)
     kept, is_failed = _choose_new(file, index.repetitions, found, assigned)
-    attempts = index.join_kept_at(assigned.select(REPETITION), assigned[PLACE].to_numpy()).select(PROBE, *ATTEMPT)
+    attempts = index.kept[assigned[PLACE]].hstack(assigned.select(REPETITION))
     file.set_failures_aside(attempts.filter(is_failed).iter_rows())
     number = found[NUMBER][assigned[ROW]]
     new = _store(file, read_tables(), attempts.with_columns(number).filter(kept).sort(NUMBER))
