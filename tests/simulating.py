@@ -111,7 +111,7 @@ def renew_digests(connection: sqlite3.Connection) -> None:
     """Make the digests fit what was changed in a file without verdicts: a forger can do that, too."""
     [(run,)] = connection.execute("select run from head")
     chain = digests.Chain.start(run)
-    for _, _, *content in connection.execute(sql.CHAIN).fetchall():
+    for _, _, *content in connection.execute(sql.CHAIN, {"first": 1}).fetchall():
         place, digest, *_ = chain.add(content)
         connection.execute("update attempts set digest = ? where place = ?", (digest, place))
     chain.write(connection)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import shutil
 import sqlite3
 import warnings
@@ -113,7 +114,9 @@ def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, six_attempts: Path, statement: str, words: str) -> None:
     path = Path(shutil.copy(six_attempts, tmp_path))
     execute(statement)(path)
-    for open_run in (RunReader.open, RunFile.open):
+    # Who goes on with a run checks settings, prompts and the last attempt; the others are checked to be measured.
+    is_early = re.match("attempt number [123]", words) is not None
+    for open_run in (RunReader.open,) if is_early else (RunReader.open, RunFile.open):
         with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}") as caught:
             open_run(path)
         assert caught.value.exit_code == 6

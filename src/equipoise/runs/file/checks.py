@@ -100,20 +100,29 @@ def _expected_objects() -> frozenset[tuple[str, ...]]:
         return _schema_objects(connection)
 
 
-def check_content(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse damage, changes, and counts and settings that no run has. Takes seconds for a gigabyte."""
+def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) -> None:
+    """Refuse damage, changes, and settings that no run has; in the `whole` file, which takes seconds for a gigabyte,
+    or only in settings, prompts and the last attempt.
+    """
     with connection:
         connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
-        ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
-        if verdict != "ok":
-            raise IntegrityError(f"{path} is damaged: {verdict}.")
-        for problem, statement in sql.IMPOSSIBLE.items():
-            for (probe,) in connection.execute(statement).fetchall():
-                raise IntegrityError(f"{path} is damaged: {probe} {problem}.")
+        if whole:
+            _check_tables(connection, path)
         read_settings(connection, path)
         for planned in read_plan(connection, path):
-            _check_covariates(connection, planned, path)
-        check_digests(connection, path)
+            if whole:
+                _check_covariates(connection, planned, path)
+        check_digests(connection, path, whole=whole)
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse damaged pages and indexes, and counts that no run has."""
+    ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
+    if verdict != "ok":
+        raise IntegrityError(f"{path} is damaged: {verdict}.")
+    for problem, statement in sql.IMPOSSIBLE.items():
+        for (probe,) in connection.execute(statement).fetchall():
+            raise IntegrityError(f"{path} is damaged: {probe} {problem}.")
 
 
 def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:

@@ -53,15 +53,18 @@ def on_error(undo: Callable[[], object]) -> Iterator[None]:
         raise
 
 
-def connect_reader(path: Path, *, checked: bool) -> sqlite3.Connection:
-    """A read-only connection to a run file with the right layout, and content unless the caller has `checked` that."""
+def connect_reader(path: Path, *, checked: bool, whole: bool = True) -> sqlite3.Connection:
+    """A read-only connection to a run file with the right layout, and content unless the caller has `checked` that.
+
+    If not the `whole` content, then what goes on with a run: settings, prompts, and the last attempt.
+    """
     checks.check_file(path)
     with translate_storage_errors(path):
         connection = _connect(path, "mode=ro", sql.READER)
         with on_error(connection.close):
             checks.check_layout(connection, path)
             if not checked:
-                checks.check_content(connection, path)
+                checks.check_content(connection, path, whole=whole)
     return connection
 
 
@@ -75,7 +78,8 @@ def connect_owner(path: Path, *, checked: bool) -> sqlite3.Connection:
         if beside(path, "-journal").exists():  # SQLite undoes a change that a kill interrupted
             with contextlib.closing(_connect(path, "mode=rw", sql.OWNER)) as interrupted:
                 interrupted.execute(sql.GET_VERSION).fetchall()
-        connect_reader(path, checked=checked).close()  # by a connection that leaves a file which is refused untouched
+        # By a connection that leaves a refused file untouched. What was answered is checked when it is measured.
+        connect_reader(path, checked=checked, whole=False).close()
         connection = _connect(path, "mode=rw", sql.OWNER)
         with on_error(connection.close):
             connection.execute(sql.USE_WAL).fetchall()

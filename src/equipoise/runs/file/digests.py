@@ -70,23 +70,33 @@ def content_digest(connection: sqlite3.Connection) -> str:
     return sha256(dumps([parts, run, length, last.hex()])).hexdigest()
 
 
-def check_digests(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file in which anything was changed, and name what. The caller has begun a transaction."""
+def check_digests(connection: sqlite3.Connection, path: Path, *, whole: bool) -> None:
+    """Refuse a file in which anything was changed, and name what; of the chain the `whole`, or only its last link.
+
+    The caller has begun a transaction.
+    """
     stored, actual = dict(connection.execute(sql.DIGESTS)), compute_digests(connection)
     changed = sorted(part for part in stored.keys() | actual.keys() if stored.get(part) != actual.get(part))
-    problem = f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}" or _find_break_in_chain(connection)
+    problem = f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}" or _find_break_in_chain(
+        connection, whole=whole
+    )
     if problem:
         raise IntegrityError(f"{path} was changed after it was written: {problem}.")
 
 
-def _find_break_in_chain(connection: sqlite3.Connection) -> str | None:
-    """The first attempt or verdict that does not fit to the one before it."""
+def _find_break_in_chain(connection: sqlite3.Connection, *, whole: bool) -> str | None:
+    """The first attempt or verdict that does not fit to the one before it; or whether the last one does not."""
     heads = connection.execute(sql.HEAD).fetchall()
     if len(heads) != 1:
         return "the table head must have one row"
     [(run, length, last)] = heads
     chain = Chain.start(run)
-    for place, digest, *content in connection.execute(sql.CHAIN):
+    first = 1 if whole else max(1, length - 1)
+    rows = connection.execute(sql.CHAIN, {"first": first})
+    if first > 1:
+        place, digest, *_ = next(rows, (0, b""))
+        chain = Chain(place, digest)
+    for place, digest, *content in rows:
         if chain.add(content)[:2] != (place, digest):
             probe, prompt, repetition, *_ = content
             return (

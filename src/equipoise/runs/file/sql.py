@@ -194,9 +194,9 @@ ROWS = {
 }
 """The rows that the digest of a part covers."""
 CHAIN = f"""
-    select place, digest, {_names(_ATTEMPT)}, null from attempts
-    union all select place, digest, {_names(_ATTEMPT)}, null from earlier_failures
-    union all select place, digest, {_names(_VERDICT)} from verdicts order by place
+    select place, digest, {_names(_ATTEMPT)}, null from attempts where place >= :first
+    union all select place, digest, {_names(_ATTEMPT)}, null from earlier_failures where place >= :first
+    union all select place, digest, {_names(_VERDICT)} from verdicts where place >= :first order by place
 """  # noqa: S608
 
 # Writing
