@@ -47,6 +47,9 @@ def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
     once = estimate(command, "openai/gpt-4o-mini", "--probe", "jobs_lum", "--probabilities")
     assert once["completion_tokens"] == 339, "once, in standard, too"
     assert command("estimate", "--probe", "hiring_an", "--probabilities").code == 2
+    both = command("estimate", "openai/gpt-4o-mini", *DECISIONS).out
+    assert "With --probabilities: " in both
+    assert "36 tokens of answers, one for each prompt of discrimination_tamkin" in " ".join(both.split())
 
 
 def test_the_standard_suite_has_the_sizes_of_the_cards(command: Command, corpora: Path) -> None:

@@ -40,6 +40,7 @@ def command(
 
     Examples: equipoise estimate openai/gpt-4o-mini · equipoise estimate openai/gpt-4o --suite quick --repeat 3
     """
+    from msgspec.structs import replace
     from rich import table
 
     from equipoise.runs.estimate import estimate
@@ -75,6 +76,12 @@ def command(
         for need in row.needs:
             console.print(_describe_need(row.probe, need))
     console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {describe_price(found)}"))
+    readable = [probe.name for probe in chosen if probe.opening is not None]
+    if readable and not (spec.probabilities or precision or certain):
+        by_token = replace(spec, probabilities=True)
+        other = estimate(by_token, probes=wanted, speed=speed, **given.parameters(chosen))
+        tokens = f"{other.total('completion_tokens'):,} tokens of answers, one for each prompt of {', '.join(readable)}"
+        console.print(printable_line(f"With --probabilities: {describe_price(other)}, {tokens}"))
 
 
 def _describe_need(probe: str, need: Need) -> str:
