@@ -63,7 +63,11 @@ class Exchange:
             "object": "chat.completion",
             "system_fingerprint": "fp_1",
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens},
+            "usage": {
+                "prompt_tokens": prompt_tokens,
+                "completion_tokens": completion_tokens,
+                "total_tokens": prompt_tokens + completion_tokens,
+            },
         }
 
     def error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
