@@ -30,6 +30,7 @@ FLAGS = (
     "--remote-debugging-port=0",
 )
 TIMEOUT = 60.0
+TRIES = 3
 T = TypeVar("T")
 
 
@@ -72,16 +73,19 @@ class Page:
 
     async def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> Activity:
         """Open a file at a size and in a colour scheme; return the record of what it does."""
-        self.activity = Activity()
-        self._loaded.clear()
         await self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
-        await self.call("Page.navigate", url=path.as_uri())
-        await asyncio.wait_for(self._loaded.wait(), TIMEOUT)
-        return self.activity
+        for _ in range(TRIES):
+            self.activity = Activity()
+            self._loaded.clear()
+            reply = await self.call("Page.navigate", url=path.as_uri())
+            await asyncio.wait_for(self._loaded.wait(), TIMEOUT)
+            if "errorText" not in reply:  # a browser that has just started may show a page of its own instead
+                return self.activity
+        raise AssertionError(reply["errorText"])
 
     async def print(self, path: Path) -> None:
         """Print the page to a PDF file, on the paper that its style sheet names."""
