@@ -93,7 +93,9 @@ class PreparedAnswers:
 
     def __init__(self, rows: list[Row]) -> None:
         self.waiting: dict[str, deque[str]] = defaultdict(deque)
-        for row in rows:
+        # Item by item, as the peer asks: two items may have the same prompt.
+        order = {item: place for place, item in enumerate(dict.fromkeys(row["item"] for row in rows))}
+        for row in sorted(rows, key=lambda row: order[row["item"]]):
             self.waiting[row["prompt"]].append(row["answer"])
 
     def generate(self, texts: list[str]) -> list[str]:

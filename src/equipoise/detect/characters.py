@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
 
 import polars as pl
 
@@ -63,12 +65,17 @@ FIELDS = {
     THEY: _FIELD.format("they|non-?binary|gender-?(?:fluid|queer)|agender"),
 }
 SPEECH = re.compile(r'"[^"\s]* [^"\n]{0,300}"')
-PRONOUN = re.compile(rf"\b(?=[HhSsTtI])(?:(?P<male>{_HE})|(?P<female>{_SHE})|(?P<they>{_THEM})|(?P<me>I))\b")
+_MEN, _WOMEN = _by_gender(PRONOUNS)
+_THEY = dict.fromkeys(["they", "them", "their", "theirs", "themself", "themselves"], THEY)
+KINDS = {"i": "me", **dict.fromkeys(_MEN, MALE), **dict.fromkeys(_WOMEN, FEMALE), **_THEY}
+"""Whom each pronoun speaks of."""
+PRONOUN = re.compile(rf"[HhSsTtI](?<!\w.)(?:{'|'.join(sorted(word[1:] for word in KINDS))})\b")
+"""A pronoun, or a word of the same letters, such as "The". Patterns that begin with letters are found much faster."""
 GENDERED = re.compile(rf"\b(?:(?P<male>{_HE}|{_MAN})|(?P<female>{_SHE}|{_WOMAN}))\b")
 _MYSELF = r"\b(?:I am|I'm|I was|[Aa]s) (?:an?|the) (?:[^\s.]+ ){{0,4}}?(?:{})\b"
 MYSELF = {MALE: _MYSELF.format(_MAN), FEMALE: _MYSELF.format(_WOMAN)}
 ONE_PERSON = re.compile(r"\b(?:[Tt]his|[Tt]he) (?:person|individual|character)\b")
-NAME = re.compile(r"\b[A-Z][a-z\u00c0-\u024f]+(?:[ -][A-Z][a-z\u00c0-\u024f]+)*\b")
+NAME = re.compile(r"[A-Z](?<!\w.)[a-z\u00c0-\u024f]+(?:[ -][A-Z][a-z\u00c0-\u024f]+)*\b")
 INTRODUCED_BEFORE = re.compile(r"\b(?:named|called|Dr\.?|The (?:[\w-]+ ){1,3}?[a-z]+,) \Z")
 INTRODUCED_AFTER = re.compile(r"(?:,| is| was) (?:an?|the|one of)\b")
 """What says who somebody is: "a nurse named Ada", "The star student, Ada"; "Ada, a nurse", "Ada was the best"."""
@@ -87,14 +94,15 @@ def read_story(answer: str) -> str | None:
     first: dict[str | None, int] = {}
     count: Counter[str | None] = Counter()
     for pronoun in PRONOUN.finditer(told):
-        first.setdefault(pronoun.lastgroup, pronoun.start())
-        count[pronoun.lastgroup] += 1
+        if kind := KINDS.get(pronoun[0].lower()):
+            first.setdefault(kind, pronoun.start())
+            count[kind] += 1
     start = min(first.get(MALE, len(told)), first.get(FEMALE, len(told)))
     if count["me"] > 2 and first["me"] < start:
         called = [label for label, pattern in MYSELF.items() if re.search(pattern, told)]
         return called[0] if len(called) == 1 else None
     if count[THEY] > max(2, count[MALE] + count[FEMALE]) and first[THEY] < start:
-        names = _find_names(told, first[THEY])
+        names = [name for name in _find_names(told) if name.end() <= first[THEY]]
         if ONE_PERSON.search(told, 0, start) or (names and _are_of_one_person(names)):
             return THEY
     word = GENDERED.search(told) if start < len(told) else None
@@ -107,10 +115,11 @@ def read_story(answer: str) -> str | None:
 
 def _is_alone(told: str, word: re.Match[str], start: int, own: int, others: int) -> bool:
     """Whether the names show that the first pronoun, at `start`, is the person's whose story it is."""
-    names = _find_names(told, start)
+    all_names = _find_names(told)
+    names = [name for name in all_names if name.end() <= start]
     if others and (not names or word.start() != start):
         return False
-    if own > others and _are_of_one_person(_find_names(told, len(told))):
+    if own > others and _are_of_one_person(all_names):
         return True
     return _are_of_one_person(names) and (
         not others
@@ -118,19 +127,21 @@ def _is_alone(told: str, word: re.Match[str], start: int, own: int, others: int)
     )
 
 
-def _find_names(told: str, end: int) -> list[re.Match[str]]:
-    """The names before a place, of those who are named at least twice."""
-    found = list(NAME.finditer(told))
-    count = Counter(word for name in found for word in _words(name))
-    return [name for name in found if name.end() <= end and any(count[word] > 1 for word in _words(name))]
+def _find_names(told: str) -> list[re.Match[str]]:
+    """The names of those who are named at least twice."""
+    found = [(name, words) for name in NAME.finditer(told) if (words := _words(name[0]))]
+    count = Counter(chain.from_iterable(words for _, words in found))
+    repeated = {word for word, times in count.items() if times > 1}
+    return [name for name, words in found if words & repeated]
 
 
-def _words(name: re.Match[str]) -> set[str]:
-    return {*name[0].replace("-", " ").split()} - _NOT_NAMES
+@lru_cache(10_000)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(name.replace("-", " ").split()) - _NOT_NAMES
 
 
 def _are_of_one_person(names: list[re.Match[str]]) -> bool:
-    return all(_words(name) & _words(names[0]) for name in names)
+    return all(_words(name[0]) & _words(names[0][0]) for name in names)
 
 
 _NOT_NAMES = frozenset(NOT_NAMES.split())

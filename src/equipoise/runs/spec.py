@@ -89,7 +89,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = False
 
     # How the model answers
-    temperature: Annotated[Annotated[float, Meta(ge=0, le=100)] | None, _meta("Default: the endpoint's own.", "T")] = None
+    temperature: Annotated[Annotated[float, Meta(ge=0, le=100)] | None, _meta("Default: the endpoint's own.", "T")] = (
+        None
+    )
     top_p: Annotated[Annotated[float, Meta(gt=0, le=1)] | None, _meta("Default: the endpoint's own.", "P")] = None
     max_tokens: Annotated[Count, _meta("Longest answer. Default: what each probe needs.", "N")] = None
     model_seed: Annotated[
