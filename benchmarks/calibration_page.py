@@ -150,6 +150,8 @@ def make_page(findings: Findings, runs: int, seconds: float) -> str:
     covered = findings["covered"]
     figures = sum(2 + (row["kind"] == "once") for row in covered) + len(findings["rejected"])
     sparse = pl.DataFrame(covered).filter(kind="sparse").rename({"items": "letters", "computed": "has an interval"})
+    sparse = sparse.with_columns(pl.when(pl.col("runs") > 0).then(name) for name in ("covered", "wrong"))
+    words = {"words": "{:g}"}
     stops = pl.DataFrame(findings["stopped"]).sort("study", "model")
     stops = stops.rename({"items": "at most", "saved": "prompts saved"})
     selected = pl.DataFrame(findings["selected"])
@@ -199,7 +201,7 @@ and "one arm 96%").
 `mean_diff` of `business_vocabulary`, where letters hold few of the listed words: so many of each inventory in a letter,
 on average.
 
-{show(sparse, "words", "letters", "model", "has an interval", "covered", "wrong")}
+{show(sparse, "words", "letters", "model", "has an interval", "covered", "wrong", digits=words)}
 
 ## Every item asked several times
 
