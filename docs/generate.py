@@ -26,8 +26,7 @@ from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
 from equipoise.report.text import plural
-from equipoise.runs.sizes import GOALS, packaged_corpus
-from equipoise.runs.suites import SUITES, find_suites
+from equipoise.runs.suites import SUITES, find_suites, packaged_corpus
 from equipoise.schema import READINGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,7 +86,7 @@ def suites_table() -> str:
         for suite in sized:
             parameters: dict[str, Any] = suite.parameters(probe)
             repetitions = parameters.get("repeat", 1)
-            if suite.name in GOALS:
+            if suite.name in ("ci", "full"):
                 items = f"{parameters['sample'] // probe.prompts_per_item:,}"
             else:
                 default = bool(probe.corpora) and probe.sample is None and suite.name == "standard"

@@ -15,8 +15,8 @@ from calling import Command, output
 from equipoise.probes import get_probe
 from equipoise.runs.reaching import default_suite
 from equipoise.runs.run import Run
-from equipoise.runs.sizes import find_size
 from equipoise.runs.spec import RunSpec
+from equipoise.runs.suites import find_size
 from serving.faulty import FaultyServer
 
 COSTLY = ("--sample", "12", "--price", "100000,100000")

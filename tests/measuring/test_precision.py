@@ -12,18 +12,9 @@ import pytest
 import equipoise
 from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.marks import mark
-from equipoise.measuring.precision import (
-    expect_width,
-    explain_open,
-    find_certain,
-    find_needs,
-    find_repetitions,
-    pass_chance,
-)
+from equipoise.measuring.precision import explain_open, find_certain, find_needs
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.runs.sizes import simulate_pilot
-from equipoise.runs.suites import plan_probes
 from equipoise.schema import Estimate, MetricKey
 
 
@@ -106,30 +97,3 @@ def test_an_estimate_is_planned_by_its_precision() -> None:
         equipoise.estimate("custom/model", probes="hiring_an", precision=2.0)
     with pytest.raises(InputError, match="pilot"):
         equipoise.estimate("custom/model", probes="hiring_an", certain=True)
-
-
-@pytest.mark.parametrize("name", ["business_vocabulary", "hiring_an", "inventories", "jobs_lum"])
-def test_the_standard_suite_is_as_large_as_a_gate_needs(name: str) -> None:
-    (planned,) = plan_probes(name, "standard", {}, repeated=True)
-    pilot = simulate_pilot(planned)
-    assert planned.repetitions == find_repetitions(pilot, planned.items)
-    bands = planned.probe.marked_metrics()
-    for metric in bands:
-        width = expect_width(pilot, metric, planned.items, planned.repetitions)
-        assert pass_chance(bands[metric], width) >= 0.9
-
-
-def test_more_items_and_more_repetitions_give_a_fair_model_a_better_chance() -> None:
-    pilot = simulate(200)
-    bands = pilot.setup.probe.marked_metrics()["diff_regression"]
-    widths = [expect_width(pilot, "diff_regression", *size) for size in ((200, 1), (800, 1), (800, 3), (800, 10_000))]
-    assert widths[1] == pytest.approx(widths[0] / 2)
-    # It may be sure of every item, and of nearly all items nothing is known: repetitions do not help.
-    assert widths[3] == pytest.approx(widths[1], rel=0.01)
-    pairs = simulate_pilot(equipoise.plan("inventories"))
-    few, often = (expect_width(pairs, "masculine_rate", 125, repetitions) for repetitions in (1, 4))
-    assert often == pytest.approx(few / 2)
-    chances = [pass_chance(bands, width) for width in widths]
-    assert chances == sorted(chances)
-    assert pass_chance(bands, 0.15) == 0.0
-    assert pass_chance(pilot.setup.probe.marked_metrics()["diff_acceptance_rate"], 0.2) == 0.0

@@ -15,20 +15,20 @@ from equipoise import testing
 from equipoise.authoring import Array, Bands, Detector, Parameters, Probe, Totals
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes, get_probe
-from equipoise.runs.sizes import packaged_corpus
+from equipoise.runs.suites import packaged_corpus
 from equipoise.testing import Case, ProbeCheckFailed, check_probe, definition, find_cases
 from equipoise.testing.__main__ import main
 from equipoise.testing.behaviour import (
     check_genders_are_treated_alike,
     check_reference_models,
 )
-from equipoise.testing.definition import check_golden_values, check_sizes, read_examples, read_golden
+from equipoise.testing.definition import check_golden_values, read_examples, read_golden
 
 PROBES = find_probes()
 PACKAGED = [Case(probe, packaged_corpus(probe).get("corpus")) for probe in PROBES.values()]
 FETCHED = [Case(probe, corpus.name) for probe in PROBES.values() for corpus in probe.corpora if corpus.asset]
 """For all tests: what a case has planned and scored is not made again."""
-OF_THE_CORPUS = (check_golden_values, check_sizes)
+OF_THE_CORPUS = (check_golden_values,)
 """What is also checked on a fetched corpus; all else the packaged one shows."""
 JOBS = get_probe("jobs_lum")
 

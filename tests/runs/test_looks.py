@@ -22,7 +22,7 @@ from equipoise.runs.ask.events import Event, Look, Note, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.growth import wants_more
 from equipoise.runs.resume import resume
-from equipoise.runs.sizes import find_size
+from equipoise.runs.suites import find_size
 from equipoise.schema import Status
 from runs.fakes import SETTINGS, prompts_of
 

@@ -101,8 +101,7 @@ class Probe:
     uses: tuple[str, ...] = ()
     """The use cases that the probe is about, one word each: `--suite hiring` asks the probes about hiring."""
     standard: Parameters = field(default_factory=dict)
-    """Parameters of the standard suite that differ from the defaults. `measuring.precision.find_repetitions` says how
-    many repetitions it takes."""
+    """Parameters of the standard suite that differ from the defaults."""
     answer_tokens: int = 300
     """How long a typical answer is, for estimates."""
     max_tokens: int = 1_024

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
-from equipoise.authoring import Bands
-from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.marks import say_silent
 from equipoise.measuring.plan import count_population
 from equipoise.measuring.result import Result
 
-NORMAL = NormalDist()
 WORTH_ASKING = 30
 """A mark that needs more than so many times the items that were asked lies at a limit: more may not decide it."""
 MOST_REPETITIONS = 100
@@ -39,18 +34,6 @@ class Need:
     """How often each of them must be asked where that is fewer than needed; None if that would not do, either."""
 
 
-PLANNED_MARK, PLANNED_CHANCE = "C", 0.9
-"""The standard suite is as large as lets a fair model pass a gate on this mark with this probability."""
-
-
-def expect_width(pilot: Result, metric: str, items: int, repetitions: int = 1) -> float:
-    """How far the interval would reach above the value, by a pilot run with one repetition."""
-    estimate = pilot.metrics[metric]
-    population = count_population(pilot.setup) if repetitions > 1 else None
-    left = _remaining_variance(repetitions, items / population if population else 0.0)
-    return (estimate.high - estimate.value) * math.sqrt(pilot.items / items * left)
-
-
 def _remaining_variance(repetitions: int, drawn: float) -> float:
     """What is left of the variance of one answer to each item, if this share of all items is asked so often.
 
@@ -58,41 +41,6 @@ def _remaining_variance(repetitions: int, drawn: float) -> float:
     repetitions do not help, unless all items are asked.
     """
     return max(1 / repetitions, 1 - drawn)
-
-
-def pass_chance(bands: Bands, width: float, mark: str = PLANNED_MARK) -> float:
-    """How likely a fair model passes a gate on this mark, if its interval reaches so far above the value."""
-    room = (bands.limits[MARKS.index(mark) - 1] - width) / (width / NORMAL.inv_cdf(0.975))
-    return max(0.0, 2 * NORMAL.cdf(room) - 1)
-
-
-def find_repetitions(
-    pilot: Result, items: int, most: int = MOST_REPETITIONS, mark: str = PLANNED_MARK, chance: float = PLANNED_CHANCE
-) -> int:
-    """How often each of so many items must be asked for a fair model to pass a gate on this mark so often.
-
-    No oftener than helps: where not all items are asked, what lies between items stays.
-    """
-    population = count_population(pilot.setup)
-    drawn = items / population if population else 0.0
-    for repetitions in range(1, most):
-        helps = _remaining_variance(repetitions + 1, drawn) <= 0.95 * _remaining_variance(repetitions, drawn)
-        if not helps or is_enough(pilot, items, repetitions, mark, chance):
-            return repetitions
-    return most
-
-
-def find_items(pilot: Result, most: int, mark: str, chance: float) -> int:
-    """How many items, each asked once, let a fair model pass a gate on this mark so often; `most` if no fewer do."""
-    return bisect.bisect_left(range(1, most), True, key=lambda items: is_enough(pilot, items, 1, mark, chance)) + 1
-
-
-def is_enough(pilot: Result, items: int, repetitions: int, mark: str, chance: float) -> bool:
-    """Whether a fair model passes a gate on this mark so often, by every marked metric."""
-    return all(
-        pass_chance(bands, expect_width(pilot, metric, items, repetitions), mark) >= chance
-        for metric, bands in pilot.setup.probe.marked_metrics().items()
-    )
 
 
 def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:

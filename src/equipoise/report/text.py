@@ -23,7 +23,7 @@ from equipoise.models.chat.providers import reasoning_option
 from equipoise.runs.ask.events import describe_duration
 from equipoise.runs.ask.policy import retry_options
 from equipoise.runs.estimate import ProbeEstimate, expect_run, price_for
-from equipoise.runs.sizes import find_size
+from equipoise.runs.suites import find_size
 from equipoise.schema import MEASURED, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:

@@ -8,9 +8,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_tables
 from equipoise.errors import BadParameter, InputError
-from equipoise.measuring.plan import Plan, resize
+from equipoise.measuring.plan import Plan, plan, resize
 from equipoise.measuring.precision import Need, find_needs
+from equipoise.measuring.result import Result
 from equipoise.models import parse_model_name
 from equipoise.models.simulated import is_simulated
 from equipoise.runs.ask.policy import Policy, PriceFunction
@@ -18,10 +24,9 @@ from equipoise.runs.file.values import asking_of
 from equipoise.runs.finished import open_audit
 from equipoise.runs.reaching import is_on_this_machine, settle_spec
 from equipoise.runs.run import Run
-from equipoise.runs.sizes import LETTERS_PER_TOKEN, simulate_pilot
 from equipoise.runs.spec import EMBEDDED, RunSpec
 from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import PROMPT
+from equipoise.schema import ANSWER, ID, PROMPT
 
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
 """Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
@@ -29,7 +34,9 @@ SIMULATED_RATE = 2_000
 """Attempts per second of a simulated model, which is not asked for tokens."""
 LOCAL_PROMPT_TOKENS = 4
 """So many tokens of a prompt take as long as one of an answer here; elsewhere the time for prompts is not counted."""
-
+LETTERS_PER_TOKEN = 4
+"""A rule of thumb for English."""
+PILOT_ITEMS = 400
 GENAI_PRICES_NAMES = {"gemini": "google", "xai": "x-ai"}
 """Providers that genai-prices calls by another name."""
 
@@ -111,12 +118,21 @@ def estimate(
         needs: tuple[Need, ...] = ()
         if precision is not None or certain:
             name = planned.probe.name
-            before = results[name] if results and name in results else simulate_pilot(planned)
+            before = results[name] if results and name in results else _simulate_pilot(planned)
             needs = tuple(find_needs(before, precision=None if certain else precision))
         wanted = [need.items for need in needs if need.items is not None]
         sized = resize(planned, min(max(wanted), planned.population.size)) if wanted else planned
         rows.append(expect_probe(sized, spec, needs))
     return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency, speed)
+
+
+def _simulate_pilot(planned: Plan) -> Result:
+    """The result of a simulated model that answers at random, on some items of the plan's population."""
+    once = plan(planned.probe, **{**planned.parameters, "repeat": 1})
+    pilot = resize(once, min(PILOT_ITEMS, once.population.size))
+    prompts = pilot.prompts()
+    answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
+    return score_tables(pilot, read_python(prompts.select(ID).with_columns(pl.Series(ANSWER, answers))))
 
 
 def expect_probe(planned: Plan, spec: RunSpec, needs: tuple[Need, ...] = ()) -> ProbeEstimate:

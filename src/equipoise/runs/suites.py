@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,12 +14,15 @@ from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models.simulated import choose_able, is_simulated
 from equipoise.probes import choose_probes, find_probes
-from equipoise.runs.sizes import GOALS, QUICK, SIZED, find_size, packaged_corpus
 from equipoise.runs.spec import RunSpec
 from equipoise.schema import PROBABILITIES, SPECIFIED
 
 Probes = str | Probe | Iterable[str | Probe] | None
 """One probe or several, by name or as values; None: all that are installed."""
+SIZED, PACKAGED = ("quick", "ci", "full"), ("quick", "ci")
+"""The suites that have sizes of their own, and those that ask about packaged corpora, so that nothing is fetched."""
+QUICK_ITEMS, FULL_FACTOR = 24, 10
+"""The size of a probe that says nothing of it: so many items, and so many times those of its card."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +59,33 @@ class Suite:
             return dict(probe.standard) if repeated else {}
         chosen = dict(self.asks.get(probe.name, {}))
         if self.name in SIZED:
-            is_packaged = self.name == QUICK or GOALS[self.name].packaged
-            chosen = {**(packaged_corpus(probe) if is_packaged else {}), **find_size(probe, self.name)}
+            chosen = {**(packaged_corpus(probe) if self.name in PACKAGED else {}), **find_size(probe, self.name)}
         return {name: value for name, value in chosen.items() if repeated or name != "repeat"}
+
+
+def packaged_corpus(probe: Probe) -> dict[str, str]:
+    """The parameter that chooses the texts that come with the probe, if it has any."""
+    packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+    return {"corpus": packaged[0]} if packaged else {}
+
+
+def find_size(probe: Probe, suite: str) -> dict[str, int]:
+    """How much of a probe a suite asks: as `sizes.json` beside its card says, or else round numbers."""
+    source = probe.card.folder / "sizes.json" if probe.card.folder else None
+    if source is not None and source.is_file():
+        return dict(json.loads(source.read_text(encoding="utf-8"))[suite])
+    corpus: dict[str, Any] = packaged_corpus(probe) if suite in PACKAGED else {}
+    everything = plan(probe, **corpus, sample=None).items * probe.prompts_per_item
+    standard = probe.sample or everything
+    wanted = {"quick": QUICK_ITEMS * probe.prompts_per_item, "ci": standard, "full": FULL_FACTOR * standard}
+    return {"sample": min(wanted[suite], everything)}
 
 
 SUITES = {
     suite.name: suite
     for suite in (
         Suite(
-            name=QUICK,
+            name="quick",
             summary="On the packaged corpora, two minutes of the embedded model: shows strong bias, and leaves most "
             "marks open.",
         ),

@@ -5,7 +5,6 @@
 
     python -m equipoise.testing my_package.probe:PROBE                  the same from a shell
     python -m equipoise.testing my_package.probe:PROBE --write-golden   writes golden.json after a change of version
-    python -m equipoise.testing my_package.probe:PROBE --write-sizes    writes sizes.json, for the suites ci and full
 
 Every check looks at a probe on one of its corpora. One that would have to be fetched is only checked where it is on
 this machine.
@@ -27,7 +26,6 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     definition.check_metrics_and_judge,
     definition.check_examples,
     definition.check_golden_values,
-    definition.check_sizes,
     behaviour.check_plan,
     behaviour.check_larger_samples_contain_smaller_ones,
     behaviour.check_declared_metrics_are_measured,

@@ -1,4 +1,4 @@
-"""Checks of what stands in the folder of a probe: card, examples, labelled answers, sizes and golden values."""
+"""Checks of what stands in the folder of a probe: card, examples, labelled answers and golden values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ import polars as pl
 from equipoise.authoring import Card, Probe
 from equipoise.measuring.accuracy import find_kind, name_outcomes, read_labelled
 from equipoise.measuring.evaluate import evaluate
-from equipoise.runs.sizes import FILE as SIZES
-from equipoise.runs.sizes import GOALS, SIZED, compute_size, packaged_corpus, read_sizes
 from equipoise.schema import ANSWER, EVALUATION_FAILED, ID, ITEM, SPECIFIED, STATUS, Status, text_column, without_nan
 from equipoise.testing.cases import Case, ProbeCheckFailed, are_close, find_cases, require
 
@@ -106,18 +104,6 @@ def read_examples(probe: Probe) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
 
 
-def check_sizes(case: Case) -> None:
-    """If there is a sizes.json beside the card: it holds the sizes of the suites that ask about this corpus."""
-    default = case.probe.corpora[0].name if case.probe.corpora else None
-    packaged = packaged_corpus(case.probe).get("corpus", default)
-    for suite, known in read_sizes(case.probe).items():
-        if case.corpus == (default if suite in GOALS and not GOALS[suite].packaged else packaged):
-            computed = compute_size(case.probe, suite)
-            near = all(abs(computed[name] - size) <= max(1, 0.02 * size) for name, size in known.items())
-            renew = "python -m equipoise.testing NAME --write-sizes"
-            require(near, f"{suite} needs {computed}, not {dict(known)}: {renew}")
-
-
 def check_golden_values(case: Case) -> None:
     """If there is a golden.json beside the card: bands, prompts and numbers are still what they were."""
     probe, golden = case.probe, read_golden(case.probe)
@@ -180,17 +166,9 @@ def write_golden(probe: Probe) -> Path:
     require(not missing, f"{probe.name}: the corpora {sorted(missing)} must be fetched first: equipoise data fetch")
     cases = dict(_golden_case(case, seed) for case in find_cases(probe) for seed in GOLDEN_SEEDS)
     text = json.dumps({"version": probe.version, "bands": _bands(probe), "cases": cases}, indent=1, ensure_ascii=False)
-    return _write(probe, GOLDEN, re.sub(r"\[[^\[\]]+\]", lambda numbers: re.sub(r"\s+", " ", numbers[0]), text))
-
-
-def write_sizes(probe: Probe) -> Path:
-    """Write sizes.json anew."""
-    return _write(probe, SIZES, json.dumps({suite: compute_size(probe, suite) for suite in SIZED}))
-
-
-def _write(probe: Probe, file: str, text: str) -> Path:
+    text = re.sub(r"\[[^\[\]]+\]", lambda numbers: re.sub(r"\s+", " ", numbers[0]), text)
     if not isinstance(probe.card.folder, Path):
-        raise ProbeCheckFailed(f"{probe.name}: {file} can only be written into a folder, read by Card.beside.")
-    path = probe.card.folder / file
+        raise ProbeCheckFailed(f"{probe.name}: {GOLDEN} can only be written into a folder, read by Card.beside.")
+    path = probe.card.folder / GOLDEN
     path.write_text(text + "\n", encoding="utf-8")
     return path
