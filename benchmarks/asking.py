@@ -10,7 +10,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from benchmarks.processes import (
     run_job,
 )
 
-CONCURRENCIES = (32, 256)
+CONCURRENCY = 32
 PEERS = ("openai", "inspect_ai")
 PROBE = "alpha"
 MODEL = "test-model"
@@ -145,68 +145,51 @@ def ask_with_inspect(url: str, requests: int, concurrency: int) -> dict[str, Any
 
 
 class Client(NamedTuple):
-    """What the page calls a client, how it asks, and its requests in a round, also in a quick one."""
+    """What the page calls a client, how it asks, and its requests in a round."""
 
     title: str
     ask: Callable[[str, int, int], dict[str, Any]]
     requests: int
-    few: int
     is_peer: bool = False
 
 
 CLIENTS = {
-    "pump": Client("equipoise, the whole pump", ask_with_pump, 10_000, 3_000),
-    "bare": Client("bare aiohttp loop", ask_in_bare_loop, 10_000, 3_000),
-    "openai": Client("openai SDK", ask_with_openai, 3_000, 500, is_peer=True),
-    "inspect": Client("inspect_ai", ask_with_inspect, 500, 100, is_peer=True),
+    "pump": Client("equipoise, the whole pump", ask_with_pump, 10_000),
+    "bare": Client("bare aiohttp loop", ask_in_bare_loop, 10_000),
+    "openai": Client("openai SDK", ask_with_openai, 3_000, is_peer=True),
+    "inspect": Client("inspect_ai", ask_with_inspect, 500, is_peer=True),
 }
-Costs = Mapping[str, Sequence[float]]
-"""The CPU seconds per request of all rounds, by the name of the client."""
 
 
 def run(*, quick: bool) -> str:
     """Measure all clients; return the results as Markdown."""
     peers = peer_python("peers", PEERS)
-    versions = installed_versions(peers, ["openai", "inspect_ai"])
-    about_peers = f"All but the pump send one request before the clock starts. Versions of the peers: {versions}."
     rounds = 1 if quick else 5
-    rows: list[Sequence[object]] = []
+    costs: dict[str, list[float]] = {name: [] for name in CLIENTS}
     sys.path.insert(0, str(ROOT / "tests"))
     from serving.faulty import FaultyServer  # noqa: PLC0415
 
     with FaultyServer(lambda _prompt, _nth: ANSWER) as server:
-        for concurrency in CONCURRENCIES[:1] if quick else CONCURRENCIES:
-            costs: dict[str, list[float]] = {name: [] for name in CLIENTS}
-            for number in range(1, rounds + 1):
-                for name, client in CLIENTS.items():
-                    log(f"asking, {concurrency} at a time, round {number} of {rounds}: {client.title}")
-                    python = peers if client.is_peer else OUR_PYTHON
-                    requests = client.few if quick else client.requests
-                    spent = run_job(python, "benchmarks.asking", name, server.url, requests, concurrency)
-                    costs[name].append(spent["cpu"] / requests)
-            rows += [_row(name, concurrency, costs) for name in CLIENTS]
-    head = ("client", "at a time", "CPU per request", "compared with bare loop")
-    how_often = "One round." if quick else f"Medians of {rounds} rounds, in which the clients take turns."
+        for number in range(1, rounds + 1):
+            for name, client in CLIENTS.items():
+                log(f"asking, round {number} of {rounds}: {client.title}")
+                python = peers if client.is_peer else OUR_PYTHON
+                requests = client.requests // 4 if quick else client.requests
+                spent = run_job(python, "benchmarks.asking", name, server.url, requests, CONCURRENCY)
+                costs[name].append(spent["cpu"] / requests)
+    rows = []
+    for name, client in CLIENTS.items():
+        ratios = [cost / bare for cost, bare in zip(costs[name], costs["bare"], strict=True)]
+        compared = f"{format_ratio(median(ratios))} ({format_ratio(min(ratios))} to {format_ratio(max(ratios))})"
+        rows.append((client.title, f"{median(costs[name]) * 1000:.3f} ms", "" if name == "bare" else compared))
     about = (
         f"A server on this machine answers at once with {len(ANSWER):,} characters, which every client reads from the "
-        "JSON. CPU is that of the client alone. The pump also commits each answer durably to its run file. "
-        f"{how_often}"
+        f"JSON; {CONCURRENCY} requests at a time. CPU is that of the client alone. The pump also commits each answer "
+        "durably to its run file. All but the pump send one request before the clock starts. "
+        f"Medians of {rounds} rounds, in which the clients take turns."
     )
-    return "\n\n".join(["## Asking", about, markdown_table(head, rows), about_peers])
-
-
-def _row(name: str, concurrency: int, costs: Costs) -> tuple[object, ...]:
-    rounds = costs[name]
-    ratios = [cost / bare for cost, bare in zip(rounds, costs["bare"], strict=True)]
-    compared = format_ratio(median(ratios))
-    if len(ratios) > 1:
-        compared += f" ({format_ratio(min(ratios))} to {format_ratio(max(ratios))})"
-    return (
-        CLIENTS[name].title,
-        concurrency,
-        f"{median(rounds) * 1000:.3f} ms",
-        "" if name == "bare" else compared,
-    )
+    table = markdown_table(("client", "CPU per request", "compared with bare loop"), rows)
+    return "\n\n".join(["## Asking", about, table, f"Peers: {installed_versions(peers, PEERS)}."])
 
 
 if __name__ == "__main__":

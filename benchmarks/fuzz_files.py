@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -144,12 +145,9 @@ def mutate_answers(dice: random.Random, count: int, folder: Path) -> Iterator[st
     """A file of answers, JSONL or CSV, with pieces put in, taken out and exchanged."""
     for _ in range(count):
         is_csv = dice.random() < 0.4
-        content = bytearray(b"\n".join(CSV_LINES if is_csv else dice.sample(ANSWER_LINES, 3)))
-        for _ in range(dice.randint(1, 4)):
-            start = dice.randrange(len(content) + 1)
-            content[start : start + dice.choice((0, 0, 1, 3, 12))] = dice.choice((b"", *PIECES))
+        content = b"\n".join(CSV_LINES if is_csv else dice.sample(ANSWER_LINES, 3))
         path = folder / ("answers.csv" if is_csv else "answers.jsonl")
-        path.write_bytes(content)
+        path.write_bytes(_mutate(dice, content, PIECES))
         yield name_outcome(read_answers, path)
 
 
@@ -170,37 +168,48 @@ def forge_partials(dice: random.Random, count: int, folder: Path) -> Iterator[st
         yield name_outcome(read_partial, path, before)
 
 
-CONFIGURATION: dict[str, Any] = {
-    "probes": ["jobs_lum", "hiring_an"],
-    "suite": "quick",
-    "temperature": 0.7,
-    "extra": {"reasoning": {"effort": "low"}},
-    "parameters": {"sample": 20},
-    "report": "report.html",
-    "gate": {"fail_on": "C"},
-    "models": [{"model": "custom/a", "base_url": "http://127.0.0.1:9/v1", "out": "a.equipoise"}, {"model": "custom/b"}],
-}
+CONFIGURATION = b"""
+probes = ["jobs_lum", "hiring_an"]
+suite = "quick"
+temperature = 0.7
+extra = {reasoning = {effort = "low"}}
+parameters = {sample = 20}
+report = "report.html"
+gate = {fail_on = "C"}
+models = [{model = "custom/a", base_url = "http://127.0.0.1:9/v1", out = "a.equipoise"}, {model = "custom/b"}]
+"""
+TOML_VALUES = [
+    b"1",
+    b"-1",
+    b"1e308",
+    b"nan",
+    b"[]",
+    b"{}",
+    b"true",
+    b"1979-05-27",
+    b'""',
+    b'"x"',
+    b"x",
+    b"[[1]]",
+    b"{a = {}}",
+]
 
 
 def mutate_configurations(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
-    """An `equipoise.toml` with a value replaced, removed or doubled, or with pieces put in."""
+    """An `equipoise.toml` in which a name or a value is another one, or with pieces put in and taken out."""
     path = folder / "equipoise.toml"
+    words = re.split(rb'("[^"]*"|[\d.]+|[a-z_]+)', CONFIGURATION)
     for _ in range(count):
-        changed = mutate_json(dice, CONFIGURATION)
-        settings = changed if isinstance(changed, dict) else {}
-        lines = [f"{json.dumps(name)} = {_to_toml(value)}" for name, value in settings.items()]
-        content = bytearray("\n".join(lines).encode())
-        if dice.random() < 0.4:
-            start = dice.randrange(len(content) + 1)
-            content[start : start + dice.choice((0, 1, 3))] = dice.choice(PIECES)
-        path.write_bytes(content)
+        place = dice.randrange(1, len(words), 2)
+        changed = b"".join([*words[:place], dice.choice(TOML_VALUES), *words[place + 1 :]])
+        path.write_bytes(changed if dice.random() < 0.6 else _mutate(dice, changed, PIECES))
         yield name_outcome(lambda written: str(read_config(written)), path)
 
 
-def _to_toml(value: Any) -> str:
-    """A value in TOML. Null, which it lacks, becomes a date, which a configuration has no use for."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(name)} = {_to_toml(inner)}' for name, inner in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_to_toml, value))}]"
-    return "1979-05-27" if value is None else json.dumps(value)
+def _mutate(dice: random.Random, content: bytes, pieces: Sequence[bytes]) -> bytes:
+    """The content with one to four pieces put in, taken out or exchanged."""
+    changed = bytearray(content)
+    for _ in range(dice.randint(1, 4)):
+        start = dice.randrange(len(changed) + 1)
+        changed[start : start + dice.choice((0, 0, 1, 3, 12))] = dice.choice((b"", *pieces))
+    return bytes(changed)

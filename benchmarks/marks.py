@@ -33,7 +33,7 @@ from equipoise.assets import facts
 from equipoise.authoring import MetricKey, slug
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
-from equipoise.schema import ANSWER, CAREFUL, ID, READINGS, REPETITION
+from equipoise.schema import ANSWER, ID, READINGS, REPETITION
 
 PEER = "genderbench==1.1.0"
 PEER_IMPORTS = (
@@ -51,13 +51,7 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "business_vocabulary": {"repeat": 3, "smoothing": 5.0},
     "hiring_an": {"sample": 10_000},
 }
-QUICK_SAMPLES = {
-    "jobs_lum": 100,
-    "gest_creative": 160,
-    "discrimination_tamkin": 70,
-    "business_vocabulary": 96,
-    "hiring_an": 480,
-}
+QUICK_SAMPLE = 96
 ROUNDS = 3
 """Of ours before the peer's, and as many after it: the speed of a machine changes within minutes."""
 OUR_METRIC_NAMES = {"nonbinary_success_rate": "non_binary_success_rate"}
@@ -121,7 +115,7 @@ def prepare() -> Path:
 
 def _measure_case(name: str, folder: Path, python: Path, *, quick: bool) -> Case:
     """Write answers, and let both packages score them: ours before the peer and after it."""
-    parameters = {**PARAMETERS[name], **({"sample": QUICK_SAMPLES[name]} if quick else {})}
+    parameters = {**PARAMETERS[name], **({"sample": QUICK_SAMPLE} if quick else {})}
     planned = plan(name, **parameters)
     asked, path = planned.attempts(), folder / f"{name}.jsonl"
     rng = np.random.default_rng(1)
@@ -196,18 +190,14 @@ def _markdown(cases: Sequence[Case], python: Path) -> str:
     intro = (
         f"Both packages get the same prompts and the same answers of about {LENGTH:,} characters, in memory, and do "
         f"the evaluation, the metrics and the intervals, by the defaults of each ({corpora}). Each probe runs in its "
-        "own process, whose peak memory is shown. The time of equipoise includes checking the rows, making the prompts "
+        "own process. The time of equipoise includes checking the rows, making the prompts "
         "and matching the answers to them. As specified, equipoise looks for the same words and phrases as "
         "GenderBench; carefully, as it does by default, it reads sentences, of which GenderBench has no counterpart."
     )
     parts = ["## Answers to marks", intro]
-    rows = [
-        (*_row(case.name, [case]), *(f"{one['peak_mb']:,.0f} MB" for one in (case.theirs, case.ours[CAREFUL])))
-        for case in cases
-    ]
     ours = [column for reading in READINGS for column in (f"equipoise, {reading}", "faster", "less CPU")]
-    head = ("probe", "answers", "GenderBench", *ours, "its memory", "our memory")
-    speed = markdown_table(head, [*rows, (*_row("all", cases), "", "")])
+    rows = [*(_row(case.name, [case]) for case in cases), _row("all", cases)]
+    speed = markdown_table(("probe", "answers", "GenderBench", *ours), rows)
     versions = installed_versions(python, ["genderbench", "nltk", "numpy", "pandas", "scipy"])
     peer = (
         f"GenderBench ({versions}; Python 3.12) gets the same prompts, word for word, in its own probes and items, and "
