@@ -178,21 +178,7 @@ report = "report.html"
 gate = {fail_on = "C"}
 models = [{model = "custom/a", base_url = "http://127.0.0.1:9/v1", out = "a.equipoise"}, {model = "custom/b"}]
 """
-TOML_VALUES = [
-    b"1",
-    b"-1",
-    b"1e308",
-    b"nan",
-    b"[]",
-    b"{}",
-    b"true",
-    b"1979-05-27",
-    b'""',
-    b'"x"',
-    b"x",
-    b"[[1]]",
-    b"{a = {}}",
-]
+TOML_VALUES = b'1 -1 1e308 nan [] {} true 1979-05-27 "" "x" x [[1]] {a={}}'.split()
 
 
 def mutate_configurations(dice: random.Random, count: int, folder: Path) -> Iterator[str]:

@@ -35,8 +35,12 @@ settings.register_profile("equipoise", deadline=None, derandomize=True, database
 settings.load_profile("equipoise")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker run all tests that share a fixture of a file or a folder, so that it is made once."""
+    """Let one worker run all tests that share a fixture of a file or a folder, so that it is made once.
+
+    First, because pytest-xdist reads the groups in the same hook.
+    """
     for item in items:
         fixtures = [each for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined]  # type: ignore[attr-defined]
         shared = [each.baseid for each in fixtures if each.scope in ("session", "module") and "/" in each.baseid]
