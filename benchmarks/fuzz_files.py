@@ -133,7 +133,8 @@ def _replace_one(
     try:
         connection.execute(f"update {table} set {name} = ? where {where}", (dice.choice(VALUES), *dice.choice(rows)))
         if forge:
-            connection.executemany(sql.ADD_DIGEST, digests.compute_digests(connection).items())
+            for written in sql.DIGESTED:
+                digests.write_digest(connection, written)
         connection.commit()
     except (sqlite3.Error, OverflowError, TypeError, ValueError):
         connection.rollback()

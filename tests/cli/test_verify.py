@@ -13,7 +13,7 @@ import pytest
 from calling import Command
 from equipoise.report.html.seal import seal_page
 from equipoise.runs.run import Run
-from runs.test_opening import execute, forge
+from runs.fakes import execute, forge
 from runs.test_verify import path as path  # noqa: PLC0414 - a fixture
 
 SSH_KEYGEN = shutil.which("ssh-keygen")
@@ -96,12 +96,12 @@ def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) ->
     execute("update attempts set answer = 'x' where place = 1")(path)
     outcome = command("verify", path, report)
     assert outcome.code == 6
-    assert "attempt number 1 of 5" in outcome.err
+    assert "attempt number 1" in outcome.err
     as_json = command("verify", path, report, "--json")
     assert as_json.code == 6
     found = json.loads(as_json.out)["files"][0]
     assert (found["digest"], found["proved"], found["not_proved"]) == ("", [], [])
-    assert "attempt number 1 of 5" in found["problems"][0]
+    assert "attempt number 1" in found["problems"][0]
 
 
 def test_a_forged_run_does_not_fit_its_report(path: Path, report: Path, command: Command) -> None:

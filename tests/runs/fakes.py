@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +26,7 @@ from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.spec import RunSpec, make_record
 from equipoise.schema import GENDER, ITEM, PROMPT, SYSTEM, Status
+from simulating import renew_digests
 
 SETTINGS = make_record(RunSpec(model="fake", suite="quick", max_tokens=64), model_settings={"model": "fake"})
 QUICK = Policy(
@@ -70,6 +73,28 @@ def plan(
 def create(path: Path, *plans: Plan, **options: Any) -> RunFile:
     """A new run file, with one small plan unless others are given."""
     return RunFile.create(path, settings=SETTINGS, plans=plans or [plan()], **options)
+
+
+def execute(*statements: str) -> Callable[[Path], None]:
+    """Change a run file by hand."""
+
+    def change(path: Path) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    return change
+
+
+def forge(*statements: str) -> Callable[[Path], None]:
+    """The same, by somebody who computes the digests anew."""
+
+    def change(path: Path) -> None:
+        execute(*statements)(path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            renew_digests(connection)
+
+    return change
 
 
 def prompts_of(file: RunReader, probe: str = "alpha") -> pl.DataFrame:

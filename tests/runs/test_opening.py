@@ -19,31 +19,10 @@ from equipoise.runs.file import sql, store
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
-from runs.fakes import attempts_of, create, finish, plan, prompts_of
+from runs.fakes import attempts_of, create, execute, finish, forge, plan, prompts_of
 from runs.killable import TESTS
-from simulating import renew_digests
 
 Damage = Callable[[Path], object]
-
-
-def execute(*statements: str) -> Damage:
-    def damage(path: Path) -> None:
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            for statement in statements:
-                connection.execute(statement)
-
-    return damage
-
-
-def forge(*statements: str) -> Damage:
-    """The same, by somebody who computes the digests anew."""
-
-    def damage(path: Path) -> None:
-        execute(*statements)(path)
-        with closing(sqlite3.connect(path)) as connection, connection:
-            renew_digests(connection)
-
-    return damage
 
 
 def replace_with_foreign_file(path: Path) -> None:
@@ -59,6 +38,10 @@ def overwrite_pages(path: Path) -> None:
     whole = bytearray(path.read_bytes())
     whole[4096 * 3 : 4096 * 8] = b"\xa5" * (4096 * 5)
     path.write_bytes(whole)
+
+
+def _set(name: str, value: str) -> str:
+    return f"update probes set plan = json_set(plan, '$.{name}', json('{value}'))"
 
 
 def _set_covariate(name: str, value: str) -> str:
@@ -90,17 +73,17 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "spec"),
     ("nested JSON", forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"), "damaged"),
     ("invalid JSON", forge("update settings set value = '{' where key = 'spec'"), "damaged"),
-    ("parameters that are no mapping", forge("update probes set parameters = '[]'"), "parameters of alpha"),
-    ("covariates that are no mapping", forge("update probes set covariates = '[]'"), "covariates of alpha"),
-    ("covariates of no type", forge('update probes set covariates = \'{"score": "Object"}\''), "covariates of alpha"),
-    ("values of covariates", forge("update prompts set covariates = '[1'"), "covariates of prompt .* of alpha"),
-    ("a covariate that is null", forge(_set_covariate("gender", "null")), "of prompt .* of alpha: .*gender"),
-    ("a covariate of another type", forge(_set_covariate("template", "1.5")), "of prompt .* of alpha: .*template"),
-    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "'odd' must be"),
+    ("parameters that are no mapping", forge(_set("parameters", "[]")), "the probes: .*parameters"),
+    ("covariates of no type", forge(_set("covariates", '{"score": "Object"}')), "the probes: .*covariates"),
+    ("no repetitions", forge("update probes set repetitions = 0"), "the probes: .*repetitions"),
+    ("values of covariates", forge("update prompts set covariates = '[1'"), "damaged.*JSON"),
+    ("a covariate that is null", forge(_set_covariate("gender", "null")), "prompts of alpha lack gender"),
+    ("a covariate of another type", forge(_set_covariate("template", '"x"')), "damaged.*numeric"),
+    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "lack odd"),
     ("endless repetitions", forge("update probes set repetitions = 4000000000000000000"), "alpha plans more than"),
     ("prompts at one place", forge("update prompts set position = 5"), "not numbered one by one"),
     ("prompts at no place", forge("update prompts set position = position - 1"), "not numbered one by one"),
-    ("no head", execute("delete from head"), "head must have one row"),
+    ("no digests", execute("delete from digests"), "changed after it was written: digests"),
     ("more than was planned", forge(INSERT.format("''", 2)), "alpha has more attempts than were planned"),
     ("text that is no UTF-8", execute(INSERT.format("cast(x'ff' as text)", 1)), "damaged"),
 ]

@@ -16,8 +16,7 @@ from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
 from equipoise.runs.verify import verify_run
 from equipoise.schema import PROMPT, Status
-from runs.fakes import create, finish
-from runs.test_opening import forge
+from runs.fakes import create, finish, forge
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_forged_prompts_are_not_those_of_the_probe(path: Path) -> None:
 
 
 def test_another_corpus_is_named(path: Path) -> None:
-    forge("update probes set corpus = 'jobs', corpus_sha256 = 'abc'")(path)
+    forge("update probes set plan = json_set(plan, '$.corpus', 'jobs', '$.corpus_sha256', 'abc')")(path)
     (problem,) = verify_run(path).problems
     assert "had the SHA-256 abc" in problem
 

@@ -16,7 +16,6 @@ from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import ModelLike, Reached, Source, approve, default_concurrency, reach_model
-from equipoise.runs.setup import check_probe_version
 from equipoise.runs.spec import Access, RunSpec, describe_differences
 from equipoise.runs.verdicts import Exam, Verdicts, count_verdicts, grade_exams, judged_probes
 from equipoise.schema import Status
@@ -27,15 +26,13 @@ class Judge:
     """A judge that can be asked, and how."""
 
     reached: Reached
-    concurrency: int
-    retry: tuple[Status, ...] = ()
-    """Verdicts that failed in these ways are asked for again."""
-    anyway: bool = False
+    policy: Policy
+    anyway: bool
     """Whether it is used even if it fails its exam."""
+    retry: Sequence[Status] = ()
+    """Verdicts that failed in these ways are asked for again."""
 
-    async def take_exam(
-        self, file: RunFile, probes: Mapping[str, Probe], policy: Policy, on_event: OnEvent | None
-    ) -> int:
+    async def take_exam(self, file: RunFile, probes: Mapping[str, Probe], on_event: OnEvent | None) -> int:
         """Ask the judge what of its exam it was not asked yet; how many requests that took.
 
         InputError if it fails, unless the user wants it all the same. The run then has no judge, and can go on without
@@ -44,7 +41,8 @@ class Judge:
         exam = Exam(file, probes)
         if not exam.counts()[Status.PENDING]:
             return 0
-        asked = await Pump(exam, self.reached.model, self._limit(policy, file, 0), on_event).run()
+        policy = share_budget(self.policy, file, 0, judge=True)
+        asked = await Pump(exam, self.reached.model, policy, on_event).run()
         results = grade_exams(file, judged_probes(file, probes))
         for name, result in results.items():
             verdict = f"failed, because {' and '.join(result.faults)}" if result.faults else "passed"
@@ -60,16 +58,10 @@ class Judge:
             )
         return asked.requests
 
-    async def ask(
-        self, file: RunFile, probes: Mapping[str, Probe], policy: Policy, requests: int, on_event: OnEvent | None
-    ) -> None:
+    async def ask(self, file: RunFile, probes: Mapping[str, Probe], requests: int, on_event: OnEvent | None) -> None:
         """Ask for all verdicts that are pending. `requests` of this session were sent before."""
-        verdicts = Verdicts(file, probes, self.retry)
-        await Pump(verdicts, self.reached.model, self._limit(policy, file, requests), on_event).run()
-
-    def _limit(self, policy: Policy, file: RunReader, requests: int) -> Policy:
-        concurrency = 1 if self.concurrency == 1 else policy.concurrency
-        return replace(share_budget(policy, file, requests, judge=True), concurrency=concurrency)
+        policy = share_budget(self.policy, file, requests, judge=True)
+        await Pump(Verdicts(file, probes, self.retry), self.reached.model, policy, on_event).run()
 
 
 def share_budget(policy: Policy, file: RunReader, requests: int, *, judge: bool = False) -> Policy:
@@ -84,7 +76,13 @@ def share_budget(policy: Policy, file: RunReader, requests: int, *, judge: bool 
 
 
 def open_judge(
-    spec: RunSpec, given: ModelLike | None, access: Access, probes: Iterable[Probe], policy: Policy, source: Source
+    spec: RunSpec,
+    given: ModelLike | None,
+    access: Access,
+    probes: Iterable[Probe],
+    policy: Policy,
+    source: Source,
+    retry: Sequence[Status] = (),
 ) -> Judge:
     """The judge of a specification, for answers of these probes; nothing is sent yet."""
     if not any(can_be_judged(probe) for probe in probes):
@@ -96,12 +94,10 @@ def open_judge(
     asked, function = spec.judge_spec(), None if isinstance(given, str) else given
     if asked.simulated:
         raise InputError(f"{asked.model} cannot judge: it is no language model.")
-    source = replace(source, role="judge")
-    return Judge(
-        reached=reach_model(asked, function, _access_of_judge(access), source, policy.deadline),
-        concurrency=default_concurrency(function or asked.model),
-        anyway=spec.judge_anyway,
-    )
+    if default_concurrency(function or asked.model) == 1:
+        policy = replace(policy, concurrency=1)
+    reached = reach_model(asked, function, _access_of_judge(access), replace(source, role="judge"), policy.deadline)
+    return Judge(reached=reached, policy=policy, anyway=spec.judge_anyway, retry=retry)
 
 
 def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> None:
@@ -136,20 +132,17 @@ def find_judge(
     """The judge that the user chose, or that of the run file if it is `needed` or verdicts are pending."""
     if spec.judge is None:
         return None
-    for planned in file.probes():
-        check_probe_version(planned, probes.get(planned.name), file.path)
-    is_new = "judge" in access.typed
-    if not is_new and not needed and not count_verdicts(file, judged_probes(file, probes), retry)[Status.PENDING]:
+    is_new, judged = "judge" in access.typed, judged_probes(file, probes)
+    if not is_new and not needed and not count_verdicts(file, judged, retry)[Status.PENDING]:
         return None
     if given is None and not is_new and "function" in (file.settings.judge_settings or {}):
         raise InputError(
             f"The judge of {file.path} is a Python function. To go on: "
             f"equipoise.resume({str(file.path)!r}, judge=the_function).ask()"
         )
-    asked = [probes[planned.name] for planned in file.probes() if not planned.asking.probabilities]
-    judge = open_judge(spec, given, access, asked, policy, Source.of_run(file.path, received=not is_new))
+    judge = open_judge(spec, given, access, judged, policy, Source.of_run(file.path, received=not is_new), retry)
     take_judge(file, spec, judge, access)
-    return replace(judge, retry=tuple(retry))
+    return judge
 
 
 def _access_of_judge(access: Access) -> Access:

@@ -352,9 +352,9 @@ def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
     """Store what the answers of a run say, for other tools.
 
     Labels can be made again at any time, so a full disk or a probe that is not installed ends no run: the file then has
-    the labels that it had, and its table `readings` says of how many attempts they are.
+    the labels that it had.
     """
     with suppress(EquipoiseError):
         run = Run(file.path, probes, checked=True)
         setups = [run.setup(name) for name in run.planned]
-        file.replace_labels((setup, (part.attempts for part in run.parts(setup))) for setup in setups)
+        file.replace_labels((setup.probe, (part.attempts for part in run.parts(setup))) for setup in setups)

@@ -84,14 +84,14 @@ class Session:
                 self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
             requests = 0
             if self._judge:
-                requests = await self._judge.take_exam(self._file, self._probes, self._policy, on_event)
+                requests = await self._judge.take_exam(self._file, self._probes, on_event)
             if self._model:
                 policy = share_budget(self._policy, self._file, requests)
                 look = partial(take_look, self._file, self._probes) if self._file.settings.looks else None
                 done = await Pump(self._file, self._model, policy, on_event, look, self._raise_limit).run()
                 requests += done.requests
             if self._judge:
-                await self._judge.ask(self._file, self._probes, self._policy, requests, on_event)
+                await self._judge.ask(self._file, self._probes, requests, on_event)
             if self._model or self._judge:
                 await asyncio.to_thread(store_labels, self._file, self._probes.values())
         return Run.open(self.path, probes=self._probes.values())

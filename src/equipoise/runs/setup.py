@@ -29,8 +29,7 @@ def find_setup(planned: Planned, known: Probe | None, path: Path, *, reading: st
 
     `reading` is how its answers are read; None: as the probe is. Where they are probabilities, they are read as such.
     """
-    check_probe_version(planned, known, path)
-    assert known is not None
+    known = check_probe_version(planned, known, path)
     known = known.read_by(reading or (CAREFUL if known.reading == PROBABILITIES else None))
     if planned.asking.probabilities:
         known = known.read_by(PROBABILITIES)
@@ -55,8 +54,8 @@ def find_setup(planned: Planned, known: Probe | None, path: Path, *, reading: st
     )
 
 
-def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> None:
-    """Refuse a probe that is not there, or of another version: it would read the answers by other rules."""
+def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> Probe:
+    """The probe; refused if it is not there, or of another version: it would read the answers by other rules."""
     if probe is None:
         raise IntegrityError(f"{path} holds answers of the probe {planned.name!r}, which is not installed.")
     if probe.version != planned.version:
@@ -64,6 +63,7 @@ def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> No
             f"{path} holds answers of {planned.name} version {planned.version}; version {probe.version} is installed "
             "and would read them by other rules."
         )
+    return probe
 
 
 def are_prompts_of(planned: Plan, stored: Iterable[pl.DataFrame]) -> bool:

@@ -238,6 +238,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What the judge says of itself, if there is one."""
     judge_dropped: list[str] = []
     """The same as `dropped`, for the judge."""
+    judged_from: int = 0
+    """After how many attempts and verdicts this judge was chosen: earlier verdicts are those of another one."""
 
     @property
     def model(self) -> str:

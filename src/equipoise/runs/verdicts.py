@@ -1,6 +1,7 @@
 """The verdicts of a judge in a run file, and its exam: to the pump, run files of their own.
 
 What is pending are the answers that a reading leaves open and that have no verdict, each as a question to the judge.
+Answers of its exam are verdicts, too: their prompt is `exam`, and their repetition the number of the question.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
 from equipoise.measuring.evaluate import ask_judge, can_be_judged, find_unread
-from equipoise.measuring.exam import ExamQuestion, ExamResult, grade_exam, set_exam
+from equipoise.measuring.exam import ExamResult, grade_exam, set_exam
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import Attempt, Pending
-from equipoise.schema import ATTEMPT, CAREFUL, ID, MEASURED, REPETITION, STATUS, Status
+from equipoise.runs.file.values import Pending
+from equipoise.runs.setup import check_probe_version
+from equipoise.schema import ATTEMPT, CAREFUL, ID, MEASURED, REPETITION, STATUS, VERDICT, Status
 
-_NOTHING = pl.Series("ended", [], dtype=pl.String)
+EXAM = "exam"
 
 
 class Verdicts:
@@ -31,19 +33,9 @@ class Verdicts:
         self._file = file
         self._probes = judged_probes(file, probes)
         self._retry = retry
-        self.path = file.path
-        self.usage = file.judge_usage
-        self.short_of_space = file.short_of_space
-
-    @property
-    def owned(self) -> bool:
-        """Whether this process may write to the file."""
-        return self._file.owned
-
-    @property
-    def dropped(self) -> list[str]:
-        """Parameters that are not sent because the endpoint of the judge rejected them."""
-        return self._file.settings.judge_dropped
+        self.path, self.owned, self.dropped = file.path, file.owned, file.settings.judge_dropped
+        self.usage, self.answered = file.judge_usage, file.judged
+        self.record, self.short_of_space = file.record_verdicts, file.short_of_space
 
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""
@@ -58,14 +50,6 @@ class Verdicts:
         """How many open answers there are, by the state of their verdicts."""
         return count_verdicts(self._file, self._probes, self._retry)
 
-    def answered(self) -> Pending | None:
-        """The question that got the last verdict."""
-        return self._file.judged()
-
-    def record(self, attempts: Iterable[Attempt]) -> None:
-        """Store verdicts durably."""
-        self._file.record_verdicts(attempts)
-
     def add_notes(self, notes: Iterable[str], dropped: list[str]) -> None:
         """Add notes about the judge to those of the run, and store which parameters were dropped by then."""
         self._file.add_notes((f"The judge: {note}" for note in notes), judge_dropped=dropped)
@@ -74,38 +58,42 @@ class Verdicts:
 class Exam(Verdicts):
     """The exam in a run file, as the pump sees a run file. An answer that failed is no verdict, and not asked again."""
 
-    def __init__(self, file: RunFile, probes: Mapping[str, Probe]) -> None:
-        super().__init__(file, probes)
-        questions = [question for probe in self._probes for question in set_exam(probe)]
-        self._asked: dict[tuple[str, int], ExamQuestion] = {(one.probe, one.number): one for one in questions}
-
     def pending(self) -> Iterator[Pending]:
         """Each question that has no answer."""
-        answered = {(question.probe, question.number) for question, _, _ in self._file.exam()}
-        return (_pending(question) for key, question in self._asked.items() if key not in answered)
+        for probe in self._probes:
+            answered = _read_exam(self._file, probe)
+            for question in set_exam(probe):
+                if question.number not in answered:
+                    yield Pending(probe.name, EXAM, question.number, question.text)
 
     def counts(self) -> dict[Status, int]:
         """How many questions there are, by the state of their answers."""
-        states = [status for _, status, _ in self._file.exam()]
-        counts = {status: states.count(status) for status in Status}
-        return counts | {Status.PENDING: len(self._asked) - len(states)}
-
-    def answered(self) -> Pending | None:
-        """A question that has an answer."""
-        return next((_pending(question) for question, status, _ in self._file.exam() if status in MEASURED), None)
-
-    def record(self, attempts: Iterable[Attempt]) -> None:
-        """Store answers durably."""
-        self._file.record_exam((self._asked[attempt.probe, int(attempt.prompt)], attempt) for attempt in attempts)
+        ended = [status for probe in self._probes for status, _ in _read_exam(self._file, probe).values()]
+        return {status: ended.count(status) for status in Status} | {Status.PENDING: len(list(self.pending()))}
 
 
-def _pending(question: ExamQuestion) -> Pending:
-    return Pending(question.probe, str(question.number), 1, question.text)
+def grade_exams(file: RunReader, probes: Iterable[Probe]) -> dict[str, ExamResult]:
+    """For each probe whose exam the file holds, how the judge did."""
+    results = {}
+    for probe in probes:
+        if answers := _read_exam(file, probe):
+            questions = [question for question in set_exam(probe) if question.number in answers]
+            verdicts = [answers[question.number] for question in questions]
+            said = [verdict if status in MEASURED else None for status, verdict in verdicts]
+            results[probe.name] = grade_exam(probe, questions, said)
+    return results
+
+
+def _read_exam(file: RunReader, probe: Probe) -> dict[int, tuple[str, str | None]]:
+    """For each question that was asked how that ended, and what the judge answered."""
+    answers = file.verdicts(probe.name).filter(pl.col(ID) == EXAM)
+    return {number: (status, verdict) for number, status, verdict in answers[REPETITION, STATUS, VERDICT].iter_rows()}
 
 
 def count_verdicts(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status] = ()) -> dict[Status, int]:
     """How many answers are for the judge, by the state of their verdicts. Failures to `retry` are pending."""
-    ended = pl.concat([*(part["ended"] for probe in probes for part in _find_unread(file, probe, retry)), _NOTHING])
+    parts = [part["ended"] for probe in probes for part in _find_unread(file, probe, retry)]
+    ended = pl.concat([pl.Series("ended", [], dtype=pl.String), *parts])
     stored = dict(ended.fill_null(Status.PENDING.value).value_counts().iter_rows())
     return {status: int(stored.get(status.value, 0)) for status in Status}
 
@@ -122,22 +110,12 @@ def judged_probes(file: RunReader, probes: Mapping[str, Probe]) -> list[Probe]:
     """The probes whose open answers the judge is asked about, as they are read."""
     judged = []
     for planned in file.probes():
-        if planned.asking.probabilities or not can_be_judged(probes[planned.name]):
+        probe = check_probe_version(planned, probes.get(planned.name), file.path)
+        if planned.asking.probabilities or not can_be_judged(probe):
             continue
-        probe = probes[planned.name].read_by(file.spec.reading or CAREFUL)
+        probe = probe.read_by(file.spec.reading or CAREFUL)
         assert probe.judge is not None
         if missing := sorted({*probe.judge.names} - planned.covariates.keys()):
             raise IntegrityError(f"{file.path} does not hold what a judge of {probe.name} must not see: {missing}.")
         judged.append(probe)
     return judged
-
-
-def grade_exams(file: RunReader, probes: Iterable[Probe]) -> dict[str, ExamResult]:
-    """For each probe whose exam the file holds, how the judge did."""
-    results = {}
-    for probe in probes:
-        asked = [(question, verdict) for question, _, verdict in file.exam() if question.probe == probe.name]
-        if asked:
-            questions, verdicts = zip(*asked, strict=True)
-            results[probe.name] = grade_exam(probe, questions, verdicts)
-    return results

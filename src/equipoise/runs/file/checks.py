@@ -5,31 +5,22 @@ from __future__ import annotations
 import functools
 import sqlite3
 import stat
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from msgspec import MsgspecError
-from msgspec.json import Decoder
+from msgspec.json import decode
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
 from equipoise.measuring.marks import SPENT
-from equipoise.models.protocol import Asking
 from equipoise.runs.file import sql
 from equipoise.runs.file.digests import check_digests
-from equipoise.runs.file.ownership import lock_path
-from equipoise.runs.file.tables import STORED_TYPES
+from equipoise.runs.file.ownership import beside
 from equipoise.runs.file.values import Planned
 from equipoise.runs.spec import RunRecord, load
-from equipoise.schema import SYSTEM
 
 _HEADER_BYTES = 100
-_ANYTHING, _NAMES, _MAPPING = Decoder(Any), Decoder(dict[str, str]), Decoder(dict[str, Any])
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """What SQLite keeps beside a run file: its -wal, -shm or -journal."""
-    return path.with_name(path.name + suffix)
 
 
 def check_file(path: Path) -> None:
@@ -45,7 +36,8 @@ def check_file(path: Path) -> None:
     if found.st_size < _HEADER_BYTES:
         raise IntegrityError(f"{path} is not a run file: it is no SQLite file.")
     wal = beside(path, "-wal")
-    if not (lock_path(path).exists() or wal.exists()) and _expects_wal(path) and not lock_path(path).exists():
+    lock = beside(path, ".lock")
+    if not (lock.exists() or wal.exists()) and _expects_wal(path) and not lock.exists():
         raise IntegrityError(
             f"{path} was copied while it was in use, without {wal.name}: the newest answers are missing. "
             f"Copy it again when the run has ended, or copy {path.name} and {wal.name} together."
@@ -107,28 +99,31 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) ->
     with connection:
         connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
         if whole:
-            _check_tables(connection, path)
+            ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
+            if verdict != "ok":
+                raise IntegrityError(f"{path} is damaged: {verdict}.")
         read_settings(connection, path)
         for planned in read_plan(connection, path):
             if whole:
-                _check_covariates(connection, planned, path)
+                _check_counts(connection, planned, path)
+        for (probe,) in connection.execute(sql.OVERFULL).fetchall() if whole else ():
+            raise IntegrityError(f"{path} is damaged: {probe} has more attempts than were planned.")
         check_digests(connection, path, whole=whole)
 
 
-def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse damaged pages and indexes, and counts that no run has."""
-    ((verdict,),) = connection.execute(sql.INTEGRITY_CHECK)
-    if verdict != "ok":
-        raise IntegrityError(f"{path} is damaged: {verdict}.")
-    for problem, statement in sql.IMPOSSIBLE.items():
-        for (probe,) in connection.execute(statement).fetchall():
-            raise IntegrityError(f"{path} is damaged: {probe} {problem}.")
+def _check_counts(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:
+    """Refuse prompts that are not those of a plan, and plans that nobody could ask."""
+    number = planned.prompts
+    if number * planned.repetitions > sql.MAX_PLANNED:
+        raise IntegrityError(f"{path} is damaged: {planned.name} plans more than {sql.MAX_PLANNED:,} attempts.")
+    if connection.execute(sql.COUNT_PLACES, (planned.name,)).fetchone() != (number, number, 0, number - 1):
+        raise IntegrityError(f"{path} is damaged: {planned.name} has prompts that are not numbered one by one.")
 
 
 def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     """The settings in the file, checked."""
-    rows = connection.execute(sql.SETTINGS).fetchall()
-    stored = {key: _decode_json(value, _ANYTHING, f"the setting {key}", path) for key, value in rows}
+    with _naming_damage(path, "the settings"):
+        stored = {key: decode(value) for key, value in connection.execute(sql.SETTINGS).fetchall()}
     record = load(stored, RunRecord, lambda problem: IntegrityError(f"{path} is damaged: {problem}"))
     for probe, sizes in record.looks.items():
         if not sizes or len(sizes) > len(SPENT) or sizes != sorted(set(sizes)):
@@ -138,42 +133,13 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
 
 def read_plan(connection: sqlite3.Connection, path: Path) -> list[Planned]:
     """The probes in the file, checked."""
-    planned = []
-    for row in connection.execute(sql.PROBES).fetchall():
-        name, version, parameters, corpus, sha256, repetitions, covariates, max_tokens, opening, prompts = row
-        types = _decode_json(covariates, _NAMES, f"the covariates of {name}", path)
-        if not STORED_TYPES.keys() >= {*types.values()}:
-            raise IntegrityError(f"{path} is damaged: the covariates of {name} must be {', '.join(STORED_TYPES)}.")
-        planned.append(
-            Planned(
-                name=name,
-                version=version,
-                parameters=_decode_json(parameters, _MAPPING, f"the parameters of {name}", path),
-                corpus=corpus,
-                corpus_sha256=sha256,
-                repetitions=repetitions,
-                covariates=types,
-                prompts=prompts,
-                asking=Asking(max_tokens=max_tokens, opening=opening),
-            )
-        )
-    return planned
+    with _naming_damage(path, "the probes"):
+        return [decode(plan, type=Planned) for (plan,) in connection.execute(sql.PLANS).fetchall()]
 
 
-def _check_covariates(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:
-    """Refuse a prompt with a covariate that is missing, null or of another type than the probe says."""
-    needed = {column: STORED_TYPES[kind][1] for column, kind in planned.covariates.items() if column != SYSTEM}
-    for prompt, covariates in connection.execute(sql.COVARIATES, (planned.name,)):
-        what = f"the covariates of prompt {prompt} of {planned.name}"
-        found = _decode_json(covariates, _MAPPING, what, path)
-        # By hand: a TypedDict of msgspec does not find names that are not ASCII.
-        for column, kind in needed.items():
-            if type(found.get(column)) not in ((int, float) if kind is float else (kind,)):
-                raise IntegrityError(f"{path} is damaged: {what}: {column!r} must be of type {kind.__name__}.")
-
-
-def _decode_json(value: str, decoder: Decoder[Any], what: str, path: Path) -> Any:
+@contextmanager
+def _naming_damage(path: Path, what: str) -> Iterator[None]:
     try:
-        return decoder.decode(value)
+        yield
     except (MsgspecError, UnicodeError, RecursionError) as error:
         raise IntegrityError(f"{path} is damaged: {what}: {error}.") from None

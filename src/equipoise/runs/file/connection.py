@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
 import sqlite3
 import sys
@@ -11,14 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from polars.exceptions import PolarsError
+
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql
-from equipoise.runs.file.checks import beside
+from equipoise.runs.file.ownership import beside
 
 _BUSY_SECONDS = 30.0
 """How long one waits for another: the owner for readers that check the file before it marks the file as in use."""
 _LONGEST_VALUE = 256 * 1024 * 1024
-_LARGEST_FILE = 2**63 - 1
 _STORAGE_CODES = {
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
     *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOLFS),
@@ -27,18 +29,19 @@ _STORAGE_CODES = {
 
 @contextmanager
 def translate_storage_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into StorageError or IntegrityError that name the file."""
+    """Turn errors of SQLite, polars and the file system into StorageError or IntegrityError that name the file."""
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
         raise  # a bug of ours
-    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError, PolarsError) as error:
         code = getattr(error, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_READONLY_ROLLBACK:
             raise StorageError(f"{path}: a change was interrupted; `equipoise resume` repairs the file.") from error
         if code & 0xFF in _STORAGE_CODES:  # the higher bytes only refine it
             raise StorageError(f"{path}: {error}.") from error
-        raise IntegrityError(f"{path} is damaged, or was not written by equipoise: {error}.") from error
+        reason = str(error).partition("\n")[0]
+        raise IntegrityError(f"{path} is damaged, or was not written by equipoise: {reason}.") from error
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.") from error
 
@@ -83,7 +86,7 @@ def connect_owner(path: Path, *, checked: bool) -> sqlite3.Connection:
         connection = _connect(path, "mode=rw", sql.OWNER)
         with on_error(connection.close):
             connection.execute(sql.USE_WAL).fetchall()
-            connection.execute(sql.HEAD).fetchall()  # SQLite creates the -wal at the first read
+            connection.execute(sql.DIGESTS).fetchall()  # SQLite creates the -wal at the first read
     return connection
 
 
@@ -119,34 +122,25 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
 
 
 def sync_directory(path: Path) -> None:
-    """Make a new file name in the directory survive a power failure, where the system offers that."""
-    if os.name == "posix":
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    """Make a new file name in the directory survive a power failure."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def describe_shortage(path: Path, reserve: int) -> str | None:
     """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
-    wal_file = beside(path, "-wal")
-    wal = wal_file.stat().st_size if wal_file.exists() else 0
-    # The content of the -wal will need its space in the main file, too.
-    free = min(shutil.disk_usage(path.parent).free, _largest_file() - path.stat().st_size) - wal
+    wal = beside(path, "-wal")
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    free = shutil.disk_usage(path.parent).free
+    if limit != resource.RLIM_INFINITY:
+        free = min(free, limit - path.stat().st_size)
+    free -= wal.stat().st_size if wal.exists() else 0  # its content will need space in the main file, too
     if free >= reserve:
         return None
     return (
         f"{path}: only {max(free, 0) / 2**20:.0f} MB can still be written there, and a run keeps "
         f"{reserve / 2**20:.0f} MB free so that no answer is lost. Make room first."
     )
-
-
-def _largest_file() -> int:
-    """How large a file of this process may become, in bytes."""
-    if sys.platform == "win32":
-        return _LARGEST_FILE
-    import resource  # noqa: PLC0415 - not on Windows
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-    return _LARGEST_FILE if limit == resource.RLIM_INFINITY else limit

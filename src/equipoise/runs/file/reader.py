@@ -17,14 +17,13 @@ from typing import Any, Self
 import polars as pl
 
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.measuring.exam import ExamQuestion
 from equipoise.runs.file import checks, sql, tables
 from equipoise.runs.file.connection import connect_reader, translate_storage_errors
 from equipoise.runs.file.digests import content_digest
 from equipoise.runs.file.tables import ANSWERS, encode_json
 from equipoise.runs.file.values import Failure, Pending, Planned, Provenance, Served
 from equipoise.runs.spec import RunRecord, RunSpec
-from equipoise.schema import ID, LENGTH_REASONS, MEASURED, STATUS, Status
+from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Status
 
 BATCH = 20_000
 """Rows in one frame, about."""
@@ -153,6 +152,8 @@ class RunReader:
                         batch.append(row)
                         size += tables.count_bytes(row)
                 frame = tables.read_prompts(batch, types, added)
+            if missing := [column for column in types if column != SYSTEM and frame[column].null_count()]:
+                raise IntegrityError(f"{self.path} is damaged: prompts of {probe} lack {', '.join(missing)}.")
             yield frame
             last = batch[-1][0] if batch else last
 
@@ -161,19 +162,12 @@ class RunReader:
         return self._rows(sql.ENDED, probe)
 
     def verdicts(self, probe: str) -> pl.DataFrame:
-        """The last verdict on each answer of a probe: `id`, `repetition`, `status`, `verdict` (the judge's words)."""
-        return tables.typed_frame([row[:-1] for row in self._rows(sql.VERDICTS, probe)], tables.VERDICTS)
+        """What the judge of the run said: `id`, `repetition`, `status`, `verdict` (its words).
 
-    def exam(self) -> list[tuple[ExamQuestion, Status, str | None]]:
-        """Each question of the judge's exam that was asked, how that ended, and what the judge answered."""
-        return [
-            (
-                ExamQuestion(probe=probe, number=number, label=label, gender=gender, text=question),
-                Status(status),
-                answer if status in MEASURED else None,
-            )
-            for probe, number, label, gender, question, status, answer in self._rows(sql.EXAM)
-        ]
+        The last verdict on each answer of a probe, and the answers of the exam, whose `id` is `exam`.
+        """
+        rows = self._rows(sql.VERDICTS, probe, self.settings.judged_from)
+        return pl.DataFrame([row[:-1] for row in rows], schema=tables.VERDICTS, orient="row")
 
     # Counts
 
@@ -194,7 +188,7 @@ class RunReader:
         return self._count_tokens(sql.USAGE)
 
     def judge_usage(self) -> tuple[int, int]:
-        """Tokens of all questions to the judge, with those of its exam, and of all its verdicts."""
+        """Tokens of all questions to judges, in exams and about answers, and of all their verdicts."""
         return self._count_tokens(sql.JUDGE_USAGE)
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:

@@ -16,7 +16,7 @@ _STATUS = """
         or status = 'malformed' or status = 'too_large' or status = 'http_error' or status = 'timeout'
         or status = 'context_length')
 """
-_LINK = "place integer primary key, digest blob not null"
+_LINK = "place integer primary key check (place >= 1), digest blob not null"
 _ATTEMPT = f"""
     probe text not null,
     prompt text not null,
@@ -34,32 +34,11 @@ _ATTEMPT = f"""
     answer text,
     reasoning text,
     raw blob,
-    first_token text
-"""
-_VERDICT = f"{_ATTEMPT}, question text"
-_EXAM = f"""
-    probe text not null references probes (name),
-    number integer not null,
-    label text not null,
-    gender text not null,
-    question text,
-    {_STATUS},
-    prompt_tokens integer,
-    completion_tokens integer,
-    answer text
-"""
-_PROBE = """
-    name text primary key,
-    version integer not null,
-    parameters text not null,
-    corpus text,
-    corpus_sha256 text,
-    repetitions integer not null check (repetitions >= 1),
-    covariates text not null,
-    max_tokens integer,
-    opening text
+    first_token text,
+    question text
 """
 _PROMPT = """
+    probe text not null,
     id text not null,
     position integer not null,
     item text not null,
@@ -70,8 +49,8 @@ _PROMPT = """
 
 TABLES = (
     "create table settings (key text primary key, value text not null) strict, without rowid",
-    f"create table probes ({_PROBE}) strict, without rowid",
-    f"create table prompts (probe text not null references probes (name), {_PROMPT}, primary key (probe, id)) strict",
+    "create table probes (name text primary key, repetitions integer not null, plan text not null) strict",
+    f"create table prompts ({_PROMPT}, primary key (probe, id)) strict",
     "create unique index prompts_in_order on prompts (probe, position, id)",
     f"""
     create table attempts (
@@ -83,35 +62,11 @@ TABLES = (
     """,
     "create index attempts_by_status on attempts (probe, status)",
     f"create table earlier_failures ({_LINK}, {_ATTEMPT}) strict",
-    f"""
-    create table verdicts (
-        {_LINK},
-        {_VERDICT},
-        foreign key (probe, prompt, repetition) references attempts (probe, prompt, repetition)
-    ) strict
-    """,
+    f"create table verdicts ({_LINK}, {_ATTEMPT}) strict",
     "create index verdicts_by_attempt on verdicts (probe, prompt, repetition)",
-    f"create table exam ({_EXAM}, primary key (probe, number)) strict",
     # What the answers say, for other tools. Equipoise itself reads the answers anew.
     "create table labels (place integer primary key, label text, counts text, judged integer not null) strict",
-    """
-    create table readings (
-        probe text primary key references probes (name),
-        reading text not null,
-        detector text not null,
-        judge text,
-        attempts integer not null
-    ) strict, without rowid
-    """,
     "create table digests (part text primary key, digest blob not null) strict, without rowid",
-    """
-    create table head (
-        id integer primary key check (id = 1),
-        run text not null,
-        attempts integer not null,
-        digest blob not null
-    ) strict
-    """,
     """
     create view states as
         select probe, status, count(*) as attempts from attempts group by probe, status
@@ -156,88 +111,57 @@ CREATOR = (*OWNER, "pragma cache_size = -196608")
 # Checking
 INTEGRITY_CHECK = "pragma integrity_check(1)"
 OBJECTS = "select type, name, tbl_name, sql from sqlite_schema"
-COUNT_PROMPTS = "select count(*) from prompts where probe = ?"
-COVARIATES = "select id, covariates from prompts where probe = ?"
-IMPOSSIBLE = {
-    f"plans more than {MAX_PLANNED:,} attempts": f"""
-        select name from probes where repetitions * (select count(*) from prompts where probe = name) > {MAX_PLANNED}
-    """,  # noqa: S608
-    "has prompts that are not numbered one by one": """
-        select probe from prompts group by probe
-        having min(position) <> 0 or max(position) <> count(*) - 1 or count(distinct position) <> count(*)
-    """,
-    "has more attempts than were planned": "select probe from states where attempts < 0",
-}
-"""What no probe of a run does or has, and the probes of a file that do."""
+COUNT_PLACES = "select count(*), count(distinct position), min(position), max(position) from prompts where probe = ?"
+OVERFULL = "select probe from states where attempts < 0"
 
 # Digests
-ADD_HEAD = "insert into head (id, run, attempts, digest) values (1, ?, ?, ?)"
-SET_HEAD = "update head set attempts = ?, digest = ?"
-HEAD = "select run, attempts, digest from head"
-ADD_DIGEST = """
-    insert into digests (part, digest) values (?, ?) on conflict (part) do update set digest = excluded.digest
-"""
+SET_DIGEST = "replace into digests (part, digest) values (?, ?)"
 DIGESTS = "select part, digest from digests order by part"
-PARTS = """
-    select 'setting ' || key from settings union all select 'probe ' || name from probes
-    union all values ('exam'), ('labels')
-"""
-PROMPT_ROWS = f"select {_names(_PROMPT)} from prompts where probe = ? order by position"  # noqa: S608
-ROWS = {
-    "setting": ("select key, value from settings where key = ?",),
-    "probe": (f"select {_names(_PROBE)} from probes where name = ?", PROMPT_ROWS),  # noqa: S608
-    "exam": (f"select {_names(_EXAM)} from exam order by probe, number",),  # noqa: S608
-    "labels": (
-        "select probe, reading, detector, judge, attempts from readings order by probe",
-        "select place, label, counts, judged from labels order by place",
-    ),
+DIGESTED = {
+    "settings": "select key, value from settings order by key",
+    "probes": "select name, repetitions, plan from probes order by name",
+    "prompts": f"select {_names(_PROMPT)} from prompts order by probe, position",  # noqa: S608
 }
-"""The rows that the digest of a part covers."""
+"""The rows that the digest of a table covers."""
 CHAIN = f"""
-    select place, digest, {_names(_ATTEMPT)}, null from attempts where place >= :first
-    union all select place, digest, {_names(_ATTEMPT)}, null from earlier_failures where place >= :first
-    union all select place, digest, {_names(_VERDICT)} from verdicts where place >= :first order by place
+    select place, digest, {_names(_ATTEMPT)} from attempts where place >= :first
+    union all select place, digest, {_names(_ATTEMPT)} from earlier_failures where place >= :first
+    union all select place, digest, {_names(_ATTEMPT)} from verdicts where place >= :first order by place
 """  # noqa: S608
+LAST_PLACE = """
+    select max(place) from (
+        select 0 as place union all select max(place) from attempts
+        union all select max(place) from earlier_failures union all select max(place) from verdicts
+    )
+"""
 
 # Writing
-ADD_PROBE = _insert("probes", _PROBE)
-SET_PARAMETERS = "update probes set parameters = ?, repetitions = ? where name = ?"
-RAISE_LIMITS = "update probes set max_tokens = ? where opening is null"
+SET_PLAN = "replace into probes (name, repetitions, plan) values (?, ?, json_remove(?, '$.repetitions'))"
 # The plan itself refuses two prompts with the same id, after its last batch.
-ADD_PROMPT = _insert("prompts", f"probe, {_PROMPT}") + " on conflict (probe, id) do nothing"
-ADD_VERDICT = _insert("verdicts", f"{_LINK}, {_VERDICT}")
-ADD_EXAM_ANSWER = _insert("exam", _EXAM)
-REMOVE_EXAM = "delete from exam"
-SET_SETTING = "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
+ADD_PROMPT = _insert("prompts", _PROMPT) + " on conflict (probe, id) do nothing"
+SET_SETTING = "replace into settings (key, value) values (?, ?)"
 IN_STATE = "status = ?"
 THIS_FAILURE = "probe = ? and prompt = ? and repetition = ? and status not in ('ok', 'truncated')"
 KEEP_FAILURES = "insert into earlier_failures select * from attempts where {}"
 REMOVE_FAILURES = "delete from attempts where {}"
-REMOVE_LABELS = ("delete from labels", "delete from readings")
+REMOVE_LABELS = "delete from labels"
 ADD_LABEL = """
     insert into labels (place, label, counts, judged) select place, ?, ?, ? from attempts
     where probe = ? and prompt = ? and repetition = ?
 """
-ADD_READING = """
-    insert into readings (probe, reading, detector, judge, attempts)
-    select ?, ?, ?, ?, count(*) from attempts where probe = ?1
-"""
 
 
-def add_attempts(rows: int) -> str:
-    """The statement that adds so many attempts.
+def add_attempts(table: str, rows: int) -> str:
+    """The statement that adds so many attempts or verdicts.
 
     One long statement keeps the interpreter free for the thread that asks; many short ones would not.
     """
-    return _insert("attempts", f"{_LINK}, {_ATTEMPT}", rows)
+    return _insert(table, f"{_LINK}, {_ATTEMPT}", rows)
 
 
 # Reading
-SETTINGS = "select key, value from settings order by key"
-PROBES = f"""
-    select {_names(_PROBE)}, (select coalesce(max(position), -1) + 1 from prompts where probe = name) from probes
-    order by name
-"""  # noqa: S608
+SETTINGS = DIGESTED["settings"]
+PLANS = "select json_set(plan, '$.repetitions', repetitions) from probes order by name"
 PENDING = """
     select id, prompt, system, position from prompts
     where probe = ? and position > ? and not exists (
@@ -247,13 +171,13 @@ PENDING = """
     order by position limit ?
 """
 STATES = "select probe, status, attempts from states order by probe"
-_USAGE = """
+USAGE = """
     select total(prompt_tokens), total(completion_tokens) from (
-        select prompt_tokens, completion_tokens from {} union all select prompt_tokens, completion_tokens from {}
+        select prompt_tokens, completion_tokens from attempts
+        union all select prompt_tokens, completion_tokens from earlier_failures
     )
 """
-USAGE = _USAGE.format("attempts", "earlier_failures")
-JUDGE_USAGE = _USAGE.format("verdicts", "exam")
+JUDGE_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
 COUNT_EMPTY = """
     select count(*) from attempts
     where status = 'empty' and lower(finish_reason) in (select value from json_each(?))
@@ -267,10 +191,9 @@ COMMON_FAILURES = """
     group by status, detail order by count(*) desc, status, detail limit 10
 """
 COUNT_EARLIER_FAILURES = "select count(*) from earlier_failures"
-EXAM = "select probe, number, label, gender, question, status, answer from exam order by probe, number"
 # An attempt may have several: one that failed may be asked for again, and the last counts.
 VERDICTS = """
-    select prompt, repetition, status, answer, max(place) from verdicts where probe = ?
+    select prompt, repetition, status, answer, max(place) from verdicts where probe = ? and place > ?
     group by prompt, repetition order by prompt, repetition
 """
 LAST_VERDICT = """

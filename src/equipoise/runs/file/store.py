@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain, islice
@@ -14,11 +12,11 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
+from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, IntegrityError, ProbeError, StorageError
-from equipoise.measuring.exam import ExamQuestion
-from equipoise.measuring.plan import Plan, Setup
+from equipoise.measuring.plan import Plan
+from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, sql
-from equipoise.runs.file.checks import beside
 from equipoise.runs.file.connection import (
     connect_owner,
     create_empty,
@@ -27,11 +25,11 @@ from equipoise.runs.file.connection import (
     sync_directory,
     translate_storage_errors,
 )
-from equipoise.runs.file.digests import Chain, write_digest
-from equipoise.runs.file.ownership import Lock
+from equipoise.runs.file.digests import Chain, start_chain, write_digest
+from equipoise.runs.file.ownership import Lock, beside, is_same_file
 from equipoise.runs.file.reader import RunReader, follow_link
-from equipoise.runs.file.tables import attempt_row, encode_json, encode_text, prompt_rows, stored_types, valid_count
-from equipoise.runs.file.values import Attempt, asking_of
+from equipoise.runs.file.tables import attempt_row, encode_json, name_types, prompt_rows
+from equipoise.runs.file.values import Attempt, Planned, asking_of
 from equipoise.runs.spec import RunRecord, RunSpec, to_plain
 from equipoise.schema import ID, JUDGED, LABEL, MEASURED, REPETITION, SYSTEM, Status, is_measured, replace_surrogates
 
@@ -108,10 +106,7 @@ class RunFile(RunReader):
             raise StorageError(f"{self.path} was moved, deleted or replaced while it was in use.")
 
     def _is_in_place(self, file: Path) -> bool:
-        try:
-            return os.path.samestat(self._identities[file], file.stat())
-        except FileNotFoundError:
-            return False
+        return is_same_file(self._identities[file], file)
 
     def short_of_space(self) -> str | None:
         """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
@@ -124,8 +119,10 @@ class RunFile(RunReader):
     def change(self, plans: Iterable[Plan] = (), **settings: object) -> None:
         """Change settings, and add the prompts of larger plans of probes that are in the file; all of it or nothing."""
         with self._begin() as connection:
+            asking = {planned.name: planned.asking for planned in self.probes()}
             for plan in plans:
-                _extend_probe(connection, plan, self.path)
+                _write_probe(connection, plan, asking[plan.probe.name])
+            write_digest(connection, "prompts")
             self._set(**settings)
 
     def raise_limit(self, max_tokens: int, *, wanted: bool = True) -> None:
@@ -135,16 +132,15 @@ class RunFile(RunReader):
         """
         with self._begin() as connection:
             self._set(spec=replace(self.spec, max_tokens=max_tokens), limit_raised=not wanted)
-            connection.execute(sql.RAISE_LIMITS, (max_tokens,))
             for planned in self.probes():
-                write_digest(connection, f"probe {planned.name}")
+                if not planned.asking.probabilities:
+                    _write_plan(connection, replace(planned, max_tokens=max_tokens))
 
     def set_judge(self, spec: RunSpec, judge_settings: Mapping[str, Any]) -> None:
-        """Store a specification with a judge, and what the judge says of itself. An exam was that of another one."""
+        """Store a specification with a judge, and what the judge says of itself. Verdicts until now are of others."""
         with self._begin() as connection:
-            self._set(spec=spec, judge_settings=dict(judge_settings), judge_dropped=[])
-            connection.execute(sql.REMOVE_EXAM)
-            write_digest(connection, "exam")
+            judged_from = Chain.read(connection).length
+            self._set(spec=spec, judge_settings=dict(judge_settings), judge_dropped=[], judged_from=judged_from)
 
     @property
     def dropped(self) -> list[str] | None:
@@ -169,33 +165,21 @@ class RunFile(RunReader):
 
         StorageError if another file has taken the place of this one.
         """
-        with self._begin() as connection:
-            chained = Chain.read(connection)
-            before = chained.length
-            rows = (chained.add((*attempt_row(attempt), None))[:-1] for attempt in attempts)
-            while group := list(islice(rows, _ATTEMPTS_PER_STATEMENT)):
-                connection.execute(sql.add_attempts(len(group)), list(chain(*group)))
-            chained.write(connection)
-            return chained.length - before
+        return self._record("attempts", ((*attempt_row(attempt), None) for attempt in attempts))
 
     def record_verdicts(self, verdicts: Iterable[Attempt]) -> None:
         """Store what became of questions to the judge durably, as attempts are."""
+        self._record("verdicts", ((*attempt_row(verdict), verdict.text) for verdict in verdicts))
+
+    def _record(self, table: str, rows: Iterable[tuple[object, ...]]) -> int:
         with self._begin() as connection:
             chained = Chain.read(connection)
-            rows = [chained.add((*attempt_row(verdict), verdict.text)) for verdict in verdicts]
-            connection.executemany(sql.ADD_VERDICT, rows)
+            before = chained.length
+            linked = map(chained.add, rows)
+            while group := list(islice(linked, _ATTEMPTS_PER_STATEMENT)):
+                connection.execute(sql.add_attempts(table, len(group)), list(chain(*group)))
             chained.write(connection)
-
-    def record_exam(self, answers: Iterable[tuple[ExamQuestion, Attempt]]) -> None:
-        """Store answers of the judge's exam durably."""
-        with self._begin() as connection:
-            for question, attempt in answers:
-                asked = (question.probe, question.number, question.label, question.gender, question.text)
-                reply = attempt.reply
-                tokens = valid_count(reply.prompt_tokens), valid_count(reply.completion_tokens)
-                row = (*asked, reply.status.value, *tokens, encode_text(reply.answer))
-                connection.execute(sql.ADD_EXAM_ANSWER, row)
-            write_digest(connection, "exam")
+            return chained.length - before
 
     def ask_again(self, statuses: Iterable[Status]) -> int:
         """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`."""
@@ -212,21 +196,17 @@ class RunFile(RunReader):
             connection.executemany(sql.KEEP_FAILURES.format(condition), values)
             return connection.executemany(sql.REMOVE_FAILURES.format(condition), values).rowcount
 
-    def replace_labels(self, labels: Iterable[tuple[Setup, Iterable[pl.DataFrame]]]) -> None:
+    def replace_labels(self, labels: Iterable[tuple[Probe, Iterable[pl.DataFrame]]]) -> None:
         """Store what the answers say, in place of what was stored; all of it or nothing.
 
         The frames hold evaluated attempts. Labels are for other tools: equipoise reads the answers anew.
         """
         with self._begin() as connection:
-            for statement in sql.REMOVE_LABELS:
-                connection.execute(statement)
-            for setup, frames in labels:
-                probe = setup.probe
-                connection.execute(sql.ADD_READING, (probe.name, probe.reading, probe.detector.title, setup.judge))
+            connection.execute(sql.REMOVE_LABELS)
+            for probe, frames in labels:
                 for frame in frames:
                     rows = _label_rows(probe.name, probe.detector.counts, frame.filter(is_measured()))
                     connection.executemany(sql.ADD_LABEL, rows)
-            write_digest(connection, "labels")
 
 
 def _label_rows(probe: str, counts: Sequence[str], measured: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
@@ -258,13 +238,11 @@ def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> N
             left_by_kill.unlink(missing_ok=True)
         try:
             with closing(create_empty(partial)) as connection, connection:
-                run = uuid.uuid4().hex
-                connection.execute(sql.ADD_HEAD, (run, 0, Chain.start(run).digest))
+                start_chain(connection)
                 _write_settings(connection, to_plain(settings))
                 for plan in plans:
-                    _add_probe(connection, plan, settings.spec.max_tokens)
-                for part in ("exam", "labels"):
-                    write_digest(connection, part)
+                    _write_probe(connection, plan, asking_of(plan.probe, settings.spec.max_tokens))
+                write_digest(connection, "prompts")
             partial.replace(path)
             sync_directory(path.parent)
         finally:
@@ -275,32 +253,18 @@ def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> N
 def _write_settings(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         connection.execute(sql.SET_SETTING, (name, encode_json(value)))
-        write_digest(connection, f"setting {name}")
+    write_digest(connection, "settings")
 
 
-def _add_probe(connection: sqlite3.Connection, plan: Plan, max_tokens: int | None) -> None:
-    batches = plan.batches()
-    first = next(batches)
-    probe, asking = plan.probe, asking_of(plan.probe, max_tokens)
-    origin = (plan.corpus, plan.corpus_sha256, plan.repetitions, encode_json(stored_types(first)))
-    row = (probe.name, probe.version, encode_json(dict(plan.parameters)), *origin, asking.max_tokens, asking.opening)
-    connection.execute(sql.ADD_PROBE, row)
-    _add_prompts(connection, plan, chain([first], batches))
+def _write_plan(connection: sqlite3.Connection, planned: Planned) -> None:
+    connection.execute(sql.SET_PLAN, (planned.name, planned.repetitions, encode_json(to_plain(planned))))
+    write_digest(connection, "probes")
 
 
-def _extend_probe(connection: sqlite3.Connection, plan: Plan, path: Path) -> None:
-    """Make the plan of a probe larger: more prompts, of which those in the file are the first, or more repetitions."""
-    name = plan.probe.name
-    connection.execute(sql.SET_PARAMETERS, (encode_json(dict(plan.parameters)), plan.repetitions, name))
-    planned = _add_prompts(connection, plan, plan.batches())
-    if connection.execute(sql.COUNT_PROMPTS, (name,)).fetchone() != (planned,):
-        raise IntegrityError(f"{path} holds other prompts of {name} than are planned now, and was not extended.")
-
-
-def _add_prompts(connection: sqlite3.Connection, plan: Plan, batches: Iterable[pl.DataFrame]) -> int:
-    """Add all prompts that are not there yet; return how many are planned."""
+def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> None:
+    """Store a probe, and all prompts that are not there yet: those in the file are the first of a larger plan."""
     name, position = plan.probe.name, 0
-    for batch in batches:
+    for batch in plan.batches():
         _refuse_gaps(name, batch)
         rows = ((name, key, place, *rest) for place, (key, *rest) in enumerate(prompt_rows(batch), position))
         connection.executemany(sql.ADD_PROMPT, rows)
@@ -310,8 +274,21 @@ def _add_prompts(connection: sqlite3.Connection, plan: Plan, batches: Iterable[p
             f"A run has at most {sql.MAX_PLANNED:,} attempts of a probe. Got {plan.repetitions:,} repetitions of "
             f"{position:,} prompts of {name} instead."
         )
-    write_digest(connection, f"probe {name}")
-    return position
+    if connection.execute(sql.COUNT_PLACES, (name,)).fetchone()[0] != position:
+        raise IntegrityError(f"The file holds other prompts of {name} than are planned now, and was not extended.")
+    planned = Planned(
+        name=name,
+        version=plan.probe.version,
+        parameters=dict(plan.parameters),
+        corpus=plan.corpus,
+        corpus_sha256=plan.corpus_sha256,
+        repetitions=plan.repetitions,
+        covariates=name_types(plan.take(0, 1)),
+        prompts=position,
+        max_tokens=asking.max_tokens,
+        opening=asking.opening,
+    )
+    _write_plan(connection, planned)
 
 
 def _refuse_gaps(probe: str, prompts: pl.DataFrame) -> None:

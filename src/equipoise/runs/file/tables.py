@@ -7,9 +7,8 @@ from typing import Any
 
 import orjson
 import polars as pl
-from polars.exceptions import PolarsError
+import polars.selectors as cs
 
-from equipoise.errors import IntegrityError
 from equipoise.runs.file.values import Attempt
 from equipoise.schema import (
     ANSWER,
@@ -47,13 +46,6 @@ ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIR
 _MOST_TOKENS_OF_ATTEMPT = 10**9
 _ENCODED = " covariates"
 """A name that no covariate has."""
-STORED_TYPES = {
-    "String": (pl.String(), str),
-    "Int64": (pl.Int64(), int),
-    "Float64": (pl.Float64(), float),
-    "Boolean": (pl.Boolean(), bool),
-}
-"""The types of covariates, in polars and in Python."""
 
 
 def encode_text(text: str | None) -> str | None:
@@ -66,48 +58,34 @@ def encode_json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def stored_types(prompts: pl.DataFrame) -> dict[str, str]:
-    """The name of the type that each column beside id, item and prompt is stored as."""
+def unify_types(prompts: pl.DataFrame) -> pl.DataFrame:
+    """The prompts with the types in which covariates are stored: texts, integers, floats and booleans."""
+    numbers = cs.integer().cast(pl.Int64), cs.float().cast(pl.Float64)
+    return prompts.with_columns(*numbers, (~cs.integer() & ~cs.float() & ~cs.boolean()).cast(pl.String))
 
-    def name(kind: pl.DataType) -> str:
-        if kind.is_integer():
-            return "Int64"
-        if kind.is_float():
-            return "Float64"
-        return "Boolean" if kind == pl.Boolean else "String"
 
-    return {column: name(kind) for column, kind in prompts.drop(ID, ITEM, PROMPT).schema.items()}
+def name_types(prompts: pl.DataFrame) -> dict[str, Any]:
+    """The name of the type of each column beside id, item and prompt."""
+    return {column: str(kind) for column, kind in unify_types(prompts.drop(ID, ITEM, PROMPT)).schema.items()}
 
 
 def prompt_rows(prompts: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     """For each prompt its id, item, covariates as JSON, text, and system part (or None)."""
-    types = stored_types(prompts)
-    covariates = [pl.col(column).cast(STORED_TYPES[kind][0]) for column, kind in types.items() if column != SYSTEM]
-    encoded = pl.struct(covariates).struct.json_encode() if covariates else pl.lit("{}")
-    system = pl.col(SYSTEM).cast(pl.String) if SYSTEM in types else pl.lit(None, pl.String).alias(SYSTEM)
-    return prompts.select(ID, ITEM, encoded.alias("covariates"), PROMPT, system).iter_rows()
+    covariates = cs.exclude(ID, ITEM, PROMPT, SYSTEM)
+    unified = unify_types(prompts)
+    encoded = pl.struct(covariates).struct.json_encode() if unified.select(covariates).columns else pl.lit("{}")
+    system = pl.col(SYSTEM) if SYSTEM in unified.columns else pl.lit(None, pl.String).alias(SYSTEM)
+    return unified.select(ID, ITEM, encoded.alias("covariates"), PROMPT, system).iter_rows()
 
 
 def read_prompts(rows: list[Any], types: Mapping[str, str], attempts: Schema) -> pl.DataFrame:
     """Rows of position, item, id, text, system part and covariates of a prompt, and of columns of an attempt at it."""
     columns = dict.fromkeys((ITEM, ID, PROMPT, SYSTEM, _ENCODED), pl.String)
-    frame = typed_frame(rows, {"": pl.Int64, **columns, **attempts})
-    covariates = {column: STORED_TYPES[kind][0] for column, kind in types.items() if column != SYSTEM}
-    try:
-        if covariates:
-            frame = frame.with_columns(pl.col(_ENCODED).str.json_decode(pl.Struct(covariates))).unnest(_ENCODED)
-    except PolarsError as error:
-        raise IntegrityError(f"The covariates of the prompts cannot be read: {error}.") from None
+    frame = pl.DataFrame(rows, schema={"": pl.Int64, **columns, **attempts}, orient="row")
+    covariates = {column: getattr(pl, kind) for column, kind in types.items() if column != SYSTEM}
+    if covariates:
+        frame = frame.with_columns(pl.col(_ENCODED).str.json_decode(pl.Struct(covariates))).unnest(_ENCODED)
     return frame.select(ID, ITEM, PROMPT, *types, *attempts)
-
-
-def typed_frame(rows: list[Any], schema: Schema) -> pl.DataFrame:
-    """Rows as a frame with these columns."""
-    try:
-        return pl.DataFrame(rows, schema=schema, orient="row")
-    except (PolarsError, TypeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise IntegrityError(f"The attempts hold what no run writes: {reason}.") from None
 
 
 def count_bytes(row: Any) -> int:
@@ -116,7 +94,7 @@ def count_bytes(row: Any) -> int:
 
 
 def attempt_row(attempt: Attempt) -> tuple[object, ...]:
-    """An attempt as a row of its table."""
+    """An attempt as a row of its table, but for the question to a judge."""
     reply = attempt.reply
     return (
         attempt.probe,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from msgspec import Meta, Struct
 
 from equipoise.authoring import Probe
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
@@ -19,21 +20,28 @@ def asking_of(probe: Probe, max_tokens: int | None) -> Asking:
     return Asking(max_tokens=max_tokens or probe.max_tokens)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planned:
+class Planned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A probe as it is planned in the run."""
 
     name: str
     version: int
-    parameters: Mapping[str, Any]
+    parameters: dict[str, Any]
     corpus: str | None
     corpus_sha256: str | None
-    repetitions: int
-    covariates: Mapping[str, str]
+    repetitions: Annotated[int, Meta(ge=1)]
+    covariates: dict[str, Literal["String", "Int64", "Float64", "Boolean"]]
     """The polars type of each column of the prompts beside id, item and text, by name."""
     prompts: int
-    asking: Asking
-    """How its prompts are asked, where that differs from probe to probe."""
+    """How many there are."""
+    max_tokens: int | None
+    """The limit of an answer."""
+    opening: str | None
+    """How the answer is begun whose first token's probabilities are asked for; None if answers are asked for."""
+
+    @property
+    def asking(self) -> Asking:
+        """How its prompts are asked, where that differs from probe to probe."""
+        return Asking(max_tokens=self.max_tokens, opening=self.opening)
 
 
 @dataclass(frozen=True, slots=True)
