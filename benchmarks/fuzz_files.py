@@ -80,7 +80,7 @@ def observe(path: Path) -> str:
         run = Run.open(path)
         results = {name: run.result(name).to_dict() for name in run.planned}
         prompts = {name: run.prompts(name).rows() for name in run.planned}
-        seen = (to_plain(run.settings), run.states, run.usage, results, prompts, run.attempts().rows())
+        seen = (to_plain(run.settings), run.states, run.provenance.usage, results, prompts, run.attempts().rows())
         return json.dumps(seen, sort_keys=True, default=str)
 
 

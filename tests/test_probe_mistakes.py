@@ -130,7 +130,7 @@ def test_a_run_file_with_foreign_values_is_refused(damage: str, tmp_path: Path) 
     path = tmp_path / "run.equipoise"
     simulated(path, {"hiring_an": "random"})
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(f"update probes set covariates = json_set(covariates, '$.{column}', '{kind}')")
+        connection.execute(f"update probes set plan = json_set(plan, '$.covariates.{column}', '{kind}')")
         connection.execute(f"update prompts set covariates = json_set(covariates, '$.{column}', {value})")
         renew_digests(connection)
     uses: list[Callable[[], object]] = [
@@ -147,9 +147,9 @@ def test_a_run_file_with_foreign_values_is_refused(damage: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("update probes set covariates = '{}'", r"its prompts lack \['masculinity'\]"),
-        ("update probes set parameters = json_set(parameters, '$.sample', 'x')", "parameters that no run"),
-        ("update probes set parameters = json_set(parameters, '$.unknown', 1)", "parameters that no run"),
+        ("update probes set plan = json_set(plan, '$.covariates', json('{}'))", r"its prompts lack \['masculinity'\]"),
+        ("update probes set plan = json_set(plan, '$.parameters.sample', 'x')", "parameters that no run"),
+        ("update probes set plan = json_set(plan, '$.parameters.unknown', 1)", "parameters that no run"),
         ("update probes set repetitions = 2", "says twice how often"),
     ],
 )

@@ -69,7 +69,7 @@ def test_empty_answers_say_why_and_are_asked_again_with_more_tokens(command: Com
     assert "1 attempts that were empty, and 0 that were pending, were asked with up to 16,384 tokens." in again.out
     assert "The limit of the 11 answers before them was smaller." in again.out
     run = Run.open("run.equipoise")
-    assert (run.complete, run.spent_on_reasoning) == (True, 0)
+    assert (run.complete, run.provenance.spent_on_reasoning) == (True, 0)
 
 
 def test_a_raised_limit_also_holds_for_what_was_never_asked_and_is_kept(command: Command) -> None:

@@ -34,7 +34,7 @@ def test_metrics_have_slices_and_groups_as_columns(run: Run, tmp_path: Path) -> 
     table = pl.read_parquet(tmp_path / "metrics.parquet")
     assert table.schema == pl.Schema({"model": pl.String, **METRICS_TABLE, "answers_origin": pl.String})
     assert set(table["model"]) == {run.model}
-    assert_frame_equal(table.drop("model", "answers_origin"), run.to_frame().drop("model", strict=False))
+    assert_frame_equal(table.drop("model", "answers_origin"), run.results().to_frame().drop("model", strict=False))
     assert rows == table.height
     keys = {
         (row["metric"], row["slice"], row["group"]) for row in table.filter(probe="hiring_an").iter_rows(named=True)

@@ -56,7 +56,12 @@ def observe(path: Path) -> str:
             results = {name: run.result(name).to_dict() for name in run.planned}
     except EquipoiseError as error:
         return type(error).__name__
-    shown = {"settings": to_plain(run.settings), "states": run.states, "usage": run.usage, "results": results}
+    shown = {
+        "settings": to_plain(run.settings),
+        "states": run.states,
+        "usage": run.provenance.usage,
+        "results": results,
+    }
     return json.dumps(shown, sort_keys=True, default=str)
 
 

@@ -131,7 +131,7 @@ def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: 
         "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
     )
     assert {event.asked for event in events if isinstance(event, RunProgress)} == {"judge"}
-    assert run.judge_usage > (EXAM_TOKENS, 0)
+    assert run.provenance.judge_usage > (EXAM_TOKENS, 0)
     assert not find_key(path.read_bytes().decode("latin-1"))
     equipoise.resume(path).ask()
     assert server.total == EXAM + OPEN

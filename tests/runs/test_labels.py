@@ -70,12 +70,12 @@ def test_failed_attempts_have_no_label_and_imported_answers_have_one(tmp_path: P
 
 
 def test_results_never_rest_on_stored_labels(path: Path) -> None:
-    before = Run.open(path).to_frame()
+    before = Run.open(path).results().to_frame()
     frame = Run.open(path).transcripts("jobs_lum").with_columns(pl.lit("female").alias("label"))
     with RunFile.open(path) as file:
         file.replace_labels([(get_probe("jobs_lum"), [frame])])
     assert select(path, "select distinct label from labels") == [("female",)]
-    assert Run.open(path).to_frame().equals(before, null_equal=True)
+    assert Run.open(path).results().to_frame().equals(before, null_equal=True)
 
 
 def test_labels_that_cannot_be_stored_end_no_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

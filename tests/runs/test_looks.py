@@ -109,7 +109,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def check_same(run: Run, whole: Run) -> None:
-    assert run.to_frame().drop("model").equals(whole.to_frame().drop("model"))
+    assert run.results().to_frame().drop("model").equals(whole.results().to_frame().drop("model"))
     assert run.settings.notes == whole.settings.notes
     assert run.planned == whole.planned
     assert run.prompts("jobs_lum").equals(whole.prompts("jobs_lum"))

@@ -108,14 +108,14 @@ def _describe(run: Run) -> dict[str, Any]:
         exams = {
             probe: {**asdict(exam), "p_value": exam.p_value, "faults": exam.faults} for probe, exam in run.exams.items()
         }
-        judge = {"exam": exams, **_describe_asked(run.judge, run.judging, run.judge_usage)}
+        judge = {"exam": exams, **_describe_asked(run.judge, run.judging, run.provenance.judge_usage)}
     return {
         "file": str(run.path),
         "simulated": run.settings.simulated,
         "settings": to_plain(run.settings),
         "complete": run.complete,
         "imported": run.settings.imported,
-        **_describe_asked(run.model, run.counts, run.usage),
+        **_describe_asked(run.model, run.counts, run.provenance.usage),
         "judge": judge,
         "results": {name: plain | _describe_readings(run, name) for name, plain in run.results().to_dict().items()},
     }

@@ -143,7 +143,7 @@ def _expect_more(run: Run, result: Result, size: Mapping[str, int]) -> ProbeEsti
         probe=probe.name,
         prompts=attempts,
         attempts=attempts,
-        prompt_tokens=attempts * run.usage[0] // max(run.ended, 1),
+        prompt_tokens=attempts * run.provenance.usage[0] // max(run.ended, 1),
         completion_tokens=attempts * tokens,
         items=items,
     )
@@ -208,8 +208,8 @@ def _format_range(low: float, high: float) -> str:
 
 def describe_reasoning(run: Run) -> Iterator[str]:
     """What to do about answers that are empty because the token limit went into reasoning, if there are any."""
-    if run.spent_on_reasoning:
-        yield f"{run.spent_on_reasoning:,} answers are empty because the token limit was reached before any text came."
+    if spent := run.counts[Status.EMPTY] and run.provenance.spent_on_reasoning:
+        yield f"{spent:,} answers are empty because the token limit was reached before any text came."
         if not run.settings.imported:
             options = retry_options([Status.EMPTY], run.small_limit)
             yield f"To ask these again with more tokens: equipoise resume {shlex.quote(str(run.path))} {options}"

@@ -9,12 +9,11 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-import equipoise
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.audit import Audit
@@ -46,16 +45,13 @@ from equipoise.schema import (
     is_measured,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 class Run:
     """A run, opened for reading, finished or not.
 
     run = Run.open("gpt-4o-mini.equipoise")
     run["jobs_lum"]                   the result of a probe
-    run.to_frame()                    one row per metric
+    run.results().to_frame()          the results of all: one row per metric
     run.transcripts("jobs_lum")       prompts, answers and what each answer says
     """
 
@@ -79,6 +75,7 @@ class Run:
         self._results: dict[str, Result] = {}
         with RunReader.open(path, checked=checked) as file:
             self.settings = file.settings
+            self.model = self.settings.model
             self.planned = {planned.name: planned for planned in file.probes()}
             self.states = file.states()
 
@@ -100,11 +97,6 @@ class Run:
     @functools.cached_property
     def _known_probes(self) -> dict[str, Probe]:
         return known_probes(self.settings.spec, self._given_probes.values())
-
-    @property
-    def model(self) -> str:
-        """The model that was asked."""
-        return self.settings.model
 
     @functools.cached_property
     def judge(self) -> str | None:
@@ -131,20 +123,8 @@ class Run:
             return count_verdicts(file, judged_probes(file, probes))
 
     @functools.cached_property
-    def judge_usage(self) -> tuple[int, int]:
-        """Tokens of all questions to the judge and of all its verdicts."""
-        with self._open() as file:
-            return file.judge_usage()
-
-    @functools.cached_property
-    def usage(self) -> tuple[int, int]:
-        """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
-        with self._open() as file:
-            return file.usage()
-
-    @functools.cached_property
     def provenance(self) -> Provenance:
-        """Who answered, when, what failed, and one digest for the whole content."""
+        """Who answered, when, what failed, what it took, and one digest for the whole content."""
         with self._open() as file:
             return file.provenance()
 
@@ -185,19 +165,12 @@ class Run:
             parts.append(f"{sum(self.failed.values()):,} of {self.size:,} without an answer: {states}")
         return ", ".join([*(["imported answers"] if self.settings.imported else []), *(parts or ["complete"])])
 
-    @functools.cached_property
-    def spent_on_reasoning(self) -> int:
-        """Attempts that are empty because the token limit was reached before any text came."""
-        if not self.counts[Status.EMPTY]:
-            return 0
-        with self._open() as file:
-            return file.count_empty_by_limit()
-
     @property
     def small_limit(self) -> int | None:
         """The token limit of the run, if answers are empty because it was reached before any text came."""
-        limits = [planned.asking.max_tokens or 0 for planned in self.planned.values()]
-        return max(limits) if self.spent_on_reasoning else None
+        if not self.counts[Status.EMPTY] or not self.provenance.spent_on_reasoning:
+            return None
+        return max(planned.max_tokens or 0 for planned in self.planned.values())
 
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""
@@ -249,22 +222,6 @@ class Run:
             imported=self.settings.imported,
             owner=self,
         )
-
-    def to_frame(self) -> pl.DataFrame:
-        """The metrics of every probe, one row each: model, probe, metric, slice, group, value, low, high, n, mark …"""
-        return self.results().to_frame()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same for pandas, if it is installed."""
-        return self.to_frame().to_pandas()
-
-    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
-        """Write the report, one HTML file that works offline: as `equipoise.write_report`."""
-        return equipoise.write_report(self, out, charts)
-
-    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
-        """A chart of `metric` or `probe.metric`, also by the groups of a slice; without a metric, all marks."""
-        return equipoise.plot(self, metric, by)
 
     def result(self, probe: str) -> Result:
         """The result of one probe on what has been answered so far."""
@@ -335,9 +292,6 @@ class Run:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.planned)
-
-    def __contains__(self, probe: object) -> bool:
-        return probe in self.planned
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>{self.results()._repr_html_()}"

@@ -95,7 +95,7 @@ def run_command(run: Run) -> str:
 def describe_provenance(run: Run) -> tuple[tuple[str, str], ...]:
     """Headings with what an auditor wants to know."""
     settings, found, attempts = run.settings, run.provenance, f"{run.ended:,} of {run.size:,} planned attempts"
-    prompts, answers = run.usage
+    prompts, answers = found.usage
     if settings.imported:
         served, how = NOT_KNOWN, f"{NOT_KNOWN}; the prompts are those of the suite {settings.spec.suite}, as below"
         when, tokens = f"{NOT_KNOWN}; imported {settings.created} (UTC)", f"tokens are {NOT_KNOWN}"

@@ -157,9 +157,13 @@ class RunReader:
             yield frame
             last = batch[-1][0] if batch else last
 
-    def ended(self, probe: str) -> list[tuple[int, int, str]]:
-        """The attempts of a probe that have ended: place of the prompt in its plan, repetition, state."""
-        return self._rows(sql.ENDED, probe)
+    def ended(self) -> pl.DataFrame:
+        """The attempts that have ended: `place` of the prompt among those of all probes, `repetition`, `status`."""
+        rows, first = [], 0
+        for planned in self.probes():
+            rows += [(first + position, *rest) for position, *rest in self._rows(sql.ENDED, planned.name)]
+            first += planned.prompts
+        return pl.DataFrame(rows, schema=tables.ENDED, orient="row")
 
     def verdicts(self, probe: str) -> pl.DataFrame:
         """What the judge of the run said: `id`, `repetition`, `status`, `verdict` (its words).
@@ -197,15 +201,11 @@ class RunReader:
             raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
         return int(prompts), int(completions)
 
-    def count_empty_by_limit(self) -> int:
-        """How many attempts are empty because the token limit was reached before any text came."""
-        ((count,),) = self._rows(sql.COUNT_EMPTY, encode_json(sorted(LENGTH_REASONS)))
-        return int(count)
-
     def provenance(self) -> Provenance:
-        """Where the answers come from, and one digest for the whole content."""
+        """Where the answers come from, what they took, and one digest for the whole content."""
         served = self._rows(sql.SERVED)
         ((earlier,),) = self._rows(sql.COUNT_EARLIER_FAILURES)
+        ((spent_on_reasoning,),) = self._rows(sql.COUNT_EMPTY, encode_json(sorted(LENGTH_REASONS)))
         return Provenance(
             digest=content_digest(self._connection),
             served=tuple(Served(*row[:3]) for row in served),
@@ -213,6 +213,9 @@ class RunReader:
             last=max((last for *_, last in served), default=None),
             failures=tuple(Failure(*row) for row in self._rows(sql.COMMON_FAILURES)),
             earlier_failures=earlier,
+            spent_on_reasoning=spent_on_reasoning,
+            usage=self.usage(),
+            judge_usage=self.judge_usage(),
         )
 
     def _rows(self, statement: str, *values: object) -> list[Any]:

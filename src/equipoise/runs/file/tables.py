@@ -41,6 +41,7 @@ ATTEMPTS = {
     ANSWER: pl.String,
     "reasoning": pl.String,
 }
+ENDED = {"place": pl.UInt32, REPETITION: pl.Int64, STATUS: pl.String}
 VERDICTS = {ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String, VERDICT: pl.String}
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN)}
 _MOST_TOKENS_OF_ATTEMPT = 10**9

@@ -91,7 +91,7 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where the answers of a run come from: what an auditor asks."""
+    """Where the answers of a run come from, and what they took: what an auditor asks."""
 
     digest: str
     """SHA-256 of the content."""
@@ -103,3 +103,9 @@ class Provenance:
     """The most frequent ones."""
     earlier_failures: int
     """Failures that were asked again."""
+    spent_on_reasoning: int
+    """Attempts that are empty because the token limit was reached before any text came."""
+    usage: tuple[int, int]
+    """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
+    judge_usage: tuple[int, int]
+    """The same for questions to judges and their verdicts."""
