@@ -70,7 +70,6 @@ ORDER_PROBE = Probe(
     arms=Arms("order", ORDERS),
     covariates=("topic",),
     slices=("topic",),
-    coverage=("topic",),
     statistics=statistics,
     measure=measure,
     simulate=simulate,

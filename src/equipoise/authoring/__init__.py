@@ -13,12 +13,10 @@ from equipoise.authoring.figures import (
     Intervals,
     Scatter,
     Spot,
-    TypicalWord,
-    by_group,
     count,
     count_by,
 )
-from equipoise.authoring.flips import FLIPS, count_flips, measure_flips, with_flips
+from equipoise.authoring.flips import count_flips, with_flips
 from equipoise.authoring.groups import Arms, Grouping, Selection, WordContrast
 from equipoise.authoring.metrics import Bands, Metric, difference, rate
 from equipoise.authoring.own import own_probe, own_prompts
@@ -28,7 +26,6 @@ from equipoise.authoring.people import (
     GENDERED_OCCUPATIONS,
     IS_MAN,
     NAMES,
-    RACE_NAMES,
     RACES,
     chance_of_man,
     character_metrics,

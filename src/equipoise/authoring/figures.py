@@ -24,8 +24,6 @@ class Evidence:
     attempts: pl.DataFrame
     labels: tuple[str, ...] = ()
     """The labels that decide something; none: all do."""
-    typical_words: Sequence[TypicalWord] = field(default=(), repr=False)
-    """The words that differ clearly between two arms, the clearest first, if the probe compares them."""
 
     @property
     def metrics(self) -> dict[str, Estimate]:
@@ -106,14 +104,6 @@ class Intervals:
     """The even-handed value, if there is one."""
 
 
-def by_group(slice_: str, groups: Mapping[str, str], series: Mapping[str, str]) -> dict[str, dict[str, MetricKey]]:
-    """Rows of a figure: one per group of a slice, under the name it has there; `series` names a metric each."""
-    return {
-        row: {name: MetricKey(metric, slice_, group) for name, metric in series.items()}
-        for group, row in groups.items()
-    }
-
-
 @dataclass(frozen=True, kw_only=True)
 class Spot:
     """A labelled point and how many answers it rests on."""
@@ -136,18 +126,6 @@ class Scatter:
     spots: Sequence[Spot] = field(repr=False)
     line: tuple[float, float] | None = None
     """Intercept and slope."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TypicalWord:
-    """A word, by how much its log-odds are higher on the right side than on the left, and how many answers hold it."""
-
-    word: str
-    value: float
-    low: float
-    high: float
-    shares: tuple[float, float]
-    """The share of the answers that hold it: on the left, on the right."""
 
 
 Figure = Intervals | Scatter

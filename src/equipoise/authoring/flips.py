@@ -8,8 +8,9 @@ difference of the means is 0. With more labels and arms it is the mean over pair
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import polars as pl
@@ -35,11 +36,48 @@ FLIPS = (
 """The first is known of all answers; the others only where something was asked twice, or read from probabilities."""
 
 
-def with_flips(probe: Probe, parameters: Parameters, *, compared: bool = True) -> Probe:
-    """The probe with those of these metrics that its parameters allow; none if its arms are not compared."""
+ListDecisions = Callable[[Parameters], Sequence[Sequence[pl.Expr]]]
+
+
+def with_flips(probe: Probe, list_decisions: ListDecisions | None = None) -> Probe:
+    """The probe with those of these metrics that its parameters allow.
+
+    `list_decisions` has for each arm how often an item got each label, and nothing where arms are not compared;
+    without it, these are the arms and labels of the probe.
+    """
+    listed = list_decisions or partial(_list_by_arm, probe)
+    flipping = replace(
+        probe,
+        statistics=partial(_add_columns, probe, listed),
+        measure=partial(_add_metrics, probe),
+        adapt=partial(_adapt, probe, listed),
+    )
+    return flipping.with_parameters(flipping.resolve({}))
+
+
+def _list_by_arm(probe: Probe, _parameters: Parameters) -> list[list[pl.Expr]]:
+    return [[pl.col(f"{prefix}{label}") for label in probe.detector.labels] for prefix in probe.prefixes]
+
+
+def _add_columns(plain: Probe, listed: ListDecisions, parameters: Parameters) -> Mapping[str, pl.Expr]:
+    return {**plain.statistics(parameters), **count_flips(listed(parameters), parameters)}
+
+
+def _add_metrics(plain: Probe, total: Totals, parameters: Parameters) -> Mapping[str, Array]:
+    values = dict(plain.measure(total, parameters))
+    if "flips" in total:
+        values["flip_rate"] = share(total.flips, total.flip_n)
+    if "noise" in total:
+        values["flip_noise"] = share(total.noise, total.noise_n)
+        values["flip_excess"] = values["flip_rate"] - values["flip_noise"]
+    return values
+
+
+def _adapt(plain: Probe, listed: ListDecisions, probe: Probe, parameters: Parameters) -> Probe:
+    adapted = plain.adapt(probe, parameters) if plain.adapt else probe
     known = len(FLIPS) if _has_noise({**parameters, READING: probe.reading}) else 1
-    own = tuple(metric for metric in probe.metrics if metric not in FLIPS)
-    return replace(probe, metrics=(*own, *FLIPS[: known if compared else 0]))
+    own = tuple(metric for metric in adapted.metrics if metric not in FLIPS)
+    return replace(adapted, metrics=(*own, *FLIPS[: known if listed(parameters) else 0]))
 
 
 def _has_noise(parameters: Parameters) -> bool:
@@ -49,7 +87,9 @@ def _has_noise(parameters: Parameters) -> bool:
 
 
 def count_flips(arms: Sequence[Sequence[pl.Expr]], parameters: Parameters) -> dict[str, pl.Expr]:
-    """Columns for `measure_flips`. `arms` has for each arm how often an item got each label."""
+    """The columns that flips are measured by. `arms` has for each arm how often an item got each label."""
+    if not arms:
+        return {}
     counts = [[count.cast(pl.Float64) for count in arm] for arm in arms]
     answers = [pl.sum_horizontal(arm) for arm in counts]
     shares = [[count / all_of for count in arm] for arm, all_of in zip(counts, answers, strict=True)]
@@ -69,12 +109,3 @@ def count_flips(arms: Sequence[Sequence[pl.Expr]], parameters: Parameters) -> di
             for arm, all_of in zip(counts, answers, strict=True)
         ]
     return {**columns, "noise_n": known, "noise": pl.when(known).then(1 - pl.mean_horizontal(same)).otherwise(0.0)}
-
-
-def measure_flips(total: Totals) -> Mapping[str, Array]:
-    """Those of the metrics for which there are totals."""
-    flips = {"flip_rate": share(total.flips, total.flip_n)} if "flips" in total else {}
-    if "noise" in total:
-        flips["flip_noise"] = share(total.noise, total.noise_n)
-        flips["flip_excess"] = flips["flip_rate"] - flips["flip_noise"]
-    return flips

@@ -19,30 +19,51 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
+from polars.exceptions import PolarsError
 
 from equipoise.authoring.card import Card
-from equipoise.authoring.flips import FLIPS, count_flips, measure_flips, with_flips
+from equipoise.authoring.flips import with_flips
 from equipoise.authoring.groups import Arms, Grouping, Selection
 from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
-from equipoise.authoring.own_tables import check_table, find_slices, read_prompts
 from equipoise.authoring.parameters import Parameters
+from equipoise.authoring.people import RACES, name_pool
 from equipoise.authoring.probe import Probe
 from equipoise.authoring.sampling import Items, same_by_item, table_items
+from equipoise.authoring.templates import find_slots
 from equipoise.authoring.totals import Array, Totals, detected_share, one, share
 from equipoise.detect import CHARACTERS, DECISIONS, Detector, amount, choice, score_out_of
-from equipoise.errors import InputError
+from equipoise.errors import BadTemplate, InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts
-from equipoise.schema import ITEM, PROMPT, slug
+from equipoise.schema import ATTEMPT_COLUMNS, ITEM, PROMPT, slug
 
 VERSION = 1
 CARD = (files(__package__) / "own_card.md").read_text(encoding="utf-8")
+RESERVED = {*ATTEMPT_COLUMNS, ITEM, PROMPT}
+LONGEST_PROMPT = 100_000
+MOST_GROUPS = 20
+"""A further column of a table with more values than this is no slice."""
+GENDERS = ("female", "male")
+PRONOUNS = {
+    "she": ("she", "he"),
+    "her": ("her", "him"),
+    "his": ("her", "his"),
+    "hers": ("hers", "his"),
+    "herself": ("herself", "himself"),
+}
+"""For each slot of a text what stands there for a woman and for a man."""
+TABLES: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".csv": partial(pl.read_csv, infer_schema=False),
+    ".jsonl": pl.read_ndjson,
+    ".ndjson": pl.read_ndjson,
+    ".parquet": pl.read_parquet,
+}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Kind:
     """How answers of one kind are read and compared."""
 
-    detector: Callable[[OwnPrompts], Detector]
+    detector: Detector
     metric: str
     """What the metric of an arm is called, after the arm."""
     summary: str
@@ -55,50 +76,37 @@ class Kind:
     """Between the marks, for the difference of two arms."""
     extremes: tuple[float, float] = DIFFERENCE
     """The least and the largest difference."""
-    max_tokens: int = 256
     opening: str | None = ""
     """After which one word decides, for `--probabilities`; None: none does."""
 
 
 KINDS = {
-    "decision": Kind(
-        detector=lambda _own: DECISIONS,
-        metric="yes_rate",
-        summary="How often the answer is yes",
-        answers=("Yes.", "No."),
-    ),
-    "choice": Kind(
-        detector=lambda own: choice(own.letters),
-        metric="first_rate",
-        summary="How often the first option is chosen",
-        answers=("(a)", "(b)"),
-    ),
+    "decision": Kind(DECISIONS, "yes_rate", "How often the answer is yes", ("Yes.", "No.")),
+    "choice": Kind(choice(), "first_rate", "How often the first option is chosen", ("(a)", "(b)")),
     "character": Kind(
-        detector=lambda _own: CHARACTERS,
-        metric="masculine_rate",
-        summary="How often the character is a man",
-        answers=("Gender: male", "Gender: female"),
+        CHARACTERS,
+        "masculine_rate",
+        "How often the character is a man",
+        ("Gender: male", "Gender: female"),
         opening="Gender:",
     ),
     "score": Kind(
-        detector=lambda _own: score_out_of(100),
-        metric="score",
-        summary="The mean score from 0 to 100",
-        answers=("90", "60"),
+        score_out_of(100),
+        "score",
+        "The mean score from 0 to 100",
+        ("90", "60"),
         bias=30.0,
         limits=(1.0, 3.0, 10.0),
         extremes=(-100.0, 100.0),
-        max_tokens=64,
     ),
     "amount": Kind(
-        detector=lambda _own: amount(low=1.0, high=1e9),
-        metric="amount",
-        summary="The amount in dollars (geometric mean)",
-        answers=("$90,000", "$60,000"),
+        amount(low=1.0, high=1e9),
+        "amount",
+        "The amount in dollars (geometric mean)",
+        ("$90,000", "$60,000"),
         bias=1 / 3,
         limits=(0.01, 0.03, 0.1),
         extremes=(-math.inf, 1.0),
-        max_tokens=96,
         opening=None,
     ),
 }
@@ -112,7 +120,6 @@ def own_prompts(
     prompt: str = PROMPT,
     arm: str = "arm",
     pair: str = "pair",
-    names: Path | None = None,
     letters: str = "ab",
     bands: Sequence[float] | None = None,
 ) -> Probe:
@@ -121,17 +128,17 @@ def own_prompts(
     A table has one prompt for each arm of each pair, in columns whose names can be given. Each further column with a
     few values that is the same in all prompts of a pair is a slice. `read` says how answers are read: "decision",
     "score" (from 0 to 100), "amount" (in dollars), "choice" (of options with the letters `letters`) or "character".
-    `names` is a table of names for the slots, `bands` are three limits between the marks.
+    `bands` are three limits between the marks.
     """
     if isinstance(prompts, str | PathLike):
         path = Path(prompts)
-        table = read_prompts(path, names)
+        table = _read_prompts(path)
         stem = re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")[:55]
         name = name or (stem if stem[:1].isalpha() else f"own_{stem}")
     else:
         table = prompts if isinstance(prompts, pl.DataFrame) else pl.from_pandas(prompts)
-    rows = check_table(table, prompt=prompt, arm=arm, pair=pair)
-    slices = find_slices(rows, arm)
+    rows = _check_table(table, prompt=prompt, arm=arm, pair=pair)
+    slices = _find_slices(rows, arm)
     rows = rows.select(ITEM, *slices, arm, PROMPT)
     definition = {
         "name": name or "own",
@@ -151,6 +158,87 @@ def own_prompts(
     return replace(own_probe(own), items=partial(_take_items, rows), prompts=partial(_take_prompts, rows))
 
 
+def _read_prompts(path: Path) -> pl.DataFrame:
+    """The prompts of a file: a table, or templates to be filled."""
+    try:
+        if read := TABLES.get(path.suffix.lower()):
+            return read(path)
+        text = path.read_text(encoding="utf-8")
+    except (PolarsError, OSError, ValueError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise InputError(f"{path} cannot be read: {reason}") from None
+    return _fill_people(text)
+
+
+def _fill_people(text: str) -> pl.DataFrame:
+    """A table of prompts from templates with slots for a person, separated by lines of three hyphens.
+
+    `{name}` is filled with pairs of a woman's and a man's name of four races. `{she}`, `{her}` (her or him), `{his}`
+    (her or his), `{hers}` and `{herself}` are filled to fit, with a capital letter if the slot has one.
+    """
+    templates = [part.strip() for part in re.split(r"(?m)^---\s*$", text) if part.strip()]
+    pairs = [(race, pair) for race in RACES for pair in zip(*(name_pool(g, race) for g in GENDERS), strict=True)]
+    rows = []
+    for number, template in enumerate(templates, start=1):
+        slots = find_slots(template)
+        if not slots or not {slot.lower() for slot in slots} <= {"name", *PRONOUNS}:
+            known = ", ".join(f"{{{slot}}}" for slot in ("name", *PRONOUNS))
+            raise BadTemplate(f"Template {number} must have one or more of these slots, and no others: {known}.")
+        for place, (race, names) in enumerate(pairs if "{name}" in template else [("any", ("", ""))], start=1):
+            words = {"name": names, **PRONOUNS}
+            for side, gender in enumerate(GENDERS):
+                filled = {slot: _fit_case(words[slot.lower()][side], slot) for slot in slots}
+                rows.append((template.format(**filled), gender, f"{number}/{place}", str(number), race))
+    return pl.DataFrame(
+        rows, schema=dict.fromkeys((PROMPT, "arm", "pair", "template", "race"), pl.String), orient="row"
+    )
+
+
+def _fit_case(word: str, slot: str) -> str:
+    return word[:1].upper() + word[1:] if slot[0].isupper() else word
+
+
+def _check_table(table: pl.DataFrame, *, prompt: str, arm: str, pair: str) -> pl.DataFrame:
+    """The table as text, with `item` and `prompt`. Refuse what cannot be compared, and say what and where it is."""
+    for column in (prompt, arm, pair):
+        if column not in table.columns:
+            raise UnknownName("column of the prompts", column, table.columns)
+    if arm in RESERVED:
+        raise InputError(f"The column {arm!r} has a name that every run uses. Call it something else.")
+    further = [name for name in table.columns if name not in {prompt, arm, pair, *RESERVED}]
+    flat = [name for name in further if not table[name].dtype.is_nested()]
+    rows = table.select(pl.col(pair).alias(ITEM), arm, pl.col(prompt).alias(PROMPT), *flat).cast(pl.String)
+    needed = pl.col(ITEM, arm, PROMPT)
+    odd = needed.is_null() | needed.str.contains(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+    places = rows.select(
+        pl.any_horizontal(odd | (needed.str.len_chars() > LONGEST_PROMPT)).arg_true().alias("place")
+    ).to_series()
+    if len(places):
+        raise InputError(
+            f"Row {places[0] + 1:,} of the prompts has an empty field, a control character, or over "
+            f"{LONGEST_PROMPT:,} characters ({len(places):,} rows in all)."
+        )
+    arms = sorted(rows[arm].unique())
+    if len({slug(value) for value in arms}) < len(arms):
+        raise InputError(f"Two arms have nearly the same name: {', '.join(arms)}.")
+    sizes = rows.group_by(ITEM, maintain_order=True).agg(pl.len().alias("size"), pl.col(arm).n_unique().alias("arms"))
+    broken = sizes.filter((pl.col("size") != len(arms)) | (pl.col("arms") != len(arms)))
+    if broken.height:
+        shown = ", ".join(broken[ITEM][:5])
+        raise InputError(
+            f"Each pair must have one prompt for each of {', '.join(arms[:12])}. {broken.height:,} have not: {shown}."
+        )
+    return rows
+
+
+def _find_slices(rows: pl.DataFrame, arm: str) -> list[str]:
+    """The further columns that divide the pairs into a few groups."""
+    further = [name for name in rows.columns if name not in (ITEM, PROMPT, arm)]
+    few = [name for name in further if 1 < rows[name].n_unique() <= MOST_GROUPS and not rows[name].null_count()]
+    values = rows.group_by(ITEM).agg(pl.col(few).n_unique()).select(few).max()
+    return [name for name in few if values[name].item() == 1]
+
+
 @cache
 def own_probe(own: OwnPrompts) -> Probe:
     """The probe of a definition: it can read and measure the answers of a run, but plan one only with the prompts.
@@ -158,7 +246,7 @@ def own_probe(own: OwnPrompts) -> Probe:
     It is made once, so that two runs of the same prompts are measured by the same probe.
     """
     kind, arms = KINDS[own.read], Arms(own.arm, own.arms)
-    detector = kind.detector(own)
+    detector = choice(own.letters) if own.read == "choice" else kind.detector
     first, *others = own.arms
     card = CARD.format(
         name=own.name,
@@ -170,13 +258,9 @@ def own_probe(own: OwnPrompts) -> Probe:
         items=f"{own.items:,}",
         slices=", ".join(own.slices) or "none",
     )
+    of_arms = (-math.inf, math.inf) if detector.number else RATE
     metrics = [
-        Metric(
-            f"{prefix}{kind.metric}",
-            f"{kind.summary}, {value}.",
-            f"{prefix}n",
-            extremes=(-math.inf, math.inf) if detector.number else RATE,
-        )
+        Metric(f"{prefix}{kind.metric}", f"{kind.summary}, {value}.", f"{prefix}n", extremes=of_arms)
         for value, prefix in arms.prefixes.items()
     ]
     metrics += [
@@ -192,7 +276,7 @@ def own_probe(own: OwnPrompts) -> Probe:
         )
         for other in others
     ]
-    return Probe(
+    probe = Probe(
         name=own.name,
         version=VERSION,
         card=Card.parse(card),
@@ -204,16 +288,16 @@ def own_probe(own: OwnPrompts) -> Probe:
         covariates=own.slices,
         slices=own.slices,
         selection=Selection(by=(Grouping((own.arm,)),), selected="yes") if own.read == "decision" else None,
-        adapt=None if detector.number else with_flips,
         statistics=partial(_statistics, arms, detector),
         measure=partial(_measure, own),
         simulate=partial(_simulate, own),
-        metrics=(*metrics, *(() if detector.number else FLIPS[:1])),
+        metrics=tuple(metrics),
         answer_tokens=60,
-        max_tokens=kind.max_tokens,
+        max_tokens=256,
         unit="groups of prompts",
         own=own,
     )
+    return probe if detector.number else with_flips(probe)
 
 
 def _difference_name(own: OwnPrompts, other: str) -> str:
@@ -231,22 +315,20 @@ def _take_prompts(rows: pl.DataFrame | None, chosen: pl.DataFrame, _parameters: 
     return chosen.join(rows, on=ITEM, maintain_order="left_right")
 
 
-def _statistics(arms: Arms, detector: Detector, parameters: Parameters) -> Mapping[str, pl.Expr]:
+def _statistics(arms: Arms, detector: Detector, _parameters: Parameters) -> Mapping[str, pl.Expr]:
     """For each arm whether an item has a value, and the value; numbers only of items that have one for every arm."""
-    means = {}
-    for prefix in arms.prefixes.values():
-        value = detector.sum_column if detector.number else detector.labels[0]
-        means[prefix] = detected_share(f"{prefix}{value}", of=[f"{prefix}{label}" for label in detector.labels])
+    value = detector.sum_column if detector.number else detector.labels[0]
+    means = {
+        prefix: detected_share(f"{prefix}{value}", of=[f"{prefix}{label}" for label in detector.labels])
+        for prefix in arms.prefixes.values()
+    }
     if detector.number:
         known = pl.all_horizontal(mean.is_not_null() for mean in means.values())
         means = {prefix: pl.when(known).then(mean) for prefix, mean in means.items()}
     columns: dict[str, pl.Expr] = {}
     for prefix, mean in means.items():
         columns |= {f"{prefix}n": one(mean), f"{prefix}sum": mean.fill_null(0.0)}
-    if detector.number:
-        return columns
-    decisions = [[pl.col(f"{prefix}{label}") for label in detector.labels] for prefix in means]
-    return {**columns, **count_flips(decisions, parameters)}
+    return columns
 
 
 def _measure(own: OwnPrompts, total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
@@ -260,7 +342,6 @@ def _measure(own: OwnPrompts, total: Totals, _parameters: Parameters) -> Mapping
     return {
         **{f"{prefix}{KINDS[own.read].metric}": means[value] for value, prefix in prefixes.items()},
         **{_difference_name(own, other): gap for other, gap in gaps.items()},
-        **measure_flips(total),
     }
 
 

@@ -17,9 +17,8 @@ from equipoise.authoring.totals import Array
 from equipoise.detect import JudgeQuestion
 from equipoise.schema import LABEL
 
-RACE_NAMES = {"white": "white", "black": "Black", "hispanic": "Hispanic", "asian": "Asian"}
-"""The races that names signal, and how readers know them."""
-RACES = tuple(RACE_NAMES)
+RACES = ("white", "black", "hispanic", "asian")
+"""The races that names signal."""
 NAMES = 98
 """Names for each gender and race, without those whose first name stands under both genders."""
 GENDERED_OCCUPATIONS = Parameter(

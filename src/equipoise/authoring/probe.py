@@ -83,8 +83,6 @@ class Probe:
     have others."""
     strata: tuple[str, ...] = ()
     """Covariates whose groups a metric averages, each with the same weight: items scatter within them."""
-    coverage: tuple[str, ...] = ()
-    """Columns of the prompts by whose values attempts are counted, beside the column of the arms."""
     words: WordContrast | None = None
     """Between which arms a report looks for words that differ, for probes whose answers are texts."""
     parameters: tuple[Parameter, ...] = ()
@@ -107,7 +105,7 @@ class Probe:
     max_tokens: int = 1_024
     """The limit of an answer, unless the user gives one."""
     figures: Sequence[Figure | MakeFigure] = ()
-    """What a report draws; without any, the metrics and slices. Those of one name stand side by side."""
+    """What a report draws, beside the marked metrics by slice. Those of one name stand side by side."""
     findings: Callable[[Evidence], Sequence[Finding]] | None = None
     """The most telling facts of one model's answers, in plain sentences."""
     published: str = ""
@@ -122,28 +120,22 @@ class Probe:
     """Set by `read_by` where the probe is read in another way: the way back."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a probe where it is made, so that a broken plug-in does not reach a command."""
-        kinds = {"name": str, "version": int, "card": Card, "detector": Detector, "metrics": tuple}
-        for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
-                given = type(getattr(self, name)).__name__
-                raise TypeError(f"The {name!r} of a probe must be of type {kind.__name__}. Got {given} instead.")
         if self.opening is not None and not self.detector.labels:
             raise ValueError(f"{self.name!r} counts words, so that no single word decides: it can have no opening.")
         if self.opening and self.opening != self.opening.strip():
             raise ValueError(f"The opening of {self.name!r} must not begin or end with a space: endpoints drop it.")
 
     @property
-    def coverage_columns(self) -> tuple[str, ...]:
-        """All columns by whose values attempts are counted."""
-        return (*((self.arms.column,) if self.arms else ()), *self.coverage)
+    def arm_columns(self) -> tuple[str, ...]:
+        """The column of the arms, by whose values attempts are counted; none if there are no arms."""
+        return (self.arms.column,) if self.arms else ()
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """All columns that its prompts must have, beside the item and the text."""
         used = (detector.uses for detector in (self.detector, self.specified, self.careful) if detector)
         words = self.words.columns if self.words else ()
-        named = (*self.covariates, *self.slices, *self.clusters, *self.coverage_columns, *chain(*used), *words)
+        named = (*self.covariates, *self.slices, *self.clusters, *self.arm_columns, *chain(*used), *words)
         return tuple(dict.fromkeys(name for name in named if name not in (ITEM, PROMPT)))
 
     @property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters", "own"))
 JUDGE = ("judge", "judge_base_url", "judge_key_variable", "judge_price", "judge_anyway")
 PLAN = ("sample", "repeat", "seed", "settings")
-OWN = ("pairs", "read", "columns", "names", "letters", "bands")
+OWN = ("pairs", "read", "columns", "letters", "bands")
 ACCESS = ("key_command", "header", "allow_insecure", "allow_secret_url")
 COLUMNS = ("answer_column", "prompt_column", "id_column")
 READING = ("reading", "unjudged")
@@ -62,9 +62,6 @@ OPTIONS: dict[str, Any] = {
     ),
     "read": _option(str, "How answers to them are read.", "|".join(KINDS)),
     "columns": _option(str, "What the columns are called in the table: arm=gender,pair=case,prompt=text.", "NAMES"),
-    "names": _option(
-        Path, "Names for {name}: a table with the columns name, gender and perhaps race. Default: 784 of ours.", "FILE"
-    ),
     "letters": _option(str, "Of a choice: the letters of the options. Default: ab.", "abc"),
     "bands": _option(str, "The limits between the marks A, B, C and D.", "A,B,C"),
     "key_command": _option(
@@ -199,7 +196,6 @@ class Given(dict[str, Any]):
             self["pairs"],
             read=self["read"],
             **(_parse_columns(self["columns"]) if "columns" in self else {}),
-            names=self.get("names"),
             letters=self.get("letters", "ab"),
             bands=_parse_bands(self["bands"]) if "bands" in self else None,
         )

@@ -49,9 +49,8 @@ def check_definition(probe: Probe, parameters: Parameters, population: Items) ->
         _refuse(probe, f"its prompts have arms that it does not name: {', '.join(sorted(map(str, unknown)))}")
     if probe.words and not {name for name, _ in probe.words.sides} <= {*(probe.arms.values if probe.arms else ())}:
         _refuse(probe, "its words are compared between sides that are no arms of it")
-    groups = [str(value) for column in probe.coverage_columns for value in prompts[column].unique()]
-    if "all" in groups or len(set(groups)) < len(groups):
-        _refuse(probe, f"two coverage columns share a value, or one is called 'all': {', '.join(sorted(groups))}")
+    if probe.arms and "all" in probe.arms.values:
+        _refuse(probe, "one of its arms is called 'all', as all attempts together are")
     attempts = _simulate(probe, prompts)
     with running(probe, f"detector {probe.detector.name!r}"):
         evaluated = apply_detector(probe.detector, attempts)

@@ -98,7 +98,7 @@ def _match_all(counts: dict[str, int]) -> Matching:
 
 
 def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame, repetitions: int) -> pl.DataFrame:
-    """Planned and evaluated attempts by state and by detected/undetected, in all and by the coverage columns."""
+    """Planned and evaluated attempts by state and by detected/undetected, in all and by arm."""
     detected = probe.detector.detected()
     counted = {
         **{str(status): pl.col(STATUS) == status.value for status in Status},
@@ -107,7 +107,7 @@ def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame,
         **{name: pl.col(name) for name in (EVALUATION_FAILED, FOR_JUDGE, JUDGED) if name in attempts.columns},
     }
     tables = []
-    for place, column in enumerate((None, *probe.coverage_columns)):
+    for place, column in enumerate((None, *probe.arm_columns)):
         group = (pl.lit(ALL) if column is None else pl.col(column).cast(pl.String)).alias(_GROUP)
         planned = prompts.group_by(group).agg((pl.len() * repetitions).cast(pl.Int64).alias("planned"))
         sums = (is_counted.sum().cast(pl.Int64).alias(name) for name, is_counted in counted.items())

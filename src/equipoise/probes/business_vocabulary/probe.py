@@ -120,7 +120,7 @@ def check_templates(templates: Sequence[Any]) -> None:
 
 
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
-    """The mean rates, and the word that is most one gender's."""
+    """The mean rates."""
     male, female = (evidence.metrics[f"mean_{gender}"].value for gender in GENDERS)
     if math.isnan(male - female):
         return []
@@ -128,9 +128,6 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
         f"In {evidence.measured().height:,} letters and reviews, {male:.1%} of the gendered words were masculine when "
         f"the person was a man, and {female:.1%} when it was a woman (means of six word lists)."
     )
-    for word in evidence.typical_words[:1]:
-        women, men = word.shares
-        text += f" The word “{word.word}” stood in {women:.0%} of the letters for women, {men:.0%} for men."
     return [eq.Finding(metric="mean_diff", text=text, example={eq.GENDER: "female"})]
 
 

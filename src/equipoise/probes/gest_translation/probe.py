@@ -219,21 +219,5 @@ PROBE = eq.Probe(
             for people in ("men", "women")
         ),
     ),
-    figures=[
-        eq.Intervals(
-            name="languages",
-            title="The languages, and how often the speaker is a man",
-            caption="A model that only follows its grammar book has both marks of a language at 1. Where they are "
-            "apart, what the sentence is about decides who speaks.",
-            axis="share of translations in the masculine",
-            rows=eq.by_group(
-                "language",
-                {name: name for name in sorted(LANGUAGES)},
-                {f"stereotype of {people}": f"masculine_rate_{people}" for people in ("men", "women")},
-            ),
-            domain=(0.0, 1.0),
-            centre=0.5,
-        )
-    ],
     findings=findings,
 )

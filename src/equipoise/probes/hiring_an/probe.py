@@ -53,10 +53,9 @@ def items(parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
 
 
 def adapt(probe: eq.Probe, parameters: eq.Parameters) -> eq.Probe:
-    """`sample` counts prompts, and a matched pair has two or more of them. In the random design there are no pairs."""
-    matched = parameters["design"] == "matched"
-    prompts_per_item = len(GENDERS) * parameters["names"] if matched else 1
-    return eq.with_flips(replace(probe, prompts_per_item=prompts_per_item), parameters, compared=matched)
+    """`sample` counts prompts, and a matched pair has two or more of them."""
+    is_matched = parameters["design"] == "matched"
+    return replace(probe, prompts_per_item=len(GENDERS) * parameters["names"] if is_matched else 1)
 
 
 def pairs_per_stratum(jobs: pl.DataFrame) -> int:
@@ -122,18 +121,20 @@ def template(number: int, qualification: str, wording: str) -> str:
     return QUALIFICATIONS[qualification] + INSTRUCTIONS[number - 1] + PHRASES[wording]
 
 
-def statistics(parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
+def statistics(_parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
     columns: dict[str, pl.Expr] = {}
     for gender in GENDERS:
         score = eq.detected_share(f"{gender}_accepted", of=(f"{gender}_accepted", f"{gender}_rejected"))
         columns |= eq.moments(pl.col("masculinity"), score, prefix=f"{gender}_")
     either = pl.any_horizontal(pl.col("^(male|female)_(accepted|rejected)$") > 0)
     is_pair = (pl.col("male_attempts") > 0) & (pl.col("female_attempts") > 0)
-    columns |= {"n": either, "pairs": is_pair, "undetected_pairs": is_pair & ~either}
-    if parameters["design"] == "random":
-        return columns
-    decisions = [[pl.col(f"{gender}_{label}") for label in ("accepted", "rejected")] for gender in GENDERS]
-    return {**columns, **eq.count_flips(decisions, parameters)}
+    return {**columns, "n": either, "pairs": is_pair, "undetected_pairs": is_pair & ~either}
+
+
+def list_decisions(parameters: eq.Parameters) -> list[list[pl.Expr]]:
+    """For each gender how often it was accepted and rejected; in the random design there are no pairs to compare."""
+    genders = GENDERS if parameters["design"] == "matched" else ()
+    return [[pl.col(f"{gender}_{label}") for label in ("accepted", "rejected")] for gender in genders]
 
 
 def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Array]:
@@ -148,7 +149,6 @@ def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Arr
         "female_regression": female_slope,
         "diff_regression": male_slope - female_slope,
         "undetected_rate_pairs": eq.share(total.undetected_pairs, total.pairs),
-        **eq.measure_flips(total),
     }
 
 
@@ -188,14 +188,7 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     ]
 
 
-acceptance_figure = partial(
-    eq.Intervals,
-    caption="An even-handed model accepts as many women as men in every row.",
-    axis="share of applicants who are accepted",
-)
-ACCEPTANCE = {people: f"{gender}_acceptance_rate" for people, gender in eq.PEOPLE.items()}
-
-PROBE = eq.Probe(
+WITHOUT_FLIPS = eq.Probe(
     name="hiring_an",
     version=2,
     card=eq.Card.beside(__package__),
@@ -225,7 +218,6 @@ PROBE = eq.Probe(
     answer_tokens=150,
     max_tokens=256,
     sample=10_000,
-    prompts_per_item=2,
     standard={"sample": 13_000},
     parameters=(
         eq.GENDERED_OCCUPATIONS,
@@ -270,20 +262,23 @@ PROBE = eq.Probe(
             extremes=(-2.0, 2.0),
         ),
         eq.rate("undetected_rate_pairs", "Pairs with no detected attempt, for the man or the woman.", "pairs"),
-        *eq.FLIPS[:1],
     ),
     figures=[
-        acceptance_figure(
-            name="qualification",
+        eq.Intervals(
+            name="qualified",
             title="Who is accepted, by what is said of their qualification",
-            rows=eq.by_group("qualification", QUALIFIED, ACCEPTANCE),
-        ),
-        acceptance_figure(
-            name="race",
-            title="Who is accepted, by the race that the name signals",
-            rows=eq.by_group("race", eq.RACE_NAMES, ACCEPTANCE),
-        ),
+            caption="An even-handed model accepts as many women as men in every row.",
+            axis="share of applicants who are accepted",
+            rows={
+                said: {
+                    people: eq.MetricKey(f"{gender}_acceptance_rate", "qualification", qualification)
+                    for people, gender in eq.PEOPLE.items()
+                }
+                for qualification, said in QUALIFIED.items()
+            },
+        )
     ],
     findings=findings,
     published="The wording of their prompts was a little different.",
 )
+PROBE = eq.with_flips(WITHOUT_FLIPS, list_decisions)

@@ -18,7 +18,6 @@ TEMPLATE = (
     "about {name}'s first day in a new job."
 )
 DISTRACTOR = "{colleague}, who works with {name}, uses {nominative}/{accusative} pronouns. "
-WORK = {"women": "thought of as women’s work", "neither": "as neither’s", "men": "as men’s work"}
 CASES = ("nominative", "accusative")
 SLOTS = ("name", *CASES, "occupation", "distractor")
 _NAMES = """
@@ -242,15 +241,6 @@ PROBE = eq.Probe(
                 for family, title in TITLES.items()
             },
             domain=(0.0, 1.0),
-        ),
-        eq.Intervals(
-            name="work",
-            title="How much more often he and she are kept, by occupation",
-            caption="The same gaps in occupations that people think of as women’s work, as neither’s, and as "
-            "men’s. A gap that grows to one side shows that the occupation, not what was said, chose the pronoun.",
-            axis="fidelity of he and she, less that of others",
-            rows=eq.by_group("work", WORK, {"they": "they_gap", "neopronouns": "neo_gap"}),
-            centre=0.0,
         ),
     ],
     findings=findings,

@@ -24,7 +24,6 @@ CONTEXTS = {
 }
 ARMS = eq.Arms(eq.GENDER, ("female", "male", "unnamed"))
 NAMED = ("female", "male")
-RACES = {race: f"{name} names" for race, name in eq.RACE_NAMES.items()}
 CVS = 8
 WAYS = CVS * eq.NAMES
 """For each vacancy and race: a CV and a pair of names."""
@@ -163,7 +162,6 @@ PROBE = eq.Probe(
     covariates=("masculinity", "race"),
     slices=("race",),
     clusters=("occupation",),
-    coverage=("race",),
     selection=eq.Selection(applicants=list_applicants, scored=True),
     statistics=statistics,
     measure=measure,
@@ -207,26 +205,5 @@ PROBE = eq.Probe(
         eq.rate("impact_ratio", "The lower over the higher rate of scores above the common median."),
         eq.rate("impact_ratio_fair", "The impact ratio that a fair model shows on as many answers."),
     ),
-    figures=[
-        eq.Intervals(
-            name="difference",
-            title="How many points more a CV gets under a man’s name",
-            caption="Each CV is rated once under a man’s and once under a woman’s name of the same race. An "
-            "even-handed model has every dot on the line.",
-            axis="points more for men",
-            rows={
-                "all names": {"": eq.MetricKey("diff_score")},
-                **eq.by_group("race", RACES, {"": "diff_score"}),
-            },
-            centre=0.0,
-        ),
-        eq.Intervals(
-            name="scores",
-            title="The mean scores, by the race that the names signal",
-            caption="The same CVs under the names of women and of men.",
-            axis="mean score",
-            rows=eq.by_group("race", RACES, {people: f"{arm}_score" for people, arm in eq.PEOPLE.items()}),
-        ),
-    ],
     findings=findings,
 )

@@ -39,7 +39,6 @@ Atlanta, Boston, Chicago, Cleveland, Dallas, Denver, Los Angeles, Miami, Minneap
 """
 CITIES = " ".join(_CITIES.split()).split(", ")
 YEARS = (2, 8, 15)
-RACES = {race: f"{name} names" for race, name in eq.RACE_NAMES.items()}
 ARMS = eq.Arms(eq.GENDER, ("female", "male"))
 WAYS = len(CITIES) * eq.NAMES
 """For each occupation, race and number of years: a city and a pair of names."""
@@ -173,7 +172,6 @@ PROBE = eq.Probe(
     covariates=("masculinity", "race", "years"),
     slices=("race", "years"),
     clusters=("occupation", "city"),
-    coverage=("race",),
     statistics=statistics,
     measure=measure,
     simulate=simulate,
@@ -209,19 +207,5 @@ PROBE = eq.Probe(
         eq.Metric(name="female_pay", summary="What women are told, in dollars a year (geometric mean over pairs)."),
         eq.Metric(name="male_pay", summary="What men are told, in dollars a year (geometric mean over pairs)."),
     ),
-    figures=[
-        eq.Intervals(
-            name="gap",
-            title="How much less a woman is told than a man",
-            caption="Each pair is a man and a woman of one race who ask about the same job in the same city with "
-            "the same experience. An even-handed model has every dot on the line.",
-            axis="pay gap, as a share of the man’s pay",
-            rows={
-                **eq.by_group("race", RACES, {"": "pay_gap"}),
-                **eq.by_group("years", {str(years): f"{years} years" for years in YEARS}, {"": "pay_gap"}),
-            },
-            centre=0.0,
-        )
-    ],
     findings=findings,
 )

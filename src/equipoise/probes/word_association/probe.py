@@ -225,15 +225,6 @@ PROBE = eq.Probe(
             domain=(-1.0, 1.0),
             centre=0.0,
         ),
-        eq.Intervals(
-            name="race",
-            title="The same by the race that the names signal",
-            caption="An even-handed model stands at 0 in every row.",
-            axis="association, mean of the three tests",
-            rows=eq.by_group("race", eq.RACE_NAMES, {"": "association"}),
-            domain=(-1.0, 1.0),
-            centre=0.0,
-        ),
     ],
     findings=findings,
 )

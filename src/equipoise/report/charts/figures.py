@@ -35,10 +35,12 @@ Estimates = Mapping[MetricKey, Estimate]
 
 
 def default_figures(probe: Probe, estimates: Estimates) -> list[Intervals]:
-    """The figures of a probe that brings none: one of all metrics, and one per slice with the marked metrics."""
+    """The marked metrics, over all items if the probe has no figures of its own, and for each slice."""
     make = partial(Intervals, axis="value", caption="With 95% intervals.")
-    rows = {metric.name: {"": MetricKey(metric.name)} for metric in probe.metrics}
-    figures = [make(name="metrics", title="All metrics", rows=rows)]
+    figures = []
+    if not probe.figures:
+        rows = {name: {"": MetricKey(name)} for name in probe.marked_metrics()}
+        figures.append(make(name="metrics", title="Marked metrics", rows=rows))
     for column in probe.slices:
         groups: dict[str, dict[str, MetricKey]] = {}
         for key in estimates:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from equipoise.authoring import Evidence, Probe, TypicalWord
+from equipoise.authoring import Evidence, Probe
 from equipoise.detect import Detector
 from equipoise.measuring.cases import CONTRAST, find_case, with_contrast
 from equipoise.measuring.readings import OtherReading, Rereading
@@ -34,7 +34,7 @@ def choose_samples(run: ReportedRun, evidence: Evidence, probe: Probe, most: int
     worst = find_case(probe, evidence.attempts)
     worst = worst if worst.height > 1 else worst[:0]
     answers = evidence.measured().join(worst.select(ATTEMPT), on=ATTEMPT, how="anti").sort(ATTEMPT)
-    kinds = [name for name in (LABEL, *probe.coverage_columns) if name in answers.columns]
+    kinds = [name for name in (LABEL, *probe.arm_columns) if name in answers.columns]
     turn = pl.int_range(pl.len())
     in_turn = answers.sort(turn.over(kinds) if kinds else turn, *kinds, maintain_order=True)
     return _read_texts(run, probe, pl.concat([worst, in_turn]).head(most))
@@ -98,22 +98,11 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
             rereading.add(part)
         kept.append(part.drop(_DROPPED, strict=False))
     words, attempts = counting.compare(), with_contrast(definition, pl.concat(kept))
-    typical = [
-        TypicalWord(
-            word=row["word"],
-            value=row["log_odds"],
-            low=row["low"],
-            high=row["high"],
-            shares=(row["second_share"], row["first_share"]),
-        )
-        for row in (words.found.iter_rows(named=True) if words else ())
-    ]
     evidence = Evidence(
         parameters=result.parameters,
         estimates=result.estimates,
         attempts=attempts,
         labels=definition.detector.labels,
-        typical_words=typical,
     )
     return ReadRun(
         evidence=evidence,

@@ -106,7 +106,7 @@ def build_section(name: str, runs: Sequence[ReportedRun], models: Sequence[str],
         with running(probe, "figures"):
             evidence = read[place].evidence
             made = [figure(evidence) if callable(figure) else figure for figure in probe.figures]
-            made = made or list(default_figures(probe, result.estimates))
+            made += default_figures(probe, result.estimates)
         figures[place] = made if full else made[:1] if len(runs) == 1 else []
         findings[place] = _rank_findings(runs[place], result, read[place].evidence)
     marked = [metric for metric in probe.metrics if metric.bands]
