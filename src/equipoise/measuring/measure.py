@@ -22,7 +22,7 @@ from equipoise.schema import EVALUATION_FAILED, FOR_JUDGE, JUDGED, STATUS, Statu
 
 ALL = "all"
 """The group of all attempts."""
-_COLUMN, _GROUP = "coverage column", "group of a coverage column"
+_COLUMN, _GROUP = "column of arms", "arm"
 PARTS_MERGED_AT_ONCE = 20
 """To merge the cells of each part with all before it takes ten times as long for ten million answers."""
 MAX_ATTEMPTS_IN_MEMORY = 250_000

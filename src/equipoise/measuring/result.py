@@ -66,7 +66,7 @@ class Result:
     marks: Mapping[str, Mark | None]
     """The marked metrics; None where the metric is not computable."""
     coverage: Mapping[str, Mapping[str, int]]
-    """Attempts by state and by detected/undetected: in `all`, and for each value of the probe's coverage columns."""
+    """Attempts by state and by detected/undetected: in `all`, and for each arm."""
     matching: Matching
     attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
