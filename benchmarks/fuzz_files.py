@@ -18,7 +18,7 @@ import polars as pl
 import equipoise
 from benchmarks.fuzz_servers import mutate_json
 from equipoise.answers.files import read_tables
-from equipoise.cli.config import read_config
+from equipoise.cli.config import read_models
 from equipoise.errors import EquipoiseError
 from equipoise.runs.file import digests, sql
 from equipoise.runs.run import Run
@@ -190,7 +190,7 @@ def mutate_configurations(dice: random.Random, count: int, folder: Path) -> Iter
         place = dice.randrange(1, len(words), 2)
         changed = b"".join([*words[:place], dice.choice(TOML_VALUES), *words[place + 1 :]])
         path.write_bytes(changed if dice.random() < 0.6 else _mutate(dice, changed, PIECES))
-        yield name_outcome(lambda written: str(read_config(written)), path)
+        yield name_outcome(lambda written: str(read_models(written, None)), path)
 
 
 def _mutate(dice: random.Random, content: bytes, pieces: Sequence[bytes]) -> bytes:

@@ -60,16 +60,9 @@ COSTS |= {"probes": [ProbeEstimate], "cost": NUMBER, "seconds": float}
 PROVED = {"file": str, "kind": Literal["run", "report"], "digest": str} | fields([str], "proved not_proved problems")
 PLACE = fields(TEXT, "place path")
 ASSET = PLACE | fields(str, "name title file sha256 licence citation homepage") | {"size": int, "sources": [str]}
-CHECKED_ASSET = PLACE | {
-    "name": str,
-    "state": Literal["right", "wrong", "not fetched"],
-    "expected": str,
-    "actual": TEXT,
-}
 SHAPES: dict[str, Any] = {
     "compare/1": {"runs": [COMPARED_RUN], "comparisons": [PAIR]},
     "data-list/1": {"assets": [ASSET]},
-    "data-verify/1": {"assets": [CHECKED_ASSET]},
     "estimate/1": COSTS,
     "gate/1": {"outcome": Outcome, "runs": [VERDICT]},
     "probes/1": {"probes": [PROBE]},

@@ -249,7 +249,7 @@ def test_what_an_undecided_rule_makes_of_the_gate(undecided: str | None, rule: s
         ({"fail_on": "A"}, BadParameter, ["B, C or D", "'A'"]),
         ({"fail_on": "BC"}, BadParameter, ["'BC'"]),
         ({"fail_on": "C", "undecided": "fall"}, UnknownName, ["Did you mean 'fail'"]),
-        ({"max": {"mean_dif": 0.1}}, UnknownName, ["'mean_diff'", "equipoise show RUN --slices"]),
+        ({"max": {"mean_dif": 0.1}}, UnknownName, ["'mean_diff'", "equipoise show RUN --all"]),
         ({"max": {"hiring_an.mean_diff": 0.1}}, UnknownName, ["business_vocabulary.mean_diff"]),
         ({"max": {"race_whit_diff_acceptance_rate": 0.1}}, UnknownName, [f"Did you mean '{SLICE}'"]),
         ({"max": {"§§§§": 0.1}}, UnknownName, ["There are: business_vocabulary.mean_diff, "]),

@@ -1,4 +1,4 @@
-"""The command line: one file per command. Commands parse, call and print; errors are caught here, once."""
+"""The command line. Commands parse, call and print; errors are caught here, once."""
 
 from __future__ import annotations
 
@@ -8,41 +8,88 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from equipoise import __version__
-from equipoise.cli import (
-    compare,
-    data,
-    estimate,
-    export,
-    extend,
-    gate,
-    import_,
-    probes,
-    prompts,
-    read,
-    report,
-    resume,
-    run,
-    score,
-    show,
-    transcripts,
-    verify,
-)
-from equipoise.cli.groups import GroupedCommand, GroupedCommands
-from equipoise.cli.output import note
-from equipoise.cli.streams import robust_streams
+from equipoise.cli import compare, data, estimate, export, gate, probes, prompts, read, report, run, score, show, verify
+from equipoise.cli.output import note, robust_streams
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, StorageError
 from equipoise.safe_text import printable_line
 from equipoise.settings import environment
 
 COMMANDS = {
-    "Ask a model": (run, resume, extend, estimate),
-    "Look at what came out": (show, report, transcripts, compare, gate, export, verify),
-    "Answers from elsewhere": (prompts, score, import_, read),
-    "Probes and data": (probes,),
+    "Ask a model": {"run": run.command, "resume": run.resume, "extend": run.extend, "estimate": estimate.command},
+    "Look at what came out": {
+        "show": show.command,
+        "report": report.command,
+        "transcripts": report.transcripts,
+        "compare": compare.command,
+        "gate": gate.command,
+        "export": export.command,
+        "verify": verify.command,
+    },
+    "Answers from elsewhere": {
+        "prompts": prompts.command,
+        "score": score.command,
+        "import": score.import_,
+        "read": read.command,
+    },
+    "Probes and data": {"probes": probes.command},
 }
-"""The modules of the commands, each called as its module is, in the groups of the help."""
+"""The commands, in the groups of the help."""
+OPTIONS = {
+    "Mostly enough": "--suite --probe --out --report --retry --certain --max-cost --yes --quiet",
+    "More: what is asked": "--config --sample --repeat --seed --set --until-certain --probabilities --reading",
+    "More: own prompts": "--pairs --read --columns --names --letters --bands",
+    "More: where": "--base-url --key-variable --key-command --header --trust-config --allow-insecure "
+    "--allow-secret-url",
+    "More: how the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
+    "More: pace": "--concurrency --deadline --tries --rpm",
+    "More: limits": "--allow-missing --max-requests --max-tokens-total --price",
+    "More: a judge": "--judge --judge-base-url --judge-key-variable --judge-price --judge-anyway --no-judge",
+}
+OTHERS = "More"
+"""Options that are in no group come last."""
+MANY = 20
+"""A command with fewer options lists them as they are."""
+_GROUP_OF = {option: group for group, options in OPTIONS.items() for option in options.split()}
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose options stand in groups, if there are many."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options into the help."""
+        if len(self.params) < MANY:
+            super().format_options(ctx, formatter)
+            return
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *OPTIONS, OTHERS)}
+        for parameter in self.get_params(ctx):
+            names = [_GROUP_OF[name] for name in parameter.opts if name in _GROUP_OF]
+            group = (names or [OTHERS])[0] if parameter.param_type_name == "option" else "Arguments"
+            if record := parameter.get_help_record(ctx):
+                groups[group].append(record)
+        for title, records in groups.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class GroupedCommands(TyperGroup):
+    """The command line, whose commands stand in groups: the panels that they were added to."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the name that typer gives it
+        """Write the commands into the help, each with its first sentence."""
+        widest = max(map(len, self.commands))
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            text = command.get_short_help_str(formatter.width - 6 - widest)
+            groups.setdefault(command.rich_help_panel, []).append((name.ljust(widest), text))  # type: ignore[attr-defined]
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
 app = typer.Typer(
     name="equipoise",
     cls=GroupedCommands,
@@ -54,11 +101,10 @@ app = typer.Typer(
     rich_markup_mode=None,  # drawing boxes around the help would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group, modules in COMMANDS.items():
-    for module in modules:
-        name = module.__name__.rpartition(".")[2].rstrip("_")
-        summary = (module.command.__doc__ or "").partition("\n")[0]
-        app.command(name, cls=GroupedCommand, short_help=summary, rich_help_panel=group)(module.command)
+for group, commands in COMMANDS.items():
+    for name, command in commands.items():
+        summary = (command.__doc__ or "").partition("\n")[0]
+        app.command(name, cls=GroupedCommand, short_help=summary, rich_help_panel=group)(command)
 app.add_typer(data.app, name="data", rich_help_panel=group)
 
 

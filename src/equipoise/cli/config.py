@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -19,8 +18,6 @@ from equipoise.errors import BadFile, BadParameter, InputError
 from equipoise.runs.spec import HINTS, MOST, MOST_NESTED, RunSpec, load
 from equipoise.settings import environment
 
-REPORT, BEGINNING = b'<meta name="equipoise-sha256"', 100_000
-"""What every report has in its beginning."""
 Whole = Annotated[int, Meta(ge=-MOST, le=MOST)] | None
 
 
@@ -30,64 +27,46 @@ class GateRules(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     fail_on: Literal["B", "C", "D"] | None = None
     max: dict[str, float] = {}
     no_regression: bool = False
-    baseline: str | None = None
     undecided: Literal["pass", "fail"] | None = None
     allow_incomplete: bool = False
 
 
-_OF_A_MODEL: list[Any] = [
-    *((one.name, HINTS[one.name], None) for one in msgspec.structs.fields(RunSpec) if one.name != "headers"),
-    ("headers", Annotated[dict[str, str], Meta(description="Headers, each with the variable that holds it.")], {}),
+_SETTINGS: list[Any] = [
+    *((name, hint, None) for name, hint in HINTS.items() if name != "headers"),
+    ("headers", Annotated[dict[str, str], Meta(description="Headers, each with the variable that holds it.")], None),
     ("sample", Annotated[int, Meta(ge=-MOST, le=MOST)] | Literal["all"] | None, None),
     ("repeat", Whole, None),
     ("seed", Whole, None),
     ("out", Annotated[str | None, Meta(description="The run file, in the folder of the configuration.")], None),
 ]
-_OF_THE_FILE: list[Any] = [
-    ("models", list[dict[str, Any]], []),
-    ("report", Annotated[str | None, Meta(description="The report, in the folder of the configuration.")], None),
-    ("gate", GateRules | None, None),
-]
-ModelTable = msgspec.defstruct("ModelTable", _OF_A_MODEL, kw_only=True, forbid_unknown_fields=True)
+ModelTable = msgspec.defstruct("ModelTable", _SETTINGS, kw_only=True, forbid_unknown_fields=True)
 """What stands below [[models]]."""
-File = msgspec.defstruct("File", [*_OF_A_MODEL, *_OF_THE_FILE], kw_only=True, forbid_unknown_fields=True)
-"""A whole file: settings for all models, the models, the report, and the rules of the gate."""
+_OF_THE_FILE: list[Any] = [
+    ("models", list[ModelTable], []),
+    ("gate", GateRules, msgspec.field(default_factory=GateRules)),
+]  # type: ignore[valid-type]
+File = msgspec.defstruct("File", [*_SETTINGS, *_OF_THE_FILE], kw_only=True, forbid_unknown_fields=True)
+"""A whole file: settings for all models, the models, and the rules of the gate."""
 
 
-def config_schema() -> dict[str, Any]:
-    """The JSON Schema of a file, for editors: `docs/equipoise.schema.json`."""
-    _, parts = msgspec.json.schema_components([File, ModelTable], ref_template="#/$defs/{name}")
-    parts["File"]["properties"]["models"] = {"type": "array", "items": {"$ref": "#/$defs/ModelTable"}}
-    draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, "title": "equipoise.toml", "$ref": "#/$defs/File", "$defs": parts}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelConfig:
+class ModelConfig(NamedTuple):
     """What a file says of one model."""
 
     fields: Mapping[str, Any]
     """Fields of the specification."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     """For each header the variable that holds its value."""
     out: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config:
-    """What a file says."""
-
-    models: list[ModelConfig]
-    report: Path | None
-    gate: dict[str, Any]
-    """The rules that it gives, as `GateRules` names them."""
+def config_schema() -> dict[str, Any]:
+    """The JSON Schema of a file, for editors: `docs/equipoise.schema.json`."""
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, "title": "equipoise.toml", **msgspec.json.schema(File)}
 
 
-def read_config(path: Path, model: str | None = None) -> Config:
-    """Read and check a file. Wrong names get a suggestion, and whatever looks like a secret is refused.
-
-    With a `model`, only what the file says of it; if it does not name it, what holds for all.
-    """
+def read_config(path: Path) -> Any:
+    """Read and check a file. A wrong name gets a suggestion, and whatever looks like a secret is refused."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -99,58 +78,26 @@ def read_config(path: Path, model: str | None = None) -> Config:
         return BadParameter(f"{path}: {problem}")
 
     _refuse_secrets(content, fail)
-    entries = content.pop("models", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise fail('Models are written as [[models]], each with model = "provider/name".')
-    gate = content.pop("gate", {})
-    load(gate, GateRules, lambda problem: fail(f"gate: {problem}"))
-    if "baseline" in gate:
-        gate["baseline"] = path.parent / gate["baseline"]
-    load(content, File, fail)
-    report = _inside(path, content.pop("report", None), fail)
-    for number, entry in enumerate(entries, 1):
-        load(entry, ModelTable, lambda problem, number=number: fail(f"models {number}: {problem}"))  # type: ignore[misc]
-        if "model" not in entry:
-            raise fail(f'models {number} has no name, as in model = "openai/gpt-4o-mini".')
-    models = [_read_model(path, _merge(content, entry), fail) for entry in entries]
-    outs = [entry.out for entry in models if entry.out]
-    if len(outs) != len(set(outs)):
-        raise fail("Two models have the same run file. Each needs its own.")
+    return load(content, File, fail)
+
+
+def read_models(path: Path, model: str | None) -> list[ModelConfig]:
+    """What a file says of its models; or of this one only: if it does not name it, what holds for all."""
+    file = read_config(path)
+    shared = {name: value for name, value in _find_given(file).items() if name not in ("models", "gate")}
+    tables = [{**shared, **_find_given(table)} for table in file.models]
     if model is not None:
-        shared = _read_model(path, content, fail)
-        models = [entry for entry in models if entry.fields["model"] == model] or [shared]
-    return Config(models=models, report=report, gate=gate)
+        tables = [table for table in tables if table.get("model") == model] or [{**shared, "model": model}]
+    if not tables or not all("model" in table for table in tables):
+        raise InputError(f'{path} names no model. Add [[models]] with model = "provider/name", or name one here.')
+    return [_read_model(path, table) for table in tables]
 
 
-def read_variables(path: Path, headers: Mapping[str, str]) -> dict[str, str]:
-    """The values of headers, which stand in environment variables."""
-    values = {}
-    for header, variable in headers.items():
-        values[header] = environment().get(variable, "")
-        if not values[header]:
-            raise InputError(
-                f"{path}: the header {header} needs the name of an environment variable that holds its value, and "
-                "that is set. Values of headers are secrets, and this file holds none."
-            )
-    return values
+def _find_given(table: msgspec.Struct) -> dict[str, Any]:
+    return {name: value for name, value in msgspec.structs.asdict(table).items() if value is not None}
 
 
-def check_is_report(path: Path) -> None:
-    """Refuse to replace what is not a report of ours: a file does not decide that."""
-    if path.exists() and (path.is_symlink() or not path.is_file() or REPORT not in path.read_bytes()[:BEGINNING]):
-        raise InputError(
-            f"{path} is no report of equipoise, and a configuration does not replace other files. "
-            f"If it may go: --report {path}"
-        )
-
-
-def _merge(shared: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a model: its own over the shared ones, also inside of tables."""
-    tables = [name for name in ("parameters", "extra", "headers") if name in shared and name in entry]
-    return {**shared, **entry, **{name: {**shared[name], **entry[name]} for name in tables}}
-
-
-def _read_model(path: Path, settings: Mapping[str, Any], fail: Callable[[str], Exception]) -> ModelConfig:
+def _read_model(path: Path, settings: Mapping[str, Any]) -> ModelConfig:
     fields = {name: value for name, value in settings.items() if name in RunSpec.__struct_fields__}
     headers = fields.pop("headers", {})
     parameters: dict[str, Any] = {}
@@ -161,18 +108,24 @@ def _read_model(path: Path, settings: Mapping[str, Any], fail: Callable[[str], E
     is_all = {name: None for name, value in parameters.items() if name.endswith("sample") and value == "all"}
     if parameters:
         fields["parameters"] = parameters | is_all
-    return ModelConfig(fields=fields, headers=headers, out=_inside(path, settings.get("out"), fail))
+    out = path.parent / settings["out"] if "out" in settings else None
+    if out is not None and path.parent.resolve() not in out.resolve().parents:
+        raise BadParameter(
+            f"{path}: {settings['out']!r} is not in the folder of this file, and files are written nowhere else. "
+            "Type it: --out"
+        )
+    return ModelConfig(fields, headers, out)
 
 
-def _inside(path: Path, given: str | None, fail: Callable[[str], Exception]) -> Path | None:
-    """A file that is written, in the folder of the configuration or below it."""
-    if given is None:
-        return None
-    folder = path.parent.resolve()
-    target = (folder / given).resolve()
-    if not target.is_relative_to(folder) or target == folder:
-        raise fail(f"{given!r} is not in the folder of this file, and files are written nowhere else. Type it: --out")
-    return path.parent / given
+def read_variables(path: Path, headers: Mapping[str, str]) -> dict[str, str]:
+    """The values of headers, which stand in environment variables."""
+    values = {header: environment().get(variable) or "" for header, variable in headers.items()}
+    if unset := [header for header, value in values.items() if not value]:
+        raise InputError(
+            f"{path}: the header {unset[0]} needs the name of an environment variable that holds its value, and "
+            "that is set. Values of headers are secrets, and this file holds none."
+        )
+    return values
 
 
 def _refuse_secrets(content: Mapping[str, Any], fail: Callable[[str], Exception]) -> None:

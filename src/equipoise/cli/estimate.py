@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from typer import Option
 
 from equipoise.cli import options
-from equipoise.cli.confirm import describe_price
 from equipoise.cli.output import open_console, print_json
-from equipoise.errors import BadParameter
+from equipoise.cli.run import describe_price
 from equipoise.runs.spec import make_spec
 from equipoise.safe_text import printable_line
 
@@ -25,9 +24,6 @@ FIELDS = ("probes", "suite", "probabilities", "max_tokens", "concurrency", "base
 def command(
     model: options.Model = None,
     *,
-    speed: float | None = Option(
-        None, help="Tokens per second of one request. Default: 50, or 15 for a model on this machine.", metavar="N"
-    ),
     precision: float | None = Option(
         None, help="Plan as many items as give every marked metric this half-width, such as 0.02.", metavar="H"
     ),
@@ -46,20 +42,11 @@ def command(
     from equipoise.runs.estimate import estimate
     from equipoise.runs.suites import choose_probes_for
 
-    if speed is not None and not speed > 0:
-        raise BadParameter(f"--speed must be more than 0 tokens a second. Got {speed:g} instead.")
     spec = make_spec(**given.fields(), model=model)
-    wanted = options.add_own(spec.probes, given.own_probe())
+    wanted = [*spec.probes, *given.own_probes()] or None
     chosen = choose_probes_for(spec.model, wanted, spec.suite)
-    found = estimate(
-        spec,
-        probes=wanted,
-        speed=speed,
-        precision=precision,
-        certain=certain,
-        pilot=pilot,
-        **given.parameters(chosen),
-    )
+    parameters = given.parameters(chosen)
+    found = estimate(spec, probes=wanted, precision=precision, certain=certain, pilot=pilot, **parameters)
     if as_json:
         print_json("estimate/1", found.to_dict())
         return
@@ -78,8 +65,7 @@ def command(
     console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {describe_price(found)}"))
     readable = [probe.name for probe in chosen if probe.opening is not None]
     if readable and not (spec.probabilities or precision or certain):
-        by_token = replace(spec, probabilities=True)
-        other = estimate(by_token, probes=wanted, speed=speed, **given.parameters(chosen))
+        other = estimate(replace(spec, probabilities=True), probes=wanted, **parameters)
         tokens = f"{other.total('completion_tokens'):,} tokens of answers, one for each prompt of {', '.join(readable)}"
         console.print(printable_line(f"With --probabilities: {describe_price(other)}, {tokens}"))
 

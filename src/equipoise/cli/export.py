@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note, open_output
-from equipoise.errors import InputError
 from equipoise.report.files import check_target
 
 
@@ -50,8 +47,6 @@ def command(
     from equipoise.report import exports
     from equipoise.runs import run as runs
 
-    if form == "parquet" and out is None and sys.stdout.isatty():
-        raise InputError("Parquet cannot be shown in a terminal. Write it to a file: -o run.parquet")
     check_target(out)
     run = runs.Run.open(file)
     with open_output(out) as opened:

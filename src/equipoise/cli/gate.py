@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
+from msgspec.structs import asdict
 from typer import Argument, Exit, Option
 
 from equipoise.cli import options
-from equipoise.cli.config import read_config
+from equipoise.cli.config import GateRules, read_config
 from equipoise.cli.output import note, open_console, print_json
 from equipoise.errors import BadParameter, GateFailed, GateUndecided
 from equipoise.report.files import check_target, writing
+from equipoise.runs.spec import load
 from equipoise.safe_text import printable_line
 
 EXIT_CODES = {"passed": 0, "failed": GateFailed.exit_code, "undecided": GateUndecided.exit_code}
@@ -67,20 +68,20 @@ def command(
     from equipoise.report.terminal import gates
     from equipoise.runs import finished
 
-    rules = read_config(config).gate if config else {}
+    rules = asdict(read_config(config).gate) if config else {}
+    pairs = [options.split_pair(limit, "--max", "METRIC=VALUE, as in stereotype_rate=0.15") for limit in limits]
     typed = {
-        "baseline": baseline,
         "fail_on": fail_on and fail_on.upper(),
-        "max": dict(map(_parse_limit, limits)),
+        "max": {name: options.parse_json(value, f"--max {name}", 0.15) for name, value in pairs},
         "no_regression": no_regression,
         "undecided": undecided,
         "allow_incomplete": allow_incomplete,
     }
     rules |= {name: value for name, value in typed.items() if value}
-    baseline = rules.pop("baseline", None)
+    load(rules, GateRules, BadParameter)
     for out in (junit, markdown):
         check_target(out)
-    other = None if baseline is None else given.open_run(baseline)
+    other = given.open_run(baseline) if baseline else None
     opened = [given.open_run(file) for file in files]
     judged = [finished.gate(run, gating.Rules(**rules), baseline=other) for run in opened]
     outcome = gating.worst_outcome(judged)
@@ -105,14 +106,3 @@ def command(
             with writing(path) as written_file:
                 written_file.write(content)
     raise Exit(EXIT_CODES[outcome])
-
-
-def _parse_limit(given: str) -> tuple[str, float]:
-    name, _, value = given.rpartition("=")
-    try:
-        limit = float(value)
-    except ValueError:
-        limit = math.nan
-    if not name or not math.isfinite(limit):
-        raise BadParameter(f"--max needs METRIC=VALUE, as in stereotype_rate=0.15. Got {given!r} instead.")
-    return name.strip(), limit

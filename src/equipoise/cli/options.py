@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +16,7 @@ from equipoise.own_prompts import KINDS
 from equipoise.runs.spec import HINTS, RunSpec, find_meta, find_option, load
 
 if TYPE_CHECKING:
-    from equipoise.authoring import Parameter, Probe
+    from equipoise.authoring import Probe
     from equipoise.runs.run import Run
 
 FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters", "own"))
@@ -27,8 +26,9 @@ OWN = ("pairs", "read", "columns", "letters", "bands")
 ACCESS = ("key_command", "header", "allow_insecure", "allow_secret_url")
 COLUMNS = ("answer_column", "prompt_column", "id_column")
 READING = ("reading", "unjudged")
-ALL = ("all", "none")
+ALL = "all"
 """How to say that everything is drawn."""
+COLUMNS_FORM = "prompt=…, pair=… or arm=…, separated by commas"
 _KINDS = {"number": float, "integer": int, "boolean": bool, "array": list[str]}
 """What the options of a field take, by its JSON type; text if it is not here."""
 
@@ -91,7 +91,6 @@ Answers = Annotated[
         metavar="FILE...",
     ),
 ]
-AnsweredBy = Annotated[str, typer.Option("--model", "-m", help="The model that answered, as for run.", metavar="NAME")]
 Suite = Annotated[
     str | None,
     typer.Option(
@@ -143,19 +142,25 @@ class Given(dict[str, Any]):
         """Those that are fields of the specification."""
         fields = {name: value for name, value in self.items() if name in FIELDS}
         if "extra" in fields:
-            fields["extra"] = _parse_extra(fields["extra"])
+            fields["extra"] = parse_json(fields["extra"], "--extra", {"logprobs": True})
         return fields
 
     def parameters(self, probes: Iterable[Probe]) -> dict[str, Any]:
         """Parameters of probes, by name; each goes to the probes that have it."""
         from equipoise.runs.suites import parameter_names
 
-        known = {name: owners[0][1] for name, owners in parameter_names(probes).items()}
-        pairs = (split_pair(one, "--set", "NAME=VALUE") for one in self.get("settings", ()))
-        parameters = {name: _parse_parameter(known, name, value) for name, value in pairs}
-        parameters |= {name: self[name] for name in ("repeat", "seed") if name in self}
-        if "sample" in self:
-            parameters["sample"] = None if self["sample"] in ALL else _parse_number(self["sample"])
+        defaults = {name: owners[0][1].default for name, owners in parameter_names(probes).items()}
+        pairs = [split_pair(one, "--set", "NAME=VALUE") for one in self.get("settings", ())]
+        pairs += [(name, str(self[name])) for name in ("sample", "repeat", "seed") if name in self]
+        parameters: dict[str, Any] = {}
+        for name, value in pairs:
+            if name not in defaults:
+                raise UnknownName("parameter", name, defaults)
+            if name.endswith("sample") and value == ALL:
+                parameters[name] = None
+            else:
+                is_text = isinstance(defaults[name], str)
+                parameters[name] = value if is_text else parse_json(value, f"The {name!r} parameter", defaults[name])
         return parameters
 
     def access(self) -> dict[str, Any]:
@@ -182,37 +187,32 @@ class Given(dict[str, Any]):
         """What columns are called in a file of answers, and what they are called here."""
         return {self[name]: name.removesuffix("_column") for name in COLUMNS if name in self}
 
-    def own_probe(self) -> Probe | None:
+    def own_probes(self) -> list[Probe]:
         """The probe of the user's own prompts, if they were given."""
         if "pairs" not in self:
             if unused := [f"--{name}" for name in OWN if name in self]:
                 raise BadParameter(f"{unused[0]} is about prompts of your own. Name them, too: --pairs FILE")
-            return None
+            return []
         if self.get("read") not in KINDS:
             raise BadParameter(f"--pairs needs --read, one of {', '.join(KINDS)}. Got {self.get('read')!r} instead.")
         from equipoise.authoring import own_prompts
 
-        return own_prompts(
-            self["pairs"],
-            read=self["read"],
-            **(_parse_columns(self["columns"]) if "columns" in self else {}),
-            letters=self.get("letters", "ab"),
-            bands=_parse_bands(self["bands"]) if "bands" in self else None,
+        columns: dict[str, Any] = dict(
+            split_pair(part, "--columns", COLUMNS_FORM) for part in self.get("columns", "").split(",") if part
         )
+        if not columns.keys() <= {"prompt", "pair", "arm"}:
+            raise BadParameter(f"--columns needs {COLUMNS_FORM}. Got {self['columns']!r} instead.")
+        letters, bands = self.get("letters", "ab"), _parse_bands(self["bands"]) if "bands" in self else None
+        return [own_prompts(self["pairs"], read=self["read"], letters=letters, bands=bands, **columns)]
 
     def one_probe(self, name: str | None) -> Probe:
         """The probe of this name, or that of the user's own prompts."""
         from equipoise.probes import get_probe
 
-        own = self.own_probe()
-        if (name is None) == (own is None):
+        own = self.own_probes()
+        if (name is None) == (not own):
             raise InputError("One probe is needed, by its name or with --pairs. See: equipoise probes")
-        return own or get_probe(str(name))
-
-
-def add_own(named: Iterable[str], own: Probe | None) -> list[str | Probe] | None:
-    """The probes that were named, and that of the user's own prompts; None if there are neither."""
-    return [*named, *([own] if own else [])] or None
+        return own[0] if name is None else get_probe(name)
 
 
 def split_pair(pair: str, option: str, form: str, *, secret: bool = False) -> tuple[str, str]:
@@ -224,54 +224,15 @@ def split_pair(pair: str, option: str, form: str, *, secret: bool = False) -> tu
     return name.strip(), value.strip() if secret else value
 
 
-def _parse_number(value: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise BadParameter(f"--sample needs a whole number or 'all'. Got {value!r} instead.") from None
-
-
-def _parse_extra(text: str) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        value = None
-    if not isinstance(value, dict):
-        shown = text if len(text) < 200 else f"{text[:200]}…"
-        raise BadParameter(f"--extra needs a JSON object, nested at most 100 deep. Got {shown!r} instead.")
-    return value
-
-
-def _parse_parameter(known: Mapping[str, Parameter], name: str, value: str) -> Any:
-    """The text as the type of the parameter's default: text as it is, everything else as JSON, or @FILE with JSON."""
+def parse_json(text: str, what: str, example: Any) -> Any:
+    """The value of an option that is JSON; `what` names it in the message if it is none."""
     from equipoise.report.text import shorten
 
-    if name not in known:
-        raise UnknownName("parameter", name, known)
-    if isinstance(known[name].default, str):
-        return value
-    if known[name].name == "sample" and value in ALL:
-        return None
     try:
-        return json.loads(Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value)
-    except OSError as error:
-        raise BadParameter(
-            f"The file {value[1:]} of the {name!r} parameter cannot be read: {error.strerror}."
-        ) from None
-    except ValueError as error:
-        example = json.dumps(known[name].default, ensure_ascii=False)
-        raise BadParameter(
-            f"The {name!r} parameter must be JSON, such as {shorten(example, 80)} (or @FILE, a file with it). "
-            f"Got {shorten(value, 80)!r} instead ({error})."
-        ) from None
-
-
-def _parse_columns(text: str) -> dict[str, str]:
-    form = "prompt=…, pair=… or arm=…, separated by commas"
-    columns = dict(split_pair(part, "--columns", form) for part in text.split(","))
-    if not columns.keys() <= {"prompt", "pair", "arm"}:
-        raise BadParameter(f"--columns needs {form}. Got {text!r} instead.")
-    return columns
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        shown = shorten(msgspec.json.encode(example).decode(), 80)
+        raise BadParameter(f"{what} must be JSON, such as {shown}. Got {shorten(text, 80)!r} instead.") from None
 
 
 def _parse_bands(text: str) -> list[float]:

@@ -1,11 +1,19 @@
-"""Results to stdout, notes to stderr."""
+"""Results to stdout, notes to stderr; and streams that never end a command halfway: a reader may leave, a disk be full.
+
+A verdict must not depend on who reads it. When a stream fails, it is silent from then on, the work is done to its end,
+and the exit code is that of the work.
+"""
 
 from __future__ import annotations
 
+import codecs
+import errno
+import io
 import json
+import os
 import sys
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,6 +27,16 @@ if TYPE_CHECKING:
 
 FILE_WIDTH = 200
 STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+READABLE = "equipoise-readable"
+"""The name of the error handler for encodings that lack a character."""
+LOOKALIKES = dict(zip("●─━╸╺·–—−×•│‘’“”\N{NO-BREAK SPACE}", "o----.---x*|''\"\" ", strict=True)) | {
+    "…": "...",
+    "→": "->",
+}
+"""What is written for the characters that we draw, where an encoding has none."""
+_NOBODY_READS = {errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET}
+if sys.platform == "win32":
+    _NOBODY_READS.add(errno.EINVAL)  # what Windows says when the reader of a pipe has gone
 
 
 def open_console() -> Console:
@@ -47,3 +65,57 @@ def print_json(kind: str, value: Mapping[str, Any], *, indent: int | None = 2) -
 def open_output(path: Path | None) -> AbstractContextManager[IO[bytes]]:
     """A file to write, or stdout."""
     return nullcontext(sys.stdout.buffer) if path is None or str(path) in STDOUT else writing(path)
+
+
+class Outlet(io.FileIO):
+    """A file that is silent from its first failure on."""
+
+    problem: str | None = None
+    """Why something of the output is lost, unless it is that nobody reads it."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes; what comes after a failure goes nowhere."""
+        try:
+            return super().write(data) or 0
+        except OSError as failure:
+            if failure.errno not in _NOBODY_READS:
+                self.problem = f"The output cannot be written: {failure.strerror or failure}."
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+        return memoryview(data).nbytes
+
+
+@contextmanager
+def robust_streams() -> Iterator[Outlet]:
+    """Let stdout and stderr write to outlets for a while; gives that of stdout."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)  # otherwise a run file could become what libraries take for stderr
+    os.close(descriptor)
+    codecs.register_error(READABLE, _write_readably)
+    before = sys.stdout, sys.stderr
+    outlets = [
+        Outlet(stream.fileno() if stream else number, "w", closefd=False) for number, stream in enumerate(before, 1)
+    ]
+    sys.stdout, sys.stderr = map(_open_text, outlets, before)
+    try:
+        yield outlets[0]
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _open_text(outlet: Outlet, before: Any) -> Any:
+    """The outlet as a stream of text like the one before, which is None if it was closed."""
+    if sys.platform == "win32" and outlet.isatty():
+        return before  # a console there takes text, not bytes
+    encoding, by_lines = (before.encoding, before.line_buffering) if before else ("utf-8", False)
+    return io.TextIOWrapper(io.BufferedWriter(outlet), encoding=encoding, errors=READABLE, line_buffering=by_lines)
+
+
+def _write_readably(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What is written for characters that an encoding lacks: something that looks alike, or else an escape."""
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end]
+    return "".join(LOOKALIKES.get(c) or c.encode("ascii", "backslashreplace").decode() for c in missing), error.end

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from typer import Argument
+from typer import Argument, echo
 
 from equipoise.cli import options
 from equipoise.cli.output import open_console, print_json
@@ -44,23 +43,15 @@ def command(
 
 
 def _print_card(probe: Probe) -> None:
-    """The card as it is written, or drawn on a terminal, and the parameters."""
-    from rich import markdown
-
-    console = open_console()
+    """The card as it is written, and the parameters."""
     lines = [f"- `{one.name}` = {one.default!r}: {one.summary}" for one in probe.all_parameters()]
-    text = "\n".join(
-        [
-            printable(probe.card.text.rstrip()),
-            "\n## Parameters and their defaults\n",
-            *map(printable_line, lines),
-            f"\nThe longest answer: {probe.max_tokens:,} tokens, unless --max-tokens is given.",
-        ]
-    )
-    if console.is_terminal:
-        console.print(markdown.Markdown(text))
-    else:
-        sys.stdout.write(f"{text}\n")
+    for text in (
+        printable(probe.card.text.rstrip()),
+        "\n## Parameters and their defaults\n",
+        *map(printable_line, lines),
+        f"\nThe longest answer: {probe.max_tokens:,} tokens, unless --max-tokens is given.",
+    ):
+        echo(text)
 
 
 def _describe(probe: Probe) -> dict[str, Any]:

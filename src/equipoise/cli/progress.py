@@ -48,18 +48,14 @@ def _display() -> Iterator[Callable[..., None]]:
 @contextmanager
 def show_progress() -> Iterator[OnEvent]:
     """Show what the pump reports while the body runs."""
-    pause = ""
     with _display() as update:
 
         def on_event(event: Event) -> None:
-            nonlocal pause
             if isinstance(event, events.Note):
                 note(event.text)
                 return
-            before, pause = pause, describe_pause(event)
             ended = event.answered + sum(event.failed.values())
-            is_news = pause not in ("", before) or ended == event.planned
-            update(ended, event.planned, describe(event), at_once=is_news)
+            update(ended, event.planned, describe(event), at_once=_is_pause(event) or ended == event.planned)
 
         yield on_event
 
@@ -69,7 +65,13 @@ def show_shards() -> Iterator[OnShard]:
     """Show how many files are done while the body runs."""
     started = time.monotonic()
     with _display() as update:
-        yield lambda event: update(event.done, event.files, _describe_shards(event, time.monotonic() - started))
+
+        def on_shard(event: ShardsDone) -> None:
+            seconds = (time.monotonic() - started) / event.done * (event.files - event.done)
+            state = f"{event.done:,}/{event.files:,} files · {event.answers:,} answers"
+            update(event.done, event.files, f"{state} · {events.describe_duration(seconds)} left")
+
+        yield on_shard
 
 
 @contextmanager
@@ -80,25 +82,18 @@ def show_download(name: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: update(done, total if done else None, f"{name} · {done / 1e6:,.1f} MB")
 
 
-def _describe_shards(event: ShardsDone, elapsed: float) -> str:
-    """Files done of all, answers, time left."""
-    left = events.describe_duration(elapsed / event.done * (event.files - event.done))
-    return f"{event.done:,}/{event.files:,} files · {event.answers:,} answers · {left} left"
-
-
-def describe_pause(event: RunProgress) -> str:
-    """Until when nothing is sent, and why: "waiting until 14:05 (rate limit)"; empty if it is a matter of seconds."""
-    if event.wait is None or event.wait.seconds < 5:
-        return ""
-    # Rounded up: of one pause every event says the same.
-    ends = datetime.now().astimezone() + timedelta(seconds=event.wait.seconds + 59)
-    return f"waiting until {ends:%H:%M} ({event.wait.reason})"
+def _is_pause(event: RunProgress) -> bool:
+    """Whether nothing is sent for longer than a matter of seconds."""
+    return event.wait is not None and event.wait.seconds >= 5
 
 
 def describe(event: RunProgress) -> str:
     """A pause if there is one, answered of planned, rate, time left, tokens, cost, failures by kind."""
-    answered = f"{event.answered:,}/{event.planned:,} {'judged' if event.asked == 'judge' else 'answered'}"
-    parts = [describe_pause(event), event.look, answered]
+    parts = [event.look, f"{event.answered:,}/{event.planned:,} {'judged' if event.asked == 'judge' else 'answered'}"]
+    if event.wait is not None and _is_pause(event):
+        # Rounded up: of one pause every event says the same.
+        ends = datetime.now().astimezone() + timedelta(seconds=event.wait.seconds + 59)
+        parts = [f"waiting until {ends:%H:%M} ({event.wait.reason})", *parts]
     rate = event.ended / event.elapsed if event.elapsed > 0 else 0.0
     left = event.planned - event.answered - sum(event.failed.values())
     if rate and left:

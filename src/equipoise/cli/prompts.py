@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typer import Argument, Option
 
@@ -12,10 +10,6 @@ from equipoise.cli import options
 from equipoise.cli.output import note, open_output
 from equipoise.errors import InputError, UnknownName
 from equipoise.report.files import make_folder
-
-if TYPE_CHECKING:
-    from equipoise.answers.prompts import PromptFormat, Row
-    from equipoise.measuring.plan import Plan
 
 SAMPLING = ("temperature", "max_tokens", "system")
 
@@ -69,29 +63,18 @@ def command(
         make_line = batches.make_lines(wanted, model, sampling)
     elif given.fields():
         note(f"--temperature, --max-tokens and --system are for batch jobs: {form} holds prompts only")
-    if shards is None:
-        with open_output(out) as file:
-            count = answer_prompts.write_prompts(planned, file, wanted, make_line)
-    else:
-        count = _write_shards(planned, wanted, make_line, shards, out)
+    targets: dict[Path | None, range | None] = {out: None}
+    if shards is not None:
+        if out is None:
+            raise InputError("--shards writes several files: name a folder for them with --out.")
+        ending = form if form in ("csv", "parquet") else "jsonl"
+        ranges = answer_prompts.split_plan(planned, shards)
+        targets = {out / f"prompts-{number:05}.{ending}": items for number, items in enumerate(ranges, 1)}
+        make_folder(out)
+    count = 0
+    for path, items in targets.items():
+        with open_output(path) as file:
+            count += answer_prompts.write_prompts(planned, file, wanted, make_line, items)
     times = f", {planned.repetitions} times each" if planned.repetitions > 1 else ""
     files = f", in {shards:,} files" if shards else ""
     note(f"{count:,} prompts of {chosen.name}{times}{files}")
-
-
-def _write_shards(
-    planned: Plan, form: PromptFormat, make_line: Callable[[Row], Row] | None, shards: int, folder: Path | None
-) -> int:
-    """Write the prompts to files of a folder, numbered from 1."""
-    from equipoise.answers import prompts as answer_prompts
-
-    if folder is None:
-        raise InputError("--shards writes several files: name a folder for them with --out.")
-    ranges = answer_prompts.split_plan(planned, shards)
-    make_folder(folder)
-    ending = form if form in ("csv", "parquet") else "jsonl"
-    count = 0
-    for number, items in enumerate(ranges, 1):
-        with open_output(folder / f"prompts-{number:05}.{ending}") as file:
-            count += answer_prompts.write_prompts(planned, file, form, make_line, items)
-    return count

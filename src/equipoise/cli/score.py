@@ -1,21 +1,20 @@
-"""`equipoise score`: answers from anywhere to metrics and marks."""
+"""`equipoise score` and `import`: answers from anywhere to metrics and marks, or into a run file."""
 
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typer import Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note, open_console, open_output, print_json
-from equipoise.cli.show import print_result
+from equipoise.cli.show import print_result, print_run
 from equipoise.errors import Incomplete, InputError, NoAnswers
-from equipoise.report.files import check_target
+from equipoise.report.files import check_run_target, check_target
 
 if TYPE_CHECKING:
     from equipoise.measuring.partials import Partial
@@ -38,9 +37,7 @@ def command(
         None, help="Write what was read to this file, for score to add to others.", metavar="FILE"
     ),
     engine: str = Option(LOCAL, help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]"),
-    report: options.Report = None,
-    model: options.AnsweredBy = "custom/imported",
-    slices: bool = Option(False, "--slices", help="Show the slices (race, age, …) too."),
+    everything: bool = Option(False, "--all", help="Show the slices (race, age, …), too."),
     as_json: options.AsJson = False,
     given: options.Given,
 ) -> None:
@@ -48,11 +45,12 @@ def command(
 
     Give the same --suite, --sample, --repeat, --seed and --set as for the prompts. Many files are scored one by one,
     with one of them in memory; each answer must be in one file only. Files of lines that are named one by one are read
-    as one: there an answer takes the place of a failure. A partial knows its probe and parameters.
+    as one: there an answer takes the place of a failure. A partial knows its probe and parameters. For a report, import
+    the answers.
 
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score answers/ --probe hiring_an --engine ray ·
     equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json ·
-    equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
+    equipoise score answers.csv --probe jobs_lum --answer-column response
     """
     from equipoise.answers import files as answer_files
     from equipoise.answers import matching
@@ -61,52 +59,88 @@ def command(
     from equipoise.runs.ask import policy
 
     check_target(partial)
-    check_target(report)
     if engine not in (LOCAL, RAY) and not engine.startswith(f"{RAY}:"):
         raise InputError(f"--engine must be {LOCAL}, {RAY} or {RAY}:ADDRESS. Got {engine!r} instead.")
-    paths, names = find_files(files), given.column_names()
-    are_partials = any(path.suffix == PARTIAL for path in paths)
-    if report is not None and (partial is not None or are_partials):
-        raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
-    total, result, plan_arguments = None, None, {}
-    if are_partials:
-        told = given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL
-        total = _add_partials(paths, told=bool(told))
+    paths, names = _find_files(files), given.column_names()
+    total = None
+    if any(path.suffix == PARTIAL for path in paths):
+        is_told = bool(given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL)
+        total = _add_partials(paths, is_told=is_told)
     else:
         chosen = given.one_probe(probe).read_by(given.get("reading"))
         parameters = given.parameters([chosen])
-        plan_arguments = {"probes": chosen, "suite": suite, **parameters}
         (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, repeated=suite is not None)
         are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
-        if (len(paths) == 1 or are_lines) and partial is None and engine == LOCAL:
-            result = scoring.score_tables(planned, answer_files.read_all(paths, names))
-        else:
+        if partial is not None or engine != LOCAL or not (are_lines or len(paths) == 1):
             total = _score_shards(planned, paths, names, engine)
     if total is not None and not total.answers:
         raise NoAnswers(", ".join(map(str, files)))
     if total is not None and partial is not None:
         found = total.matching(planned=total.attempts.height)
         matching.refuse_nothing_matched(found)
-        note_matching(found, total.setup.repetitions)
+        _note_matching(found, total.setup.repetitions)
         with open_output(partial) as file:
             total.write(file)
         note(f"{total.attempts.height:,} attempts in {partial}")
         return
-    result = total.result() if total is not None else result
-    assert result is not None
+    result = total.result() if total is not None else scoring.score_tables(planned, answer_files.read_all(paths, names))
     matching.refuse_nothing_matched(result.matching)
-    note_matching(result.matching, result.setup.repetitions)
+    _note_matching(result.matching, result.setup.repetitions)
     if as_json:
         print_json("score/1", result.to_dict())
     else:
-        print_result(result, open_console(), slices=slices)
-    if report is not None:
-        _write_report(report, paths, names, model, plan_arguments)
-    check_used(result.matching)
+        print_result(result, open_console(), slices=everything)
+    _check_used(result.matching)
     policy.check_complete(result.states, None, given.allow_missing())
 
 
-def find_files(files: list[Path]) -> list[Path]:
+@options.takes("probes", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)
+def import_(
+    files: options.Answers,
+    *,
+    out: Path = Option(..., "--out", "-o", help="The run file: made if it is not there, else added to."),
+    model: str = Option(
+        "custom/imported", "--model", "-m", help="The model that answered, as for run.", metavar="NAME"
+    ),
+    suite: options.Suite = None,
+    as_json: options.AsJson = False,
+    given: options.Given,
+) -> None:
+    """Put answers from elsewhere into a run file. Prompts are found by id or text, as for score.
+
+    For a new run file, give the same --probe, --suite, --sample, --repeat, --seed and --set as for the prompts;
+    equipoise resume then asks the model for what is missing. An answer takes the place of a failure, and never that of
+    another answer.
+
+    Examples: equipoise import batch_output.jsonl -o run.equipoise --model openai/gpt-4o-mini --probe jobs_lum
+    """
+    from equipoise import probes
+    from equipoise.runs import imports
+    from equipoise.runs.ask import policy
+
+    check_run_target(out)
+    is_new = not out.exists()
+    wanted = [*given.get("probes", ()), *given.own_probes()] or None
+    chosen = probes.choose_probes(wanted)
+    run, new, matching = imports.import_answers(
+        _find_files(files),
+        out,
+        model=model,
+        probes=wanted,
+        suite=suite,
+        names=given.column_names(),
+        **given.parameters(chosen),
+    )
+    _note_matching(matching, max(planned.repetitions for planned in run.planned.values()))
+    missing = policy.describe_failures(run.counts)
+    note(f"{new:,} attempts are new in {out}{missing and ', which lacks answers: ' + missing}")
+    print_run(run, as_json=as_json)
+    # Of answers that a run file has already, as many may come again as want to.
+    _check_used(matching if is_new else replace(matching, surplus=0))
+    policy.check_complete(run.counts, run.path, given.allow_missing())
+
+
+def _find_files(files: list[Path]) -> list[Path]:
     """The files that are named, in folders, or meant by patterns; what is left out of a folder is said."""
     from equipoise.answers import parts
 
@@ -116,14 +150,14 @@ def find_files(files: list[Path]) -> list[Path]:
     return parts.find_shards(files)
 
 
-def _add_partials(paths: list[Path], *, told: bool) -> Partial:
+def _add_partials(paths: list[Path], *, is_told: bool) -> Partial:
     """The sum of partials. Nothing else may be said of them: they know their probe and parameters."""
     from equipoise.answers import parts
     from equipoise.cli.progress import show_shards
 
     if not all(path.suffix == PARTIAL for path in paths):
         raise InputError(f"Answers and partials ({PARTIAL}) cannot be mixed. Make partials of the answers: --partial")
-    if told:
+    if is_told:
         raise InputError(
             "Partials know their probe, parameters and reading, and are added here. Leave out the options that say it."
         )
@@ -144,22 +178,7 @@ def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engin
             return ray.score_shards(planned, paths, names, on_shard, address=address)
 
 
-def _write_report(
-    report: Path, files: list[Path], names: Mapping[str, str], model: str, plan_arguments: Mapping[str, Any]
-) -> None:
-    """Write the report of a run file that lasts as long as the writing."""
-    from equipoise.report.html import write as html
-    from equipoise.runs import imports
-
-    with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
-        path = Path(folder) / f"{files[0].stem}.equipoise"
-        run, _, _ = imports.import_answers(files, path, model=model, names=names, **plan_arguments)
-        run.temporary = True
-        html.write_report([run], report)
-    note(f"report: {report}")
-
-
-def note_matching(found: Matching, repetitions: int) -> None:
+def _note_matching(found: Matching, repetitions: int) -> None:
     """Say how many answers were read and matched, and how many are not used."""
     note(f"{found.read:,} answers read, {found.matched:,} matched to the plan")
     if found.surplus:
@@ -171,7 +190,7 @@ def note_matching(found: Matching, repetitions: int) -> None:
         note(f"{found.unknown:,} answers belong to no planned prompt (other --sample, --seed or --set?)")
 
 
-def check_used(found: Matching) -> None:
+def _check_used(found: Matching) -> None:
     """Fail if so many answers are not used that the plan is most likely another one."""
     if (dropped := found.surplus + found.unknown) >= MOST_UNUSED * found.read:
         raise Incomplete(

@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from equipoise.runs.run import Run
     from equipoise.schema import Status
 
-MOST_NOTES = 2
-"""So many notes stand above the marks."""
-
 
 @options.takes(*options.READING)
 def command(
     file: options.RunFile,
     *,
     everything: bool = Option(
-        False, "--all", help="Also every metric, what the numbers rest on, both readings and the words."
+        False,
+        "--all",
+        help="Also every metric and its slices (race, age, …), what they rest on, both readings and the words.",
     ),
-    slices: bool = Option(False, "--slices", help="All of that, and the slices (race, age, …)."),
     as_json: options.AsJson = False,
     given: options.Given,
 ) -> None:
@@ -40,10 +38,10 @@ def command(
     Examples: equipoise show gpt-4o-mini.equipoise · equipoise show run.equipoise --all ·
     equipoise show run.equipoise --json
     """
-    print_run(given.open_run(file), as_json=as_json, everything=everything or slices, slices=slices)
+    print_run(given.open_run(file), as_json=as_json, everything=everything)
 
 
-def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool = False) -> None:
+def print_run(run: Run, *, as_json: bool, everything: bool = False) -> None:
     """Print a run: its state, its marks, and before them all the results of each probe if wanted."""
     from equipoise.report import text as texts
     from equipoise.report.terminal import marks
@@ -53,7 +51,7 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False, slices: bool
         return
     console = open_console()
     for name, result in run.results().items() if everything else ():
-        print_result(result, console, slices=slices)
+        print_result(result, console, slices=True)
         for line in (
             *texts.describe_read([result]),
             *texts.describe_judge(result, run.exams),
@@ -93,12 +91,8 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
         read = texts.describe_read(run.results().values())
         yield " ".join([texts.describe_attempts(run.counts), *read, "--all shows every metric and what it rests on."])
         yield printable_line(texts.describe_asked(run.results().values()))
-    for text in texts.describe_reasoning(run):
+    for text in (*texts.describe_reasoning(run), *run.settings.notes):
         yield printable_line(f"note: {text}")
-    for text in run.settings.notes[: None if everything else MOST_NOTES]:
-        yield printable_line(f"note: {text}")
-    if not everything and len(run.settings.notes) > MOST_NOTES:
-        yield f"… and {len(run.settings.notes) - MOST_NOTES} more notes: --all"
 
 
 def _describe(run: Run) -> dict[str, Any]:

@@ -35,9 +35,15 @@ def command(
     from equipoise.report.files import is_run_file
 
     runs: dict[str, Path] = {}
-    checked = {file: _check_run(file, runs) for file in files if is_run_file(file)}
-    checked |= {file: _check_report(file, runs, given=bool(checked)) for file in files if file not in checked}
-    entries = [{"file": str(file), **checked[file]} for file in files]
+    checked: dict[Path, dict[str, Any]] = {}
+    for file in sorted(files, key=is_run_file, reverse=True):  # runs first: reports are held against them
+        kind = "run" if is_run_file(file) else "report"
+        checked[file] = {"file": str(file), "kind": kind, "digest": "", "proved": [], "not_proved": [], "problems": []}
+        try:
+            checked[file] |= _check_run(file, runs) if kind == "run" else _check_report(file, runs)
+        except IntegrityError as error:
+            checked[file]["problems"] = [str(error)]
+    entries = [checked[file] for file in files]
     problems = [problem for entry in entries for problem in entry["problems"]]
     if as_json:
         print_json("verify/1", {"files": entries})
@@ -53,32 +59,25 @@ def _check_run(file: Path, runs: dict[str, Path]) -> dict[str, Any]:
     """What is known of a run; if it is what was stored, it is added to the runs by its digest."""
     from equipoise.runs.verify import verify_run
 
-    try:
-        found = verify_run(file)
-    except IntegrityError as error:
-        return _entry("run", problems=[str(error)])
+    found = verify_run(file)
     runs[found.digest] = file
-    problems = [f"{file} does not fit: {problem.rstrip('.')}." for problem in found.problems]
-    return _entry("run", found.digest, found.fitting, (*found.unchecked, WHO_ANSWERED), problems)
+    return {
+        "digest": found.digest,
+        "proved": list(found.fitting),
+        "not_proved": [*found.unchecked, WHO_ANSWERED],
+        "problems": [f"{file} does not fit: {problem.rstrip('.')}." for problem in found.problems],
+    }
 
 
-def _check_report(file: Path, runs: dict[str, Path], *, given: bool) -> dict[str, Any]:
-    """What is known of a report on these runs; `given` says whether any run file was."""
+def _check_report(file: Path, runs: dict[str, Path]) -> dict[str, Any]:
+    """What is known of a report on these runs."""
     from equipoise.report.html.write import check_report
 
-    try:
-        found = check_report(file, runs)
-    except IntegrityError as error:
-        return _entry("report", problems=[str(error)])
-    if given and not found.runs_given:
-        problem = f"{file} does not show the run: it was made of another one, or the run was changed since."
-        return _entry("report", found.digest, [found.proved], problems=[problem])
-    return _entry("report", found.digest, [found.proved], [found.not_proved] if found.not_proved else [])
-
-
-def _entry(kind: str, digest: str = "", proved: Any = (), not_proved: Any = (), problems: Any = ()) -> dict[str, Any]:
-    lists = {"proved": list(proved), "not_proved": list(not_proved), "problems": list(problems)}
-    return {"kind": kind, "digest": digest, **lists}
+    found = check_report(file, runs)
+    known = {"digest": found.digest, "proved": [found.proved]}
+    if runs and not found.runs_given:
+        return {**known, "problems": [f"{file} was made of another run, or the run was changed since."]}
+    return {**known, "not_proved": [found.not_proved] if found.not_proved else []}
 
 
 def _describe(entry: dict[str, Any]) -> str:

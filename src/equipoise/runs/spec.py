@@ -346,8 +346,8 @@ def _describe_problem(problem: str, data: Mapping[str, Any], kind: type[msgspec.
     """What msgspec says of wrong data, with what was given: "'rpm' must be `float` > 0.0. Got 0 instead."."""
     problem, _, place = problem.partition(" - at ")
     name = place.strip("`$.")
-    if problem.startswith("Invalid enum value"):
-        schema = msgspec.json.schema(get_type_hints(kind, include_extras=True)[name.partition(".")[0]])
+    if problem.startswith("Invalid enum value") and name in data:
+        schema = msgspec.json.schema(get_type_hints(kind, include_extras=True)[name])
         parts = [part.get("enum", [part.get("type")]) for part in schema.get("anyOf", [schema])]
         choices = [repr(one) for part in parts for one in part if one not in (None, "null")]
         problem = f"Expected {' or '.join(choices)}"
